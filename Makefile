@@ -1,0 +1,61 @@
+# Everything runs in .venv, made on first use; `make help` lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+BENCH_STAMP := $(VENV)/.stamp-bench
+
+# Two workers of pytest share the machine with numeric libraries: one thread each.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow lint format bench bench-retraining clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
+
+setup: $(STAMP) ## create .venv and install the package with every extra and the developers' tools
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "steadytree needs Python 3.11 or newer, got $$($(PYTHON) --version 2>&1);" \
+		     "name another interpreter with: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[all,dev]'
+	@touch $@
+
+$(BENCH_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	@touch $@
+
+demo: setup ## see the package work
+	$(BIN)/python -m steadytree.demo
+
+test: lint ## lint, then every test but the slow ones
+	@sh scripts/ensure_chromium.sh
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: setup ## the long tests
+	$(BIN)/python -m pytest -m slow
+
+lint: setup ## ruff, mypy --strict and the layers of the architecture
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## let ruff fix what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(BENCH_STAMP) ## time the distance against its peers; writes benchmarks/results.md
+	$(BIN)/python -m benchmarks
+
+bench-retraining: $(BENCH_STAMP) ## time and score retraining against its peers
+	$(BIN)/python -m benchmarks.retraining
+
+clean: ## remove .venv, caches and build products
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
