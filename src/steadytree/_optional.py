@@ -1,0 +1,46 @@
+"""Import optional packages late, and say which extra installs a missing one."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from steadytree.exceptions import MissingDependencyError
+
+__all__ = ["import_optional"]
+
+
+def import_optional(module: str, *, extra: str, purpose: str) -> Any:
+    """Import a package that only some features need, or say how to install it.
+
+    Parameters
+    ----------
+    module : str
+        The module to import, such as ``"jinja2"`` or ``"matplotlib.pyplot"``.
+    extra : str
+        The extra of steadytree that installs it.
+    purpose : str
+        What needs it, named in the error.
+
+    Returns
+    -------
+    module
+        The imported module.
+
+    Raises
+    ------
+    MissingDependencyError
+        If the package is absent. An import that fails inside an installed package is
+        passed on unchanged: installing the extra again would not mend it.
+    """
+    package = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        raise MissingDependencyError(
+            f"{purpose} needs the package {package!r}, got an environment without it; "
+            f"install it with: pip install 'steadytree[{extra}]'",
+            name=package,
+        ) from error
