@@ -1,0 +1,1 @@
+"""The paper's experiments on public data: data, runs, tables and figures."""
