@@ -1,0 +1,1 @@
+"""The data everything else speaks of: trees, feature spaces, paths and the file format."""

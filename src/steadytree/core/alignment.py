@@ -1,0 +1,185 @@
+"""Put a tree and a feature space side by side: same features, categories and classes.
+
+A distance between trees over different columns is a number without meaning. Names are
+matched, never guessed; where that fails the error names the culprits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.core.one_hot import recombine_one_hot
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.exceptions import FeatureAlignmentError
+
+__all__ = ["AlignedTree", "align_classes", "align_tree", "common_space"]
+
+
+@dataclass(frozen=True)
+class AlignedTree:
+    """A tree with its splits written in the features and categories of a space.
+
+    ``feature[i]`` is the space's feature at node i (-1: leaf); ``left_mask[i]`` is, for
+    a categorical split, the bit set of the categories that go left (the bit after the
+    last category stands for "missing").
+    """
+
+    tree: Tree
+    space: FeatureSpace
+    feature: NDArray[np.int64]
+    left_mask: tuple[int | None, ...]
+
+
+def align_tree(tree: Tree, space: FeatureSpace) -> AlignedTree:
+    """Match a tree's features and categories with those of a space, by name.
+
+    Without names on either side, features are matched by position.
+    """
+    groups = {
+        group: columns
+        for group, columns in space.one_hot.items()
+        if tree.feature_names is not None and set(columns) & set(tree.feature_names)
+    }
+    if groups:
+        tree = recombine_one_hot(tree, groups)
+    if tree.feature_names is None or space.names is None:
+        if tree.n_features != space.n_features:
+            raise FeatureAlignmentError(
+                f"expected a tree over {space.n_features} features like the space, "
+                f"got one over {tree.n_features}; compare trees over the same columns"
+            )
+        where = np.arange(tree.n_features)
+    else:
+        position = {name: j for j, name in enumerate(space.names)}
+        unknown = [name for name in tree.feature_names if name not in position]
+        if unknown:
+            raise FeatureAlignmentError(
+                f"expected features of the space {_some(space.names)}, "
+                f"got a tree with {_some(unknown)} as well; "
+                "build the space from data that has these columns"
+            )
+        where = np.array([position[name] for name in tree.feature_names], dtype=np.int64)
+    feature = np.where(tree.feature >= 0, where[tree.feature], -1)
+    used = sorted(set(tree.feature[tree.feature >= 0].tolist()))
+    code_maps = {j: _code_map(tree, space, j, int(where[j])) for j in used}
+    masks: list[int | None] = [None] * tree.n_nodes
+    assert tree.missing_left is not None
+    for node in np.flatnonzero([codes is not None for codes in tree.left_categories]).tolist():
+        known, every = code_maps[int(tree.feature[node])] or ((), 0)
+        mask = sum(1 << known[code] for code in tree.left_categories[node] or ())
+        if tree.missing_left[node]:
+            # Categories the tree never met travel with missing values.
+            mask |= every & ~sum(1 << code for code in known)
+        masks[node] = mask
+    return AlignedTree(tree, space, feature, tuple(masks))
+
+
+def _code_map(
+    tree: Tree, space: FeatureSpace, j: int, k: int
+) -> tuple[tuple[int, ...], int] | None:
+    """Space code of each of the tree's categories, and the bit set of all categories."""
+    ours, theirs = tree.categories[j], space.categories[k]
+    if (ours is None) != (theirs is None):
+        kinds = ("numeric", "categorical")
+        raise FeatureAlignmentError(
+            f"expected feature {space.labels[k]!r} to be {kinds[theirs is not None]} as in the "
+            f"space, got a tree that treats it as {kinds[ours is not None]}; "
+            "use the same encoding for both (see as_tree(..., one_hot=...))"
+        )
+    if ours is None or theirs is None:
+        return None
+    position = {category: i for i, category in enumerate(theirs)}
+    unknown = [category for category in ours if category not in position]
+    if unknown:
+        raise FeatureAlignmentError(
+            f"expected categories {_some(theirs)} of feature {space.labels[k]!r}, "
+            f"got a tree that knows {_some(unknown)} as well; "
+            "build the space from data that has these categories"
+        )
+    every = (1 << (len(theirs) + bool(space.can_be_missing[k]))) - 1
+    return tuple(position[category] for category in ours), every
+
+
+def align_classes(trees: Sequence[Tree], space: FeatureSpace) -> tuple[Any, ...] | None:
+    """One list of classes for all trees: the space's, or the union in order of meeting.
+
+    Returns None for regression trees.
+    """
+    kinds = {tree.is_classifier for tree in trees}
+    if len(kinds) > 1:
+        raise FeatureAlignmentError(
+            "expected trees for the same task, got classification and regression together; "
+            "compare like with like"
+        )
+    if kinds == {False}:
+        return None
+    if space.classes is not None:
+        known = set(space.classes)
+        for tree in trees:
+            unknown = [c for c in tree.classes or () if c not in known]
+            if unknown:
+                raise FeatureAlignmentError(
+                    f"expected classes {_some(space.classes)} as in the space, "
+                    f"got a tree with {_some(unknown)}; relabel it or widen the space"
+                )
+        return space.classes
+    first = trees[0].classes or ()
+    union = dict.fromkeys(first)
+    for tree in trees[1:]:
+        if not set(tree.classes or ()) & set(first):
+            raise FeatureAlignmentError(
+                f"expected trees with classes in common, got {_some(first)} "
+                f"and {_some(tree.classes or ())}; use the same labels for both"
+            )
+        union.update(dict.fromkeys(tree.classes or ()))
+    return tuple(union)
+
+
+def common_space(trees: Sequence[Tree], space: FeatureSpace | None) -> FeatureSpace:
+    """Return the space to compare in: the one given, or the one stored with the trees.
+
+    An unnamed space takes the names of the first tree that has any, so that two trees
+    whose columns come in another order are still matched by name.
+    """
+    if space is None:
+        stored = [tree.space for tree in trees if tree.space is not None]
+        if not stored:
+            raise FeatureAlignmentError(
+                "expected space=..., got none, and none is stored with the trees: a tree carries "
+                "thresholds, not ranges; pass space=FeatureSpace.from_data(X_reference)"
+            )
+        space = stored[0]
+        others = [other for other in stored[1:] if other is not space]
+        if any(_geometry(other) != _geometry(space) for other in others):
+            raise FeatureAlignmentError(
+                "expected one space for all trees, got trees with different stored spaces; "
+                "distances over different spaces must not be mixed: pass space=... explicitly"
+            )
+    if not isinstance(space, FeatureSpace):
+        raise FeatureAlignmentError(
+            f"expected space to be a FeatureSpace, got {type(space).__name__}; "
+            "make one with FeatureSpace.from_data(X_reference)"
+        )
+    if space.names is None:
+        named = next((tree for tree in trees if tree.feature_names is not None), None)
+        if named is not None and named.n_features == space.n_features:
+            space = space.replace(names=named.feature_names)
+    return space
+
+
+def _geometry(space: FeatureSpace) -> dict[str, Any]:
+    kept = space.to_dict()
+    for name in ("classes", "one_hot"):
+        del kept[name]
+    return kept
+
+
+def _some(items: Sequence[Any], most: int = 8) -> str:
+    shown = [repr(item) for item in items[:most]]
+    return ", ".join(shown) + (f", ... ({len(items)} in all)" if len(items) > most else "")

@@ -1,0 +1,102 @@
+"""What a path demands of one feature, and how to say it in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.space import FeatureSpace
+
+__all__ = ["Condition", "NumericState", "format_number"]
+
+# (lower, upper, present allowed, missing allowed): lower < x <= upper
+NumericState = tuple[float, float, bool, bool]
+
+
+def format_number(value: float) -> str:
+    """Six significant digits, without a trailing exponent where it can be avoided."""
+    if not np.isfinite(value):
+        return str(value)
+    text = f"{value:.6g}"
+    return text.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The values of one feature that reach a leaf.
+
+    Numeric: ``lower < x <= upper`` (infinite where unbounded) if ``present``.
+    Categorical: ``allowed`` holds the categories. ``missing`` says whether a missing
+    value reaches the leaf; None where the feature is never missing.
+    """
+
+    feature: int
+    name: str
+    lower: float = -np.inf
+    upper: float = np.inf
+    present: bool = True
+    allowed: tuple[Any, ...] | None = None
+    n_categories: int = 0
+    missing: bool | None = None
+
+    @classmethod
+    def from_state(cls, space: FeatureSpace, feature: int, state: NumericState | int) -> Condition:
+        """Condition for a walk's state: numeric bounds, or a bit set of categories."""
+        name = space.labels[feature]
+        can_miss = bool(space.can_be_missing[feature])
+        if isinstance(state, tuple):
+            low, high, present, missing = state
+            if not present:
+                low, high = -np.inf, np.inf
+            return cls(feature, name, low, high, present, missing=missing if can_miss else None)
+        cats = space.categories[feature] or ()
+        allowed = tuple(c for code, c in enumerate(cats) if state >> code & 1)
+        return cls(
+            feature,
+            name,
+            present=bool(allowed),
+            allowed=allowed,
+            n_categories=len(cats),
+            missing=bool(state >> len(cats) & 1) if can_miss else None,
+        )
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether the feature is categorical."""
+        return self.allowed is not None
+
+    @property
+    def unrestricted(self) -> bool:
+        """Whether every value passes."""
+        if self.missing is False or not self.present:
+            return False
+        if self.allowed is not None:
+            return len(self.allowed) == self.n_categories
+        return bool(np.isneginf(self.lower) and np.isposinf(self.upper))
+
+    def __str__(self) -> str:
+        """Return the condition in words: ``30 < age <= 50``, ``colour is red or blue``."""
+        if not self.present:
+            return f"{self.name} is missing"
+        if self.allowed is not None:
+            text = self._categories_text()
+        elif np.isneginf(self.lower) and np.isposinf(self.upper):
+            return f"{self.name} is not missing" if self.missing is False else f"any {self.name}"
+        elif np.isneginf(self.lower):
+            text = f"{self.name} <= {format_number(self.upper)}"
+        elif np.isposinf(self.upper):
+            text = f"{self.name} > {format_number(self.lower)}"
+        else:
+            text = f"{format_number(self.lower)} < {self.name} <= {format_number(self.upper)}"
+        return f"{text} or missing" if self.missing and not self.unrestricted else text
+
+    def _categories_text(self) -> str:
+        assert self.allowed is not None
+        if len(self.allowed) == self.n_categories:
+            return f"{self.name} is not missing" if self.missing is False else f"any {self.name}"
+        shown = [str(c) for c in self.allowed]
+        if len(shown) == 1:
+            return f"{self.name} is {shown[0]}"
+        return f"{self.name} is {', '.join(shown[:-1])} or {shown[-1]}"

@@ -1,0 +1,409 @@
+"""The file format of a tree: versioned JSON, readable in ten years, never executed.
+
+Numbers survive the round trip bit for bit. JSON has no infinities or NaN, so these are
+the strings "inf", "-inf" and "nan". Files are read with bounds: whatever a stranger
+puts in one, the answer is a tree or a :class:`TreeFormatError` that says what and where.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.atomic import write_atomic
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import plain_scalar
+from steadytree.core.tree import Tree
+from steadytree.exceptions import InputError, SteadyTreeError, TreeFormatError
+
+__all__ = [
+    "FORMAT_VERSION",
+    "load_tree",
+    "save_tree",
+    "tree_from_dict",
+    "tree_json_schema",
+    "tree_to_dict",
+]
+
+FORMAT_NAME = "steadytree-tree"
+FORMAT_VERSION = 1
+MAX_BYTES = 256 * 2**20
+MAX_NODES = 2_000_000
+_SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+# -- writing ----------------------------------------------------------------------
+
+
+def save_tree(tree: Tree, path: str | os.PathLike[str]) -> Path:
+    """Write a tree to a JSON file, whole or not at all.
+
+    Parameters
+    ----------
+    tree : Tree
+        Or use ``save_tree(as_tree(model), path)``. Its space, classes, names and
+        metadata travel with it.
+    path : path-like
+
+    Returns
+    -------
+    Path
+        Where the file is.
+    """
+    if not isinstance(tree, Tree):
+        raise InputError(
+            f"expected a Tree, got {type(tree).__name__}; convert the model with as_tree(model)"
+        )
+    try:
+        text = json.dumps(tree_to_dict(tree), allow_nan=False, indent=1, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"expected metadata that JSON can hold, got {error}; "
+            "use text, numbers, lists and dictionaries"
+        ) from None
+    return write_atomic(path, text + "\n")
+
+
+def tree_to_dict(tree: Tree) -> dict[str, Any]:
+    """Return the tree as plain values, in the layout of the JSON Schema."""
+    assert tree.weight is not None and tree.missing_left is not None
+    space = None if tree.space is None else tree.space.to_dict()
+    if space is not None:
+        space["classes"] = None if space["classes"] is None else _scalars(space["classes"])
+        space["categories"] = [None if c is None else _scalars(c) for c in space["categories"]]
+        space["one_hot"] = {
+            group: dict(zip(columns, _scalars(list(columns.values())), strict=True))
+            for group, columns in space["one_hot"].items()
+        }
+    return {
+        "format": FORMAT_NAME,
+        "version": FORMAT_VERSION,
+        "written_with": _library_versions(),
+        "task": "classification" if tree.is_classifier else "regression",
+        "classes": None if tree.classes is None else _scalars(tree.classes),
+        "decision_threshold": tree.decision_threshold,
+        "precision": tree.precision,
+        "n_features": tree.n_features,
+        "feature_names": None if tree.feature_names is None else list(tree.feature_names),
+        "categories": [None if c is None else _scalars(c) for c in tree.categories],
+        "nodes": {
+            "children_left": tree.children_left.tolist(),
+            "children_right": tree.children_right.tolist(),
+            "feature": tree.feature.tolist(),
+            "threshold": _numbers(tree.threshold.tolist()),
+            "left_categories": [None if c is None else list(c) for c in tree.left_categories],
+            "missing_left": tree.missing_left.tolist(),
+            "value": [_numbers(row) for row in tree.value.tolist()],
+            "weight": _numbers(tree.weight.tolist()),
+            "label": None if tree.label is None else tree.label.tolist(),
+            "impurity": None if tree.impurity is None else _numbers(tree.impurity.tolist()),
+        },
+        "space": space,
+        "metadata": dict(tree.metadata),
+    }
+
+
+def _numbers(values: Sequence[float]) -> list[float | str]:
+    return [v if math.isfinite(v) else str(v) for v in values]
+
+
+def _scalars(values: Sequence[Any]) -> list[Any]:
+    out: list[Any] = []
+    for value in map(plain_scalar, values):
+        if isinstance(value, float) and not math.isfinite(value):
+            out.append({"float": str(value)})
+        elif isinstance(value, (str, bool, int, float)):
+            out.append(value)
+        else:
+            raise InputError(
+                "expected classes and categories that are text, numbers or booleans, "
+                f"got {value!r}; convert them first, for example to text"
+            )
+    return out
+
+
+def _library_versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in ("steadytree", "numpy", "scikit-learn"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # run from a source tree that is not installed
+            continue
+    return found
+
+
+def tree_json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the file format, as shipped in the package."""
+    text = files("steadytree.core").joinpath("tree.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+# -- reading ----------------------------------------------------------------------
+
+
+def load_tree(path: str | os.PathLike[str]) -> Tree:
+    """Read a tree from a JSON file, checking everything and executing nothing.
+
+    Raises
+    ------
+    TreeFormatError
+        Saying what is wrong and where, for a file that is damaged, not a tree, or of a
+        newer version of the format.
+    """
+    source = Path(path)
+    try:
+        size = source.stat().st_size
+        if size > MAX_BYTES:
+            raise TreeFormatError(
+                f"{source}: expected a file of at most {MAX_BYTES:,} bytes, got {size:,}"
+            )
+        text = source.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TreeFormatError(
+            f"expected a readable tree file, got {error.strerror}: {source}"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise TreeFormatError(
+            f"{source}: expected UTF-8 text, got other bytes at {error.start}"
+        ) from None
+    try:
+        content = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise TreeFormatError(
+            f"{source}: expected JSON, got {error.msg} at line {error.lineno}, "
+            f"column {error.colno}; the file may be cut off"
+        ) from None
+    except (RecursionError, ValueError) as error:
+        raise TreeFormatError(f"{source}: expected a tree file, got {error}") from None
+    try:
+        return tree_from_dict(content)
+    except TreeFormatError as error:
+        raise TreeFormatError(f"{source}: {error}") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f'the invalid JSON number {name} (write "inf", "-inf" or "nan" as text)')
+
+
+def tree_from_dict(content: Any) -> Tree:
+    """Rebuild a tree from the plain values of :func:`tree_to_dict`, checking everything."""
+    top = _Reader(content, "")
+    if top.get("format", str) != FORMAT_NAME:
+        raise TreeFormatError(
+            f"format: expected {FORMAT_NAME!r}, got {content['format']!r}; this is not a tree file"
+        )
+    found = top.get("version", int)
+    if found > FORMAT_VERSION:
+        raise TreeFormatError(
+            f"version: expected at most {FORMAT_VERSION}, got {found}: the file was written by a "
+            "newer steadytree; upgrade with pip install -U steadytree"
+        )
+    if found < 1:
+        raise TreeFormatError(f"version: expected 1 or more, got {found}")
+    task = top.get("task", str)
+    if task not in ("classification", "regression"):
+        raise TreeFormatError(f"task: expected classification or regression, got {task!r}")
+    nodes = _Reader(top.get("nodes", dict), "nodes.")
+    left = nodes.get("children_left", list)
+    if len(left) > MAX_NODES:
+        raise TreeFormatError(f"nodes: expected at most {MAX_NODES:,} nodes, got {len(left):,}")
+    n_features = top.get("n_features", int)
+    if not 0 <= n_features <= MAX_NODES:
+        raise TreeFormatError(f"n_features: expected a count up to {MAX_NODES:,}, got {n_features}")
+    value = [
+        nodes.floats(f"value[{i}]", _list(row, f"nodes.value[{i}]"))
+        for i, row in enumerate(nodes.get("value", list))
+    ]
+    if len({len(row) for row in value}) > 1:
+        raise TreeFormatError("nodes.value: expected rows of equal length, got different ones")
+    label = nodes.get("label", list, optional=True)
+    impurity = nodes.get("impurity", list, optional=True)
+    classes = top.get("classes", list, optional=True)
+    if (task == "classification") != (classes is not None):
+        raise TreeFormatError(f"classes: expected {'some' if classes is None else 'none'}: {task}")
+    try:
+        return Tree(
+            children_left=nodes.ints("children_left", left),
+            children_right=nodes.ints("children_right"),
+            feature=nodes.ints("feature"),
+            threshold=np.array(nodes.floats("threshold")),
+            value=np.array(value, dtype=np.float64).reshape(len(value), -1),
+            n_features=n_features,
+            left_categories=tuple(
+                None if c is None else tuple(nodes.ints(f"left_categories[{i}]", c))
+                for i, c in enumerate(nodes.get("left_categories", list))
+            ),
+            missing_left=np.array(nodes.bools("missing_left")),
+            weight=np.array(nodes.floats("weight")),
+            label=None if label is None else nodes.ints("label", label),
+            impurity=None if impurity is None else np.array(nodes.floats("impurity", impurity)),
+            classes=None if classes is None else tuple(_read_scalars(classes, "classes")),
+            feature_names=_names(top),
+            categories=_read_categories(top),
+            precision=top.get("precision", str),
+            decision_threshold=top.get("decision_threshold", (int, float), optional=True),
+            space=_read_space(top.get("space", dict, optional=True)),
+            metadata=top.get("metadata", dict),
+        )
+    except TreeFormatError:
+        raise
+    except (SteadyTreeError, TypeError, ValueError, OverflowError) as error:
+        raise TreeFormatError(str(error)) from None
+
+
+class _Reader:
+    """Typed access to a JSON object, with errors that say where."""
+
+    def __init__(self, content: Any, where: str) -> None:
+        if not isinstance(content, Mapping):
+            raise TreeFormatError(
+                f"{where.rstrip('.') or 'file'}: expected an object, got {_kind(content)}"
+            )
+        self.content, self.where = content, where
+
+    def get(self, name: str, kind: Any, *, optional: bool = False) -> Any:
+        if name not in self.content:
+            raise TreeFormatError(f"{self.where}{name}: expected an entry, got none")
+        value = self.content[name]
+        if value is None and optional:
+            return None
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise TreeFormatError(
+                f"{self.where}{name}: expected {_kind_name(kind)}, got {_kind(value)}"
+            )
+        return value
+
+    def ints(self, name: str, values: Any = None) -> Any:
+        return self._each(name, values, _int32)
+
+    def floats(self, name: str, values: Any = None) -> list[float]:
+        return self._each(name, values, _float)
+
+    def bools(self, name: str) -> list[bool]:
+        return self._each(name, None, _bool)
+
+    def _each(self, name: str, values: Any, read: Callable[[Any], Any]) -> list[Any]:
+        values = self.get(name, list) if values is None else _list(values, self.where + name)
+        out = []
+        for i, value in enumerate(values):
+            try:
+                out.append(read(value))
+            except (TypeError, ValueError):
+                raise TreeFormatError(
+                    f"{self.where}{name}[{i}]: expected a {read.__name__.strip('_')}, "
+                    f"got {str(value)[:40]!r}"
+                ) from None
+        return out
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise TreeFormatError(f"{where}: expected a list, got {_kind(value)}")
+    return value
+
+
+def _int32(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
+        raise ValueError
+    return value
+
+
+def _float(value: Any) -> float:
+    if isinstance(value, str):
+        if value not in _SPECIAL:
+            raise ValueError
+        return _SPECIAL[value]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError
+    return float(value)
+
+
+def _bool(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _kind(value: Any) -> str:
+    return "null" if value is None else _kind_name(type(value))
+
+
+def _kind_name(kind: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "text", int: "a whole number", bool: "a flag"}
+    return names.get(kind, "a number")
+
+
+def _read_scalars(values: Sequence[Any], where: str) -> list[Any]:
+    out: list[Any] = []
+    for i, value in enumerate(values):
+        if isinstance(value, dict) and set(value) == {"float"} and value["float"] in _SPECIAL:
+            out.append(_SPECIAL[value["float"]])
+        elif isinstance(value, (str, bool, int, float)):
+            out.append(value)
+        else:
+            raise TreeFormatError(f"{where}[{i}]: expected text or a number, got {_kind(value)}")
+    return out
+
+
+def _names(reader: _Reader, name: str = "feature_names") -> tuple[str, ...] | None:
+    names = reader.get(name, list, optional=True)
+    if names is None:
+        return None
+    for i, item in enumerate(names):
+        if not isinstance(item, str):
+            raise TreeFormatError(f"{reader.where}{name}[{i}]: expected text, got {_kind(item)}")
+    return tuple(names)
+
+
+def _read_categories(reader: _Reader) -> tuple[tuple[Any, ...] | None, ...]:
+    return tuple(
+        None
+        if c is None
+        else tuple(
+            _read_scalars(
+                _list(c, f"{reader.where}categories[{i}]"), f"{reader.where}categories[{i}]"
+            )
+        )
+        for i, c in enumerate(reader.get("categories", list))
+    )
+
+
+def _read_space(content: Any) -> FeatureSpace | None:
+    if content is None:
+        return None
+    reader = _Reader(content, "space.")
+    bounds = reader.get("bounds", list)
+    pairs = [
+        [0.0, 0.0] if b is None else reader.floats(f"bounds[{i}]", b) for i, b in enumerate(bounds)
+    ]
+    if any(len(pair) != 2 for pair in pairs):
+        raise TreeFormatError("space.bounds: expected pairs of numbers, got other lengths")
+    classes = reader.get("classes", list, optional=True)
+    response = reader.get("response_range", list, optional=True)
+    if response is not None and len(response) != 2:
+        raise TreeFormatError("space.response_range: expected two numbers, got another length")
+    one_hot: dict[str, dict[str, Any]] = {}
+    for group, columns in reader.get("one_hot", dict).items():
+        inner = _Reader(columns, f"space.one_hot.{group}").content
+        values = _read_scalars(list(inner.values()), f"space.one_hot.{group}")
+        one_hot[group] = dict(zip(inner, values, strict=True))
+    return FeatureSpace(
+        lower=np.array([pair[0] for pair in pairs]),
+        upper=np.array([pair[1] for pair in pairs]),
+        categories=_read_categories(reader),
+        can_be_missing=np.array(reader.bools("can_be_missing"), dtype=bool),
+        names=_names(reader, "names"),
+        classes=None if classes is None else tuple(_read_scalars(classes, "space.classes")),
+        response_range=None if response is None else (_float(response[0]), _float(response[1])),
+        one_hot=one_hot,
+    )

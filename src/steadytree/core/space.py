@@ -1,0 +1,352 @@
+"""The feature space a comparison is made in: ranges, categories, what can be missing.
+
+A tree carries thresholds, not ranges. "Moved by 3 units" means nothing until one knows
+that the feature runs from 0 to 5 or from 0 to 5,000, so every distance is taken in a
+space fixed once from reference data (the paper, Section 2.1: the vectors u, l and c).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from steadytree.core.tabular import (
+    Categories,
+    column_names,
+    column_values,
+    encode_table,
+    is_categorical_column,
+    n_rows,
+    numeric_column,
+    plain_scalar,
+)
+from steadytree.exceptions import InputError
+
+__all__ = ["FeatureSpace"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FeatureSpace:
+    """Ranges, categories and missingness of every feature, fixed from reference data.
+
+    Usually made by :meth:`from_data`; the fields are for those who know the ranges.
+
+    Parameters
+    ----------
+    lower, upper : arrays of shape (n_features,)
+        Range of each numeric feature (ignored for categorical ones). Equal bounds make
+        a constant feature, which contributes nothing to any distance.
+    categories : tuple, default all numeric
+        For each feature None (numeric) or the tuple of its categories.
+    can_be_missing : array of bool, default none
+        Which features may have missing values.
+    names : tuple of str or None
+        Feature names; None means that trees are aligned by position.
+    classes : tuple or None
+        Class labels of a classification problem, in the order of ``classes_``.
+    response_range : (float, float) or None
+        Lowest and highest response of a regression problem.
+    one_hot : mapping, default none
+        Groups of one-hot columns that trees may be trained on:
+        ``{"colour": {"colour_red": "red", "colour_blue": "blue"}}``. A tree over such
+        columns is rewritten as one over the categorical feature before it is compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steadytree import FeatureSpace
+    >>> FeatureSpace.from_data(np.array([[0.0, 5.0], [1.0, 9.0]]))
+    FeatureSpace(2 features: 2 numeric)
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    categories: Categories = ()
+    can_be_missing: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    names: tuple[str, ...] | None = None
+    classes: tuple[Any, ...] | None = None
+    response_range: tuple[float, float] | None = None
+    one_hot: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        lower = np.array(self.lower, dtype=np.float64).ravel()
+        upper = np.array(self.upper, dtype=np.float64).ravel()
+        count = lower.size
+        if upper.size != count:
+            raise InputError(
+                f"expected as many upper bounds as lower bounds, got {upper.size} and {count}; "
+                "give one of each per feature"
+            )
+        cats = tuple(
+            None if c is None else tuple(plain_scalar(v) for v in c)
+            for c in (self.categories or (None,) * count)
+        )
+        missing = np.array(self.can_be_missing, dtype=bool).ravel()
+        missing = missing if missing.size else np.zeros(count, dtype=bool)
+        names = None if self.names is None else tuple(str(n) for n in self.names)
+        for what, size in (
+            ("category lists", len(cats)),
+            ("can_be_missing flags", missing.size),
+            ("names", count if names is None else len(names)),
+        ):
+            if size != count:
+                raise InputError(f"expected {count} {what}, one per feature, got {size}")
+        if names is not None and len(set(names)) != count:
+            raise InputError(f"expected distinct feature names, got {list(names)}; rename some")
+        label = names or tuple(f"x{j}" for j in range(count))
+        for j in range(count):
+            c = cats[j]
+            if c is not None:
+                if len(set(c)) != len(c) or not c:
+                    raise InputError(
+                        f"expected one or more distinct categories for {label[j]!r}, got {list(c)}"
+                    )
+                lower[j] = upper[j] = np.nan
+            elif not (np.isfinite(lower[j]) and np.isfinite(upper[j])):
+                raise InputError(
+                    f"expected finite bounds for {label[j]!r}, got [{lower[j]}, {upper[j]}]; "
+                    "take them from data without infinities: FeatureSpace.from_data(X)"
+                )
+            elif lower[j] > upper[j]:
+                raise InputError(
+                    f"expected lower <= upper for {label[j]!r}, got [{lower[j]}, {upper[j]}]; "
+                    "swap the bounds"
+                )
+        if self.response_range is not None:
+            low, high = (float(v) for v in self.response_range)
+            if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+                raise InputError(
+                    f"expected a finite response range with low <= high, got ({low}, {high})"
+                )
+            object.__setattr__(self, "response_range", (low, high))
+        classes = self.classes
+        if classes is not None:
+            classes = tuple(plain_scalar(c) for c in classes)
+            if len(set(classes)) != len(classes):
+                raise InputError(f"expected distinct classes, got {list(classes)}")
+        for array in (lower, upper, missing):
+            array.setflags(write=False)
+        groups = {
+            str(g): {str(k): plain_scalar(v) for k, v in cols.items()}
+            for g, cols in self.one_hot.items()
+        }
+        for name, value in (
+            ("lower", lower),
+            ("upper", upper),
+            ("categories", cats),
+            ("can_be_missing", missing),
+            ("names", names),
+            ("classes", classes),
+            ("one_hot", groups),
+        ):
+            object.__setattr__(self, name, value)
+
+    # -- making one ---------------------------------------------------------------
+
+    @classmethod
+    def from_data(
+        cls,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        categorical_features: str | Sequence[int | str] | None = "from_dtype",
+        task: str | None = None,
+        one_hot: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> FeatureSpace:
+        """Fix the space from reference data.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame of shape (n, n_features)
+        y : array, optional
+            Responses: their classes (classification) or range (regression) are kept.
+        categorical_features : "from_dtype", None or list of names, positions or flags
+            Which features are categorical; by default those whose column type says so
+            (category, string, boolean).
+        task : {"classification", "regression"}, optional
+            What ``y`` is; guessed from ``y`` when omitted.
+        one_hot : mapping, optional
+            Groups of one-hot columns, see the class.
+        """
+        if not hasattr(X, "shape"):
+            X = np.asarray(X)
+        if len(X.shape) != 2 or X.shape[1] == 0 or n_rows(X) == 0:
+            raise InputError(
+                f"expected a table with rows and columns, got shape {tuple(X.shape)}; "
+                "pass the reference data, one row per case"
+            )
+        names = column_names(X)
+        count = int(X.shape[1])
+        flags = categorical_mask(X, categorical_features, names)
+        lower, upper = np.zeros(count), np.zeros(count)
+        missing = np.zeros(count, dtype=bool)
+        cats: list[tuple[Any, ...] | None] = [None] * count
+        for j in range(count):
+            values = column_values(X, j)
+            label = names[j] if names else f"x{j}"
+            if flags[j]:
+                cats[j], missing[j] = _categories_of(X, j, values)
+                continue
+            numbers = numeric_column(values, label)
+            if np.isinf(numbers).any():
+                raise InputError(
+                    f"expected finite numbers in {label!r}, got an infinity; "
+                    "replace infinities with a number or with missing"
+                )
+            seen = numbers[~np.isnan(numbers)]
+            missing[j] = seen.size < numbers.size
+            if seen.size:
+                lower[j], upper[j] = seen.min(), seen.max()
+        classes: tuple[Any, ...] | None = None
+        response: tuple[float, float] | None = None
+        if y is not None:
+            target = np.asarray(y)
+            if task is None:
+                task = "regression" if _looks_continuous(target) else "classification"
+            if task == "regression":
+                response = (float(np.min(target)), float(np.max(target)))
+            else:
+                classes = tuple(np.unique(target).tolist())
+        return cls(
+            lower=lower,
+            upper=upper,
+            categories=tuple(cats),
+            can_be_missing=missing,
+            names=names,
+            classes=classes,
+            response_range=response,
+            one_hot=one_hot or {},
+        )
+
+    # -- reading it ---------------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.lower.size)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Feature names, or x0, x1, ... where there are none."""
+        return self.names or tuple(f"x{j}" for j in range(self.n_features))
+
+    def n_categories(self, feature: int) -> int:
+        """c_j of a categorical feature; a missing value counts as one more category."""
+        cats = self.categories[feature]
+        return (len(cats) if cats is not None else 0) + bool(self.can_be_missing[feature])
+
+    def encode(self, X: Any) -> NDArray[np.float64]:
+        """Code a table: numbers as they are, categories as positions, missing as NaN."""
+        return encode_table(
+            X, names=self.names, n_features=self.n_features, categories=self.categories
+        )
+
+    def replace(self, **changes: Any) -> FeatureSpace:
+        """Make a copy with some fields changed."""
+        return replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, as stored in a tree file."""
+        bounds = [
+            None if c is not None else [float(lo), float(hi)]
+            for c, lo, hi in zip(self.categories, self.lower, self.upper, strict=True)
+        ]
+        return {
+            "names": None if self.names is None else list(self.names),
+            "bounds": bounds,
+            "categories": [None if c is None else list(c) for c in self.categories],
+            "can_be_missing": self.can_be_missing.tolist(),
+            "classes": None if self.classes is None else list(self.classes),
+            "response_range": None if self.response_range is None else list(self.response_range),
+            "one_hot": {group: dict(columns) for group, columns in self.one_hot.items()},
+        }
+
+    def digest(self) -> str:
+        """Short fingerprint: equal spaces have equal digests."""
+        text = json.dumps(self.to_dict(), sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FeatureSpace):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.digest())
+
+    def __repr__(self) -> str:
+        categorical = sum(c is not None for c in self.categories)
+        parts = [
+            f"{count} {what}"
+            for count, what in (
+                (self.n_features - categorical, "numeric"),
+                (categorical, "categorical"),
+                (int(self.can_be_missing.sum()), "can be missing"),
+            )
+            if count
+        ]
+        return f"FeatureSpace({self.n_features} features: {', '.join(parts)})"
+
+
+def categorical_mask(
+    X: Any,
+    categorical_features: str | Sequence[int | str | bool] | None,
+    names: tuple[str, ...] | None,
+) -> NDArray[np.bool_]:
+    """Flag the categorical features, from their types or as the user lists them."""
+    count = int(X.shape[1])
+    if isinstance(categorical_features, str):
+        if categorical_features != "from_dtype":
+            raise InputError(
+                'expected categorical_features "from_dtype", None or a list, '
+                f"got {categorical_features!r}"
+            )
+        return np.array([is_categorical_column(X, j) for j in range(count)], dtype=bool)
+    mask = np.zeros(count, dtype=bool)
+    chosen = [] if categorical_features is None else list(categorical_features)
+    if chosen and all(isinstance(item, (bool, np.bool_)) for item in chosen):
+        if len(chosen) != count:
+            raise InputError(f"expected {count} categorical flags, got {len(chosen)}")
+        return np.array(chosen, dtype=bool)
+    for item in chosen:
+        if isinstance(item, str):
+            if names is None or item not in names:
+                raise InputError(f"expected a column name in categorical_features, got {item!r}")
+            mask[names.index(item)] = True
+        elif not -count <= int(item) < count:
+            raise InputError(f"expected a column below {count} in categorical_features, got {item}")
+        else:
+            mask[int(item)] = True
+    return mask
+
+
+def _categories_of(X: Any, column: int, values: NDArray[Any]) -> tuple[tuple[Any, ...], bool]:
+    """Return the categories and whether any value is missing.
+
+    Declared categories (pandas ``category``, polars ``Enum``) keep their order, others
+    are sorted.
+    """
+    objects = np.asarray(values, dtype=object)
+    gone = np.asarray(pd.isna(objects), dtype=bool)
+    declared = getattr(getattr(X, "dtypes", None), "iloc", None)
+    if declared is not None and hasattr(declared[column], "categories"):
+        cats = tuple(plain_scalar(v) for v in declared[column].categories)
+    else:
+        seen = {plain_scalar(v) for v in objects[~gone]}
+        try:
+            cats = tuple(sorted(seen))
+        except TypeError:  # values of mixed types
+            cats = tuple(sorted(seen, key=lambda v: (type(v).__name__, str(v))))
+    # A column that is missing throughout still needs one category to be a feature.
+    return (cats or ("(none)",)), bool(gone.any())
+
+
+def _looks_continuous(y: NDArray[Any]) -> bool:
+    return bool(y.dtype.kind == "f" and np.any(y != np.floor(y)))

@@ -1,0 +1,564 @@
+"""One immutable in-memory form for every decision tree, whoever trained it.
+
+Flat arrays, one entry per node, as in scikit-learn: node 0 is the root, a leaf has no
+children. Numeric rule: ``x <= threshold`` goes left. Categorical rule: a value in the
+left category set goes left. Each split says where missing values go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import Categories, encode_table, plain_scalar
+from steadytree.exceptions import InputError, TreeFormatError
+
+__all__ = ["MAX_DEPTH", "Tree", "labels_from_shares"]
+
+IntArray = NDArray[np.int32]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+# No readable tree comes near this; it bounds what a stranger's file can ask for.
+MAX_DEPTH = 1_000
+LEAF = -1
+
+
+def labels_from_shares(shares: FloatArray, decision_threshold: float | None) -> IntArray:
+    """Label of each node: the class with the largest share, ties to the first class.
+
+    With a ``decision_threshold`` (two classes only) the label is the second class
+    wherever its share reaches the threshold.
+    """
+    if decision_threshold is None:
+        return shares.argmax(axis=1).astype(np.int32)
+    if shares.shape[1] != 2:
+        raise InputError(
+            f"expected two classes for a decision_threshold, got {shares.shape[1]}; "
+            "leave decision_threshold=None: the label is then the most frequent class"
+        )
+    return (shares[:, 1] >= decision_threshold).astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Tree:
+    """A decision tree as flat arrays, checked when built, never changed afterwards.
+
+    Parameters
+    ----------
+    children_left, children_right : int arrays of shape (n_nodes,)
+        Children of each node; -1 for a leaf. Node 0 is the root.
+    feature : int array
+        Feature of each split; -1 for a leaf.
+    threshold : float array
+        ``x <= threshold`` goes left. Infinite means "every present value goes left".
+        NaN for leaves and categorical splits.
+    value : float array of shape (n_nodes, n_classes) or (n_nodes, 1)
+        Class shares of each node, or the mean response.
+    n_features : int
+    left_categories : sequence, optional
+        For each node None, or the codes of the categories that go left.
+    missing_left : bool array, optional
+        Where missing values go; by default with the heavier child.
+    weight : float array, optional
+        Total sample weight of each node (default 1).
+    label : int array, optional
+        Position in ``classes`` of the label of each node; by default from the shares.
+    classes : sequence, optional
+        Class labels; None for a regression tree.
+    feature_names : sequence of str, optional
+    categories : sequence, optional
+        For each feature None (numeric) or its list of categories.
+    precision : {"float64", "float32"}
+        Values are rounded to this precision before they are compared (scikit-learn
+        compares float32).
+    decision_threshold : float, optional
+        The share of ``classes[1]`` from which a leaf is labelled positive.
+    impurity : float array, optional
+        Impurity of each node, for feature importances; Gini from the shares if omitted.
+    space : FeatureSpace, optional
+        The space the tree was trained in.
+    metadata : mapping, optional
+        Anything JSON can hold; travels with the tree.
+    """
+
+    children_left: IntArray
+    children_right: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    value: FloatArray
+    n_features: int
+    left_categories: tuple[tuple[int, ...] | None, ...] = ()
+    missing_left: BoolArray | None = None
+    weight: FloatArray | None = None
+    label: IntArray | None = None
+    classes: tuple[Any, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+    categories: Categories = ()
+    precision: str = "float64"
+    decision_threshold: float | None = None
+    impurity: FloatArray | None = None
+    space: FeatureSpace | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    # -- checks -------------------------------------------------------------------
+
+    def __post_init__(self) -> None:
+        n = int(np.size(self.children_left))
+        if n == 0:
+            raise TreeFormatError("expected at least one node, got an empty tree")
+
+        def store(name: str, array: NDArray[Any]) -> None:
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+        def column(name: str, dtype: Any, default: Any = None) -> NDArray[Any]:
+            given = getattr(self, name)
+            try:
+                array = np.array(default if given is None else given, dtype=dtype)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise TreeFormatError(f"expected numbers in {name}, got {error}") from None
+            if array.shape != (n,):
+                raise TreeFormatError(
+                    f"expected {n} entries in {name}, one per node, got shape {array.shape}"
+                )
+            return array
+
+        left = column("children_left", np.int32)
+        right = column("children_right", np.int32)
+        leaf = _check_shape_of_tree(left, right)
+        feature = np.where(leaf, LEAF, column("feature", np.int32)).astype(np.int32)
+        _first_bad(
+            ~leaf & ((feature < 0) | (feature >= self.n_features)),
+            lambda i: f"expected feature in [0, {self.n_features}), got {feature[i]}",
+        )
+        cats: Categories = tuple(
+            None if c is None else tuple(plain_scalar(v) for v in c)
+            for c in (self.categories or (None,) * self.n_features)
+        )
+        names = None if self.feature_names is None else tuple(map(str, self.feature_names))
+        if len(cats) != self.n_features:
+            raise TreeFormatError(f"expected {self.n_features} category lists, got {len(cats)}")
+        if names is not None and (len(names) != self.n_features or len(set(names)) != len(names)):
+            raise TreeFormatError(
+                f"expected {self.n_features} distinct feature names, got {list(names)}"
+            )
+        sets = _check_category_sets(self.left_categories or (None,) * n, feature, cats)
+        by_set = np.array([s is not None for s in sets], dtype=bool)
+        threshold = np.where(leaf | by_set, np.nan, column("threshold", np.float64))
+        _first_bad(
+            ~leaf & ~by_set & np.isnan(threshold),
+            lambda i: "expected a threshold, got NaN",
+        )
+        value = np.array(self.value, dtype=np.float64)
+        if value.ndim != 2 or value.shape[0] != n or value.shape[1] == 0:
+            raise TreeFormatError(f"expected value of shape ({n}, k), got {value.shape}")
+        _first_bad(
+            ~np.isfinite(value).all(axis=1), lambda i: f"expected finite values, got {value[i]}"
+        )
+        weight = column("weight", np.float64, np.ones(n))
+        _first_bad(
+            ~(np.isfinite(weight) & (weight >= 0)),
+            lambda i: f"expected a weight >= 0, got {weight[i]}",
+        )
+        heavier_left = weight[np.where(leaf, 0, left)] >= weight[np.where(leaf, 0, right)]
+        missing_left = column("missing_left", bool, heavier_left)
+        if self.precision not in ("float32", "float64"):
+            raise TreeFormatError(
+                f"expected precision 'float32' or 'float64', got {self.precision!r}"
+            )
+        self._check_outcome(n, value)
+        if self.impurity is not None:
+            store("impurity", column("impurity", np.float64))
+        for name, array in (
+            ("children_left", left),
+            ("children_right", right),
+            ("feature", feature),
+            ("threshold", threshold),
+            ("value", value),
+            ("weight", weight),
+            ("missing_left", missing_left),
+        ):
+            store(name, array)
+        object.__setattr__(self, "left_categories", sets)
+        object.__setattr__(self, "categories", cats)
+        object.__setattr__(self, "feature_names", names)
+        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+
+    def _check_outcome(self, n: int, value: FloatArray) -> None:
+        """Check classes, shares, labels and the decision threshold of a classifier."""
+        if self.classes is None:
+            if value.shape[1] != 1:
+                raise TreeFormatError(
+                    f"expected one value per node in a regression tree, got {value.shape[1]}; "
+                    "a classification tree needs classes"
+                )
+            if self.label is not None or self.decision_threshold is not None:
+                raise TreeFormatError("expected no labels in a regression tree, got some")
+            return
+        classes = tuple(plain_scalar(c) for c in self.classes)
+        if len(set(classes)) != len(classes) or len(classes) != value.shape[1]:
+            raise TreeFormatError(
+                f"expected {value.shape[1]} distinct classes, got {list(classes)}"
+            )
+        _first_bad(
+            (value < 0).any(axis=1) | (np.abs(value.sum(axis=1) - 1) > 1e-6),
+            lambda i: f"expected class shares that sum to 1, got {value[i]}",
+        )
+        threshold = self.decision_threshold
+        if threshold is not None:
+            if not 0 <= float(threshold) <= 1:
+                raise TreeFormatError(f"expected decision_threshold in [0, 1], got {threshold}")
+            object.__setattr__(self, "decision_threshold", float(threshold))
+        if self.label is None:
+            label = labels_from_shares(value, self.decision_threshold)
+        else:
+            label = np.array(self.label, dtype=np.int32)
+            if label.shape != (n,):
+                raise TreeFormatError(f"expected {n} labels, one per node, got {label.shape}")
+            _first_bad(
+                (label < 0) | (label >= len(classes)),
+                lambda i: f"expected a label in [0, {len(classes)}), got {label[i]}",
+            )
+        label.setflags(write=False)
+        object.__setattr__(self, "label", label)
+        object.__setattr__(self, "classes", classes)
+
+    # -- size and shape -----------------------------------------------------------
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether leaves carry classes (else a mean response)."""
+        return self.classes is not None
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return int(self.children_left.size)
+
+    @cached_property
+    def is_leaf(self) -> BoolArray:
+        """Which nodes are leaves."""
+        return self.children_left == LEAF
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(self.is_leaf.sum())
+
+    @cached_property
+    def preorder(self) -> IntArray:
+        """Node numbers from the root, left before right."""
+        order, stack = [], [0]
+        left, right = self.children_left.tolist(), self.children_right.tolist()
+        while stack:
+            node = stack.pop()
+            order.append(node)
+            if left[node] != LEAF:
+                stack += (right[node], left[node])
+        return np.array(order, dtype=np.int32)
+
+    @cached_property
+    def node_depth(self) -> IntArray:
+        """Depth of each node; the root is at 0."""
+        depth = np.zeros(self.n_nodes, dtype=np.int32)
+        for node in self.preorder.tolist():
+            if not self.is_leaf[node]:
+                depth[self.children_left[node]] = depth[self.children_right[node]] = depth[node] + 1
+        return depth
+
+    @property
+    def depth(self) -> int:
+        """Depth of the deepest leaf; 0 for a single leaf."""
+        return int(self.node_depth.max())
+
+    @cached_property
+    def leaves(self) -> IntArray:
+        """Node numbers of the leaves, left to right."""
+        return self.preorder[self.is_leaf[self.preorder]]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Feature names, or x0, x1, ... where there are none."""
+        return self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
+
+    @property
+    def kept_against_share(self) -> BoolArray:
+        """Nodes whose label is not the one their own shares and threshold would give."""
+        if self.label is None:
+            return np.zeros(self.n_nodes, dtype=bool)
+        return self.label != labels_from_shares(self.value, self.decision_threshold)
+
+    # -- prediction ---------------------------------------------------------------
+
+    def encode(self, X: Any) -> FloatArray:
+        """Code a table for this tree: rounded numbers, category positions, NaN = missing."""
+        coded = encode_table(
+            X, names=self.feature_names, n_features=self.n_features, categories=self.categories
+        )
+        return self.round_values(coded)
+
+    def round_values(self, coded: FloatArray) -> FloatArray:
+        """Values as the model that grew this tree would compare them."""
+        if self.precision == "float32":
+            with np.errstate(over="ignore"):
+                return coded.astype(np.float32).astype(np.float64)
+        return coded
+
+    def apply(self, X: Any) -> IntArray:
+        """Leaf (node number) that each row of ``X`` reaches."""
+        return self.apply_coded(self.encode(X))
+
+    def apply_coded(self, coded: FloatArray) -> IntArray:
+        """Leaf of each row of a table already coded by :meth:`encode`."""
+        node = np.zeros(len(coded), dtype=np.int32)
+        rows = np.arange(len(coded)) if not self.is_leaf[0] else np.zeros(0, dtype=np.intp)
+        while rows.size:
+            at = node[rows]
+            left = self.goes_left(at, coded[rows, self.feature[at]])
+            node[rows] = np.where(left, self.children_left[at], self.children_right[at])
+            rows = rows[~self.is_leaf[node[rows]]]
+        return node
+
+    def goes_left(self, nodes: NDArray[Any], values: FloatArray) -> BoolArray:
+        """Whether a coded value goes left at a split node (arrays of equal length)."""
+        assert self.missing_left is not None
+        left = values <= self.threshold[nodes]
+        start, table = self._category_table
+        if table.size:
+            by_set = start[nodes] >= 0
+            codes = np.where(by_set & ~np.isnan(values), values, 0).astype(np.intp)
+            left = np.where(by_set, table[np.where(by_set, start[nodes], 0) + codes], left)
+        return np.where(np.isnan(values), self.missing_left[nodes], left)
+
+    @cached_property
+    def _category_table(self) -> tuple[NDArray[np.intp], BoolArray]:
+        """Flat look-up table of "category goes left", and where each node starts in it."""
+        start = np.full(self.n_nodes, -1, dtype=np.intp)
+        parts: list[BoolArray] = []
+        used = 0
+        for node, codes in enumerate(self.left_categories):
+            if codes is None:
+                continue
+            cats = self.categories[self.feature[node]]
+            row = np.zeros(len(cats or ()), dtype=bool)
+            row[list(codes)] = True
+            start[node] = used
+            used += row.size
+            parts.append(row)
+        return start, (np.concatenate(parts) if parts else np.zeros(0, dtype=bool))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label stored with the leaf of each row, or its mean response."""
+        leaf = self.apply(X)
+        if self.classes is None:
+            return self.value[leaf, 0]
+        assert self.label is not None
+        return np.array(self.classes)[self.label[leaf]]
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class shares of the leaf of each row."""
+        if self.classes is None:
+            raise InputError("expected a classification tree for predict_proba, got a regression")
+        return self.value[self.apply(X)]
+
+    # -- derived trees ------------------------------------------------------------
+
+    def replace(self, **changes: Any) -> Tree:
+        """Make a copy with some fields changed, checked again.
+
+        Labels follow the shares again when ``value`` or ``decision_threshold`` changes
+        and no ``label`` is given.
+        """
+        kept = {f.name: getattr(self, f.name) for f in fields(self)}
+        if ("value" in changes or "decision_threshold" in changes) and "label" not in changes:
+            kept["label"] = None
+        return Tree(**{**kept, **changes})
+
+    def with_decision_threshold(self, decision_threshold: float | None) -> Tree:
+        """Return the same tree, labelled by another threshold (the shares stay)."""
+        return self.replace(decision_threshold=decision_threshold)
+
+    def select_nodes(self, leaf_nodes: Iterable[int] = ()) -> Tree:
+        """Return the tree with the given nodes made leaves, renumbered from the root.
+
+        Values, weights and labels of the new leaves are those stored with the nodes.
+        """
+        cut = set(leaf_nodes)
+        kept: list[int] = []
+        stack = [0]
+        while stack:
+            node = stack.pop()
+            kept.append(node)
+            if node not in cut and not self.is_leaf[node]:
+                stack += (int(self.children_right[node]), int(self.children_left[node]))
+        new = {node: i for i, node in enumerate(kept)}
+        index = np.array(kept)
+
+        def children(side: IntArray) -> list[int]:
+            return [
+                LEAF if node in cut or self.is_leaf[node] else new[int(side[node])] for node in kept
+            ]
+
+        assert self.missing_left is not None and self.weight is not None
+        return self.replace(
+            children_left=children(self.children_left),
+            children_right=children(self.children_right),
+            feature=self.feature[index],
+            threshold=self.threshold[index],
+            value=self.value[index],
+            left_categories=tuple(
+                None if node in cut else self.left_categories[node] for node in kept
+            ),
+            missing_left=self.missing_left[index],
+            weight=self.weight[index],
+            label=None if self.label is None else self.label[index],
+            impurity=None if self.impurity is None else self.impurity[index],
+        )
+
+    def truncate(self, max_depth: int) -> Tree:
+        """Cut the tree at ``max_depth``: the nodes there become leaves."""
+        if max_depth < 0:
+            raise InputError(f"expected max_depth >= 0, got {max_depth}")
+        return self.select_nodes(np.flatnonzero(self.node_depth == max_depth).tolist())
+
+    def feature_importances(self) -> FloatArray:
+        """Return the normalised total decrease of impurity brought by each feature."""
+        assert self.weight is not None
+        impurity = self.impurity
+        if impurity is None:
+            if self.classes is None:
+                raise InputError("expected impurities for a regression tree, got none stored")
+            impurity = 1 - (self.value**2).sum(axis=1)
+        split = np.flatnonzero(~self.is_leaf)
+        total = self.weight * impurity
+        gain = total[split] - total[self.children_left[split]] - total[self.children_right[split]]
+        out = np.bincount(self.feature[split], weights=gain, minlength=self.n_features)
+        summed = out.sum()
+        return np.asarray(out / summed if summed > 0 else out, dtype=np.float64)
+
+    # -- identity -----------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when every stored field is equal, bit for bit (NaN equals NaN)."""
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kept = {f.name: getattr(self, f.name) for f in fields(self)}
+        kept["metadata"] = dict(self.metadata)
+        return _rebuild, (kept,)
+
+    def __repr__(self) -> str:
+        kind = f"{len(self.classes)} classes" if self.classes is not None else "regression"
+        return (
+            f"Tree({self.n_leaves} leaves, depth {self.depth}, {self.n_features} features, {kind})"
+        )
+
+    def __str__(self) -> str:
+        from steadytree.core.rules import tree_text
+
+        return tree_text(self)
+
+
+def _rebuild(kept: dict[str, Any]) -> Tree:
+    return Tree(**kept)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return (
+            isinstance(a, np.ndarray)
+            and isinstance(b, np.ndarray)
+            and a.shape == b.shape
+            and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+        )
+    return bool(a == b)
+
+
+def _first_bad(bad: NDArray[np.bool_], message: Any) -> None:
+    """Raise for the first node that fails a check, naming the node."""
+    where = np.flatnonzero(bad)
+    if where.size:
+        raise TreeFormatError(f"node {where[0]}: {message(int(where[0]))}")
+
+
+def _check_shape_of_tree(left: IntArray, right: IntArray) -> BoolArray:
+    """Check that children are in range and every node is reached exactly once.
+
+    Returns which nodes are leaves.
+    """
+    n = left.size
+    leaf = left == LEAF
+    _first_bad(
+        leaf != (right == LEAF),
+        lambda i: f"expected two children or none, got {left[i]} and {right[i]}",
+    )
+    for side in (left, right):
+        _first_bad(
+            ~leaf & ((side < 0) | (side >= n)),
+            lambda i, side=side: f"expected a child in [0, {n}), got {side[i]}",
+        )
+    seen = np.bincount(np.concatenate([left[~leaf], right[~leaf], [0]]), minlength=n)
+    _first_bad(
+        seen > 1,
+        lambda i: "expected one way to reach it, got a cycle or two parents",
+    )
+    _first_bad(seen == 0, lambda i: "expected one way to reach it from the root, got none")
+    # With one parent each, whatever the root does not reach must lie on a cycle.
+    reached, level, depth = 1, np.zeros(1, dtype=np.int64), 0
+    while level.size:
+        level = level[~leaf[level]]
+        level = np.concatenate([left[level], right[level]])
+        reached += level.size
+        depth += level.size > 0
+        if depth > MAX_DEPTH:
+            raise TreeFormatError(
+                f"expected at most {MAX_DEPTH} levels, got a deeper tree; "
+                "nobody could read it, and the file is likely damaged"
+            )
+    if reached < n:
+        raise TreeFormatError(
+            f"expected all {n} nodes to be reached from the root, got {reached}: "
+            "the others form a cycle"
+        )
+    return leaf
+
+
+def _check_category_sets(
+    sets: Sequence[Iterable[int] | None], feature: IntArray, categories: Categories
+) -> tuple[tuple[int, ...] | None, ...]:
+    if len(sets) != feature.size:
+        raise TreeFormatError(f"expected {feature.size} left category sets, got {len(sets)}")
+    checked: list[tuple[int, ...] | None] = []
+    for node, codes in enumerate(sets):
+        cats = categories[feature[node]] if feature[node] >= 0 else None
+        if feature[node] < 0:
+            checked.append(None)
+            continue
+        if (codes is None) != (cats is None):
+            what = "a category set" if codes is None else "a threshold"
+            kind = "categorical" if codes is None else "numeric"
+            raise TreeFormatError(
+                f"node {node}: expected {what}: feature {feature[node]} is {kind}"
+            )
+        if codes is None or cats is None:
+            checked.append(None)
+            continue
+        clean = tuple(sorted({int(c) for c in codes}))
+        if clean and not (clean[0] >= 0 and clean[-1] < len(cats)):
+            raise TreeFormatError(
+                f"node {node}: expected category codes in [0, {len(cats)}), got {list(clean)}"
+            )
+        checked.append(clean)
+    return tuple(checked)

@@ -1,0 +1,129 @@
+"""``as_tree``: one door for every kind of tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.format import load_tree
+from steadytree.core.one_hot import recombine_one_hot
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedModelError
+
+__all__ = ["as_tree"]
+
+
+def as_tree(
+    model: Any,
+    decision_threshold: float | str | None = None,
+    *,
+    one_hot: Mapping[str, Mapping[str, Any] | Sequence[str]] | None = None,
+    feature_names: Sequence[str] | None = None,
+    space: FeatureSpace | None = None,
+) -> Tree:
+    """Read any supported model as a :class:`Tree`, so that trees can be compared.
+
+    Parameters
+    ----------
+    model : fitted model, Tree, or path of a tree file
+        scikit-learn DecisionTree and ExtraTree classifiers and regressors, steadytree's
+        own estimators, a pipeline whose last step is one of these and whose other steps
+        keep the columns, or the path of a file written by :func:`save_tree`.
+    decision_threshold : float, "prevalence" or None
+        For two classes: a leaf is labelled ``classes_[1]`` where its share reaches this
+        number. "prevalence" takes the rate of ``classes_[1]`` in the training rows. By
+        default the threshold stored with the tree is kept; without one the label is the
+        most frequent class.
+    one_hot : mapping, optional
+        Groups of one-hot columns to recombine into categorical features:
+        ``{"colour": ["colour_red", "colour_blue"]}``.
+    feature_names : sequence of str, optional
+        Names for a model that was fitted without.
+    space : FeatureSpace, optional
+        Stored with the tree; its one-hot groups are recombined.
+
+    Returns
+    -------
+    Tree
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import steadytree as st
+    >>> X, y = load_iris(return_X_y=True)
+    >>> st.as_tree(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y))
+    Tree(3 leaves, depth 2, 4 features, 3 classes)
+    """
+    tree = _read(model)
+    if feature_names is not None:
+        tree = tree.replace(feature_names=tuple(feature_names), label=tree.label)
+    groups = dict(one_hot or {})
+    if space is not None and tree.feature_names is not None:
+        for group, columns in space.one_hot.items():
+            if set(columns) & set(tree.feature_names):
+                groups.setdefault(group, columns)
+    if groups:
+        tree = recombine_one_hot(tree, groups)
+    if space is not None:
+        tree = tree.replace(space=space, label=tree.label)
+    if decision_threshold is not None:
+        tree = tree.with_decision_threshold(_resolve_threshold(model, tree, decision_threshold))
+    return tree
+
+
+def _read(model: Any) -> Tree:
+    if isinstance(model, Tree):
+        return model
+    if isinstance(model, (str, os.PathLike)):
+        return load_tree(model)
+    if isinstance(model, type):
+        raise NotFittedTreeError(
+            f"expected a fitted model, got the class {model.__name__}; create it and call fit first"
+        )
+    own = getattr(model, "to_tree", None)
+    if callable(own):
+        tree = own()
+        if not isinstance(tree, Tree):
+            raise UnsupportedModelError(
+                f"expected to_tree() of {type(model).__name__} to return a Tree, "
+                f"got {type(tree).__name__}"
+            )
+        return tree
+    from steadytree.readers import sklearn as sklearn_reader
+
+    if sklearn_reader.reads(model):
+        return sklearn_reader.read(model)
+    raise UnsupportedModelError(
+        f"expected a fitted decision tree, a Tree or the path of a tree file, "
+        f"got {type(model).__name__}{sklearn_reader.advice(model)}"
+    )
+
+
+def _resolve_threshold(model: Any, tree: Tree, threshold: float | str) -> float:
+    if not tree.is_classifier or len(tree.classes or ()) != 2:
+        raise InputError(
+            "expected a tree with two classes for a decision_threshold, "
+            f"got {'regression' if tree.classes is None else f'{len(tree.classes)} classes'}; "
+            "leave decision_threshold=None"
+        )
+    if isinstance(threshold, str):
+        if threshold != "prevalence":
+            raise InputError(
+                f'expected a number or "prevalence" as decision_threshold, got {threshold!r}'
+            )
+        assert tree.weight is not None
+        rows = tree.metadata.get("n_training_rows")
+        if rows is None or not np.isclose(float(rows), tree.weight[0]):
+            raise InputError(
+                'expected a tree fitted without sample or class weights for "prevalence", got a '
+                "weighted one, whose shares are not rates; pass the rate as a number"
+            )
+        return float(tree.value[0, 1])
+    if not 0 <= float(threshold) <= 1:
+        raise InputError(f"expected decision_threshold in [0, 1], got {threshold}")
+    return float(threshold)

@@ -1,0 +1,101 @@
+"""Read scikit-learn's DecisionTree and ExtraTree models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.tree import Tree, labels_from_shares
+from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
+
+__all__ = ["advice", "read", "reads"]
+
+
+def reads(model: Any) -> bool:
+    """Whether this adapter can read the model (or should explain why it cannot)."""
+    from sklearn.pipeline import Pipeline
+    from sklearn.tree import BaseDecisionTree
+
+    return isinstance(model, (BaseDecisionTree, Pipeline))
+
+
+def advice(model: Any) -> str:
+    """What to pass instead of a scikit-learn model that is not one tree."""
+    from sklearn.ensemble import BaseEnsemble
+    from sklearn.model_selection._search import BaseSearchCV
+
+    if isinstance(model, BaseSearchCV):
+        return "; pass its best_estimator_"
+    if isinstance(model, BaseEnsemble):
+        return ", a forest of many trees; pass one of its estimators_, or distil it into one tree"
+    return "; fit a scikit-learn decision tree, or give the model a to_tree() method"
+
+
+def read(model: Any) -> Tree:
+    """Convert a fitted scikit-learn tree, leaf by leaf the same predictions.
+
+    scikit-learn compares float32 values with float64 thresholds, and so does the
+    :class:`Tree`. Node numbers are the same, so ``apply`` agrees as well.
+    """
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils.validation import check_is_fitted
+
+    if isinstance(model, Pipeline):
+        return _read_pipeline(model)
+    try:
+        check_is_fitted(model, "tree_")
+    except Exception as error:  # sklearn's NotFittedError, a ValueError and AttributeError
+        raise NotFittedTreeError(
+            f"expected a fitted model, got {type(model).__name__} before fit; call fit(X, y) first"
+        ) from error
+    if model.n_outputs_ != 1:
+        raise UnsupportedModelError(
+            f"expected a tree with one output, got {model.n_outputs_}; "
+            "fit one tree per output and compare them one by one"
+        )
+    inner = model.tree_
+    raw = np.asarray(inner.value)[:, 0, :]
+    classes = None
+    label = None
+    if hasattr(model, "classes_"):
+        classes = tuple(np.asarray(model.classes_).tolist())
+        label = labels_from_shares(raw, None)
+        total = raw.sum(axis=1, keepdims=True)
+        raw = np.divide(raw, total, out=np.full_like(raw, 1 / raw.shape[1]), where=total > 0)
+    names = getattr(model, "feature_names_in_", None)
+    missing_left = getattr(inner, "missing_go_to_left", None)
+    return Tree(
+        children_left=inner.children_left,
+        children_right=inner.children_right,
+        feature=inner.feature,
+        threshold=inner.threshold,
+        value=raw,
+        n_features=int(model.n_features_in_),
+        missing_left=None if missing_left is None else np.asarray(missing_left, dtype=bool),
+        weight=inner.weighted_n_node_samples,
+        label=label,
+        classes=classes,
+        feature_names=None if names is None else tuple(names.tolist()),
+        precision="float32",
+        impurity=inner.impurity,
+        metadata={
+            "source": f"scikit-learn {type(model).__name__}",
+            "n_training_rows": int(inner.n_node_samples[0]),
+        },
+    )
+
+
+def _read_pipeline(model: Any) -> Tree:
+    """Read the last step, if the other steps leave the columns alone."""
+    blocking = [name for name, step in model.steps[:-1] if step not in (None, "passthrough")]
+    if blocking:
+        raise UnsupportedModelError(
+            f"expected a tree on the original columns, got a pipeline that transforms them in "
+            f"{blocking}; pass pipeline[-1] and compare in the transformed columns, "
+            "or fit steadytree's estimators, which encode categories themselves"
+        )
+    last = model.steps[-1][1]
+    from steadytree.readers._as_tree import as_tree
+
+    return as_tree(last)
