@@ -1,0 +1,17 @@
+"""How far apart two trees are: the paper's distance, its metric form, and the matching."""
+
+from __future__ import annotations
+
+from steadytree.distance.bound import distance_bound
+from steadytree.distance.matching import MatchedPair, PathMatching, UnmatchedPath, match_paths
+from steadytree.distance.pairwise import pairwise_tree_distances, tree_distance
+
+__all__ = [
+    "MatchedPair",
+    "PathMatching",
+    "UnmatchedPath",
+    "distance_bound",
+    "match_paths",
+    "pairwise_tree_distances",
+    "tree_distance",
+]

@@ -1,0 +1,1 @@
+"""Growing trees: bootstrap collections, distillation from a teacher, priced edits."""
