@@ -75,7 +75,8 @@ def save_tree(tree: Tree, path: str | os.PathLike[str]) -> Path:
 
 def tree_to_dict(tree: Tree) -> dict[str, Any]:
     """Return the tree as plain values, in the layout of the JSON Schema."""
-    assert tree.weight is not None and tree.missing_left is not None
+    assert tree.weight is not None
+    assert tree.missing_left is not None
     space = None if tree.space is None else tree.space.to_dict()
     if space is not None:
         space["classes"] = None if space["classes"] is None else _scalars(space["classes"])

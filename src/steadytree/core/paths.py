@@ -110,7 +110,7 @@ class Paths:
         return tuple(self.conditions_of(p) for p in range(self.n_paths))
 
     def conditions_of(self, path: int) -> tuple[Condition, ...]:
-        """What one path demands, one condition per restricted feature."""
+        """Return what one path demands, one condition per restricted feature."""
         made = (
             Condition.from_state(self.space, j, state)
             for j, state in sorted(self._states[path].items())
@@ -418,7 +418,8 @@ def _outcomes(
         value = tree.value[nodes] - low
         scaled = np.clip(value / span, 0, 1) if span > 0 else np.zeros_like(value)
         return np.zeros(len(nodes), dtype=np.int32), scaled
-    assert classes is not None and tree.label is not None
+    assert classes is not None
+    assert tree.label is not None
     position = {c: i for i, c in enumerate(classes)}
     column = np.array([position[c] for c in tree.classes], dtype=np.int32)
     value = np.zeros((len(nodes), len(classes)))

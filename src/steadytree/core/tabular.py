@@ -75,7 +75,7 @@ def column_values(X: Any, column: int | str) -> NDArray[Any]:
         if kind.startswith(("Categorical", "Enum", "String", "Utf8", "Object", "Boolean")):
             return np.array(series.to_list(), dtype=object)
         return np.asarray(series.to_numpy())
-    return np.asarray(X)[:, column]
+    return np.asarray(np.asarray(X)[:, int(column)])
 
 
 def is_categorical_column(X: Any, column: int) -> bool:
@@ -86,8 +86,8 @@ def is_categorical_column(X: Any, column: int) -> bool:
             return True
         if pd.api.types.is_numeric_dtype(dtype):
             return False
-        values = X.iloc[:, column].dropna()
-        return not all(isinstance(v, (int, float, np.number)) for v in values.head(1000))
+        known = X.iloc[:, column].dropna()
+        return not all(isinstance(v, (int, float, np.number)) for v in known.head(1000))
     if is_frame(X):
         kind = str(X[X.columns[column]].dtype)
         return kind.startswith(("Categorical", "Enum", "String", "Utf8", "Object", "Boolean"))
@@ -105,7 +105,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def plain_scalar(value: Any) -> Any:
-    """A numpy scalar as the plain Python value that JSON can hold."""
+    """Return a numpy scalar as the plain Python value that JSON can hold."""
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -38,7 +38,7 @@ def labels_from_shares(shares: FloatArray, decision_threshold: float | None) -> 
     wherever its share reaches the threshold.
     """
     if decision_threshold is None:
-        return shares.argmax(axis=1).astype(np.int32)
+        return np.asarray(shares.argmax(axis=1), dtype=np.int32)
     if shares.shape[1] != 2:
         raise InputError(
             f"expected two classes for a decision_threshold, got {shares.shape[1]}; "
@@ -161,7 +161,8 @@ class Tree:
         if value.ndim != 2 or value.shape[0] != n or value.shape[1] == 0:
             raise TreeFormatError(f"expected value of shape ({n}, k), got {value.shape}")
         _first_bad(
-            ~np.isfinite(value).all(axis=1), lambda i: f"expected finite values, got {value[i]}"
+            np.asarray(~np.isfinite(value).all(axis=1)),
+            lambda i: f"expected finite values, got {value[i]}",
         )
         weight = column("weight", np.float64, np.ones(n))
         _first_bad(
@@ -246,7 +247,7 @@ class Tree:
     @cached_property
     def is_leaf(self) -> BoolArray:
         """Which nodes are leaves."""
-        return self.children_left == LEAF
+        return np.asarray(self.children_left == LEAF)
 
     @property
     def n_leaves(self) -> int:
@@ -294,7 +295,7 @@ class Tree:
         """Nodes whose label is not the one their own shares and threshold would give."""
         if self.label is None:
             return np.zeros(self.n_nodes, dtype=bool)
-        return self.label != labels_from_shares(self.value, self.decision_threshold)
+        return np.asarray(self.label != labels_from_shares(self.value, self.decision_threshold))
 
     # -- prediction ---------------------------------------------------------------
 
@@ -336,7 +337,7 @@ class Tree:
             by_set = start[nodes] >= 0
             codes = np.where(by_set & ~np.isnan(values), values, 0).astype(np.intp)
             left = np.where(by_set, table[np.where(by_set, start[nodes], 0) + codes], left)
-        return np.where(np.isnan(values), self.missing_left[nodes], left)
+        return np.asarray(np.where(np.isnan(values), self.missing_left[nodes], left))
 
     @cached_property
     def _category_table(self) -> tuple[NDArray[np.intp], BoolArray]:
@@ -359,9 +360,9 @@ class Tree:
         """Label stored with the leaf of each row, or its mean response."""
         leaf = self.apply(X)
         if self.classes is None:
-            return self.value[leaf, 0]
+            return np.asarray(self.value[leaf, 0])
         assert self.label is not None
-        return np.array(self.classes)[self.label[leaf]]
+        return np.asarray(np.array(self.classes)[self.label[leaf]])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class shares of the leaf of each row."""
@@ -407,7 +408,8 @@ class Tree:
                 LEAF if node in cut or self.is_leaf[node] else new[int(side[node])] for node in kept
             ]
 
-        assert self.missing_left is not None and self.weight is not None
+        assert self.missing_left is not None
+        assert self.weight is not None
         return self.replace(
             children_left=children(self.children_left),
             children_right=children(self.children_right),
@@ -532,7 +534,7 @@ def _check_shape_of_tree(left: IntArray, right: IntArray) -> BoolArray:
             f"expected all {n} nodes to be reached from the root, got {reached}: "
             "the others form a cycle"
         )
-    return leaf
+    return np.asarray(leaf)
 
 
 def _check_category_sets(

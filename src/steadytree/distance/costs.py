@@ -38,7 +38,7 @@ def outcome_vectors(paths: Paths, options: DistanceOptions) -> FloatArray:
     if options.outcome == "distribution":
         return weight / 2 * paths.value
     if options.outcome == "impurity":
-        return weight * (1 - (paths.value**2).sum(axis=1, keepdims=True))
+        return np.asarray(weight * (1 - (paths.value**2).sum(axis=1, keepdims=True)))
     return weight / 2 * np.eye(len(paths.classes))[paths.label]
 
 

@@ -115,7 +115,8 @@ class PathMatching:
 
     def __repr__(self) -> str:
         return (
-            f"PathMatching(distance={self.distance:.6g}, dissimilarity={100 * self.relative:.1f} %, "
+            f"PathMatching(distance={self.distance:.6g}, "
+            f"dissimilarity={100 * self.relative:.1f} %, "
             f"{len(self.pairs)} pairs, {len(self.unmatched)} unmatched)"
         )
 

@@ -21,7 +21,7 @@ def reads(model: Any) -> bool:
 
 
 def advice(model: Any) -> str:
-    """What to pass instead of a scikit-learn model that is not one tree."""
+    """Say what to pass instead of a scikit-learn model that is not one tree."""
     from sklearn.ensemble import BaseEnsemble
     from sklearn.model_selection._search import BaseSearchCV
 
