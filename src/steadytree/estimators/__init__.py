@@ -1,0 +1,7 @@
+"""Trees as scikit-learn estimators: finished, stable and distilled ones."""
+
+from __future__ import annotations
+
+from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
+
+__all__ = ["TreeClassifier", "TreeRegressor"]

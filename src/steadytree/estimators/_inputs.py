@@ -1,0 +1,248 @@
+"""Take whatever table a user passes and check it as scikit-learn would, mixed data included.
+
+The estimators accept arrays, lists, pandas and polars frames with categories, booleans,
+strings and missing values. Here they become one coded float matrix over a
+:class:`FeatureSpace`; the attributes and errors are those scikit-learn users know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import is_categorical_column, is_frame
+from steadytree.exceptions import InputError
+
+__all__ = [
+    "FitInput",
+    "as_table",
+    "check_coded",
+    "class_weighted",
+    "prepare_fit",
+    "prepare_predict",
+    "resolve_decision_threshold",
+    "set_mixed_input_tags",
+]
+
+Task = Literal["classification", "regression"]
+
+
+class FitInput(NamedTuple):
+    """What a learner needs, in the order ``space, coded, y, classes, weights``.
+
+    Attributes
+    ----------
+    space : FeatureSpace
+    coded : float array (n, n_features)
+        Numbers as they are, categories as positions, NaN = missing.
+    y : array (n,)
+        Positions in ``classes``, or the float responses.
+    classes : array or None
+        Sorted class labels in the user's own type; None for regression.
+    weights : float array (n,)
+        Sample weights, 1 where none were given.
+    """
+
+    space: FeatureSpace
+    coded: NDArray[np.float64]
+    y: NDArray[Any]
+    classes: NDArray[Any] | None
+    weights: NDArray[np.float64]
+
+
+def prepare_fit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    task: Task,
+    categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
+    sample_weight: Any = None,
+) -> FitInput:
+    """Check training data, fix the feature space, and code the table.
+
+    Sets ``n_features_in_`` and ``feature_names_in_`` of the estimator.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        Named in errors; receives the attributes.
+    X : array, pandas or polars frame (n, n_features)
+    y : array (n,)
+    task : {"classification", "regression"}
+    categorical_features : "from_dtype", None or list
+        See :meth:`FeatureSpace.from_data`.
+    sample_weight : array (n,), optional
+
+    Returns
+    -------
+    FitInput
+    """
+    table = as_table(estimator, X, y=y, reset=True)
+    target = column_or_1d(y, warn=True)
+    check_consistent_length(table, target)
+    assert_all_finite(target, input_name="y")
+    weights = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
+    if not weights.sum() > 0:
+        raise InputError(
+            "expected some positive sample weights, got zero for every row; "
+            "leave sample_weight=None to weigh all rows alike"
+        )
+    classes: NDArray[Any] | None = None
+    if task == "classification":
+        check_classification_targets(target)
+        classes, codes = np.unique(target, return_inverse=True)
+        _check_two_classes(classes, codes, weights)
+        target, values = codes.astype(np.int64), target
+    else:
+        target = values = target.astype(np.float64)
+    space = FeatureSpace.from_data(
+        table, values, categorical_features=categorical_features, task=task
+    )
+    coded = space.encode(table)
+    empty = np.isnan(coded).all(axis=0)
+    if empty.any():
+        culprits = [space.labels[j] for j in np.flatnonzero(empty)]
+        raise InputError(
+            f"expected at least one value in every column, got only missing values in {culprits}; "
+            "drop these columns: no split can use them"
+        )
+    return FitInput(space, check_coded(coded, space), target, classes, weights)
+
+
+def prepare_predict(estimator: Any, X: Any, *, space: FeatureSpace) -> NDArray[np.float64]:
+    """Check a table against what the estimator was fitted on, and code it.
+
+    Column names must be those of ``fit``, in the same order, as in scikit-learn. A
+    category that was not there at fit time is coded as missing.
+    """
+    check_is_fitted(estimator)
+    return check_coded(space.encode(as_table(estimator, X, reset=False)), space)
+
+
+def as_table(estimator: Any, X: Any, *, y: Any = "no_validation", reset: bool) -> Any:
+    """Return a two-dimensional array or frame, with scikit-learn's checks and messages."""
+    if is_frame(X):
+        validate_data(estimator, X=X, y=y, reset=reset, skip_check_array=True)
+        _check_frame(estimator, X, at_least=2 if reset else 1)
+        return X
+    settings: dict[str, Any] = {
+        "ensure_min_samples": 2 if reset else 1,
+        "ensure_all_finite": "allow-nan",
+        "dtype": np.float64,
+    }
+    if not hasattr(X, "dtype") and isinstance(X, Sequence):
+        plain = np.asarray(X)
+        # numpy would write numbers beside strings as strings.
+        X = plain if plain.dtype.kind in "fiubc" else np.array(X, dtype=object)
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind == "b" or (kind in "OUST" and getattr(X, "ndim", 0) == 2 and _has_categories(X)):
+        settings |= {"ensure_all_finite": False, "dtype": None}
+    if reset and y is None:  # let scikit-learn word the error
+        return validate_data(estimator, X=X, y=y, reset=reset, **settings)
+    table = check_array(X, input_name="X", estimator=estimator, **settings)
+    validate_data(estimator, X=X, y=y, reset=reset, skip_check_array=True)
+    return table
+
+
+def check_coded(coded: NDArray[np.float64], space: FeatureSpace) -> NDArray[np.float64]:
+    """Refuse infinities and numbers that scikit-learn's trees cannot hold (float32)."""
+    largest = np.finfo(np.float32).max
+    with np.errstate(invalid="ignore"):
+        bad = (np.abs(coded) > largest).any(axis=0)
+    if bad.any():
+        culprits = [space.labels[j] for j in np.flatnonzero(bad)]
+        raise InputError(
+            f"expected finite numbers below {largest:.3g}, got infinity or larger ones in "
+            f"{culprits}; replace them with a number or with missing"
+        )
+    return coded
+
+
+def class_weighted(
+    class_weight: Mapping[Any, float] | str | None,
+    y: NDArray[Any],
+    classes: NDArray[Any],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Sample weights times the weight of each row's class (``y`` holds positions)."""
+    if class_weight is None:
+        return weights
+    return np.asarray(weights * compute_sample_weight(class_weight, classes[y]), dtype=np.float64)
+
+
+def resolve_decision_threshold(
+    decision_threshold: float | str | None, y: NDArray[Any], classes: NDArray[Any] | None
+) -> float | None:
+    """Return the threshold as a number; "prevalence" is the unweighted rate of ``classes[1]``."""
+    if decision_threshold is None:
+        return None
+    if classes is None or len(classes) != 2:
+        got = "regression" if classes is None else f"{len(classes)} classes"
+        raise InputError(
+            f"expected two classes for a decision_threshold, got {got}; "
+            "leave decision_threshold=None"
+        )
+    if isinstance(decision_threshold, str):
+        if decision_threshold != "prevalence":
+            raise InputError(
+                'expected a number, "prevalence" or None as decision_threshold, '
+                f"got {decision_threshold!r}"
+            )
+        return float(np.mean(y == 1))
+    if not 0 <= float(decision_threshold) <= 1:
+        raise InputError(f"expected decision_threshold in [0, 1], got {decision_threshold}")
+    return float(decision_threshold)
+
+
+def set_mixed_input_tags(tags: Any) -> Any:
+    """Tell scikit-learn that categories, strings and missing values are welcome."""
+    tags.input_tags.allow_nan = True
+    tags.input_tags.string = True
+    tags.input_tags.sparse = False
+    return tags
+
+
+def _has_categories(X: Any) -> bool:
+    return any(is_categorical_column(X, j) for j in range(X.shape[1]))
+
+
+def _check_two_classes(
+    classes: NDArray[Any], codes: NDArray[Any], weights: NDArray[np.float64]
+) -> None:
+    present = np.bincount(codes, weights=weights, minlength=len(classes)) > 0
+    if present.sum() < 2:
+        where = "" if len(classes) < 2 else " with a positive sample weight"
+        raise InputError(
+            f"expected at least two classes in y{where}, got 1 class ({classes[present][0]!r}); "
+            "a classifier needs rows of every class it is to tell apart"
+        )
+
+
+def _check_frame(estimator: Any, X: Any, *, at_least: int) -> None:
+    """Check the size of a frame, in scikit-learn's words."""
+    rows, columns = X.shape
+    name = type(estimator).__name__
+    if columns == 0:
+        raise InputError(
+            f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 "
+            f"is required by {name}."
+        )
+    if rows < at_least:
+        raise InputError(
+            f"Found array with {rows} sample(s) (shape={tuple(X.shape)}) while a minimum of "
+            f"{at_least} is required by {name}."
+        )

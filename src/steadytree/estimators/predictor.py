@@ -1,0 +1,279 @@
+"""Any finished tree as a scikit-learn predictor, so that it can be deployed and scored."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from steadytree.core.paths import Paths
+from steadytree.core.rules import tree_text
+from steadytree.core.tree import Tree
+from steadytree.estimators._inputs import set_mixed_input_tags
+from steadytree.exceptions import InputError
+from steadytree.readers import as_tree
+
+__all__ = ["TreeClassifier", "TreePredictorMixin", "TreeRegressor"]
+
+
+class TreePredictorMixin:
+    """What every estimator of one tree can do once it has its :class:`Tree`.
+
+    A subclass says which tree (``to_tree``) and how a table is coded for it
+    (``_leaf_of``).
+    """
+
+    def to_tree(self) -> Tree:
+        """Return the tree, in the form that distances and diffs work on."""
+        raise NotImplementedError
+
+    def _leaf_of(self, X: Any) -> NDArray[np.int32]:
+        raise NotImplementedError
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Leaf (node number) that each row reaches."""
+        return self._leaf_of(X)
+
+    def decision_path(self, X: Any) -> Any:
+        """Nodes that each row passes, as in scikit-learn.
+
+        Returns
+        -------
+        csr_matrix of shape (n, n_nodes)
+            1 where the row passes the node, its leaf included.
+        """
+        tree = self.to_tree()
+        leaf = self._leaf_of(X)
+        parent = np.full(tree.n_nodes, -1, dtype=np.int64)
+        split = np.flatnonzero(~tree.is_leaf)
+        parent[tree.children_left[split]] = split
+        parent[tree.children_right[split]] = split
+        # Each row passes depth + 1 nodes; fill them from the leaf upwards.
+        indptr = np.concatenate([[0], np.cumsum(tree.node_depth[leaf].astype(np.int64) + 1)])
+        indices = np.empty(indptr[-1], dtype=np.int64)
+        node, rows, slot = leaf.astype(np.int64), np.arange(len(leaf)), indptr[1:] - 1
+        while rows.size:
+            indices[slot[rows]] = node[rows]
+            slot[rows] -= 1
+            node[rows] = parent[node[rows]]
+            rows = rows[node[rows] >= 0]
+        return sparse.csr_matrix(
+            (np.ones(indices.size, dtype=np.int64), indices, indptr),
+            shape=(len(leaf), tree.n_nodes),
+        )
+
+    def rules(self, *, style: str = "tree", shares: bool = True) -> str:
+        """Return the rules in words.
+
+        Parameters
+        ----------
+        style : {"tree", "list"}
+            An indented listing of the tree, or one line per leaf with its whole rule
+            (which needs a tree that knows its feature space).
+        shares : bool, default True
+            In the listing, write the class share of each leaf beside its label.
+        """
+        tree = self.to_tree()
+        if style == "tree":
+            return tree_text(tree, shares=shares)
+        if style != "list":
+            raise InputError(f'expected style "tree" or "list", got {style!r}')
+        if tree.space is None:
+            raise InputError(
+                'expected a tree with a feature space for style="list", got none; '
+                "read it with as_tree(model, space=FeatureSpace.from_data(X))"
+            )
+        paths = Paths.from_tree(tree, tree.space)
+        return "\n".join(paths.rule_text(i) for i in range(paths.n_paths))
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Normalised total decrease of impurity brought by each feature."""
+        return self.to_tree().feature_importances()
+
+    def get_depth(self) -> int:
+        """Depth of the deepest leaf; 0 for a single leaf."""
+        return self.to_tree().depth
+
+    def get_n_leaves(self) -> int:
+        """Count the leaves."""
+        return self.to_tree().n_leaves
+
+    def _repr_html_inner(self) -> str:
+        try:
+            tree = self.to_tree()
+        except (AttributeError, ValueError):  # not fitted yet
+            return str(super()._repr_html_inner())  # type: ignore[misc]
+        return (
+            f"<div><code>{html.escape(type(self).__name__)}</code>: {tree.n_leaves} leaves, "
+            f"depth {tree.depth}<pre>{html.escape(tree_text(tree))}</pre></div>"
+        )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
+
+
+class _TreeClassifierMixin(TreePredictorMixin):
+    """Predictions of a classification tree."""
+
+    classes_: NDArray[Any]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label stored with the leaf that each row reaches."""
+        leaf = self._leaf_of(X)
+        label = self.to_tree().label
+        assert label is not None
+        return np.asarray(self.classes_[label[leaf]])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class shares of the leaf that each row reaches, in the order of ``classes_``."""
+        leaf = self._leaf_of(X)
+        return self.to_tree().value[leaf]
+
+
+class _TreeRegressorMixin(TreePredictorMixin):
+    """Predictions of a regression tree."""
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Mean response stored with the leaf that each row reaches."""
+        leaf = self._leaf_of(X)
+        return np.asarray(self.to_tree().value[leaf, 0])
+
+
+class _FinishedTree(TreePredictorMixin, BaseEstimator):
+    """A predictor that holds a finished tree: ``fit`` leaves it as it is."""
+
+    tree: Any
+    _wants_classifier: bool
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+
+    def to_tree(self) -> Tree:
+        """Return the tree, in the form that distances and diffs work on."""
+        # The attribute may be replaced by set_params: read it again only then.
+        held = self.__dict__.get("_read")
+        if held is None or held[0] is not self.tree:
+            tree = as_tree(self.tree)
+            if tree.is_classifier != self._wants_classifier:
+                kinds = ("a regression tree", "a classification tree")
+                names = ("TreeRegressor", "TreeClassifier")
+                raise InputError(
+                    f"expected {kinds[self._wants_classifier]} in {type(self).__name__}, got "
+                    f"{kinds[tree.is_classifier]}; use {names[tree.is_classifier]}"
+                )
+            held = (self.tree, tree)
+            self.__dict__["_read"] = held
+        return held[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_read", None)
+        return state
+
+    def __sklearn_clone__(self) -> Any:
+        # The tree cannot change, so that a copy may share it.
+        return type(self)(self.tree)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        return set_mixed_input_tags(super().__sklearn_tags__())
+
+    def _leaf_of(self, X: Any) -> NDArray[np.int32]:
+        return self.to_tree().apply(X)
+
+    def fit(self, X: Any = None, y: Any = None, **fit_params: Any) -> Any:
+        """Check that the tree can be read, and return it as it is.
+
+        Like scikit-learn's ``FrozenEstimator``, a finished tree is never trained again,
+        so that it can be the last step of a pipeline or be scored by
+        ``cross_val_score``. To train on new rows use :func:`steadytree.retrain`.
+        """
+        self.to_tree()
+        return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return self.to_tree().n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Names of the features; absent where the tree has none."""
+        names = self.to_tree().feature_names
+        if names is None:
+            raise AttributeError("expected a tree with feature names, got one without")
+        return np.array(names, dtype=object)
+
+    @property
+    def feature_space_(self) -> Any:
+        """The space stored with the tree, or None."""
+        return self.to_tree().space
+
+
+class TreeClassifier(_TreeClassifierMixin, ClassifierMixin, _FinishedTree):
+    """Use a finished classification tree wherever scikit-learn wants a classifier.
+
+    Frames are read by column name, so that their order and further columns do not
+    matter; arrays by position. A missing value, or a category the tree never met,
+    follows the direction the split gives to missing values.
+
+    Parameters
+    ----------
+    tree : Tree, fitted model or path of a tree file
+        Whatever :func:`steadytree.as_tree` reads.
+
+    Attributes
+    ----------
+    classes_ : array
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only where the tree has names.
+    feature_importances_ : array
+    feature_space_ : FeatureSpace or None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from steadytree.estimators import TreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    >>> print(TreeClassifier(model).rules())
+    |-- x2 <= 2.45: 0 (0: 100.0 %)
+    |-- x2 > 2.45: 1 (1: 50.0 %)
+    """
+
+    _wants_classifier = True
+
+    @property
+    def classes_(self) -> NDArray[Any]:  # type: ignore[override]
+        """Class labels."""
+        return np.array(self.to_tree().classes)
+
+    @property
+    def n_classes_(self) -> int:
+        """Number of classes."""
+        return len(self.to_tree().classes or ())
+
+
+class TreeRegressor(_TreeRegressorMixin, RegressorMixin, _FinishedTree):
+    """Use a finished regression tree wherever scikit-learn wants a regressor.
+
+    Parameters
+    ----------
+    tree : Tree, fitted model or path of a tree file
+        Whatever :func:`steadytree.as_tree` reads.
+
+    See Also
+    --------
+    TreeClassifier : the same for classes; columns and missing values are read alike.
+    """
+
+    _wants_classifier = False
