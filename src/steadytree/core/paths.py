@@ -35,6 +35,8 @@ __all__ = ["Paths", "coordinate_start", "walk_reachable"]
 
 State = NumericState | int
 States = dict[int, State]
+# Tightening of each restricted coordinate, and the feature's part of eq. (weight-path).
+_Restriction = tuple[dict[int, float], float]
 
 
 def coordinate_start(space: FeatureSpace) -> NDArray[np.int64]:
@@ -300,7 +302,6 @@ class _PathBuilder:
         self.start = start.tolist()
         self.lower, self.upper = space.lower.tolist(), space.upper.tolist()
         self.count = [space.n_categories(j) for j in range(space.n_features)]
-        self.categorical = [c is not None for c in space.categories]
         self.can_miss = space.can_be_missing.tolist()
         self.depth: list[int] = []
         self.node_start = [0]
@@ -314,30 +315,39 @@ class _PathBuilder:
         self.coord: list[int] = []
         self.tightening: list[float] = []
         self.weight: list[float] = []
+        self.known: dict[tuple[int, State], _Restriction] = {}
 
-    def coordinates(self, j: int, state: State) -> list[float]:
-        """Tightening of each coordinate of feature j."""
+    def restriction(self, j: int, state: State) -> _Restriction:
+        """Return the tightenings and the weight of one feature in one state."""
+        key = (j, state)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self._restriction(j, state)
+        return found
+
+    def _restriction(self, j: int, state: State) -> _Restriction:
+        first = self.start[j]
         if isinstance(state, int):
             count = self.count[j]
-            return [0.0 if state >> code & 1 else 2.0 / count for code in range(count)]
+            out = {first + c: 2.0 / count for c in range(count) if not state >> c & 1}
+            return out, (count - len(out)) / count if out else 0.0
         low, high, present, missing = state
         span = self.upper[j] - self.lower[j]
+        out = {}
+        weight = 0.0
         if present and span > 0:
             top = min(max((self.upper[j] - high) / span, 0.0), 1.0)
             bottom = min(max((low - self.lower[j]) / span, 0.0), 1.0)
-        else:
-            top = bottom = 0.0
-        if not self.can_miss[j]:
-            return [top, bottom]
-        return [top, bottom, 0.0 if present else 1.0, 0.0 if missing else 1.0]
-
-    def feature_weight(self, j: int, tightened: list[float]) -> float:
-        """Contribution of one feature to w(p), eq. (weight-path)."""
-        if self.categorical[j]:
-            spent = sum(tightened) / 2
-            return 1.0 - spent if spent > 0 else 0.0
-        total = max(1.0 - tightened[0] - tightened[1], 0.0) if any(tightened[:2]) else 0.0
-        return total + (0.5 if any(tightened[2:]) else 0.0)
+            if top > 0:
+                out[first] = top
+            if bottom > 0:
+                out[first + 1] = bottom
+            if out:
+                weight = max(1.0 - top - bottom, 0.0)
+        if self.can_miss[j] and not (present and missing):
+            out[first + (3 if present else 2)] = 1.0
+            weight += 0.5
+        return out, weight
 
     def add(
         self,
@@ -350,29 +360,32 @@ class _PathBuilder:
         *,
         ends: bool,
     ) -> None:
+        """Take one step of the walk; where it ends, a path is complete."""
         if old is not None and new is not None and old != new:
-            first = self.start[j]
-            before, after = self.coordinates(j, old), self.coordinates(j, new)
-            for k, (was, now) in enumerate(zip(before, after, strict=True)):
+            before, after = self.restriction(j, old)[0], self.restriction(j, new)[0]
+            for coord, now in after.items():
+                was = before.get(coord, 0.0)
                 if was != now:
-                    self.op_coord.append(first + k)
+                    self.op_coord.append(coord)
                     self.op_old.append(was)
                     self.op_new.append(now)
+            for coord in before.keys() - after.keys():
+                self.op_coord.append(coord)
+                self.op_old.append(before[coord])
+                self.op_new.append(0.0)
         self.depth.append(depth)
         self.node_start.append(len(self.op_coord))
         self.node_path.append(len(self.leaf) if ends else -1)
         if not ends:
             return
-        weight = 0.0
+        total = 0.0
         for feature in sorted(states):
-            tightened = self.coordinates(feature, states[feature])
-            weight += self.feature_weight(feature, tightened)
-            for k, x in enumerate(tightened):
-                if x > 0:
-                    self.coord.append(self.start[feature] + k)
-                    self.tightening.append(x)
+            tightened, weight = self.restriction(feature, states[feature])
+            total += weight
+            self.coord += tightened.keys()
+            self.tightening += tightened.values()
         self.indptr.append(len(self.coord))
-        self.weight.append(weight)
+        self.weight.append(total)
         self.leaf.append(node)
         self.states.append(states)
 
