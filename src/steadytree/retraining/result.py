@@ -1,0 +1,237 @@
+"""What a retraining proposes: the tree, the frontier it was chosen from, and what it changes."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import n_rows
+from steadytree.core.tree import Tree
+from steadytree.diff import TreeDiff, diff_trees
+from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
+from steadytree.retraining.explanation import explain_retraining
+from steadytree.retraining.performance import (
+    Predictions,
+    flip_table,
+    flipped,
+    performance_table,
+    subgroups,
+)
+
+if TYPE_CHECKING:
+    from steadytree.learners.teacher import Drift
+
+__all__ = ["Retraining"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Retraining:
+    """The outcome of :func:`retrain`: a proposed tree, and everything needed to judge it.
+
+    Attributes
+    ----------
+    tree : Tree
+        The proposed tree; ``tree.metadata["edits"]`` lists the edits made.
+    deployed : Tree
+        The tree it starts from, written in the features of ``space``.
+    trees : mapping of str to Tree
+        The tree of every candidate, by the name it has in ``frontier``.
+    frontier : DataFrame
+        One row per candidate (index ``candidate``), from "keep" to "from scratch". Columns:
+        ``kind`` ("keep", "leaf values", "priced edits", "from scratch", "CART", "own"),
+        ``price``, ``dissimilarity`` (0 to 1), ``distance`` (the paper's), ``score`` and
+        ``score_se`` (cross-fitted on the new rows: ROC AUC or R²), ``score_change`` and
+        ``score_change_se`` (paired, against keeping the tree), ``cross_fitted``, ``flips``
+        (share of the new rows whose decision changes), ``n_leaves``, ``depth``,
+        ``n_edits``, ``edits``, ``on_frontier`` (no candidate is both closer and better),
+        ``chosen``.
+    chosen : str
+        Name of the proposed tree's row.
+    drift : Drift or None
+        What the drift switch saw; None without old rows.
+    selection_cost : float
+        How much the score of the chosen candidate is flattered by having been chosen
+        (its score minus that of the whole choosing procedure, cross-fitted); 0 for a fixed
+        price, NaN where it cannot be measured.
+    space : FeatureSpace
+    settings : mapping
+        Everything needed to repeat the run.
+    X_new, y_new
+        The new rows as given; ``y_new`` as positions in the classes, or responses.
+    groups : array or None
+    old_predictions, new_predictions : Predictions
+        Of the deployed tree, and cross-fitted ones of the chosen recipe, for the new rows.
+    """
+
+    tree: Tree
+    deployed: Tree
+    trees: Mapping[str, Tree]
+    frontier: pd.DataFrame
+    chosen: str
+    drift: Drift | None
+    selection_cost: float
+    space: FeatureSpace
+    settings: Mapping[str, Any]
+    X_new: Any
+    y_new: NDArray[Any]
+    old_predictions: Predictions
+    new_predictions: Predictions
+    groups: NDArray[Any] | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    # -- the proposal -------------------------------------------------------------
+
+    @cached_property
+    def model(self) -> Any:
+        """The proposed tree as a scikit-learn predictor."""
+        return TreeClassifier(self.tree) if self.tree.is_classifier else TreeRegressor(self.tree)
+
+    @property
+    def dissimilarity(self) -> float:
+        """How far the proposal is from the deployed tree: 0 the same rules, 1 nothing shared."""
+        return float(self.frontier.loc[self.chosen, "dissimilarity"])
+
+    @property
+    def distance(self) -> float:
+        """The paper's distance of the proposal to the deployed tree, eq. (distance)."""
+        return float(self.frontier.loc[self.chosen, "distance"])
+
+    @property
+    def edits(self) -> tuple[str, ...]:
+        """The edits that lead from the deployed tree to the proposal, in words."""
+        return tuple(self.frontier.loc[self.chosen, "edits"])
+
+    @cached_property
+    def diff(self) -> TreeDiff:
+        """What changed, rule by rule, with the share of new rows each rule covers."""
+        return diff_trees(
+            self.deployed, self.tree, self.X_new, y=self._labels_of_rows(), space=self.space
+        )
+
+    def _labels_of_rows(self) -> NDArray[Any]:
+        if self.deployed.classes is None:
+            return self.y_new
+        return np.asarray(self.deployed.classes)[self.y_new]
+
+    # -- whom it affects ----------------------------------------------------------
+
+    @cached_property
+    def _span(self) -> float | None:
+        if self.deployed.is_classifier:
+            return None
+        low, high = self.space.response_range or (self.y_new.min(), self.y_new.max())
+        return float(high - low)
+
+    @cached_property
+    def changed_decisions(self) -> NDArray[np.bool_]:
+        """Which new rows get another decision from the proposed tree."""
+        return flipped(
+            _predictions_of(self.deployed, self.X_new),
+            _predictions_of(self.tree, self.X_new),
+            self._span,
+        )
+
+    def flips(self, by: Any = None, *, min_cell: int = 10, level: float = 0.95) -> Any:
+        """Share of the new rows whose decision changes.
+
+        Parameters
+        ----------
+        by : str, array or callable, optional
+            A column of the new rows, one value per row, or a function of the new rows;
+            numeric columns with many values are cut at their quartiles.
+        min_cell : int, default 10
+            Subgroups with fewer rows are masked.
+        level : float, default 0.95
+            Coverage of the (Wilson) intervals.
+
+        Returns
+        -------
+        float, or with ``by`` a DataFrame
+            One row per subgroup: n, flips, low, high, masked. For regression a decision
+            is "changed" when the prediction moves by more than 5 % of the response range.
+        """
+        if by is None:
+            return float(self.changed_decisions.mean())
+        return flip_table(self.X_new, by, self.changed_decisions, min_cell=min_cell, level=level)
+
+    def performance(
+        self, by: Any = None, *, min_cell: int = 10, level: float = 0.95
+    ) -> pd.DataFrame:
+        """Compare old and new on the new rows, measure by measure, with intervals.
+
+        The new tree's numbers are cross-fitted: each row is predicted by a tree made the
+        same way without it. Intervals: DeLong for the AUC, Wilson for proportions, normal
+        for means and paired changes (clustered where ``groups`` were given).
+
+        Parameters
+        ----------
+        by : str, array or callable, optional
+            Subgroups, as in :meth:`flips`.
+        min_cell : int, default 10
+            Measures that rest on fewer rows (for the AUC: of either class) are masked.
+        level : float, default 0.95
+
+        Returns
+        -------
+        DataFrame
+            Index (group, metric); group is "all" without ``by``. Columns: n, old, old_low,
+            old_high, new, new_low, new_high, change, change_low, change_high, interval,
+            masked.
+        """
+        scored = ~np.isnan(self.new_predictions.value[:, 0])
+        everyone = [("all", np.arange(n_rows(self.X_new)))]
+        parts = everyone if by is None else list(subgroups(self.X_new, by))
+        return performance_table(
+            self.y_new,
+            self.old_predictions,
+            self.new_predictions,
+            classes=self.deployed.classes,
+            groups=self.groups,
+            parts=[(name, rows[scored[rows]]) for name, rows in parts],
+            min_cell=min_cell,
+            level=level,
+        )
+
+    # -- in words -----------------------------------------------------------------
+
+    def explain(self) -> str:
+        """Three sentences: what is proposed, what it is worth, whom it affects."""
+        return explain_retraining(self)
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the decision report as one HTML file and return its path."""
+        from steadytree.report import write_report
+
+        return Path(write_report(self, path, **options))
+
+    def __repr__(self) -> str:
+        return (
+            f"Retraining({self.chosen!r}: {self.tree.n_leaves} leaves, "
+            f"dissimilarity {self.dissimilarity:.1%}, flips {self.flips():.1%})"
+        )
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        shown = self.frontier.drop(columns=["edits"])
+        return (
+            f"<div><p>{html.escape(self.explain())}</p>"
+            f"{shown.to_html(float_format=lambda v: f'{v:.3f}', na_rep='')}</div>"
+        )
+
+
+def _predictions_of(tree: Tree, X: Any) -> Predictions:
+    leaf = tree.apply(X)
+    label = np.zeros(len(leaf), dtype=np.int32) if tree.label is None else tree.label[leaf]
+    return Predictions(tree.value[leaf], label)

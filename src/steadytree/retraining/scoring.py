@@ -1,0 +1,108 @@
+r"""Scores with standard errors that allow a paired comparison of two models on the same rows.
+
+Every score here is a smooth function of averages, so its sampling error is carried by one
+number per row, its *influence*: the score's variance is the sum of squared influences, the
+variance of a difference of two scores the sum of squared differences of influences. For the
+area under the ROC curve this is DeLong's method; with groups (several rows per patient),
+influences are summed within a group first (Obuchowski's clustered form).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, rankdata
+
+__all__ = ["Score", "auc_influence", "r2_influence", "score_rows", "standard_error", "wilson"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score and the influence of each row on it (the influences sum to 0)."""
+
+    value: float
+    influence: FloatArray
+
+    def minus(self, other: Score) -> Score:
+        """Return the paired difference to another model's score on the same rows."""
+        return Score(self.value - other.value, self.influence - other.influence)
+
+
+def standard_error(influence: FloatArray, groups: NDArray[Any] | None = None) -> float:
+    """Standard error from influences; rows of one group count as one observation."""
+    if groups is not None:
+        _, code = np.unique(groups, return_inverse=True)
+        influence = np.bincount(code, weights=influence)
+    return float(np.sqrt((influence**2).sum()))
+
+
+def auc_influence(y: NDArray[np.bool_], score: FloatArray) -> Score:
+    """Area under the ROC curve with DeLong's structural components; ties count one half.
+
+    With one class only the value is NaN and no row has any influence.
+    """
+    positive, negative = score[y], score[~y]
+    n1, n0 = positive.size, negative.size
+    influence = np.zeros(y.size)
+    if n1 == 0 or n0 == 0:
+        return Score(float("nan"), influence)
+    joint = rankdata(score)
+    # Share of the other class that each row outranks.
+    above = (joint[y] - rankdata(positive)) / n0
+    below = 1 - (joint[~y] - rankdata(negative)) / n1
+    value = float(above.mean())
+    influence[y] = (above - value) / n1
+    influence[~y] = (below - value) / n0
+    return Score(value, influence)
+
+
+def r2_influence(y: FloatArray, predicted: FloatArray) -> Score:
+    """Share of the response's variance that the prediction explains."""
+    error, spread = (y - predicted) ** 2, (y - y.mean()) ** 2
+    total = spread.mean()
+    if not total > 0:
+        return Score(float("nan"), np.zeros(y.size))
+    ratio = float(error.mean() / total)
+    return Score(1 - ratio, -(error - ratio * spread) / (total * y.size))
+
+
+def score_rows(y: NDArray[Any], value: FloatArray, *, classifier: bool) -> Score:
+    """Score predictions: ROC AUC (mean of one-vs-rest for several classes) or R².
+
+    Parameters
+    ----------
+    y : array (n,)
+        Positions of the classes, or responses.
+    value : array (n, k)
+        Class shares (k classes) or the predicted response (k = 1).
+    classifier : bool
+    """
+    if not classifier:
+        return r2_influence(np.asarray(y, dtype=np.float64), value[:, 0])
+    if value.shape[1] == 2:
+        return auc_influence(y == 1, value[:, 1])
+    parts = [auc_influence(y == k, value[:, k]) for k in range(value.shape[1])]
+    parts = [part for part in parts if not np.isnan(part.value)]
+    if not parts:
+        return Score(float("nan"), np.zeros(len(y)))
+    return Score(
+        float(np.mean([part.value for part in parts])),
+        np.mean([part.influence for part in parts], axis=0),
+    )
+
+
+def wilson(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval of a proportion; (NaN, NaN) without trials."""
+    if trials <= 0:
+        return float("nan"), float("nan")
+    z = float(norm.ppf(0.5 + level / 2))
+    share = successes / trials
+    centre = share + z * z / (2 * trials)
+    half = z * np.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    scale = 1 + z * z / trials
+    return max(0.0, float((centre - half) / scale)), min(1.0, float((centre + half) / scale))
