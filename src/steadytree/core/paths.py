@@ -256,10 +256,11 @@ def _clipped_features(aligned: AlignedTree) -> list[str]:
 
 def _leaf_outcomes(
     aligned: AlignedTree, merge_equal_siblings: bool
-) -> tuple[frozenset[int], dict[int, int]]:
-    """Nodes where paths end, and for merged nodes a leaf that carries their outcome.
+) -> tuple[frozenset[int], dict[int, tuple[int, int]]]:
+    """Nodes where paths end, and for merged nodes what carries their outcome.
 
-    A node with one reachable child is that child as far as outcomes go.
+    That is a leaf, for the label or the response, and a node, for the class shares. A
+    node with one reachable child is that child as far as outcomes go.
     """
     tree = aligned.tree
     leaves = frozenset(tree.leaves.tolist())
@@ -267,18 +268,17 @@ def _leaf_outcomes(
         return leaves, {}
     reached = [node for node, *_ in walk_reachable(aligned)]
     inside = set(reached)
-    outcome: dict[int, int] = {}
+    outcome: dict[int, tuple[int, int]] = {}
     for node in reversed(reached):
         if node in leaves:
-            outcome[node] = node
+            outcome[node] = (node, node)
             continue
         kids = [int(k) for k in (tree.children_left[node], tree.children_right[node])]
         kids = [k for k in kids if k in inside]
-        ends = [outcome.get(k) for k in kids]
-        if None not in ends and len({_outcome_key(tree, e) for e in ends if e is not None}) == 1:
-            first = ends[0]
-            assert first is not None
-            outcome[node] = first
+        if all(k in outcome for k in kids):
+            leaf, shares = outcome[kids[0]]
+            if len({_outcome_key(tree, outcome[k][0]) for k in kids}) == 1:
+                outcome[node] = (leaf, shares if len(kids) == 1 else node)
     top = {node for node in outcome if node == 0}
     parents = {
         int(child): node
@@ -414,12 +414,15 @@ def _outcomes(
     space: FeatureSpace,
     classes: tuple[Any, ...] | None,
     nodes: list[int],
-    outcome_of: dict[int, int],
+    outcome_of: dict[int, tuple[int, int]],
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Labels and values where paths end, in the aligned classes or the response range.
 
-    A merged node keeps its own shares; its label is that of the leaves it replaced.
+    A merged node keeps its own shares; its label, or response, is that of the leaves it
+    replaced.
     """
+    leaves = [outcome_of.get(node, (node, node))[0] for node in nodes]
+    shares = [outcome_of.get(node, (node, node))[1] for node in nodes]
     if tree.classes is None:
         if space.response_range is None:
             raise FeatureAlignmentError(
@@ -428,7 +431,7 @@ def _outcomes(
             )
         low, high = space.response_range
         span = high - low
-        value = tree.value[nodes] - low
+        value = tree.value[leaves] - low
         scaled = np.clip(value / span, 0, 1) if span > 0 else np.zeros_like(value)
         return np.zeros(len(nodes), dtype=np.int32), scaled
     assert classes is not None
@@ -436,6 +439,5 @@ def _outcomes(
     position = {c: i for i, c in enumerate(classes)}
     column = np.array([position[c] for c in tree.classes], dtype=np.int32)
     value = np.zeros((len(nodes), len(classes)))
-    value[:, column] = tree.value[nodes]
-    labelled = [outcome_of.get(node, node) for node in nodes]
-    return column[tree.label[labelled]], value
+    value[:, column] = tree.value[shares]
+    return column[tree.label[leaves]], value
