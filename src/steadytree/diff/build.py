@@ -1,0 +1,396 @@
+"""Build the diff: match the rules, classify each one, count the rows it concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steadytree.core.alignment import common_space
+from steadytree.core.paths import Paths
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import column_names, n_rows
+from steadytree.core.tree import Tree
+from steadytree.diff.changes import Rule, RuleChange, compare_conditions
+from steadytree.diff.splits import SplitChange, group_changes
+from steadytree.diff.tree_diff import TreeDiff
+from steadytree.distance.matching import PathMatching, match_paths
+from steadytree.exceptions import InputError
+from steadytree.readers import as_tree
+
+__all__ = ["diff_trees"]
+
+# A matched pair is one rule that changed if at least this share of what the less
+# demanding rule asks is asked by the other as well; see diff_trees.
+SAME_RULE_OVERLAP = 0.5
+# In regression a row counts as flipped if its prediction moves by more than this share
+# of the response range.
+REGRESSION_FLIP = 0.05
+# Values closer than this are the same value.
+SAME_VALUE = 1e-12
+
+
+def diff_trees(
+    old: Any,
+    new: Any,
+    X: Any = None,
+    *,
+    y: ArrayLike | None = None,
+    space: FeatureSpace | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> TreeDiff:
+    r"""Say what changed between two trees, rule by rule, and whom it concerns.
+
+    The rules of the two trees are matched at the least total cost (eq. (distance) of
+    the paper with ``variant="metric"``), and every rule is read as kept, relabelled,
+    moved (a threshold moved, a condition added or removed, categories or the direction
+    of missing values changed), added or dropped. Two trees with the same paths in
+    another order of splits show no change.
+
+    Parameters
+    ----------
+    old, new : model, Tree or path of a tree file
+    X : array or frame, optional
+        Rows to count: the share that follows each rule in either tree, and the share
+        whose decision changes.
+    y : array, optional
+        Outcomes of these rows, for the outcome rate of each rule.
+    space : FeatureSpace, optional
+        By default the space stored with the trees.
+    sample_weight : array, optional
+        Weights of the rows.
+
+    Returns
+    -------
+    TreeDiff
+
+    Notes
+    -----
+    The matching pairs as many rules as it can, because a pair never costs more than its
+    two rules apart: :math:`d(p, q) \le w'(p) + w'(q)`. Two refinements make its pairs
+    readable:
+
+    - Rules with the very same conditions are always one rule, even where the matching
+      would trade labels for conditions (two leaves that swap their labels are two
+      relabelled rules).
+    - A pair is one rule that changed only if the rules overlap: with
+      :math:`x^p_i` how much p tightens coordinate i of the space and
+      :math:`s_p = \sum_i x^p_i`,
+
+      .. math:: \sum_i \min(x^p_i, x^q_i) \ge \tfrac12 \min(s_p, s_q),
+
+      that is, turning p into q costs no more (in conditions) than writing the more
+      demanding of the two from nothing. Otherwise p was dropped and q added.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import steadytree as st
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[::2], y[::2])
+    >>> new = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> diff = st.diff_trees(old, new, X, space=st.FeatureSpace.from_data(X))
+    >>> diff.counts["added"], diff.counts["dropped"]
+    (0, 0)
+    """
+    before, after = as_tree(old), as_tree(new)
+    used = common_space([before, after], space)
+    matching = match_paths(before, after, space=used, variant="metric")
+    a, b = matching.a, matching.b
+    rows = None if X is None else _Rows.read(before, after, a, b, X, y, sample_weight)
+    if X is None and (y is not None or sample_weight is not None):
+        raise InputError("expected X with y or sample_weight, got none; pass the rows as X")
+    old_rules = _rules(a, rows.old if rows else None, rows)
+    new_rules = _rules(b, rows.new if rows else None, rows)
+    rules = _classify(matching, old_rules, new_rules, rows)
+    splits = group_changes(rules, a, b)
+    flips = value_shift = None
+    if rows is not None:
+        flips, value_shift = rows.outcome_changes(old_rules, new_rules, used.response_range)
+        splits = tuple(_with_share(split, rules, rows) for split in splits)
+    return TreeDiff(
+        rules=rules,
+        splits=splits,
+        predictors_gained=_only_in(b, a),
+        predictors_lost=_only_in(a, b),
+        predictors_kept=tuple(n for n in _used_names(a) if n in set(_used_names(b))),
+        dissimilarity=float(matching.relative),
+        distance=float(matching.distance),
+        flips=flips,
+        mean_value_shift=value_shift,
+        n_rows=None if rows is None else rows.count,
+        classes=a.classes,
+        old=before,
+        new=after,
+        space=used,
+    )
+
+
+# -- rows ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Which rule each row follows in either tree, and what it weighs."""
+
+    old: NDArray[np.intp]
+    new: NDArray[np.intp]
+    weight: NDArray[np.float64]  # sums to one
+    y: NDArray[Any] | None
+    count: int
+
+    @classmethod
+    def read(
+        cls, before: Tree, after: Tree, a: Paths, b: Paths, X: Any, y: Any, sample_weight: Any
+    ) -> _Rows:
+        if not hasattr(X, "shape"):
+            X = np.asarray(X)
+        count = n_rows(X)
+        if count == 0:
+            raise InputError("expected rows in X, got none; leave X out to compare rules only")
+        weight = np.ones(count) if sample_weight is None else np.asarray(sample_weight, float)
+        if weight.shape != (count,) or not np.isfinite(weight).all() or (weight < 0).any():
+            raise InputError(
+                f"expected {count} weights >= 0 as sample_weight, one per row of X, "
+                f"got shape {weight.shape} or a negative or missing weight"
+            )
+        if weight.sum() <= 0:
+            raise InputError("expected a positive total sample_weight, got 0")
+        outcome = None if y is None else np.asarray(y)
+        if outcome is not None and outcome.shape != (count,):
+            raise InputError(
+                f"expected {count} outcomes in y, one per row of X, got shape {outcome.shape}"
+            )
+        return cls(
+            _path_of_rows(before, a, X),
+            _path_of_rows(after, b, X),
+            weight / weight.sum(),
+            outcome,
+            count,
+        )
+
+    def outcome_changes(
+        self,
+        old: Sequence[Rule],
+        new: Sequence[Rule],
+        response_range: tuple[float, float] | None,
+    ) -> tuple[float, float | None]:
+        """Share of rows that flip, and in regression the mean absolute change."""
+        if old[0].label is None:
+            one = np.array([r.value[0] for r in old])[self.old]
+            two = np.array([r.value[0] for r in new])[self.new]
+            low, high = response_range or (0.0, 0.0)
+            moved = np.abs(two - one)
+            flips = float(self.weight[moved > REGRESSION_FLIP * (high - low)].sum())
+            return flips, float((moved * self.weight).sum())
+        known = {label: i for i, label in enumerate(dict.fromkeys(r.label for r in (*old, *new)))}
+        one = np.array([known[r.label] for r in old])[self.old]
+        two = np.array([known[r.label] for r in new])[self.new]
+        return float(self.weight[one != two].sum()), None
+
+
+def _path_of_rows(tree: Tree, paths: Paths, X: Any) -> NDArray[np.intp]:
+    """Path that each row follows; the tree reads its own columns where X has them."""
+    have = column_names(X)
+    reader = tree
+    if (
+        have is not None
+        and tree.feature_names is not None
+        and not set(tree.feature_names) <= set(have)
+    ):
+        reader = paths.tree  # one-hot columns written as one feature; the nodes are the same
+    leaf = reader.apply(X)
+    where = np.full(tree.n_nodes, -1, dtype=np.intp)
+    where[paths.leaf] = np.arange(paths.n_paths)
+    path = where[leaf]
+    if (path < 0).any():
+        row = int(np.flatnonzero(path < 0)[0])
+        raise InputError(
+            f"expected rows that the feature space allows, got row {row}, which follows a rule "
+            "no value of the space can follow (a missing value where the space knows none?); "
+            "make the space from data that has such rows"
+        )
+    return path
+
+
+# -- rules -----------------------------------------------------------------------------
+
+
+def _rules(paths: Paths, follows: NDArray[np.intp] | None, rows: _Rows | None) -> list[Rule]:
+    tree = paths.tree
+    against = tree.kept_against_share
+    share: list[float | None] = [None] * paths.n_paths
+    rate: list[float | None] = [None] * paths.n_paths
+    if rows is not None and follows is not None:
+        totals = np.bincount(follows, weights=rows.weight, minlength=paths.n_paths)
+        share = [float(v) for v in totals]
+        if rows.y is not None:
+            events = np.bincount(
+                follows,
+                weights=rows.weight * _events(paths, follows, rows.y),
+                minlength=paths.n_paths,
+            )
+            rate = [float(e / t) if t > 0 else None for e, t in zip(events, totals, strict=True)]
+    return [
+        Rule(
+            path=p,
+            leaf=int(paths.leaf[p]),
+            conditions=paths.conditions_of(p),
+            label=None if paths.classes is None else paths.classes[paths.label[p]],
+            value=(
+                (float(tree.value[paths.leaf[p], 0]),)
+                if paths.classes is None
+                else tuple(float(v) for v in paths.value[p])
+            ),
+            kept_against_share=bool(against[paths.leaf[p]]),
+            share=share[p],
+            outcome_rate=rate[p],
+        )
+        for p in range(paths.n_paths)
+    ]
+
+
+def _events(paths: Paths, follows: NDArray[np.intp], y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the numbers whose mean is the outcome rate."""
+    if paths.classes is None:
+        return y.astype(np.float64)
+    if len(paths.classes) == 2:
+        return np.asarray(y == paths.classes[1], dtype=np.float64)
+    labels = np.array(paths.classes, dtype=object)[paths.label][follows]
+    return np.asarray(y.astype(object) == labels, dtype=np.float64)
+
+
+def _same_conditions_first(matching: PathMatching) -> list[tuple[int, int]]:
+    """Give the pairs of the matching, rules with the very same conditions put together."""
+    a, b = matching.a, matching.b
+    partner = {pair.path_a: pair.path_b for pair in matching.pairs}
+    back = {q: p for p, q in partner.items()}
+    same: dict[Any, list[int]] = {}
+    for q in range(b.n_paths):
+        same.setdefault(b.conditions_of(q), []).append(q)
+    for p in range(a.n_paths):
+        twins = same.get(a.conditions_of(p))
+        if not twins or partner.get(p) in twins:
+            continue
+        q = twins[0]
+        was_p, was_q = partner.pop(p, None), back.pop(q, None)
+        if was_p is not None:
+            del back[was_p]
+        if was_q is not None:
+            del partner[was_q]
+        partner[p], back[q] = q, p
+        if was_p is not None and was_q is not None:  # the two left alone become a pair
+            partner[was_q], back[was_p] = was_p, was_q
+    return sorted(partner.items())
+
+
+def _classify(
+    matching: PathMatching, old: list[Rule], new: list[Rule], rows: _Rows | None
+) -> tuple[RuleChange, ...]:
+    a, b = matching.a, matching.b
+    lone_weight = 0.5 * matching.options.label_weight
+    dense = {name: _tightenings(paths) for name, paths in (("a", a), ("b", b))}
+    found: dict[int, RuleChange] = {}
+    taken: set[int] = set()
+    for p, q in _same_conditions_first(matching):
+        x, z = dense["a"][p], dense["b"][q]
+        shared = sum(min(v, z[i]) for i, v in x.items() if i in z)
+        less = min(a.tightening_sum[p], b.tightening_sum[q])
+        changes = compare_conditions(a.space, old[p].conditions, new[q].conditions)
+        overlap = 1.0 if less <= 0 else float(min(shared / less, 1.0))
+        if changes and overlap < SAME_RULE_OVERLAP:
+            continue
+        feature_cost = 0.5 * float(a.tightening_sum[p] + b.tightening_sum[q]) - shared
+        found[p] = _changed(old[p], new[q], changes, a, b, feature_cost, overlap, rows)
+        taken.add(q)
+    out: list[RuleChange] = []
+    for p, rule in enumerate(old):
+        change = found.get(p)
+        if change is None:
+            cost = 0.5 * float(a.tightening_sum[p]) + lone_weight
+            change = RuleChange(0, "dropped", (), rule, None, cost=cost)
+        out.append(change)
+    for q, rule in enumerate(new):
+        if q not in taken:
+            cost = 0.5 * float(b.tightening_sum[q]) + lone_weight
+            out.append(RuleChange(0, "added", (), None, rule, cost=cost))
+    return tuple(replace(rule, number=i + 1) for i, rule in enumerate(out))
+
+
+def _tightenings(paths: Paths) -> list[dict[int, float]]:
+    bounds = paths.indptr.tolist()
+    return [
+        dict(
+            zip(
+                paths.coord[start:stop].tolist(),
+                paths.tightening[start:stop].tolist(),
+                strict=True,
+            )
+        )
+        for start, stop in pairwise(bounds)
+    ]
+
+
+def _changed(
+    old: Rule,
+    new: Rule,
+    changes: tuple[Any, ...],
+    a: Paths,
+    b: Paths,
+    feature_cost: float,
+    overlap: float,
+    rows: _Rows | None,
+) -> RuleChange:
+    relabelled = old.label != new.label
+    difference = np.subtract(new.value, old.value)
+    if len(old.value) == 1:
+        value_change = float(difference[0])
+        outcome_cost = float(abs(b.value[new.path, 0] - a.value[old.path, 0]))
+    else:
+        outcome_cost = float(relabelled)
+        value_change = float(difference[1] if len(old.value) == 2 else np.abs(difference).sum() / 2)
+    kinds = list(dict.fromkeys(change.kind for change in changes))
+    kinds += ["relabelled"] if relabelled else []
+    kinds += ["value_changed"] if np.abs(difference).max() > SAME_VALUE else []
+    both = None
+    if rows is not None:
+        both = float(rows.weight[(rows.old == old.path) & (rows.new == new.path)].sum())
+    return RuleChange(
+        number=0,
+        status="moved" if changes else "relabelled" if relabelled else "kept",
+        kinds=tuple(kinds),
+        old=old,
+        new=new,
+        changes=changes,
+        relabelled=relabelled,
+        value_change=value_change,
+        cost=max(feature_cost, 0.0) + outcome_cost,
+        overlap=overlap,
+        share_in_both=both,
+    )
+
+
+def _with_share(split: SplitChange, rules: Sequence[RuleChange], rows: _Rows) -> SplitChange:
+    chosen = [rules[number - 1] for number in split.rules]
+    in_old = np.isin(rows.old, [r.old.path for r in chosen if r.old is not None])
+    in_new = np.isin(rows.new, [r.new.path for r in chosen if r.new is not None])
+    return replace(split, share=float(rows.weight[in_old | in_new].sum()))
+
+
+# -- predictors ------------------------------------------------------------------------
+
+
+def _used_names(paths: Paths) -> tuple[str, ...]:
+    """Names of the features that some rule restricts, in the order of the space."""
+    used = {c.feature for rule in paths.conditions for c in rule}
+    return tuple(paths.space.labels[j] for j in sorted(used))
+
+
+def _only_in(one: Paths, other: Paths) -> tuple[str, ...]:
+    there = set(_used_names(other))
+    return tuple(name for name in _used_names(one) if name not in there)

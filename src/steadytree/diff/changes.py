@@ -1,0 +1,336 @@
+"""What can happen to one rule, and to one of its conditions, between two trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.conditions import Condition, format_number
+from steadytree.core.space import FeatureSpace
+
+__all__ = [
+    "KINDS",
+    "STATUSES",
+    "ConditionChange",
+    "Rule",
+    "RuleChange",
+    "compare_conditions",
+]
+
+STATUSES = ("kept", "relabelled", "moved", "added", "dropped")
+"""Status of a rule: the same; other label only; other conditions; only new; only old."""
+
+KINDS = (
+    "threshold_moved",
+    "condition_added",
+    "condition_removed",
+    "categories_changed",
+    "missing_changed",
+    "relabelled",
+    "value_changed",
+)
+"""What happened to a rule in detail; several may hold at once."""
+
+# Bounds that differ by less than this share of the range are one bound: the arithmetic
+# of a distance cannot tell them apart.
+SAME_BOUND = 1e-9
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule (root-to-leaf path) of one of the two trees.
+
+    Attributes
+    ----------
+    path, leaf : int
+        Number of the path among the tree's paths, and of its leaf among the nodes.
+    conditions : tuple of Condition
+        What the rule demands, one entry per feature it restricts.
+    label : object or None
+        What the rule predicts; None in regression.
+    value : tuple of float
+        Class shares in the order of ``TreeDiff.classes``, or the mean response.
+    kept_against_share : bool
+        The label is not the one that the leaf's own shares would give.
+    share : float or None
+        Share of the rows that follow this rule.
+    outcome_rate : float or None
+        Among these rows the rate of the positive class (two classes), of the rule's own
+        label (more classes), or the mean response.
+    """
+
+    path: int
+    leaf: int
+    conditions: tuple[Condition, ...]
+    label: Any
+    value: tuple[float, ...]
+    kept_against_share: bool = False
+    share: float | None = None
+    outcome_rate: float | None = None
+
+    @property
+    def conditions_text(self) -> str:
+        """Return the conditions in words."""
+        return " and ".join(str(c) for c in self.conditions) or "always"
+
+    @property
+    def outcome_text(self) -> str:
+        """Return the label, or the mean response, in words."""
+        return format_number(self.value[0]) if self.label is None else str(self.label)
+
+    @property
+    def text(self) -> str:
+        """Return the whole rule in words."""
+        return f"{self.conditions_text}: {self.outcome_text}"
+
+
+@dataclass(frozen=True)
+class ConditionChange:
+    """One condition of a rule that is not what it was.
+
+    Attributes
+    ----------
+    kind : str
+        "threshold_moved", "condition_added", "condition_removed", "categories_changed"
+        or "missing_changed".
+    feature : int
+    name : str
+    side : {"upper", "lower", "categories", "missing"}
+    old, new : Condition or None
+        What the rule demanded of the feature before and after; None for nothing.
+    old_bound, new_bound : float or None
+        The bound on that side before and after, in the feature's units.
+    shift : float or None
+        ``new_bound - old_bound``.
+    share_of_range : float or None
+        The shift over the range of the feature, signed.
+    gained, lost : tuple
+        Categories that pass now and did not before, and the reverse.
+    """
+
+    kind: str
+    feature: int
+    name: str
+    side: str
+    old: Condition | None
+    new: Condition | None
+    old_bound: float | None = None
+    new_bound: float | None = None
+    shift: float | None = None
+    share_of_range: float | None = None
+    gained: tuple[Any, ...] = ()
+    lost: tuple[Any, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return the change in words."""
+        if self.kind == "threshold_moved":
+            assert self.old_bound is not None
+            assert self.new_bound is not None
+            return (
+                f"{self.name}: {self.side} bound moved from {format_number(self.old_bound)} "
+                f"to {format_number(self.new_bound)}{shift_text(self.shift, self.share_of_range)}"
+            )
+        if self.kind in ("condition_added", "condition_removed"):
+            added = self.kind == "condition_added"
+            bound = self.new_bound if added else self.old_bound
+            whole = self.new if added else self.old
+            verb = "added" if added else "removed"
+            if bound is not None and whole is not None:
+                sign = "<=" if self.side == "upper" else ">"
+                return f"condition {verb}: {self.name} {sign} {format_number(bound)}"
+            return f"condition {verb}: {whole}"
+        if self.kind == "categories_changed":
+            parts = [f"{_listed(self.gained)} now included"] if self.gained else []
+            parts += [f"{_listed(self.lost)} no longer included"] if self.lost else []
+            return f"{self.name}: {', '.join(parts)}"
+        passes = self.new is None or bool(self.new.missing)
+        if self.new is not None and not self.new.present:
+            return f"{self.name}: only missing values pass now"
+        if self.old is not None and not self.old.present:
+            return f"{self.name}: no longer only missing values pass"
+        return f"{self.name}: missing values {'now' if passes else 'no longer'} included"
+
+
+@dataclass(frozen=True)
+class RuleChange:
+    """What became of one rule.
+
+    Attributes
+    ----------
+    number : int
+        1, 2, ...: rules of the old tree from left to right, then the added ones.
+    status : {"kept", "relabelled", "moved", "added", "dropped"}
+        "kept": same conditions and label (its share or mean may differ: see
+        ``value_change``); "relabelled": same conditions, other label; "moved": other
+        conditions (and perhaps another label: see ``relabelled``).
+    kinds : tuple of str
+        Everything that happened, from :data:`KINDS`; none for an added or dropped rule.
+    old, new : Rule or None
+    changes : tuple of ConditionChange
+    relabelled : bool
+    value_change : float or None
+        New minus old share of the positive class (two classes) or mean response; half
+        the L1 distance of the class shares with more classes.
+    cost : float
+        Contribution to the distance of the trees (variant "metric").
+    overlap : float or None
+        Share of the less demanding rule's conditions that the other has as well, in
+        [0, 1]; None for an added or dropped rule.
+    share_in_both : float or None
+        Share of the rows that follow the rule in both trees.
+    """
+
+    number: int
+    status: str
+    kinds: tuple[str, ...]
+    old: Rule | None
+    new: Rule | None
+    changes: tuple[ConditionChange, ...] = ()
+    relabelled: bool = False
+    value_change: float | None = None
+    cost: float = 0.0
+    overlap: float | None = None
+    share_in_both: float | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the rule as it stands now (as it stood, if it was dropped)."""
+        rule = self.new or self.old
+        assert rule is not None
+        return rule.text
+
+
+def shift_text(shift: float | None, share: float | None) -> str:
+    """Return a shift in brackets, as far as it is known: (+3, 4.3 % of its range)."""
+    if shift is None:
+        return ""
+    # Four digits: thresholds are midpoints of rounded numbers, their differences noisy.
+    amount = f"{'+' if shift > 0 else ''}{format_number(float(f'{shift:.4g}'))}"
+    return f" ({amount})" if share is None else f" ({amount}, {percent(abs(share))} of its range)"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage in words: "4.3 %", "< 0.1 %"."""
+    value = 100 * share
+    return "< 0.1 %" if 0 < value < 0.05 else f"{value:.1f} %"
+
+
+def _listed(items: Iterable[Any]) -> str:
+    words = [str(item) for item in items]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+# -- comparing what two paths demand ---------------------------------------------------
+
+
+def compare_conditions(
+    space: FeatureSpace, old: Iterable[Condition], new: Iterable[Condition]
+) -> tuple[ConditionChange, ...]:
+    """List the conditions that differ, feature by feature.
+
+    A condition that is added may also turn missing values away, and one that is removed
+    may let them in: that is part of it. Any other change of where missing values go is
+    listed as "missing_changed".
+    """
+    before = {c.feature: c for c in old}
+    after = {c.feature: c for c in new}
+    changes: list[ConditionChange] = []
+    for j in sorted(before.keys() | after.keys()):
+        one, two = before.get(j), after.get(j)
+        if one == two:
+            continue
+        if space.categories[j] is not None:
+            changes += _compare_categories(j, space.labels[j], one, two)
+        else:
+            span = float(space.upper[j] - space.lower[j])
+            changes += _compare_bounds(j, space.labels[j], one, two, span)
+    return tuple(changes)
+
+
+def _compare_bounds(
+    j: int, name: str, old: Condition | None, new: Condition | None, span: float
+) -> list[ConditionChange]:
+    changes = []
+    added = removed = False
+    for side, none in (("lower", -np.inf), ("upper", np.inf)):
+        one = none if old is None else getattr(old, side)
+        two = none if new is None else getattr(new, side)
+        if one == two or (np.isfinite(one) and abs(two - one) <= SAME_BOUND * span):
+            continue
+        kind = "threshold_moved"
+        if not np.isfinite(one):
+            kind, added = "condition_added", True
+        elif not np.isfinite(two):
+            kind, removed = "condition_removed", True
+        shift = float(two - one) if kind == "threshold_moved" else None
+        changes.append(
+            ConditionChange(
+                kind,
+                j,
+                name,
+                side,
+                old,
+                new,
+                old_bound=float(one) if np.isfinite(one) else None,
+                new_bound=float(two) if np.isfinite(two) else None,
+                shift=shift,
+                share_of_range=None if shift is None or span <= 0 else shift / span,
+            )
+        )
+    missing = _compare_missing(j, name, old, new)
+    if missing is not None:
+        if not changes and (old is None or new is None):
+            # "age is not missing", "age is missing": a condition in its own right.
+            kind = "condition_added" if old is None else "condition_removed"
+            changes.append(ConditionChange(kind, j, name, "missing", old, new))
+        else:
+            lets_in = new is None or bool(new.missing)
+            present_changed = _present(old) != _present(new)
+            if present_changed or not (removed if lets_in else added):
+                changes.append(missing)
+    return changes
+
+
+def _compare_categories(
+    j: int, name: str, old: Condition | None, new: Condition | None
+) -> list[ConditionChange]:
+    if old is None or new is None:
+        kind = "condition_added" if old is None else "condition_removed"
+        return [ConditionChange(kind, j, name, "categories", old, new)]
+    one, two = old.allowed or (), new.allowed or ()
+    changes = []
+    if set(one) != set(two):
+        changes.append(
+            ConditionChange(
+                "categories_changed",
+                j,
+                name,
+                "categories",
+                old,
+                new,
+                gained=tuple(c for c in two if c not in set(one)),
+                lost=tuple(c for c in one if c not in set(two)),
+            )
+        )
+    if bool(old.missing) != bool(new.missing):
+        changes.append(ConditionChange("missing_changed", j, name, "missing", old, new))
+    return changes
+
+
+def _compare_missing(
+    j: int, name: str, old: Condition | None, new: Condition | None
+) -> ConditionChange | None:
+    def passes(condition: Condition | None) -> bool:
+        return condition is None or condition.missing is not False
+
+    if passes(old) == passes(new) and _present(old) == _present(new):
+        return None
+    return ConditionChange("missing_changed", j, name, "missing", old, new)
+
+
+def _present(condition: Condition | None) -> bool:
+    return condition is None or condition.present

@@ -1,0 +1,247 @@
+"""Read one change where many rules changed alike: changes at the level of splits.
+
+Moving the first split of a tree changes a condition of every rule below it. People
+should read "the first split on age moved from 50 to 53: 6 rules", not six changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.alignment import align_tree
+from steadytree.core.conditions import Condition, format_number
+from steadytree.core.paths import Paths
+from steadytree.core.space import FeatureSpace
+from steadytree.diff.changes import ConditionChange, Rule, RuleChange, shift_text
+
+__all__ = ["SplitChange", "group_changes"]
+
+# Depth of the topmost split on each feature and threshold.
+Depths = dict[tuple[int, float | None], int]
+
+
+@dataclass(frozen=True)
+class SplitChange:
+    """One change of a split, and the rules it concerns.
+
+    Attributes
+    ----------
+    kind : str
+        "moved", "added", "removed", "replaced" (one split removed and another added in
+        the same rules), "categories_changed" or "missing_changed".
+    feature, name
+        The feature split on (of the old split, if it was replaced).
+    rules : tuple of int
+        Numbers of the rules concerned.
+    first : bool
+        Whether it is the first split (the root) of the tree.
+    old_bound, new_bound, shift, share_of_range : float or None
+        The threshold before and after, in units and in share of the range.
+    categories : tuple
+        Categories that changed sides, or that a categorical condition lets pass.
+    new_feature, new_name
+        Of the new split, if it was replaced.
+    new_categories : tuple
+        What the new categorical condition lets pass, if it was replaced.
+    share : float or None
+        Share of the rows that follow one of these rules in either tree.
+    """
+
+    kind: str
+    feature: int
+    name: str
+    rules: tuple[int, ...]
+    first: bool = False
+    old_bound: float | None = None
+    new_bound: float | None = None
+    shift: float | None = None
+    share_of_range: float | None = None
+    categories: tuple[Any, ...] = ()
+    new_feature: int | None = None
+    new_name: str | None = None
+    new_categories: tuple[Any, ...] = ()
+    share: float | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the change in words."""
+        count = f"{len(self.rules)} rule{'s' if len(self.rules) != 1 else ''}"
+        the = "the first split" if self.first else "the split"
+        a = "a first split" if self.first else "a split"
+        if self.kind == "moved":
+            assert self.old_bound is not None
+            assert self.new_bound is not None
+            return (
+                f"{the} on {self.name} moved from {format_number(self.old_bound)} to "
+                f"{format_number(self.new_bound)}"
+                f"{shift_text(self.shift, self.share_of_range)}: {count}"
+            )
+        if self.kind == "categories_changed":
+            who = ", ".join(str(c) for c in self.categories)
+            return f"{the} on {self.name} sends {who} the other way: {count}"
+        if self.kind == "missing_changed":
+            return f"missing values of {self.name} go the other way: {count}"
+        old = self.name + _at(self.old_bound, self.categories)
+        if self.kind == "removed":
+            return f"{the} on {old} removed: {count}"
+        if self.kind == "added":
+            return f"{a} on {self.name}{_at(self.new_bound, self.categories)} added: {count}"
+        new = f"{self.new_name}{_at(self.new_bound, self.new_categories)}"
+        return f"{the} on {old} replaced by {new}: {count}"
+
+
+def _at(bound: float | None, categories: tuple[Any, ...]) -> str:
+    if bound is not None:
+        return f" at {format_number(bound)}"
+    return f" ({', '.join(str(c) for c in categories)})" if categories else ""
+
+
+def group_changes(rules: Sequence[RuleChange], old: Paths, new: Paths) -> tuple[SplitChange, ...]:
+    """Group identical changes of conditions, then sort by how near the root they are."""
+    space = old.space
+    found: dict[Hashable, _Group] = {}
+    for rule in rules:
+        for change in rule.changes:
+            group = found.setdefault(_key(change, space), _Group(change, set(), set()))
+            group.changed.add(rule.number)
+    # A rule that is there only now belongs to a split that other rules show to be new.
+    for rule in rules:
+        lone = rule.new if rule.status == "added" else rule.old
+        if rule.status not in ("added", "dropped") or lone is None:
+            continue
+        kind = "condition_added" if rule.status == "added" else "condition_removed"
+        for key in _keys_of_rule(kind, lone, space):
+            if key in found:
+                found[key].lone.add(rule.number)
+    before, after = _split_depths(old), _split_depths(new)
+    made = [_Made.of(group, before, after) for group in found.values()]
+    made = _join_replaced(made)
+    made.sort(key=lambda m: (m.depth, -len(m.split.rules), m.split.rules))
+    return tuple(m.split for m in made)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The same change in several rules, and rules only there because of it."""
+
+    change: ConditionChange
+    changed: set[int]
+    lone: set[int]
+
+
+@dataclass(frozen=True)
+class _Made:
+    depth: int
+    changed: frozenset[int]
+    split: SplitChange
+
+    @classmethod
+    def of(cls, group: _Group, before: Depths, after: Depths) -> _Made:
+        split = _split_change(group.change, tuple(sorted(group.changed | group.lone)))
+        added = split.kind == "added"
+        depth = _depth_of(
+            after if added else before, split, split.new_bound if added else split.old_bound
+        )
+        return cls(depth, frozenset(group.changed), replace(split, first=depth == 0))
+
+
+def _key(change: ConditionChange, space: FeatureSpace) -> Hashable:
+    if change.kind == "threshold_moved":
+        return ("moved", change.feature, change.old_bound, change.new_bound)
+    if change.kind == "categories_changed":
+        return ("categories", change.feature, frozenset(change.gained + change.lost))
+    if change.kind == "missing_changed":
+        return ("missing", change.feature)
+    whole = change.new if change.kind == "condition_added" else change.old
+    bound = change.new_bound if change.kind == "condition_added" else change.old_bound
+    return (change.kind, change.feature, _cut(whole, bound, space))
+
+
+def _cut(condition: Condition | None, bound: float | None, space: FeatureSpace) -> Hashable:
+    """Name the split itself, whichever side of it a rule is on."""
+    if bound is not None or condition is None or condition.allowed is None:
+        return bound
+    inside = frozenset(condition.allowed)
+    return frozenset({inside, frozenset(space.categories[condition.feature] or ()) - inside})
+
+
+def _keys_of_rule(kind: str, rule: Rule, space: FeatureSpace) -> Iterable[Hashable]:
+    for c in rule.conditions:
+        if c.allowed is not None:
+            yield (kind, c.feature, _cut(c, None, space))
+            continue
+        for bound in (c.lower, c.upper):
+            if np.isfinite(bound):
+                yield (kind, c.feature, bound)
+
+
+def _split_change(change: ConditionChange, numbers: tuple[int, ...]) -> SplitChange:
+    kind = {
+        "threshold_moved": "moved",
+        "condition_added": "added",
+        "condition_removed": "removed",
+    }.get(change.kind, change.kind)
+    categories: tuple[Any, ...] = change.gained + change.lost
+    whole = change.new if kind == "added" else change.old
+    if kind in ("added", "removed") and whole is not None:
+        categories = whole.allowed or ()
+    return SplitChange(
+        kind,
+        change.feature,
+        change.name,
+        numbers,
+        old_bound=change.old_bound,
+        new_bound=change.new_bound,
+        shift=change.shift,
+        share_of_range=change.share_of_range,
+        categories=categories,
+    )
+
+
+def _split_depths(paths: Paths) -> Depths:
+    """Depth of the topmost split on each feature and threshold (None: not by threshold)."""
+    aligned = align_tree(paths.tree, paths.space)
+    depths: Depths = {}
+    for node in aligned.tree.preorder.tolist():
+        if aligned.tree.is_leaf[node]:
+            continue
+        t = float(aligned.tree.threshold[node])
+        key = (int(aligned.feature[node]), t if np.isfinite(t) else None)
+        depth = int(aligned.tree.node_depth[node])
+        depths[key] = min(depth, depths.get(key, depth))
+    return depths
+
+
+def _depth_of(depths: Depths, item: SplitChange, bound: float | None) -> int:
+    deep = max(depths.values(), default=0) + 1
+    if item.kind == "missing_changed":
+        return min((d for (j, _), d in depths.items() if j == item.feature), default=deep)
+    return depths.get((item.feature, bound), deep)
+
+
+def _join_replaced(made: list[_Made]) -> list[_Made]:
+    """One split removed and one added at the same depth in the same rules: a swap."""
+    out = list(made)
+    for gone in made:
+        if gone.split.kind != "removed":
+            continue
+        for come in out:
+            if (come.split.kind, come.changed, come.depth) == ("added", gone.changed, gone.depth):
+                out.remove(come)
+                out.remove(gone)
+                swap = replace(
+                    gone.split,
+                    kind="replaced",
+                    rules=tuple(sorted({*gone.split.rules, *come.split.rules})),
+                    new_bound=come.split.new_bound,
+                    new_feature=come.split.feature,
+                    new_name=come.split.name,
+                    new_categories=come.split.categories,
+                )
+                out.append(_Made(gone.depth, gone.changed, swap))
+                break
+    return out

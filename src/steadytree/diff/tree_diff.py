@@ -1,0 +1,304 @@
+"""``TreeDiff``: what changed between two trees, as data; the words are in ``text``."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from steadytree.core.conditions import Condition
+from steadytree.core.tabular import plain_scalar
+from steadytree.diff.changes import STATUSES, ConditionChange, Rule, RuleChange
+from steadytree.diff.splits import SplitChange
+
+if TYPE_CHECKING:
+    from steadytree.core.space import FeatureSpace
+    from steadytree.core.tree import Tree
+
+__all__ = ["SCHEMA_VERSION", "TreeDiff"]
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class TreeDiff:
+    """What changed between two trees; made by :func:`diff_trees`.
+
+    Attributes
+    ----------
+    rules : tuple of RuleChange
+        Every rule of either tree: those of the old tree from left to right, then the
+        added ones. See :class:`RuleChange` for status, conditions, shares and rates.
+    splits : tuple of SplitChange
+        The same changes at the level of splits: one entry for "the first split on age
+        moved from 50 to 53: 6 rules". Nearest the root first.
+    counts : dict
+        Number of rules by status (kept, relabelled, moved, added, dropped), and of
+        ``old_rules`` and ``new_rules``.
+    predictors_gained, predictors_lost, predictors_kept : tuple of str
+        Features that only the new, only the old, and both trees use.
+    dissimilarity : float
+        In [0, 1]; 0 means the same rules (``variant="metric", normalize="relative"``).
+    distance : float
+        The metric distance itself.
+    flips : float or None
+        Share of the rows whose decision (label) changes; in regression whose prediction
+        moves by more than 5 % of the response range. None without rows.
+    mean_value_shift : float or None
+        In regression the mean absolute change of the prediction over the rows.
+    n_rows : int or None
+    classes : tuple or None
+        Classes that labels and shares refer to; the second of two is the positive one.
+    old, new : Tree
+    space : FeatureSpace
+    """
+
+    rules: tuple[RuleChange, ...]
+    splits: tuple[SplitChange, ...]
+    predictors_gained: tuple[str, ...]
+    predictors_lost: tuple[str, ...]
+    predictors_kept: tuple[str, ...]
+    dissimilarity: float
+    distance: float
+    flips: float | None
+    mean_value_shift: float | None
+    n_rows: int | None
+    classes: tuple[Any, ...] | None
+    old: Tree
+    new: Tree
+    space: FeatureSpace
+
+    # -- reading it ---------------------------------------------------------------
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Count the rules by status, and the rules of either tree."""
+        counts = {status: sum(r.status == status for r in self.rules) for status in STATUSES}
+        counts["old_rules"] = sum(r.old is not None for r in self.rules)
+        counts["new_rules"] = sum(r.new is not None for r in self.rules)
+        return counts
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether every rule was kept with its outcome (in regression, its value).
+
+        Class shares may differ: they change no rule.
+        """
+        return all(
+            rule.status == "kept"
+            and (self.classes is not None or "value_changed" not in rule.kinds)
+            for rule in self.rules
+        )
+
+    @property
+    def kept_against_share(self) -> tuple[RuleChange, ...]:
+        """Rules of the new tree whose label is not the one their own shares would give."""
+        return tuple(r for r in self.rules if r.new is not None and r.new.kept_against_share)
+
+    def with_status(self, *statuses: str) -> tuple[RuleChange, ...]:
+        """Rules of the given status."""
+        return tuple(r for r in self.rules if r.status in statuses)
+
+    # -- other forms --------------------------------------------------------------
+
+    def to_text(self) -> str:
+        """Return plain text for a terminal or a log."""
+        from steadytree.diff.text import diff_text
+
+        return diff_text(self)
+
+    def to_markdown(self) -> str:
+        """Return Markdown, for a pull request or an issue."""
+        from steadytree.diff.text import diff_markdown
+
+        return diff_markdown(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per rule: status, both forms in words, shares, rates and changes."""
+        columns = [
+            *("number", "status", "kinds", "old_rule", "new_rule", "changes"),
+            *("old_label", "new_label", "old_value", "new_value", "value_change"),
+            *("old_share", "new_share", "share_in_both", "old_outcome_rate", "new_outcome_rate"),
+            *("kept_against_share", "cost", "overlap"),
+        ]
+        return pd.DataFrame(
+            [_frame_row(rule, self.classes) for rule in self.rules], columns=columns
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, in a stable layout.
+
+        Version 1, top level: ``schema_version``, ``kind`` ("tree-diff"), ``task``,
+        ``classes``, ``unchanged``, ``dissimilarity``, ``distance``, ``counts`` (kept,
+        relabelled, moved, added, dropped, old_rules, new_rules), ``predictors`` (gained,
+        lost, kept), ``n_rows``, ``flips``, ``mean_value_shift``, ``splits``, ``rules``.
+
+        Each of ``splits``: ``kind`` (moved, added, removed, replaced,
+        categories_changed, missing_changed), ``feature``, ``new_feature``, ``first``,
+        ``from``, ``to``, ``shift``, ``share_of_range``, ``categories``,
+        ``new_categories``, ``rules`` (numbers), ``share``, ``text``.
+
+        Each of ``rules``: ``number``, ``status``, ``kinds``, ``relabelled``,
+        ``value_change``, ``cost``, ``overlap``, ``share_in_both``, ``changes`` (each
+        ``kind``, ``feature``, ``side``, ``from``, ``to``, ``shift``,
+        ``share_of_range``, ``gained``, ``lost``, ``text``), and ``old`` and ``new``:
+        null, or ``leaf``, ``text``, ``label``, ``value`` (list), ``kept_against_share``,
+        ``share``, ``outcome_rate``, ``conditions`` (each ``feature``, ``lower``,
+        ``upper``, ``categories``, ``present``, ``missing``, ``text``).
+
+        What is unknown or unbounded is null. New entries may be added within a version;
+        none is removed or changes its meaning.
+        """
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "kind": "tree-diff",
+            "task": "regression" if self.classes is None else "classification",
+            "classes": None if self.classes is None else [_plain(c) for c in self.classes],
+            "unchanged": self.unchanged,
+            "dissimilarity": self.dissimilarity,
+            "distance": self.distance,
+            "counts": dict(self.counts),
+            "predictors": {
+                "gained": list(self.predictors_gained),
+                "lost": list(self.predictors_lost),
+                "kept": list(self.predictors_kept),
+            },
+            "n_rows": self.n_rows,
+            "flips": self.flips,
+            "mean_value_shift": self.mean_value_shift,
+            "splits": [_split_dict(split) for split in self.splits],
+            "rules": [_rule_change_dict(rule) for rule in self.rules],
+        }
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the comparison as one self-contained HTML page."""
+        from steadytree.report import write_report
+
+        return Path(write_report(self, path, **options))
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{self.counts[s]} {s}" for s in STATUSES if self.counts[s])
+        return f"TreeDiff({counts}; dissimilarity {100 * self.dissimilarity:.1f} %)"
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        from steadytree.diff.text import diff_html
+
+        return diff_html(self)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value JSON can hold; null for infinities and NaN."""
+    value = plain_scalar(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
+
+
+def _split_dict(split: SplitChange) -> dict[str, Any]:
+    return {
+        "kind": split.kind,
+        "feature": split.name,
+        "new_feature": split.new_name,
+        "first": split.first,
+        "from": _plain(split.old_bound),
+        "to": _plain(split.new_bound),
+        "shift": _plain(split.shift),
+        "share_of_range": _plain(split.share_of_range),
+        "categories": [_plain(c) for c in split.categories],
+        "new_categories": [_plain(c) for c in split.new_categories],
+        "rules": list(split.rules),
+        "share": split.share,
+        "text": split.text,
+    }
+
+
+def _rule_change_dict(rule: RuleChange) -> dict[str, Any]:
+    return {
+        "number": rule.number,
+        "status": rule.status,
+        "kinds": list(rule.kinds),
+        "relabelled": rule.relabelled,
+        "value_change": rule.value_change,
+        "cost": rule.cost,
+        "overlap": rule.overlap,
+        "share_in_both": rule.share_in_both,
+        "changes": [_change_dict(change) for change in rule.changes],
+        "old": None if rule.old is None else _rule_dict(rule.old),
+        "new": None if rule.new is None else _rule_dict(rule.new),
+    }
+
+
+def _change_dict(change: ConditionChange) -> dict[str, Any]:
+    return {
+        "kind": change.kind,
+        "feature": change.name,
+        "side": change.side,
+        "from": _plain(change.old_bound),
+        "to": _plain(change.new_bound),
+        "shift": _plain(change.shift),
+        "share_of_range": _plain(change.share_of_range),
+        "gained": [_plain(c) for c in change.gained],
+        "lost": [_plain(c) for c in change.lost],
+        "text": change.text,
+    }
+
+
+def _rule_dict(rule: Rule) -> dict[str, Any]:
+    return {
+        "leaf": rule.leaf,
+        "text": rule.text,
+        "label": _plain(rule.label),
+        "value": list(rule.value),
+        "kept_against_share": rule.kept_against_share,
+        "share": rule.share,
+        "outcome_rate": rule.outcome_rate,
+        "conditions": [_condition_dict(c) for c in rule.conditions],
+    }
+
+
+def _condition_dict(condition: Condition) -> dict[str, Any]:
+    allowed = condition.allowed
+    return {
+        "feature": condition.name,
+        "lower": _plain(condition.lower),
+        "upper": _plain(condition.upper),
+        "categories": None if allowed is None else [_plain(c) for c in allowed],
+        "present": condition.present,
+        "missing": condition.missing,
+        "text": str(condition),
+    }
+
+
+def _frame_row(rule: RuleChange, classes: tuple[Any, ...] | None) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "number": rule.number,
+        "status": rule.status,
+        "kinds": ", ".join(rule.kinds),
+        "changes": "; ".join(change.text for change in rule.changes),
+        "value_change": rule.value_change,
+        "share_in_both": rule.share_in_both,
+        "kept_against_share": rule.new is not None and rule.new.kept_against_share,
+        "cost": rule.cost,
+        "overlap": rule.overlap,
+    }
+    for side, one in (("old", rule.old), ("new", rule.new)):
+        if one is None:
+            continue
+        # The share of the positive class of two, of the rule's own label, or the mean.
+        at = 0 if classes is None else 1 if len(classes) == 2 else classes.index(one.label)
+        row |= {
+            f"{side}_rule": one.text,
+            f"{side}_label": one.label,
+            f"{side}_value": one.value[at],
+            f"{side}_share": one.share,
+            f"{side}_outcome_rate": one.outcome_rate,
+        }
+    return row
