@@ -1,0 +1,169 @@
+"""Where the nodes of a drawn tree go: pure geometry, no drawing.
+
+Two layouts. The *diagram* (root on top, leaves side by side) is for figures. The *outline*
+(one line per node, indented by depth) is for the report: two trees fit side by side whatever
+their depth, and labels of any length have room. Large trees are folded: `fold_nodes` says
+which branches to draw as a single "+12 rules" sign so that the rest stays readable.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from steadytree.core.tree import Tree
+from steadytree.exceptions import InputError
+
+__all__ = ["PlacedNode", "TreeLayout", "fold_nodes", "layout_diagram", "layout_outline"]
+
+
+@dataclass(frozen=True)
+class PlacedNode:
+    """One drawn node.
+
+    Attributes
+    ----------
+    node : int
+        Number of the node in the tree.
+    parent : int
+        Number of its parent; -1 for the root.
+    is_left : bool
+        Whether it is its parent's left child.
+    depth : int
+        Distance from the root.
+    position : float
+        Place along the breadth of the tree (diagram) or line number (outline).
+    hidden : int
+        Number of leaves folded into this node; 0 where nothing is hidden.
+    is_leaf : bool
+    """
+
+    node: int
+    parent: int
+    is_left: bool
+    depth: int
+    position: float
+    hidden: int
+    is_leaf: bool
+
+
+@dataclass(frozen=True)
+class TreeLayout:
+    """Placed nodes in preorder, and the size of the whole: columns by lines."""
+
+    nodes: tuple[PlacedNode, ...]
+    depth: int
+    breadth: int
+
+    def by_node(self) -> dict[int, PlacedNode]:
+        """Placed nodes by their number in the tree."""
+        return {placed.node: placed for placed in self.nodes}
+
+
+def leaves_below(tree: Tree) -> list[int]:
+    """Count the leaves under each node; a leaf counts itself."""
+    counts = tree.is_leaf.astype(int).tolist()
+    left, right = tree.children_left.tolist(), tree.children_right.tolist()
+    for node in reversed(tree.preorder.tolist()):
+        if left[node] >= 0:
+            counts[node] = counts[left[node]] + counts[right[node]]
+    return counts
+
+
+def fold_nodes(tree: Tree, max_leaves: int, *, important: Collection[int] = ()) -> frozenset[int]:
+    """Choose the branches to fold so that at most ``max_leaves`` ends are drawn.
+
+    Branches are opened from the root downwards, those that lead to an ``important`` leaf
+    first (a rule that changed must not hide under a sign), then the shallow before the deep
+    and the heavy before the light.
+
+    Parameters
+    ----------
+    tree : Tree
+    max_leaves : int
+        Ends to draw, folded branches included; at least 1.
+    important : collection of int
+        Leaves (node numbers) worth opening a branch for.
+
+    Returns
+    -------
+    frozenset of int
+        Inner nodes to draw folded; empty when everything fits.
+    """
+    if max_leaves < 1:
+        raise InputError(f"expected max_leaves of 1 or more, got {max_leaves}")
+    if tree.n_leaves <= max_leaves:
+        return frozenset()
+    assert tree.weight is not None
+    wanted = np.zeros(tree.n_nodes, dtype=bool)
+    wanted[list(important)] = True
+    left, right = tree.children_left.tolist(), tree.children_right.tolist()
+    for node in reversed(tree.preorder.tolist()):
+        if left[node] >= 0:
+            wanted[node] = wanted[left[node]] or wanted[right[node]]
+    depth, weight = tree.node_depth.tolist(), tree.weight.tolist()
+
+    def rank(node: int) -> tuple[bool, int, float, int]:
+        return (not wanted[node], depth[node], -weight[node], node)
+
+    ends, queue = 1, [rank(0)]
+    while queue and ends < max_leaves:
+        node = heapq.heappop(queue)[-1]
+        ends += 1
+        for child in (left[node], right[node]):
+            if left[child] >= 0:
+                heapq.heappush(queue, rank(child))
+    return frozenset(item[-1] for item in queue)
+
+
+def layout_outline(tree: Tree, folded: Collection[int] = ()) -> TreeLayout:
+    """Place every visible node on a line of its own, parents above their children."""
+    placed = [
+        PlacedNode(node, parent, is_left, depth, float(line), hidden, leaf)
+        for line, (node, parent, is_left, depth, hidden, leaf) in enumerate(_walk(tree, folded))
+    ]
+    return TreeLayout(tuple(placed), max(p.depth for p in placed), len(placed))
+
+
+def layout_diagram(tree: Tree, folded: Collection[int] = ()) -> TreeLayout:
+    """Place leaves side by side one unit apart, and each parent midway above its children.
+
+    The leaves below a node occupy an interval of their own, so that no two branches cross
+    or overlap.
+    """
+    walked = list(_walk(tree, folded))
+    position: dict[int, float] = {}
+    next_free = 0
+    for node, _, _, _, hidden, leaf in walked:
+        if leaf or hidden:
+            position[node] = float(next_free)
+            next_free += 1
+    for node, _, _, _, hidden, leaf in reversed(walked):
+        if not (leaf or hidden):
+            children = (int(tree.children_left[node]), int(tree.children_right[node]))
+            position[node] = (position[children[0]] + position[children[1]]) / 2
+    placed = tuple(
+        PlacedNode(node, parent, is_left, depth, position[node], hidden, leaf)
+        for node, parent, is_left, depth, hidden, leaf in walked
+    )
+    return TreeLayout(placed, max(p.depth for p in placed), next_free)
+
+
+def _walk(tree: Tree, folded: Collection[int]) -> list[tuple[int, int, bool, int, int, bool]]:
+    """Visible nodes in preorder: node, parent, is left child, depth, hidden leaves, is leaf."""
+    below = leaves_below(tree)
+    closed = set(folded)
+    out: list[tuple[int, int, bool, int, int, bool]] = []
+    stack = [(0, -1, False, 0)]
+    while stack:
+        node, parent, is_left, depth = stack.pop()
+        leaf = bool(tree.is_leaf[node])
+        hidden = below[node] if node in closed and not leaf else 0
+        out.append((node, parent, is_left, depth, hidden, leaf))
+        if not leaf and not hidden:
+            stack.append((int(tree.children_right[node]), node, False, depth + 1))
+            stack.append((int(tree.children_left[node]), node, True, depth + 1))
+    return out

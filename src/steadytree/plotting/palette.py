@@ -1,0 +1,43 @@
+"""Colours that people with any kind of colour vision can tell apart (Okabe and Ito, 2008)."""
+
+from __future__ import annotations
+
+__all__ = ["CHANGE_COLOURS", "INK", "MUTED", "OKABE_ITO", "PAIR_COLOURS", "SCORE_MAP", "tint"]
+
+OKABE_ITO = {
+    "black": "#000000",
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "green": "#009E73",
+    "yellow": "#F0E442",
+    "blue": "#0072B2",
+    "vermillion": "#D55E00",
+    "purple": "#CC79A7",
+}
+"""The eight colours of Okabe and Ito, by name."""
+
+PAIR_COLOURS = tuple(
+    OKABE_ITO[name] for name in ("blue", "orange", "green", "purple", "sky", "vermillion", "yellow")
+)
+"""Colours of matched rules, taken in turn; rules are numbered too, so that they may repeat."""
+
+CHANGE_COLOURS = {
+    "kept": "#767676",
+    "moved": OKABE_ITO["blue"],
+    "changed": OKABE_ITO["blue"],
+    "relabelled": OKABE_ITO["vermillion"],
+    "added": OKABE_ITO["green"],
+    "dropped": OKABE_ITO["purple"],
+}
+"""What happened to a rule."""
+
+INK = "#222222"
+MUTED = "#8A8A8A"
+SCORE_MAP = "cividis"
+"""A colour map whose lightness rises evenly, also for colour-blind readers."""
+
+
+def tint(colour: str, strength: float = 0.3) -> str:
+    """Colour mixed with white, so that dark text can be read on it."""
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 + (part - 255) * strength):02X}" for part in parts)

@@ -1,0 +1,295 @@
+"""Two trees side by side, matched rules in the same colour."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import isfinite
+from typing import Any
+
+from steadytree.core.conditions import format_number
+from steadytree.core.paths import Paths
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.distance.matching import PathMatching, match_paths
+from steadytree.exceptions import InputError
+from steadytree.plotting._base import bare_axes, figure_for
+from steadytree.plotting.layout import TreeLayout, fold_nodes, layout_diagram
+from steadytree.plotting.palette import INK, MUTED, OKABE_ITO, PAIR_COLOURS, tint
+from steadytree.plotting.text import branch_text, display_width, literal, percent, shorten
+
+__all__ = ["TreeComparisonDisplay", "moved_thresholds"]
+
+# Inches: a column of the drawing holds a name of about 20 letters, a line two rows of text.
+COLUMN, LINE = 1.45, 0.42
+NAME_COLUMNS = 20
+
+
+def moved_thresholds(matching: PathMatching) -> dict[int, tuple[float, float]]:
+    """Splits of the second tree whose cut-point moved: node -> (from, to).
+
+    Read off the matched rules: where both demand a bound on the same side of a feature and
+    the bounds differ, the split of the second tree that sets the bound has moved. Most of the
+    rules that run through the split must agree on where it was.
+    """
+    votes: dict[int, Counter[tuple[float, float] | None]] = {}
+    parents = _parents(matching.b.tree)
+    for pair in matching.pairs:
+        before = {c.feature: c for c in matching.a.conditions_of(pair.path_a)}
+        for now in matching.b.conditions_of(pair.path_b):
+            was = before.get(now.feature)
+            if now.is_categorical or not now.present:
+                continue
+            for side, left in (("upper", True), ("lower", False)):
+                new = getattr(now, side)
+                old = getattr(was, side) if was is not None and was.present else float("nan")
+                if not isfinite(new):
+                    continue
+                node = _split_that_sets(matching.b, parents, pair.leaf_b, now.name, new, left)
+                if node is not None:
+                    says = (old, new) if isfinite(old) else None
+                    votes.setdefault(node, Counter())[says] += 1
+    moved: dict[int, tuple[float, float]] = {}
+    for node, counted in votes.items():
+        found, count = counted.most_common(1)[0]
+        if found is not None and found[0] != found[1] and 2 * count > counted.total():
+            moved[node] = found
+    return moved
+
+
+def _parents(tree: Tree) -> dict[int, int]:
+    return {
+        int(child): node
+        for node in range(tree.n_nodes)
+        if not tree.is_leaf[node]
+        for child in (tree.children_left[node], tree.children_right[node])
+    }
+
+
+def _split_that_sets(
+    paths: Paths, parents: dict[int, int], leaf: int, name: str, bound: float, left: bool
+) -> int | None:
+    tree, node = paths.tree, leaf
+    names = tree.feature_names or paths.space.labels
+    while node in parents:
+        parent = parents[node]
+        went_left = int(tree.children_left[parent]) == node
+        same = names[int(tree.feature[parent])] == name and tree.threshold[parent] == bound
+        if same and went_left == left:
+            return parent
+        node = parent
+    return None
+
+
+class TreeComparisonDisplay:
+    """Show two trees side by side: rules that correspond have the same colour and number.
+
+    Splits whose cut-point moved say from where to where; rules without a partner are drawn
+    with a dashed outline. Large trees are folded, and a "+12 rules" sign says so.
+
+    Parameters
+    ----------
+    matching : PathMatching
+        As returned by :func:`steadytree.match_paths`.
+    titles : pair of str
+        What the two trees are called.
+
+    Attributes
+    ----------
+    ax_ : array of two matplotlib axes
+    figure_ : matplotlib figure
+    colours_ : pair of dict
+        Colour of each leaf (node number) of the first and of the second tree.
+    moved_ : dict
+        Node of the second tree -> (threshold before, threshold now).
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[::2], y[::2])
+    >>> new = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> shown = TreeComparisonDisplay.from_trees(
+    ...     old, new, space=st.FeatureSpace.from_data(X)
+    ... )  # doctest: +SKIP
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self, matching: PathMatching, *, titles: tuple[str, str] = ("Before", "After")
+    ) -> None:
+        self.matching = matching
+        self.titles = titles
+        self.moved_ = moved_thresholds(matching)
+        first: dict[int, str] = {}
+        second: dict[int, str] = {}
+        self._numbers: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        for i, pair in enumerate(matching.pairs):
+            colour = PAIR_COLOURS[i % len(PAIR_COLOURS)]
+            first[pair.leaf_a] = second[pair.leaf_b] = colour
+            self._numbers[0][pair.leaf_a] = self._numbers[1][pair.leaf_b] = i + 1
+        self.colours_ = (first, second)
+
+    @classmethod
+    def from_trees(
+        cls,
+        a: Any,
+        b: Any,
+        *,
+        space: FeatureSpace | None = None,
+        titles: tuple[str, str] = ("Before", "After"),
+        ax: Any = None,
+        max_leaves: int = 24,
+        **options: Any,
+    ) -> TreeComparisonDisplay:
+        """Match two trees (anything ``as_tree`` reads) and draw them.
+
+        Parameters
+        ----------
+        a, b : model, Tree or path of a tree file
+        space : FeatureSpace, optional
+            By default the one stored with the trees.
+        titles : pair of str
+        ax : array of two axes, optional
+        max_leaves : int
+            Rules to draw per tree; the rest is folded.
+        **options
+            Passed to :func:`steadytree.match_paths`; ``variant="metric"`` by default.
+        """
+        matching = match_paths(a, b, space=space, **{"variant": "metric", **options})
+        return cls(matching, titles=titles).plot(ax=ax, max_leaves=max_leaves)
+
+    @classmethod
+    def from_diff(
+        cls,
+        diff: Any,
+        *,
+        titles: tuple[str, str] = ("Before", "After"),
+        ax: Any = None,
+        max_leaves: int = 24,
+    ) -> TreeComparisonDisplay:
+        """Draw the two trees of a :class:`steadytree.TreeDiff`."""
+        return cls(diff.matching, titles=titles).plot(ax=ax, max_leaves=max_leaves)
+
+    @classmethod
+    def from_retraining(
+        cls, retraining: Any, *, ax: Any = None, max_leaves: int = 24
+    ) -> TreeComparisonDisplay:
+        """Draw the deployed tree and the one that ``retrain`` proposes."""
+        titles = ("Deployed", "Proposed")
+        return cls.from_diff(retraining.diff, titles=titles, ax=ax, max_leaves=max_leaves)
+
+    def plot(self, ax: Any = None, *, max_leaves: int = 24) -> TreeComparisonDisplay:
+        """Draw the comparison.
+
+        Parameters
+        ----------
+        ax : array of two matplotlib axes, optional
+            By default a new figure that is as large as the trees need.
+        max_leaves : int, default 24
+            Rules to draw per tree; deeper branches are folded into a "+12 rules" sign.
+        """
+        sides = (self.matching.a, self.matching.b)
+        changed: tuple[set[int], set[int]] = (set(), set())
+        for pair in self.matching.pairs:
+            if pair.cost > 0:
+                changed[0].add(pair.leaf_a)
+                changed[1].add(pair.leaf_b)
+        for lone in self.matching.unmatched:
+            changed[lone.tree == "b"].add(lone.leaf)
+        layouts = [
+            layout_diagram(side.tree, fold_nodes(side.tree, max_leaves, important=hot))
+            for side, hot in zip(sides, changed, strict=True)
+        ]
+        widths = [COLUMN * (layout.depth + 1) + 0.3 for layout in layouts]
+        height = LINE * max(layout.breadth for layout in layouts) + 0.6
+        axes = figure_for(
+            ax, columns=2, size=(max(sum(widths), 6.0), max(height, 1.6)), width_ratios=widths
+        )
+        axes = list(axes) if hasattr(axes, "__len__") else [axes]
+        if len(axes) != 2:
+            raise InputError(
+                f"expected two axes, one per tree, got {len(axes)}; "
+                "make them with plt.subplots(1, 2) or leave ax=None"
+            )
+        for i, (side, layout) in enumerate(zip(sides, layouts, strict=True)):
+            self._draw(axes[i], side, layout, i)
+            axes[i].set_title(literal(self.titles[i]), color=INK, loc="left", fontsize=11)
+        self.ax_ = axes
+        self.figure_ = axes[0].figure
+        return self
+
+    def _draw(self, ax: Any, paths: Paths, layout: TreeLayout, which: int) -> None:
+        bare_axes(ax)
+        tree = paths.tree
+        names = tree.feature_names or paths.space.labels
+        can_miss = dict(zip(paths.space.labels, paths.space.can_be_missing, strict=True))
+        where = layout.by_node()
+        for placed in layout.nodes:
+            if placed.parent >= 0:
+                above = where[placed.parent]
+                bend = above.depth + 0.84
+                ax.plot(
+                    [above.depth, bend, bend, placed.depth],
+                    [-above.position, -above.position, -placed.position, -placed.position],
+                    color=MUTED,
+                    linewidth=1,
+                    zorder=1,
+                    solid_joinstyle="round",
+                )
+            box = {"boxstyle": "round,pad=0.25", "linewidth": 1.1}
+            if placed.is_leaf:
+                text, box = self._leaf(tree, placed.node, which, box)
+            elif placed.hidden:
+                text = f"+{placed.hidden} rules"
+                box |= {"facecolor": "white", "edgecolor": MUTED, "linestyle": ":"}
+            else:
+                name = names[int(tree.feature[placed.node])]
+                text = self._split(tree, placed.node, name, bool(can_miss.get(name)), which)
+                hot = which == 1 and placed.node in self.moved_
+                edge = OKABE_ITO["vermillion"] if hot else MUTED
+                box |= {"facecolor": "white", "edgecolor": edge}
+            ax.text(
+                placed.depth,
+                -placed.position,
+                text,
+                ha="left",
+                va="center",
+                fontsize=7.5,
+                color=INK,
+                bbox=box,
+                zorder=2,
+                parse_math=False,
+                linespacing=1.15,
+                gid=f"node-{placed.node}",
+            )
+        ax.set_xlim(-0.05, layout.depth + 1)
+        ax.set_ylim(-layout.breadth + 0.4, 0.6)
+
+    def _split(self, tree: Tree, node: int, name: str, missing: bool, which: int) -> str:
+        # The upper branch is the left one, so the condition written is the one for going up.
+        condition = branch_text(tree, node, left=True, missing=missing)
+        if which == 1 and node in self.moved_:
+            old, new = self.moved_[node]
+            condition = f"≤ {new:.4g} (was {old:.4g})"
+        return f"{shorten(name, NAME_COLUMNS)}\n{shorten(condition, NAME_COLUMNS + 3)}"
+
+    def _leaf(
+        self, tree: Tree, node: int, which: int, box: dict[str, Any]
+    ) -> tuple[str, dict[str, Any]]:
+        number = self._numbers[which].get(node)
+        if tree.classes is None:
+            outcome = format_number(float(tree.value[node, 0]))
+        else:
+            assert tree.label is not None
+            label = int(tree.label[node])
+            share = percent(float(tree.value[node, label]))
+            room = NAME_COLUMNS - display_width(share) - 4
+            outcome = f"{shorten(str(tree.classes[label]), room)} {share}"
+        colour = self.colours_[which].get(node)
+        if colour is None:
+            return outcome, box | {"facecolor": "white", "edgecolor": INK, "linestyle": "--"}
+        return f"{number}  {outcome}", box | {"facecolor": tint(colour), "edgecolor": colour}
