@@ -1,0 +1,394 @@
+"""What must hold whatever the trees: metric axioms, the bound, invariances, golden numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as hs
+
+import steadytree as st
+from steadytree.core.paths import Paths
+from tests.golden import EPS, GOLDEN, MID_1, MID_2, UNIT, Golden, build
+from tests.naive import NaivePath, cost_matrix, metric_weight, naive_distance, naive_paths
+from tests.strategies import Kind, random_space, random_tree, shuffled_copy, tree_collections
+
+VARIANTS = ("paper", "metric", "cover")
+CLOSE = {"rel": 1e-9, "abs": 1e-12}
+Collection = tuple[st.FeatureSpace, list[st.Tree]]
+
+metric_options = hs.fixed_dictionaries(
+    {
+        "variant": hs.just("metric"),
+        "normalize": hs.sampled_from([None, "relative"]),
+        "label_weight": hs.sampled_from([1.0, 0.0, 0.4, 24.0]),
+        "outcome": hs.sampled_from(["label", "distribution", "impurity"]),
+        "merge_equal_siblings": hs.booleans(),
+    }
+)
+
+
+def fitting(space: st.FeatureSpace, options: dict[str, Any]) -> dict[str, Any]:
+    """Regression trees have one outcome term only."""
+    return options if space.classes is not None else {**options, "outcome": "label"}
+
+
+# -- golden numbers ---------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::steadytree.exceptions.ClippedThresholdWarning")
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
+def test_golden(case: Golden) -> None:
+    expected = pytest.approx(case.distance, **CLOSE)
+    assert st.tree_distance(case.a, case.b, space=case.space, **case.options) == expected
+    assert st.tree_distance(case.b, case.a, space=case.space, **case.options) == expected
+    assert st.match_paths(case.a, case.b, space=case.space, **case.options).distance == expected
+    if case.options.get("label_weight") != "balanced":
+        assert naive_distance(case.a, case.b, case.space, **case.options) == expected
+
+
+# -- metric axioms ----------------------------------------------------------------
+
+
+@settings(max_examples=200, deadline=None)
+@given(tree_collections(3, max_leaves=7), metric_options)
+def test_metric_triangle_inequality(collection: Collection, options: dict[str, Any]) -> None:
+    space, trees = collection
+    d = st.pairwise_tree_distances(trees, space=space, **fitting(space, options))
+    for i, j, k in itertools.permutations(range(3)):
+        assert d[i, j] <= d[i, k] + d[k, j] + 1e-9
+
+
+@settings(max_examples=200, deadline=None)
+@given(tree_collections(2, max_leaves=9), hs.sampled_from(VARIANTS), metric_options)
+def test_symmetry_bit_for_bit(
+    collection: Collection, variant: str, options: dict[str, Any]
+) -> None:
+    space, (a, b) = collection
+    options = {**fitting(space, options), "variant": variant}
+    if variant != "metric":
+        options["normalize"] = None
+    there = st.tree_distance(a, b, space=space, **options)
+    assert there == st.tree_distance(b, a, space=space, **options)
+    matrix = st.pairwise_tree_distances([a, b], space=space, **options)
+    assert matrix[0, 1] == matrix[1, 0] == there
+
+
+@settings(max_examples=100, deadline=None)
+@given(tree_collections(1, max_leaves=9), hs.sampled_from(VARIANTS))
+def test_a_tree_is_at_zero_from_itself(collection: Collection, variant: str) -> None:
+    space, (tree,) = collection
+    assert st.tree_distance(tree, tree, space=space, variant=variant) == 0.0
+    again = tree.replace(metadata={"copy": True}, label=tree.label)
+    assert st.tree_distance(tree, again, space=space, variant=variant) == 0.0
+    assert st.match_paths(tree, again, space=space, variant=variant).relative == 0.0
+
+
+@settings(max_examples=200, deadline=None)
+@given(tree_collections(2, kind=Kind(), max_leaves=3), hs.sampled_from([None, "relative"]))
+def test_only_the_same_paths_are_at_zero(collection: Collection, normalize: str | None) -> None:
+    space, (a, b) = collection
+    distance = st.tree_distance(a, b, space=space, variant="metric", normalize=normalize)
+
+    def essence(path: NaivePath) -> tuple[Any, ...]:
+        bounds = [
+            (c.present, c.missing) + ((c.lower, c.upper) if space.upper[j] > space.lower[j] else ())
+            for j, c in path.numeric.items()
+        ]
+        return (path.label, *bounds, *path.allowed.values())
+
+    first, second = (
+        {p: [essence(q) for q in paths].count(p) for p in map(essence, paths)}
+        for paths in (naive_paths(a, space), naive_paths(b, space))
+    )
+    assert distance >= 0
+    assert (distance < 1e-12) == (first == second)
+
+
+@settings(max_examples=100, deadline=None)
+@given(tree_collections(2, max_leaves=5), hs.sampled_from([1.0, 0.0, 24.0]))
+def test_metric_weight_lies_between_the_distances(collection: Collection, weight: float) -> None:
+    """|w'(p) - w'(q)| <= d(p, q) <= w'(p) + w'(q): what makes the metric form a metric."""
+    space, (a, b) = collection
+    first, second = naive_paths(a, space), naive_paths(b, space)
+    cost = cost_matrix(first, second, space, weight)
+    for (i, p), (j, q) in itertools.product(enumerate(first), enumerate(second)):
+        wp, wq = metric_weight(p, space, weight), metric_weight(q, space, weight)
+        assert abs(wp - wq) <= cost[i, j] + 1e-9
+        assert cost[i, j] <= wp + wq + 1e-9
+
+
+@settings(max_examples=60, deadline=None)
+@given(tree_collections(2, max_leaves=4))
+def test_metric_would_not_gain_from_leaving_both_sides_alone(collection: Collection) -> None:
+    """The metric form is the optimal partial matching: any path of either tree may be alone."""
+    space, trees = collection
+    a, b = (naive_paths(tree, space) for tree in trees)
+    cost = cost_matrix(a, b, space)
+    alone_a = [metric_weight(p, space, 1.0) for p in a]
+    alone_b = [metric_weight(q, space, 1.0) for q in b]
+    best = math.inf
+    for partners in itertools.product([None, *range(len(b))], repeat=len(a)):
+        taken = [q for q in partners if q is not None]
+        if len(set(taken)) < len(taken):
+            continue
+        total = sum(alone_a[p] if q is None else float(cost[p, q]) for p, q in enumerate(partners))
+        total += sum(alone_b[q] for q in range(len(b)) if q not in taken)
+        best = min(best, total)
+    ours = st.tree_distance(*trees, space=space, variant="metric")
+    assert ours == pytest.approx(best, **CLOSE)
+
+
+def test_the_papers_distance_is_no_metric() -> None:
+    """Proposition 1 of the paper fails for trees of unequal size."""
+    slice_1 = build((0, EPS, "no", "no"))
+    slice_2 = build((1, EPS, "no", "no"))
+    leaf = build("no")
+    detour = st.tree_distance(slice_1, leaf, space=UNIT) + st.tree_distance(
+        leaf, slice_2, space=UNIT
+    )
+    direct = st.tree_distance(slice_1, slice_2, space=UNIT)
+    assert direct == pytest.approx(1.0)
+    assert detour == pytest.approx(3 * EPS)
+    assert direct > 20 * detour
+    metric = st.pairwise_tree_distances([slice_1, leaf, slice_2], space=UNIT, variant="metric")
+    assert metric[0, 2] <= metric[0, 1] + metric[1, 2]
+
+
+# -- the bound --------------------------------------------------------------------
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    hs.integers(0, 2**32),
+    hs.integers(0, 4),
+    hs.sampled_from(["paper", "metric"]),
+    hs.sampled_from([1.0, 0.0, 8.0]),
+)
+def test_the_bound_holds(seed: int, depth: int, variant: str, weight: float) -> None:
+    """Proposition 2 of the paper: d <= 2^D (2D + lambda)."""
+    rng = Random(seed)
+    space = random_space(rng, Kind(), n_features=rng.randint(1, 8))
+    a, b = (random_tree(rng, space, Kind(), max_leaves=2**depth, max_depth=depth) for _ in range(2))
+    distance = st.tree_distance(a, b, space=space, variant=variant, label_weight=weight)
+    bound = st.distance_bound(depth, weight)
+    assert bound == 2**depth * (2 * depth + weight)
+    assert distance <= bound + 1e-9
+    share = st.tree_distance(
+        a,
+        b,
+        space=space,
+        variant=variant,
+        label_weight=weight,
+        normalize="bound",
+        max_depth=max(depth, 1),
+    )
+    assert 0 <= share <= 1 + 1e-9
+
+
+@settings(max_examples=150, deadline=None)
+@given(tree_collections(2, max_leaves=9))
+def test_relative_lies_between_zero_and_one(collection: Collection) -> None:
+    space, (a, b) = collection
+    share = st.tree_distance(a, b, space=space, variant="metric", normalize="relative")
+    assert 0 <= share <= 1
+    assert st.match_paths(a, b, space=space).relative == pytest.approx(share, **CLOSE)
+
+
+# -- invariances ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_order_of_splits_does_not_matter(variant: str) -> None:
+    one = build((0, 0.3, (1, 0.6, "no", "yes"), (1, 0.6, "yes", "no")))
+    two = build((1, 0.6, (0, 0.3, "no", "yes"), (0, 0.3, "yes", "no")))
+    assert one != two
+    assert st.tree_distance(one, two, space=UNIT, variant=variant) == 0.0
+    assert st.tree_distance(MID_1, one, space=UNIT, variant=variant) == pytest.approx(
+        st.tree_distance(MID_1, two, space=UNIT, variant=variant), **CLOSE
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(tree_collections(2, kind=Kind(), max_leaves=6), hs.randoms(), hs.sampled_from(VARIANTS))
+def test_columns_and_nodes_in_another_order(
+    collection: Collection, rng: Random, variant: str
+) -> None:
+    """Features are matched by name, and node numbers mean nothing."""
+    space, (a, b) = collection
+    distance = st.tree_distance(a, b, space=space, variant=variant)
+    shuffled = shuffled_copy(rng, b, space)
+    assert st.tree_distance(a, shuffled, space=space, variant=variant) == pytest.approx(
+        distance, **CLOSE
+    )
+    order = list(range(space.n_features))
+    rng.shuffle(order)
+    permuted = st.FeatureSpace(
+        lower=space.lower[order],
+        upper=space.upper[order],
+        categories=tuple(space.categories[j] for j in order),
+        can_be_missing=space.can_be_missing[order],
+        names=tuple(space.labels[j] for j in order),
+    )
+    assert st.tree_distance(a, shuffled, space=permuted, variant=variant) == pytest.approx(
+        distance, **CLOSE
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(tree_collections(2, kind=Kind(), max_leaves=6), hs.sampled_from(VARIANTS), metric_options)
+def test_classes_renamed(collection: Collection, variant: str, options: dict[str, Any]) -> None:
+    space, (a, b) = collection
+    options = {**options, "variant": variant, "normalize": None}
+    assert space.classes is not None
+    names = tuple(f"class {i}" for i in range(len(space.classes)))
+    back = slice(None, None, -1)  # and their order turned round in one of the trees
+    renamed = space.replace(classes=names)
+    first = a.replace(classes=names, label=a.label)
+    second = b.replace(
+        classes=names[back],
+        value=b.value[:, back],
+        label=None if b.label is None else len(names) - 1 - b.label,
+    )
+    assert st.tree_distance(first, second, space=renamed, **options) == pytest.approx(
+        st.tree_distance(a, b, space=space, **options), **CLOSE
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    tree_collections(2, kind=Kind(categorical=False), max_leaves=6),
+    hs.sampled_from([0.001, 0.5, 3.0, 1e6]),
+    hs.sampled_from([0.0, -7.0, 1e3]),
+    hs.sampled_from(VARIANTS),
+)
+def test_a_feature_in_other_units(
+    collection: Collection, factor: float, shift: float, variant: str
+) -> None:
+    """An increasing affine change of a feature and of its bounds changes nothing."""
+    space, trees = collection
+    # A value beside its bound must stay beside it, not land on it.
+    for tree in trees:
+        for split in np.flatnonzero(tree.feature >= 0):
+            low, high = space.lower[tree.feature[split]], space.upper[tree.feature[split]]
+            gaps = [abs(tree.threshold[split] - low), abs(tree.threshold[split] - high)]
+            assume(all(gap == 0 or gap > 1e-6 * (high - low) for gap in gaps))
+    j = 0
+    lower, upper = space.lower.copy(), space.upper.copy()
+    lower[j], upper[j] = lower[j] * factor + shift, upper[j] * factor + shift
+    other = space.replace(lower=lower, upper=upper)
+    moved = []
+    for tree in trees:
+        threshold = tree.threshold.copy()
+        here = tree.feature == j
+        threshold[here] = threshold[here] * factor + shift
+        moved.append(
+            tree.replace(
+                threshold=np.clip(threshold, *_range_of(tree, other, threshold)), label=tree.label
+            )
+        )
+    assert st.tree_distance(*moved, space=other, variant=variant) == pytest.approx(
+        st.tree_distance(*trees, space=space, variant=variant), rel=1e-7, abs=1e-7
+    )
+
+
+def _range_of(
+    tree: st.Tree, space: st.FeatureSpace, threshold: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds at every finite threshold, so that rounding cannot push it out of the range."""
+    finite = np.isfinite(threshold)
+    low = np.where(finite, space.lower[tree.feature], -math.inf)
+    high = np.where(finite, space.upper[tree.feature], math.inf)
+    return low, high
+
+
+@settings(max_examples=40, deadline=None)
+@given(tree_collections(2, kind=Kind(), max_leaves=6), hs.sampled_from(VARIANTS))
+def test_a_feature_nobody_uses(collection: Collection, variant: str) -> None:
+    space, trees = collection
+    wider = st.FeatureSpace(
+        lower=np.append(space.lower, -4.0),
+        upper=np.append(space.upper, 4.0),
+        categories=(*space.categories, None),
+        can_be_missing=np.append(space.can_be_missing, True),
+        names=(*space.labels, "unused"),
+    )
+    assert st.tree_distance(*trees, space=wider, variant=variant) == pytest.approx(
+        st.tree_distance(*trees, space=space, variant=variant), **CLOSE
+    )
+
+
+# -- calibration ------------------------------------------------------------------
+
+
+def test_dissimilarity_of_two_stumps_is_half() -> None:
+    options = {"space": UNIT, "variant": "metric", "normalize": "relative"}
+    assert st.tree_distance(MID_1, MID_2, **options) == pytest.approx(0.5)
+    assert st.tree_distance(MID_1, MID_1, **options) == 0.0
+    turned = build((1, 0.5, "yes", "no"))
+    assert st.tree_distance(MID_1, turned, **options) == pytest.approx(0.5)
+
+
+def test_dissimilarity_of_trees_that_share_no_feature() -> None:
+    """About four fifths, as people are told."""
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 12))
+    from sklearn.tree import DecisionTreeClassifier
+
+    shares = []
+    for seed in range(10):
+        first, second = (
+            DecisionTreeClassifier(max_depth=4, max_features=1, random_state=seed).fit(
+                np.where(np.arange(12) % 2 == odd, X, 0.5),
+                rng.random(400) < 0.5,
+            )
+            for odd in (0, 1)
+        )
+        shares.append(
+            st.tree_distance(
+                first,
+                second,
+                space=st.FeatureSpace.from_data(X),
+                variant="metric",
+                normalize="relative",
+            )
+        )
+    assert 0.7 < float(np.mean(shares)) < 0.9
+
+
+def test_nothing_to_compare_is_no_difference() -> None:
+    """Two single leaves have no mass where labels do not count."""
+    options = {"space": UNIT, "variant": "metric", "normalize": "relative"}
+    yes, no = build("yes"), build("no")
+    assert st.tree_distance(yes, no, label_weight=0.0, **options) == 0.0
+    assert st.tree_distance(yes, no, **options) == pytest.approx(1.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tree_collections(1, max_leaves=9))
+def test_tightenings_add_up(collection: Collection) -> None:
+    """s_p and the compressed rows of ``Paths`` say the same as the walk's operations."""
+    space, (tree,) = collection
+    paths = Paths.from_tree(tree, space)
+    dense = paths.dense()
+    np.testing.assert_allclose(dense.sum(axis=1), paths.tightening_sum, rtol=1e-12)
+    assert ((dense >= 0) & (dense <= 2)).all()
+    stack: list[dict[int, float]] = []
+    for node in range(paths.node_depth.size):
+        depth = int(paths.node_depth[node])
+        state = dict(stack[depth - 1]) if depth else {}
+        for op in range(paths.node_start[node], paths.node_start[node + 1]):
+            assert state.get(int(paths.op_coord[op]), 0.0) == paths.op_old[op]
+            state[int(paths.op_coord[op])] = float(paths.op_new[op])
+        stack = [*stack[:depth], state]
+        p = int(paths.node_path[node])
+        if p >= 0:
+            expected = np.zeros(paths.n_coords)
+            for coord, value in state.items():
+                expected[coord] = value
+            np.testing.assert_array_equal(dense[p], expected)
