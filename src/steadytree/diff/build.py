@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,8 @@ from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, n_rows
 from steadytree.core.tree import Tree
-from steadytree.diff.changes import Rule, RuleChange, compare_conditions
+from steadytree.diff.changes import Rule, RuleChange
+from steadytree.diff.pairing import Pair, read_pairs
 from steadytree.diff.splits import SplitChange, group_changes
 from steadytree.diff.tree_diff import TreeDiff
 from steadytree.distance.matching import PathMatching, match_paths
@@ -24,9 +24,6 @@ from steadytree.readers import as_tree
 
 __all__ = ["diff_trees"]
 
-# A matched pair is one rule that changed if at least this share of what the less
-# demanding rule asks is asked by the other as well; see diff_trees.
-SAME_RULE_OVERLAP = 0.5
 # In regression a row counts as flipped if its prediction moves by more than this share
 # of the response range.
 REGRESSION_FLIP = 0.05
@@ -71,12 +68,14 @@ def diff_trees(
     Notes
     -----
     The matching pairs as many rules as it can, because a pair never costs more than its
-    two rules apart: :math:`d(p, q) \le w'(p) + w'(q)`. Two refinements make its pairs
+    two rules apart: :math:`d(p, q) \le w'(p) + w'(q)`. Three refinements make its pairs
     readable:
 
     - Rules with the very same conditions are always one rule, even where the matching
       would trade labels for conditions (two leaves that swap their labels are two
       relabelled rules).
+    - Where two pairs can exchange partners at the same cost, the reading with fewer
+      changed conditions counts.
     - A pair is one rule that changed only if the rules overlap: with
       :math:`x^p_i` how much p tightens coordinate i of the space and
       :math:`s_p = \sum_i x^p_i`,
@@ -265,96 +264,34 @@ def _events(paths: Paths, follows: NDArray[np.intp], y: NDArray[Any]) -> NDArray
     return np.asarray(y.astype(object) == labels, dtype=np.float64)
 
 
-def _same_conditions_first(matching: PathMatching) -> list[tuple[int, int]]:
-    """Give the pairs of the matching, rules with the very same conditions put together."""
-    a, b = matching.a, matching.b
-    partner = {pair.path_a: pair.path_b for pair in matching.pairs}
-    back = {q: p for p, q in partner.items()}
-    same: dict[Any, list[int]] = {}
-    for q in range(b.n_paths):
-        same.setdefault(b.conditions_of(q), []).append(q)
-    for p in range(a.n_paths):
-        twins = same.get(a.conditions_of(p))
-        if not twins or partner.get(p) in twins:
-            continue
-        q = twins[0]
-        was_p, was_q = partner.pop(p, None), back.pop(q, None)
-        if was_p is not None:
-            del back[was_p]
-        if was_q is not None:
-            del partner[was_q]
-        partner[p], back[q] = q, p
-        if was_p is not None and was_q is not None:  # the two left alone become a pair
-            partner[was_q], back[was_p] = was_p, was_q
-    return sorted(partner.items())
-
-
 def _classify(
     matching: PathMatching, old: list[Rule], new: list[Rule], rows: _Rows | None
 ) -> tuple[RuleChange, ...]:
-    a, b = matching.a, matching.b
-    lone_weight = 0.5 * matching.options.label_weight
-    dense = {name: _tightenings(paths) for name, paths in (("a", a), ("b", b))}
-    found: dict[int, RuleChange] = {}
-    taken: set[int] = set()
-    for p, q in _same_conditions_first(matching):
-        x, z = dense["a"][p], dense["b"][q]
-        shared = sum(min(v, z[i]) for i, v in x.items() if i in z)
-        less = min(a.tightening_sum[p], b.tightening_sum[q])
-        changes = compare_conditions(a.space, old[p].conditions, new[q].conditions)
-        overlap = 1.0 if less <= 0 else float(min(shared / less, 1.0))
-        if changes and overlap < SAME_RULE_OVERLAP:
-            continue
-        feature_cost = 0.5 * float(a.tightening_sum[p] + b.tightening_sum[q]) - shared
-        found[p] = _changed(old[p], new[q], changes, a, b, feature_cost, overlap, rows)
-        taken.add(q)
+    pairs = {pair.old: pair for pair in read_pairs(matching)}
+    taken = {pair.new for pair in pairs.values()}
+    half = 0.5 * float(matching.options.label_weight)
     out: list[RuleChange] = []
     for p, rule in enumerate(old):
-        change = found.get(p)
-        if change is None:
-            cost = 0.5 * float(a.tightening_sum[p]) + lone_weight
-            change = RuleChange(0, "dropped", (), rule, None, cost=cost)
-        out.append(change)
+        if p in pairs:
+            out.append(_changed(rule, new[pairs[p].new], pairs[p], rows))
+        else:
+            cost = 0.5 * float(matching.a.tightening_sum[p]) + half
+            out.append(RuleChange(0, "dropped", (), rule, None, cost=cost))
     for q, rule in enumerate(new):
         if q not in taken:
-            cost = 0.5 * float(b.tightening_sum[q]) + lone_weight
+            cost = 0.5 * float(matching.b.tightening_sum[q]) + half
             out.append(RuleChange(0, "added", (), None, rule, cost=cost))
     return tuple(replace(rule, number=i + 1) for i, rule in enumerate(out))
 
 
-def _tightenings(paths: Paths) -> list[dict[int, float]]:
-    bounds = paths.indptr.tolist()
-    return [
-        dict(
-            zip(
-                paths.coord[start:stop].tolist(),
-                paths.tightening[start:stop].tolist(),
-                strict=True,
-            )
-        )
-        for start, stop in pairwise(bounds)
-    ]
-
-
-def _changed(
-    old: Rule,
-    new: Rule,
-    changes: tuple[Any, ...],
-    a: Paths,
-    b: Paths,
-    feature_cost: float,
-    overlap: float,
-    rows: _Rows | None,
-) -> RuleChange:
+def _changed(old: Rule, new: Rule, pair: Pair, rows: _Rows | None) -> RuleChange:
     relabelled = old.label != new.label
     difference = np.subtract(new.value, old.value)
-    if len(old.value) == 1:
-        value_change = float(difference[0])
-        outcome_cost = float(abs(b.value[new.path, 0] - a.value[old.path, 0]))
+    if len(old.value) > 2:
+        value_change = float(np.abs(difference).sum() / 2)
     else:
-        outcome_cost = float(relabelled)
-        value_change = float(difference[1] if len(old.value) == 2 else np.abs(difference).sum() / 2)
-    kinds = list(dict.fromkeys(change.kind for change in changes))
+        value_change = float(difference[-1])
+    kinds = list(dict.fromkeys(change.kind for change in pair.changes))
     kinds += ["relabelled"] if relabelled else []
     kinds += ["value_changed"] if np.abs(difference).max() > SAME_VALUE else []
     both = None
@@ -362,15 +299,15 @@ def _changed(
         both = float(rows.weight[(rows.old == old.path) & (rows.new == new.path)].sum())
     return RuleChange(
         number=0,
-        status="moved" if changes else "relabelled" if relabelled else "kept",
+        status="moved" if pair.changes else "relabelled" if relabelled else "kept",
         kinds=tuple(kinds),
         old=old,
         new=new,
-        changes=changes,
+        changes=pair.changes,
         relabelled=relabelled,
         value_change=value_change,
-        cost=max(feature_cost, 0.0) + outcome_cost,
-        overlap=overlap,
+        cost=pair.cost,
+        overlap=pair.overlap,
         share_in_both=both,
     )
 

@@ -174,9 +174,11 @@ def _keys_of_rule(kind: str, rule: Rule, space: FeatureSpace) -> Iterable[Hashab
         if c.allowed is not None:
             yield (kind, c.feature, _cut(c, None, space))
             continue
-        for bound in (c.lower, c.upper):
-            if np.isfinite(bound):
-                yield (kind, c.feature, bound)
+        bounds = [bound for bound in (c.lower, c.upper) if np.isfinite(bound)]
+        if not bounds:  # the split is on missingness
+            yield (kind, c.feature, None)
+        for bound in bounds:
+            yield (kind, c.feature, bound)
 
 
 def _split_change(change: ConditionChange, numbers: tuple[int, ...]) -> SplitChange:

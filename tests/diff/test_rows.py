@@ -1,0 +1,171 @@
+"""With rows: shares, rates and flips are what a direct count gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from steadytree.core.space import FeatureSpace
+from steadytree.diff import TreeDiff, diff_trees
+from steadytree.exceptions import FeatureAlignmentError, InputError
+from steadytree.readers import as_tree
+from tests.diff.trees import COLOURS, NAMES, SITES, Leaf, Split, build, nodes
+
+
+def rows(seed: int, n: int = 200) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.uniform(0, 100, n)
+    age[rng.random(n) < 0.2] = np.nan
+    colour = rng.choice(np.array([*COLOURS, None], dtype=object), n)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "weight": rng.uniform(0, 200, n),
+            "dose": rng.uniform(0, 1, n),
+            "colour": pd.Categorical(colour, categories=COLOURS),
+            "site": pd.Categorical(rng.choice(SITES, n), categories=SITES),
+        }
+    )[list(NAMES)]
+
+
+def check_counts(diff: TreeDiff, X: Any, weight: Any, y: Any = None) -> None:
+    weight = np.asarray(weight, dtype=float) / np.sum(weight)
+    old_leaf, new_leaf = diff.old.apply(X), diff.new.apply(X)
+    for rule in diff.rules:
+        for side, leaf in ((rule.old, old_leaf), (rule.new, new_leaf)):
+            if side is not None:
+                inside = leaf == side.leaf
+                assert side.share == pytest.approx(weight[inside].sum(), abs=1e-12)
+                if y is not None and inside.any():
+                    assert side.outcome_rate == pytest.approx(
+                        np.average(y[inside], weights=weight[inside])
+                    )
+        if rule.old is not None and rule.new is not None:
+            both = (old_leaf == rule.old.leaf) & (new_leaf == rule.new.leaf)
+            assert rule.share_in_both == pytest.approx(weight[both].sum(), abs=1e-12)
+    for side in ("old", "new"):
+        total = sum(getattr(r, side).share for r in diff.rules if getattr(r, side) is not None)
+        assert total == pytest.approx(1)
+    for split in diff.splits:
+        assert split.share is not None
+        assert 0 <= split.share <= 1 + 1e-12
+
+
+@given(nodes(), nodes(), st.integers(0, 10_000), st.booleans())
+@settings(max_examples=50)
+def test_shares_sum_to_one_and_flips_are_counted(
+    old: Any, new: Any, seed: int, weighted: bool
+) -> None:
+    X = rows(seed)
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(0, 4, len(X)) + (np.arange(len(X)) == 0) if weighted else None
+    y = rng.choice(["no", "yes"], len(X))
+    diff = diff_trees(build(old), build(new), X, y=y, sample_weight=weight)
+    flips = diff.old.predict(X) != diff.new.predict(X)
+    used = np.ones(len(X)) if weight is None else weight
+    assert diff.flips == pytest.approx(np.average(flips, weights=used))
+    assert diff.n_rows == len(X)
+    assert diff.mean_value_shift is None
+    has_weight = used > 0
+    check_counts(
+        diff_trees(build(old), build(new), X[has_weight], y=y[has_weight]),
+        X[has_weight],
+        np.ones(has_weight.sum()),
+        (y == "yes")[has_weight],
+    )
+    check_counts(diff, X, used)
+
+
+def test_more_than_two_classes() -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    y = y.map(dict(enumerate(["setosa", "versicolor", "virginica"])))
+    space = FeatureSpace.from_data(X, y)
+    old = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[::2], y[::2])
+    new = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    diff = diff_trees(old, new, X, y=y, space=space)
+    assert diff.classes == ("setosa", "versicolor", "virginica")
+    assert diff.flips == pytest.approx(np.mean(old.predict(X) != new.predict(X)))
+    for rule in diff.rules:
+        if rule.new is not None and rule.new.share:
+            inside = new.apply(X) == rule.new.leaf
+            assert rule.new.outcome_rate == pytest.approx((y[inside] == rule.new.label).mean())
+        if rule.old is not None and rule.new is not None:
+            assert 0 <= (rule.value_change or 0) <= 1
+
+
+def test_regression() -> None:
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    space = FeatureSpace.from_data(X, y, task="regression")
+    old = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X[::2], y[::2])
+    new = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
+    diff = diff_trees(old, new, X, y=y, space=space)
+    moved = np.abs(new.predict(X) - old.predict(X))
+    assert diff.mean_value_shift == pytest.approx(moved.mean())
+    assert diff.flips == pytest.approx((moved > 0.05 * (y.max() - y.min())).mean())
+    check_counts(diff, X, np.ones(len(X)), y.to_numpy())
+    assert diff.classes is None
+    assert not any(rule.relabelled for rule in diff.rules)
+    # The same tree with other means: every rule is kept, yet the tree did change.
+    tree = as_tree(old, space=space)
+    shifted = diff_trees(tree, tree.replace(value=tree.value + 5.0))
+    assert shifted.counts["kept"] == tree.n_leaves
+    assert not shifted.unchanged
+    assert {rule.kinds for rule in shifted.rules} == {("value_changed",)}
+    assert [rule.value_change for rule in shifted.rules] == pytest.approx([5.0] * tree.n_leaves)
+
+
+OLD = build(Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": ["no"]}, "expected X with y or sample_weight, got none"),
+        ({"X": rows(0)[:0]}, "expected rows in X, got none"),
+        ({"X": rows(0), "y": ["no"]}, r"expected 200 outcomes in y.* got shape \(1,\)"),
+        ({"X": rows(0), "sample_weight": [-1.0] * 200}, "expected 200 weights >= 0"),
+        ({"X": rows(0), "sample_weight": [0.0] * 200}, "positive total sample_weight, got 0"),
+    ],
+)
+def test_bad_rows(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        diff_trees(OLD, OLD, **arguments)
+
+
+def test_a_lacking_column_is_named() -> None:
+    with pytest.raises(FeatureAlignmentError, match=r"got a frame without \['age'\]"):
+        diff_trees(OLD, OLD, rows(0).drop(columns="age"))
+
+
+def test_rows_outside_the_space_are_named() -> None:
+    """Missing values in a column that the space knows to be complete."""
+    tree = build(Split(1, 0.5, Leaf(0, 0.1), Split(1, 0.3, Leaf(0, 0.2), Leaf(1, 0.9)), False))
+    X = rows(0)
+    assert diff_trees(tree, tree, X).unchanged
+    X.loc[7, "weight"] = np.nan
+    with pytest.raises(InputError, match="got row 7, which follows a rule no value"):
+        diff_trees(tree, tree, X)
+
+
+def test_one_hot_columns_or_the_feature_itself() -> None:
+    """A model trained on one-hot columns is compared over the feature they code."""
+    X = rows(1)[["weight", "site"]]
+    dummies = pd.get_dummies(X, columns=["site"], dtype=float)
+    y = np.where((X["site"] == "arm") | (X["weight"] > 150), "yes", "no")
+    groups = {"site": {f"site_{s}": s for s in SITES}}
+    space = FeatureSpace.from_data(X, y, one_hot=groups)
+    model = DecisionTreeClassifier(random_state=0).fit(dummies, y)
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(dummies, y)
+    by_dummies = diff_trees(stump, model, dummies, space=space)
+    by_feature = diff_trees(stump, model, X, space=space)
+    assert (
+        by_dummies.flips == by_feature.flips == pytest.approx(np.mean(stump.predict(dummies) != y))
+    )
+    assert set(by_dummies.predictors_gained + by_dummies.predictors_kept) == {"weight", "site"}
