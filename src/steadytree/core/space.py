@@ -335,9 +335,9 @@ def _categories_of(X: Any, column: int, values: NDArray[Any]) -> tuple[tuple[Any
     """
     objects = np.asarray(values, dtype=object)
     gone = np.asarray(pd.isna(objects), dtype=bool)
-    declared = getattr(getattr(X, "dtypes", None), "iloc", None)
-    if declared is not None and hasattr(declared[column], "categories"):
-        cats = tuple(plain_scalar(v) for v in declared[column].categories)
+    declared = _declared_categories(X, column)
+    if declared is not None:
+        cats = declared
     else:
         seen = {plain_scalar(v) for v in objects[~gone]}
         try:
@@ -346,6 +346,16 @@ def _categories_of(X: Any, column: int, values: NDArray[Any]) -> tuple[tuple[Any
             cats = tuple(sorted(seen, key=lambda v: (type(v).__name__, str(v))))
     # A column that is missing throughout still needs one category to be a feature.
     return (cats or ("(none)",)), bool(gone.any())
+
+
+def _declared_categories(X: Any, column: int) -> tuple[Any, ...] | None:
+    if isinstance(X, pd.DataFrame):
+        dtype: Any = X.dtypes.iloc[column]
+        declares = isinstance(dtype, pd.CategoricalDtype)
+    else:  # polars keeps its types in a list, arrays have none by column
+        dtype = getattr(X, "dtypes", (None,) * (column + 1))[column]
+        declares = str(dtype).startswith("Enum")
+    return tuple(plain_scalar(v) for v in dtype.categories) if declares else None
 
 
 def _looks_continuous(y: NDArray[Any]) -> bool:

@@ -1,0 +1,150 @@
+"""Tables of any kind become the same coded matrix."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import steadytree as st
+from steadytree.core.tabular import encode_table
+from steadytree.exceptions import FeatureAlignmentError, InputError
+from tests.golden import build
+
+NAMES = ("age", "colour", "flag", "code")
+CATEGORIES = (None, ("red", "green"), (False, True), (10, 20))
+ROWS = [(30.5, "red", True, 10), (None, None, None, None), (-1.0, "green", False, 20)]
+CODED = [[30.5, 0, 1, 0], [np.nan] * 4, [-1.0, 1, 0, 1]]
+
+
+def encode(X: Any, names: tuple[str, ...] | None = NAMES) -> np.ndarray:
+    return encode_table(X, names=names, n_features=4, categories=CATEGORIES)
+
+
+def pandas_objects() -> pd.DataFrame:
+    return pd.DataFrame(ROWS, columns=list(NAMES), dtype=object)
+
+
+def pandas_typed() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "age": [30.5, np.nan, -1.0],
+            "colour": pd.Categorical(["red", None, "green"], categories=["green", "red"]),
+            "flag": pd.array([True, None, False], dtype="boolean"),
+            "code": pd.array([10, None, 20], dtype="Int64"),
+        }
+    )
+
+
+def pandas_strings() -> pd.DataFrame:
+    frame = pandas_typed()
+    return frame.assign(age=frame["age"].astype("Float64"), colour=frame["colour"].astype("string"))
+
+
+def polars_frame() -> pl.DataFrame:
+    return pl.DataFrame(ROWS, schema=list(NAMES), orient="row")
+
+
+def polars_enum() -> pl.DataFrame:
+    return polars_frame().with_columns(pl.col("colour").cast(pl.Enum(["green", "red"])))
+
+
+@pytest.mark.parametrize(
+    "make", [pandas_objects, pandas_typed, pandas_strings, polars_frame, polars_enum]
+)
+def test_frames(make: Any) -> None:
+    frame = make()
+    np.testing.assert_array_equal(encode(frame), CODED)
+    # By name: the order of the columns and further columns do not matter.
+    turned = frame[list(reversed(NAMES))]
+    np.testing.assert_array_equal(encode(turned), CODED)
+    # Without names on our side, by position.
+    np.testing.assert_array_equal(encode(frame, names=None), CODED)
+
+
+def test_arrays_and_lists() -> None:
+    np.testing.assert_array_equal(encode(np.array(ROWS, dtype=object)), CODED)
+    plain = np.array([[1, 2], [3, 4]])
+    for X in (plain, plain.astype(np.float32), plain.tolist(), plain > 0):
+        out = encode_table(X, names=None, n_features=2, categories=(None, None))
+        assert out.dtype == np.float64
+        np.testing.assert_array_equal(out, np.asarray(X, dtype=float))
+
+
+def test_coding_never_writes_into_the_users_table() -> None:
+    X = np.array([[1.0, 2.0]])
+    out = encode_table(X, names=None, n_features=2, categories=(None, None))
+    out[0, 0] = 99.0
+    assert X[0, 0] == 1.0
+
+
+def test_an_unseen_category_is_coded_as_missing_and_goes_with_missing() -> None:
+    tree = build(
+        (0, (0,), "no", "yes", False), 1, categories=(("red", "green"),), feature_names=("colour",)
+    )
+    frame = pd.DataFrame({"colour": ["red", "green", "violet", None]})
+    assert np.isnan(tree.encode(frame)[2, 0])
+    assert tree.predict(frame).tolist() == ["no", "yes", "yes", "yes"]
+
+
+def test_numbers_that_are_equal_are_the_same_category() -> None:
+    """An integer column read back as floats (missing values do that) keeps its categories."""
+    tree = build((0, (0,), "no", "yes"), 1, categories=((10, 20),))
+    assert tree.predict(np.array([[10.0], [20.0]])).tolist() == ["no", "yes"]
+    assert tree.predict(np.array([[10], [20]])).tolist() == ["no", "yes"]
+
+
+def test_columns_named_by_numbers_are_read_by_position() -> None:
+    frame = pd.DataFrame(np.array([[0.0, 9.0], [1.0, 9.0]]))
+    assert build((0, 0.5, "no", "yes")).predict(frame).tolist() == ["no", "yes"]
+
+
+BAD: list[tuple[Any, type[InputError], str]] = [
+    (
+        pd.DataFrame({"age": [1.0], "flag": [True], "code": [10]}),
+        FeatureAlignmentError,
+        "expected columns ['age', 'colour', 'flag', 'code'], got a frame without ['colour']",
+    ),
+    (np.zeros((2, 3)), FeatureAlignmentError, "expected 4 columns, got 3"),
+    (
+        np.zeros(4),
+        InputError,
+        "expected a table with rows and columns, got an array of shape (4,); reshape it",
+    ),
+    (
+        pandas_objects().assign(age=["old", 1.0, 2.0]),
+        InputError,
+        "expected numbers in column 'age', got 'old'; convert the column",
+    ),
+    (
+        pd.DataFrame([[1, 2, 3, 4]], columns=["age", "age", "flag", "code"]),
+        InputError,
+        "expected distinct column names, got ['age'] more than once; rename the columns",
+    ),
+]
+
+
+@pytest.mark.parametrize(("X", "kind", "message"), BAD)
+def test_bad_tables(X: Any, kind: type[InputError], message: str) -> None:
+    with pytest.raises(kind, match="^" + re.escape(message)):
+        encode(X)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_tree_over_a_frame_predicts_by_name(library: str) -> None:
+    tree = build((0, 0.5, "no", "yes"), feature_names=("a", "b"))
+    data = {"b": [0.0, 9.0], "extra": [5.0, 5.0], "a": [9.0, 0.0]}
+    frame = pd.DataFrame(data) if library == "pandas" else pl.DataFrame(data)
+    assert tree.predict(frame).tolist() == ["yes", "no"]
+    with pytest.raises(FeatureAlignmentError, match=r"got a frame without \['a'\]"):
+        tree.predict(frame[["b"]])
+
+
+def test_datetimes_are_not_numbers() -> None:
+    frame = pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2021-01-01"]), "x": [1.0, 2.0]})
+    with pytest.raises(InputError, match="expected numbers in column 'when'"):
+        st.FeatureSpace.from_data(frame, categorical_features=None)

@@ -1,0 +1,443 @@
+"""Trees are checked when built, never change, and predict as their rules say."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import re
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import steadytree as st
+from steadytree.core.tree import MAX_DEPTH, labels_from_shares
+from steadytree.exceptions import InputError, TreeFormatError
+from tests.golden import build
+from tests.strategies import Kind, random_rows, random_space, random_tree, tree_collections
+
+STUMP: dict[str, Any] = {
+    "children_left": [1, -1, -1],
+    "children_right": [2, -1, -1],
+    "feature": [0, -1, -1],
+    "threshold": [0.5, math.nan, math.nan],
+    "value": [[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]],
+    "n_features": 2,
+    "classes": ("no", "yes"),
+}
+
+
+def stump(**changes: Any) -> st.Tree:
+    return st.Tree(**{**STUMP, **changes})
+
+
+# -- checks -----------------------------------------------------------------------
+
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "empty",
+        {"children_left": [], "children_right": []},
+        "expected at least one node, got an empty tree",
+    ),
+    (
+        "cycle",
+        {
+            "children_left": [1, 3, -1, 1, -1],
+            "children_right": [2, 4, -1, 4, -1],
+            "feature": [0, 0, -1, 0, -1],
+            "threshold": [0.5] * 5,
+            "value": [[0.5, 0.5]] * 5,
+        },
+        "node 1: expected one way to reach it, got a cycle or two parents",
+    ),
+    (
+        "cycle apart from the root",
+        {
+            "children_left": [-1, 2, 1],
+            "children_right": [-1, 3, 4],
+            "feature": [-1, 0, 0],
+        },
+        "node 1: expected a child in [0, 3), got 3",
+    ),
+    (
+        "a loop the root never meets",
+        {
+            "children_left": [-1, 2, 1, -1, -1],
+            "children_right": [-1, 3, 4, -1, -1],
+            "feature": [-1, 0, 0, -1, -1],
+            "threshold": [0.5] * 5,
+            "value": [[0.5, 0.5]] * 5,
+        },
+        "expected all 5 nodes to be reached from the root, got 1: the others form a cycle",
+    ),
+    (
+        "back to the root",
+        {"children_left": [1, 0, -1], "children_right": [2, 2, -1], "feature": [0, 0, -1]},
+        "node 0: expected one way to reach it, got a cycle or two parents",
+    ),
+    (
+        "two parents",
+        {"children_left": [1, -1, -1], "children_right": [1, -1, -1]},
+        "node 1: expected one way to reach it, got a cycle or two parents",
+    ),
+    (
+        "unreachable",
+        {"children_left": [-1, -1, -1], "children_right": [-1, -1, -1]},
+        "node 1: expected one way to reach it from the root, got none",
+    ),
+    (
+        "one child",
+        {"children_right": [-1, -1, -1]},
+        "node 0: expected two children or none, got 1 and -1",
+    ),
+    (
+        "child out of range",
+        {"children_right": [7, -1, -1]},
+        "node 0: expected a child in [0, 3), got 7",
+    ),
+    (
+        "child below -1",
+        {"children_left": [-5, -1, -1]},
+        "node 0: expected a child in [0, 3), got -5",
+    ),
+    (
+        "feature out of range",
+        {"feature": [2, -1, -1]},
+        "node 0: expected feature in [0, 2), got 2",
+    ),
+    (
+        "no feature",
+        {"feature": [-1, -1, -1]},
+        "node 0: expected feature in [0, 2), got -1",
+    ),
+    (
+        "NaN threshold",
+        {"threshold": [math.nan] * 3},
+        "node 0: expected a threshold, got NaN",
+    ),
+    (
+        "lengths",
+        {"threshold": [0.5]},
+        "expected 3 entries in threshold, one per node, got shape (1,)",
+    ),
+    (
+        "text for numbers",
+        {"threshold": ["a", "b", "c"]},
+        "expected numbers in threshold, got could not convert string to float: 'a'",
+    ),
+    (
+        "value shape",
+        {"value": [[0.5, 0.5]]},
+        "expected value of shape (3, k), got (1, 2)",
+    ),
+    (
+        "NaN value",
+        {"value": [[0.5, 0.5], [math.nan, 0.0], [0.0, 1.0]]},
+        "node 1: expected finite values, got [nan  0.]",
+    ),
+    (
+        "shares",
+        {"value": [[0.5, 0.5], [1.0, 0.5], [0.0, 1.0]]},
+        "node 1: expected class shares that sum to 1, got [1.  0.5]",
+    ),
+    (
+        "negative shares",
+        {"value": [[0.5, 0.5], [1.5, -0.5], [0.0, 1.0]]},
+        "node 1: expected class shares that sum to 1",
+    ),
+    (
+        "weight",
+        {"weight": [1.0, -1.0, 2.0]},
+        "node 1: expected a weight >= 0, got -1.0",
+    ),
+    (
+        "names",
+        {"feature_names": ("a", "a")},
+        "expected 2 distinct feature names, got ['a', 'a']",
+    ),
+    (
+        "number of names",
+        {"feature_names": ("a",)},
+        "expected 2 distinct feature names, got ['a']",
+    ),
+    (
+        "classes",
+        {"classes": ("no", "no")},
+        "expected 2 distinct classes, got ['no', 'no']",
+    ),
+    (
+        "number of classes",
+        {"classes": ("no",)},
+        "expected 2 distinct classes, got ['no']",
+    ),
+    (
+        "no classes",
+        {"classes": None},
+        "expected one value per node in a regression tree, got 2; a classification tree needs",
+    ),
+    (
+        "label",
+        {"label": [0, 0, 2]},
+        "node 2: expected a label in [0, 2), got 2",
+    ),
+    (
+        "labels",
+        {"label": [0, 0]},
+        "expected 3 labels, one per node, got (2,)",
+    ),
+    (
+        "decision threshold",
+        {"decision_threshold": 1.5},
+        "expected decision_threshold in [0, 1], got 1.5",
+    ),
+    (
+        "precision",
+        {"precision": "float16"},
+        "expected precision 'float32' or 'float64', got 'float16'",
+    ),
+    (
+        "category lists",
+        {"categories": (None,)},
+        "expected 2 category lists, got 1",
+    ),
+    (
+        "set for a numeric feature",
+        {"left_categories": ((0,), None, None)},
+        "node 0: expected a threshold: feature 0 is numeric",
+    ),
+    (
+        "threshold for a categorical feature",
+        {"categories": (("a", "b"), None)},
+        "node 0: expected a category set: feature 0 is categorical",
+    ),
+    (
+        "category code",
+        {"categories": (("a", "b"), None), "left_categories": ((2,), None, None)},
+        "node 0: expected category codes in [0, 2), got [2]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), [b[1:] for b in BAD], ids=[b[0] for b in BAD])
+def test_a_bad_tree_is_refused_with_the_reason(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(TreeFormatError, match="^" + re.escape(message)):
+        stump(**fields)
+
+
+def test_labels_of_a_regression_tree_are_refused() -> None:
+    with pytest.raises(TreeFormatError, match="expected no labels in a regression tree"):
+        stump(classes=None, value=[[1.0], [2.0], [3.0]], label=[0, 0, 0])
+
+
+def chain(depth: int) -> dict[str, Any]:
+    """A tree that goes down one side for so many levels."""
+    n = 2 * depth + 1
+    split = np.arange(n) % 2 == 0
+    split[-1] = False
+    at = np.arange(n)
+    return {
+        "children_left": np.where(split, at + 1, -1),
+        "children_right": np.where(split, at + 2, -1),
+        "feature": np.where(split, 0, -1),
+        "threshold": np.zeros(n),
+        "value": np.tile([1.0, 0.0], (n, 1)),
+        "n_features": 1,
+        "classes": (0, 1),
+    }
+
+
+def test_depth_is_bounded() -> None:
+    assert st.Tree(**chain(MAX_DEPTH)).depth == MAX_DEPTH
+    with pytest.raises(TreeFormatError, match=f"expected at most {MAX_DEPTH} levels, got a deeper"):
+        st.Tree(**chain(MAX_DEPTH + 1))
+    with pytest.raises(TreeFormatError, match="expected at most 1000 levels"):
+        st.Tree(**chain(300_000))
+
+
+def test_a_tree_does_not_change() -> None:
+    given = np.array([0.5, math.nan, math.nan])
+    tree = stump(threshold=given, metadata={"who": "me"})
+    given[0] = 99.0
+    assert tree.threshold[0] == 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        tree.threshold[0] = 1.0
+    with pytest.raises(AttributeError):
+        tree.n_features = 7  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        tree.metadata["who"] = "you"  # type: ignore[index]
+
+
+# -- labels -----------------------------------------------------------------------
+
+
+def test_labels_follow_the_largest_share_and_ties_go_to_the_first_class() -> None:
+    tree = stump()
+    assert tree.label is not None
+    assert tree.label.tolist() == [0, 0, 1]
+    assert tree.predict([[0.0, 0.0], [1.0, 0.0]]).tolist() == ["no", "yes"]
+
+
+def test_a_decision_threshold_labels_where_the_share_reaches_it() -> None:
+    tree = stump(value=[[0.9, 0.1], [0.95, 0.05], [0.8, 0.2]]).with_decision_threshold(0.2)
+    assert tree.label is not None
+    assert tree.label.tolist() == [0, 0, 1]
+    np.testing.assert_array_equal(tree.predict_proba([[0.0, 0.0]]), [[0.95, 0.05]])
+    assert tree.with_decision_threshold(0.05).label.tolist() == [1, 1, 1]  # type: ignore[union-attr]
+    with pytest.raises(InputError, match="expected two classes for a decision_threshold, got 3"):
+        labels_from_shares(np.full((1, 3), 1 / 3), 0.5)
+
+
+def test_a_label_kept_against_the_share_is_marked() -> None:
+    tree = stump(label=[0, 1, 1])
+    assert tree.kept_against_share.tolist() == [False, True, False]
+    assert tree.predict([[0.0, 0.0]]).tolist() == ["yes"]
+    assert tree.predict_proba([[0.0, 0.0]]).tolist() == [[1.0, 0.0]]
+    assert tree.replace(metadata={}).kept_against_share.tolist() == [False, True, False]
+    assert not tree.replace(value=tree.value).kept_against_share.any()
+
+
+# -- prediction -------------------------------------------------------------------
+
+
+def walk(tree: st.Tree, row: list[Any]) -> int:
+    """The leaf of one row of plain values, one question at a time."""
+    node = 0
+    while tree.children_left[node] >= 0:
+        j = int(tree.feature[node])
+        cats, value = tree.categories[j], row[j]
+        assert tree.missing_left is not None
+        if value is None or (cats is not None and value not in cats):
+            left = bool(tree.missing_left[node])
+        elif cats is not None:
+            codes = tree.left_categories[node]
+            assert codes is not None
+            left = cats.index(value) in codes
+        else:
+            left = value <= tree.threshold[node]
+        node = int(tree.children_left[node] if left else tree.children_right[node])
+    return node
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_apply_answers_every_question(seed: int) -> None:
+    rng = Random(seed)
+    space = random_space(rng, Kind(outside=True))
+    tree = random_tree(rng, space, Kind(outside=True), max_leaves=12)
+    rows = random_rows(rng, space, 50)
+    table = np.array(rows, dtype=object).reshape(50, -1)
+    leaves = [walk(tree, row) for row in rows]
+    assert tree.apply(table).tolist() == leaves
+    assert tree.label is not None
+    assert tree.classes is not None
+    assert tree.predict(table).tolist() == [tree.classes[tree.label[leaf]] for leaf in leaves]
+
+
+def test_float32_trees_round_what_they_compare() -> None:
+    threshold = float(np.float32(0.1))  # above 0.1 itself
+    above = np.nextafter(threshold, 1)
+    double, single = stump(threshold=[threshold, 0, 0]), None
+    single = double.replace(precision="float32")
+    assert double.predict([[above, 0]]).tolist() == ["yes"]
+    assert single.predict([[above, 0]]).tolist() == ["no"]
+    # A number too large for float32 is an infinity to it, and still larger.
+    assert single.predict([[1e300, 0], [-1e300, 0]]).tolist() == ["yes", "no"]
+
+
+def test_a_single_leaf_and_an_empty_table() -> None:
+    leaf = build("no")
+    assert leaf.depth == 0
+    assert leaf.leaves.tolist() == [0]
+    assert leaf.predict(np.zeros((3, 2))).tolist() == ["no"] * 3
+    assert stump().apply(np.zeros((0, 2))).shape == (0,)
+
+
+def test_probabilities_of_a_regression_tree_are_refused() -> None:
+    tree = build((0, 0.5, 1.0, 2.0), classes=None)
+    assert tree.predict([[0.0, 0.0], [1.0, 0.0]]).tolist() == [1.0, 2.0]
+    with pytest.raises(InputError, match="expected a classification tree for predict_proba"):
+        tree.predict_proba([[0.0, 0.0]])
+
+
+# -- derived trees ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", range(7))
+def test_truncate_makes_leaves_of_the_nodes_at_that_depth(depth: int) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
+    tree = st.as_tree(model)
+    cut = tree.truncate(depth)
+    assert cut.depth == min(depth, 5)
+    visited = model.decision_path(X).toarray().astype(bool)
+    for row in range(0, len(X), 10):
+        nodes = np.flatnonzero(visited[row])
+        nodes = nodes[np.argsort(tree.node_depth[nodes])]
+        last = nodes[min(depth, len(nodes) - 1)]
+        np.testing.assert_array_equal(cut.predict_proba(X[row : row + 1])[0], tree.value[last])
+
+
+def test_truncate_refuses_a_negative_depth() -> None:
+    with pytest.raises(InputError, match="expected max_depth >= 0, got -1"):
+        stump().truncate(-1)
+
+
+def test_select_nodes_keeps_labels_and_drops_what_is_below() -> None:
+    tree = build((0, 0.5, (1, 0.5, "no", "yes"), "yes"))
+    cut = tree.select_nodes([1])
+    assert cut.n_leaves == 2
+    assert cut.predict([[0.2, 0.9], [0.9, 0.9]]).tolist() == ["no", "yes"]
+    assert tree.select_nodes() == tree
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_feature_importances_of_a_classifier(criterion: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = DecisionTreeClassifier(criterion=criterion, random_state=0).fit(X, y)
+    tree = st.as_tree(model)
+    np.testing.assert_allclose(tree.feature_importances(), model.feature_importances_, rtol=1e-9)
+    if criterion == "gini":  # the same from the shares alone
+        np.testing.assert_allclose(
+            tree.replace(impurity=None).feature_importances(), model.feature_importances_, rtol=1e-9
+        )
+
+
+def test_feature_importances_of_a_regressor() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = DecisionTreeRegressor(max_depth=5, random_state=0).fit(X, y)
+    tree = st.as_tree(model)
+    np.testing.assert_allclose(tree.feature_importances(), model.feature_importances_, rtol=1e-9)
+    with pytest.raises(InputError, match="expected impurities for a regression tree"):
+        tree.replace(impurity=None).feature_importances()
+
+
+def test_feature_importances_of_a_single_leaf_are_zero() -> None:
+    assert build("no").feature_importances().tolist() == [0.0, 0.0]
+
+
+# -- identity ---------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(tree_collections(2))
+def test_copies_are_equal_and_others_are_not(
+    collection: tuple[st.FeatureSpace, list[st.Tree]],
+) -> None:
+    _, (a, b) = collection
+    assert pickle.loads(pickle.dumps(a)) == a
+    assert copy.deepcopy(a) == a
+    assert (a == b) == (str(a.__reduce__()) == str(b.__reduce__()))
+    assert a != "a tree"
+
+
+def test_preorder_and_depths() -> None:
+    tree = build((0, 0.5, (1, 0.5, "no", "yes"), "yes"))
+    assert tree.preorder.tolist() == [0, 1, 2, 3, 4]
+    assert tree.node_depth.tolist() == [0, 1, 2, 2, 1]
+    assert tree.leaves.tolist() == [2, 3, 4]
+    assert repr(tree) == "Tree(3 leaves, depth 2, 2 features, 2 classes)"
+    assert tree.labels == ("x0", "x1")
