@@ -9,13 +9,15 @@ which branches to draw as a single "+12 rules" sign so that the rest stays reada
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
+
+Children = Sequence[int]
 
 __all__ = ["PlacedNode", "TreeLayout", "fold_nodes", "layout_diagram", "layout_outline"]
 
@@ -63,13 +65,17 @@ class TreeLayout:
         return {placed.node: placed for placed in self.nodes}
 
 
-def leaves_below(tree: Tree) -> list[int]:
+def leaves_below(left: Children, right: Children) -> list[int]:
     """Count the leaves under each node; a leaf counts itself."""
-    counts = tree.is_leaf.astype(int).tolist()
-    left, right = tree.children_left.tolist(), tree.children_right.tolist()
-    for node in reversed(tree.preorder.tolist()):
+    counts = [1] * len(left)
+    order, stack = [], [0]
+    while stack:
+        node = stack.pop()
         if left[node] >= 0:
-            counts[node] = counts[left[node]] + counts[right[node]]
+            order.append(node)
+            stack += (left[node], right[node])
+    for node in reversed(order):
+        counts[node] = counts[left[node]] + counts[right[node]]
     return counts
 
 
@@ -119,22 +125,32 @@ def fold_nodes(tree: Tree, max_leaves: int, *, important: Collection[int] = ()) 
     return frozenset(item[-1] for item in queue)
 
 
-def layout_outline(tree: Tree, folded: Collection[int] = ()) -> TreeLayout:
-    """Place every visible node on a line of its own, parents above their children."""
+def layout_outline(left: Children, right: Children, folded: Collection[int] = ()) -> TreeLayout:
+    """Place every visible node on a line of its own, parents above their children.
+
+    Parameters
+    ----------
+    left, right : sequences of int
+        Children of each node, -1 for a leaf; node 0 is the root.
+    folded : collection of int
+        Nodes to draw as one line that stands for all below.
+    """
     placed = [
         PlacedNode(node, parent, is_left, depth, float(line), hidden, leaf)
-        for line, (node, parent, is_left, depth, hidden, leaf) in enumerate(_walk(tree, folded))
+        for line, (node, parent, is_left, depth, hidden, leaf) in enumerate(
+            _walk(left, right, folded)
+        )
     ]
     return TreeLayout(tuple(placed), max(p.depth for p in placed), len(placed))
 
 
-def layout_diagram(tree: Tree, folded: Collection[int] = ()) -> TreeLayout:
+def layout_diagram(left: Children, right: Children, folded: Collection[int] = ()) -> TreeLayout:
     """Place leaves side by side one unit apart, and each parent midway above its children.
 
     The leaves below a node occupy an interval of their own, so that no two branches cross
     or overlap.
     """
-    walked = list(_walk(tree, folded))
+    walked = _walk(left, right, folded)
     position: dict[int, float] = {}
     next_free = 0
     for node, _, _, _, hidden, leaf in walked:
@@ -143,8 +159,7 @@ def layout_diagram(tree: Tree, folded: Collection[int] = ()) -> TreeLayout:
             next_free += 1
     for node, _, _, _, hidden, leaf in reversed(walked):
         if not (leaf or hidden):
-            children = (int(tree.children_left[node]), int(tree.children_right[node]))
-            position[node] = (position[children[0]] + position[children[1]]) / 2
+            position[node] = (position[left[node]] + position[right[node]]) / 2
     placed = tuple(
         PlacedNode(node, parent, is_left, depth, position[node], hidden, leaf)
         for node, parent, is_left, depth, hidden, leaf in walked
@@ -152,18 +167,20 @@ def layout_diagram(tree: Tree, folded: Collection[int] = ()) -> TreeLayout:
     return TreeLayout(placed, max(p.depth for p in placed), next_free)
 
 
-def _walk(tree: Tree, folded: Collection[int]) -> list[tuple[int, int, bool, int, int, bool]]:
+def _walk(
+    left: Children, right: Children, folded: Collection[int]
+) -> list[tuple[int, int, bool, int, int, bool]]:
     """Visible nodes in preorder: node, parent, is left child, depth, hidden leaves, is leaf."""
-    below = leaves_below(tree)
+    below = leaves_below(left, right)
     closed = set(folded)
     out: list[tuple[int, int, bool, int, int, bool]] = []
     stack = [(0, -1, False, 0)]
     while stack:
         node, parent, is_left, depth = stack.pop()
-        leaf = bool(tree.is_leaf[node])
+        leaf = left[node] < 0
         hidden = below[node] if node in closed and not leaf else 0
         out.append((node, parent, is_left, depth, hidden, leaf))
         if not leaf and not hidden:
-            stack.append((int(tree.children_right[node]), node, False, depth + 1))
-            stack.append((int(tree.children_left[node]), node, True, depth + 1))
+            stack.append((right[node], node, False, depth + 1))
+            stack.append((left[node], node, True, depth + 1))
     return out

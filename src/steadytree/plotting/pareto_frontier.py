@@ -116,7 +116,7 @@ class ParetoFrontierDisplay:
         ----------
         frontier : DataFrame
             With the two columns named and, where they exist, the flags ``on_frontier`` and
-            ``chosen`` and a ``name`` column in which "keep" is the deployed tree.
+            ``chosen``, and a ``kind`` column in which "keep" is the deployed tree.
         distance, score : str
             Columns to draw.
         score_name : str
@@ -132,7 +132,7 @@ class ParetoFrontierDisplay:
         usable = frontier[frontier[[distance, score]].notna().all(axis=1)].reset_index(drop=True)
         flags = usable.get("on_frontier", np.zeros(len(usable), dtype=bool))
         chosen = np.flatnonzero(np.asarray(usable.get("chosen", []), dtype=bool))
-        kept = np.flatnonzero(np.asarray(usable.get("name", []), dtype=object) == "keep")
+        kept = np.flatnonzero(np.asarray(usable.get("kind", []), dtype=object) == "keep")
         made = cls(
             usable[distance],
             usable[score],

@@ -130,7 +130,7 @@ class SensitivityDisplay:
             for amount in amounts:
                 shaken = perturb_thresholds(base, amount, rng, space=space)
                 rows.append(("thresholds", amount, tree_distance(base, shaken, **options)))
-                swapped = int(round(amount * half))
+                swapped = round(amount * half)
                 mixed = np.concatenate([second[:swapped], first[swapped:]])
                 other = as_tree(clone(estimator).fit(take(X, mixed), target[mixed]))
                 rows.append(("data", amount, tree_distance(base, other, **options)))

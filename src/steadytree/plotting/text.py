@@ -50,7 +50,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def branch_text(tree: Tree, node: int, *, left: bool, missing: bool = False) -> str:
-    """What a value must be to take one side of a split, without the feature's name.
+    """Say what a value must be to take one side of a split, without the feature's name.
 
     Parameters
     ----------

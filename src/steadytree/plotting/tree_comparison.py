@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
@@ -10,7 +11,7 @@ from steadytree.core.conditions import format_number
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.distance.matching import PathMatching, match_paths
+from steadytree.distance.matching import match_paths
 from steadytree.exceptions import InputError
 from steadytree.plotting._base import bare_axes, figure_for
 from steadytree.plotting.layout import TreeLayout, fold_nodes, layout_diagram
@@ -24,18 +25,20 @@ COLUMN, LINE = 1.45, 0.42
 NAME_COLUMNS = 20
 
 
-def moved_thresholds(matching: PathMatching) -> dict[int, tuple[float, float]]:
-    """Splits of the second tree whose cut-point moved: node -> (from, to).
+def moved_thresholds(
+    a: Paths, b: Paths, pairs: Sequence[tuple[int, int]]
+) -> dict[int, tuple[float, float]]:
+    """Find the splits of the second tree whose cut-point moved: node -> (from, to).
 
     Read off the matched rules: where both demand a bound on the same side of a feature and
     the bounds differ, the split of the second tree that sets the bound has moved. Most of the
     rules that run through the split must agree on where it was.
     """
     votes: dict[int, Counter[tuple[float, float] | None]] = {}
-    parents = _parents(matching.b.tree)
-    for pair in matching.pairs:
-        before = {c.feature: c for c in matching.a.conditions_of(pair.path_a)}
-        for now in matching.b.conditions_of(pair.path_b):
+    parents = _parents(b.tree)
+    for p, q in pairs:
+        before = {c.feature: c for c in a.conditions_of(p)}
+        for now in b.conditions_of(q):
             was = before.get(now.feature)
             if now.is_categorical or not now.present:
                 continue
@@ -44,7 +47,7 @@ def moved_thresholds(matching: PathMatching) -> dict[int, tuple[float, float]]:
                 old = getattr(was, side) if was is not None and was.present else float("nan")
                 if not isfinite(new):
                     continue
-                node = _split_that_sets(matching.b, parents, pair.leaf_b, now.name, new, left)
+                node = _split_that_sets(b, parents, int(b.leaf[q]), now.name, new, left)
                 if node is not None:
                     says = (old, new) if isfinite(old) else None
                     votes.setdefault(node, Counter())[says] += 1
@@ -88,8 +91,10 @@ class TreeComparisonDisplay:
 
     Parameters
     ----------
-    matching : PathMatching
-        As returned by :func:`steadytree.match_paths`.
+    a, b : Paths
+        The two trees in one space, as in :class:`steadytree.PathMatching`.
+    pairs : sequence of (int, int)
+        Paths of the two trees that are one rule.
     titles : pair of str
         What the two trees are called.
 
@@ -119,19 +124,23 @@ class TreeComparisonDisplay:
     figure_: Any
 
     def __init__(
-        self, matching: PathMatching, *, titles: tuple[str, str] = ("Before", "After")
+        self,
+        a: Paths,
+        b: Paths,
+        pairs: Sequence[tuple[int, int]],
+        *,
+        titles: tuple[str, str] = ("Before", "After"),
     ) -> None:
-        self.matching = matching
+        self.a, self.b = a, b
+        self.pairs = list(pairs)
         self.titles = titles
-        self.moved_ = moved_thresholds(matching)
-        first: dict[int, str] = {}
-        second: dict[int, str] = {}
+        self.moved_ = moved_thresholds(a, b, self.pairs)
+        self.colours_: tuple[dict[int, str], dict[int, str]] = ({}, {})
         self._numbers: tuple[dict[int, int], dict[int, int]] = ({}, {})
-        for i, pair in enumerate(matching.pairs):
-            colour = PAIR_COLOURS[i % len(PAIR_COLOURS)]
-            first[pair.leaf_a] = second[pair.leaf_b] = colour
-            self._numbers[0][pair.leaf_a] = self._numbers[1][pair.leaf_b] = i + 1
-        self.colours_ = (first, second)
+        for i, (p, q) in enumerate(self.pairs):
+            for which, leaf in enumerate((int(a.leaf[p]), int(b.leaf[q]))):
+                self.colours_[which][leaf] = PAIR_COLOURS[i % len(PAIR_COLOURS)]
+                self._numbers[which][leaf] = i + 1
 
     @classmethod
     def from_trees(
@@ -160,7 +169,9 @@ class TreeComparisonDisplay:
             Passed to :func:`steadytree.match_paths`; ``variant="metric"`` by default.
         """
         matching = match_paths(a, b, space=space, **{"variant": "metric", **options})
-        return cls(matching, titles=titles).plot(ax=ax, max_leaves=max_leaves)
+        pairs = [(pair.path_a, pair.path_b) for pair in matching.pairs]
+        made = cls(matching.a, matching.b, pairs, titles=titles)
+        return made.plot(ax=ax, max_leaves=max_leaves)
 
     @classmethod
     def from_diff(
@@ -172,7 +183,11 @@ class TreeComparisonDisplay:
         max_leaves: int = 24,
     ) -> TreeComparisonDisplay:
         """Draw the two trees of a :class:`steadytree.TreeDiff`."""
-        return cls(diff.matching, titles=titles).plot(ax=ax, max_leaves=max_leaves)
+        classes = diff.classes
+        a = Paths.from_tree(diff.old, diff.space, classes=classes)
+        b = Paths.from_tree(diff.new, diff.space, classes=classes)
+        pairs = [(r.old.path, r.new.path) for r in diff.rules if r.old and r.new]
+        return cls(a, b, pairs, titles=titles).plot(ax=ax, max_leaves=max_leaves)
 
     @classmethod
     def from_retraining(
@@ -192,16 +207,24 @@ class TreeComparisonDisplay:
         max_leaves : int, default 24
             Rules to draw per tree; deeper branches are folded into a "+12 rules" sign.
         """
-        sides = (self.matching.a, self.matching.b)
-        changed: tuple[set[int], set[int]] = (set(), set())
-        for pair in self.matching.pairs:
-            if pair.cost > 0:
-                changed[0].add(pair.leaf_a)
-                changed[1].add(pair.leaf_b)
-        for lone in self.matching.unmatched:
-            changed[lone.tree == "b"].add(lone.leaf)
+        sides = (self.a, self.b)
+        same = [
+            (p, q)
+            for p, q in self.pairs
+            if self.a.conditions_of(p) == self.b.conditions_of(q)
+            and self.a.outcome_text(p) == self.b.outcome_text(q)
+        ]
+        # A rule that changed must not disappear in a folded branch.
+        changed = [
+            [int(leaf) for i, leaf in enumerate(side.leaf) if i not in {pair[k] for pair in same}]
+            for k, side in enumerate(sides)
+        ]
         layouts = [
-            layout_diagram(side.tree, fold_nodes(side.tree, max_leaves, important=hot))
+            layout_diagram(
+                side.tree.children_left.tolist(),
+                side.tree.children_right.tolist(),
+                fold_nodes(side.tree, max_leaves, important=hot),
+            )
             for side, hot in zip(sides, changed, strict=True)
         ]
         widths = [COLUMN * (layout.depth + 1) + 0.3 for layout in layouts]

@@ -1,0 +1,127 @@
+"""The frontier: every candidate with its costs, and as many of their trees as the file can hold."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.tree import Tree
+from steadytree.diff import diff_trees
+from steadytree.report.disclosure import few
+from steadytree.report.trees import compact_tree
+from steadytree.report.words import clean
+
+__all__ = ["TREE_BUDGET", "frontier_data"]
+
+TREE_BUDGET = 1_100_000
+"""Bytes for candidate trees: with them the whole page stays below 2 MB."""
+
+Z = 1.959964
+
+
+def frontier_data(
+    records: Sequence[Mapping[str, Any]],
+    trees: Sequence[Tree],
+    *,
+    base: Tree,
+    base_name: str,
+    space: Any,
+    n_rows: int | None,
+    min_cell: int,
+    distance_name: str,
+    distance_is_share: bool,
+    score_name: str,
+    objectives: str,
+) -> dict[str, Any]:
+    """Candidates as plain data; trees are stored in order of interest until the budget is spent.
+
+    Parameters
+    ----------
+    records : sequence of mappings
+        For each candidate ``name``, ``distance``, ``score``, ``on_frontier``, ``chosen`` and,
+        where known, ``kind``, ``score_se``, ``score_change``, ``score_change_se``,
+        ``flips``, ``n_edits``, ``edits``, ``settings``.
+    trees : sequence of Tree
+        In the same order.
+    base : Tree
+        What the candidates' rules are compared with.
+    base_name : str
+        "the deployed tree" or "the chosen tree".
+    space : FeatureSpace
+    n_rows : int or None
+        Rows that ``flips`` are a share of.
+    min_cell : int
+    distance_name, score_name, objectives : str
+        Words for the axes and the caption.
+    distance_is_share : bool
+    """
+    rows = [_candidate(record, n_rows, min_cell) for record in records]
+    order = sorted(
+        range(len(rows)),
+        key=lambda i: (
+            not rows[i]["chosen"],
+            rows[i]["kind"] != "keep",
+            not rows[i]["on_frontier"],
+        ),
+    )
+    spent, left_out = 0, 0
+    for i in order:
+        tree = trees[i]
+        rows[i] |= {"n_rules": tree.n_leaves, "depth": tree.depth, "tree": None}
+        # A size guess before the diff is computed: it is what takes the time.
+        if spent + 12 * tree.n_nodes > TREE_BUDGET:
+            left_out += 1
+            continue
+        diff = diff_trees(base, tree, space=space)
+        compact = compact_tree(tree, diff, diff.classes, min_cell)
+        size = len(json.dumps(compact, separators=(",", ":")))
+        if spent + size > TREE_BUDGET:
+            left_out += 1
+            continue
+        spent += size
+        rows[i] |= {"tree": compact, "counts": dict(diff.counts)}
+        rows[i]["dissimilarity"] = round(float(diff.dissimilarity), 4)
+    return {
+        "candidates": rows,
+        "chosen": next((i for i, row in enumerate(rows) if row["chosen"]), None),
+        "base_name": base_name,
+        "distance_name": distance_name,
+        "distance_is_share": distance_is_share,
+        "score_name": score_name,
+        "objectives": objectives,
+        "trees_left_out": left_out,
+    }
+
+
+def _candidate(record: Mapping[str, Any], n_rows: int | None, min_cell: int) -> dict[str, Any]:
+    flips, masked = _finite(record.get("flips")), False
+    if flips is not None and n_rows:
+        count = round(flips * n_rows)
+        masked = few(count, min_cell) or few(n_rows - count, min_cell)
+    edits = record.get("edits")
+    return {
+        "name": clean(record["name"]),
+        "kind": str(record.get("kind") or ""),
+        "distance": _finite(record["distance"]),
+        "score": _finite(record["score"]),
+        "score_se": _finite(record.get("score_se")),
+        "score_change": _finite(record.get("score_change")),
+        "score_change_se": _finite(record.get("score_change_se")),
+        "flips": None if masked else flips,
+        "flips_masked": masked,
+        "n_edits": None if _finite(record.get("n_edits")) is None else int(record["n_edits"]),
+        "edits": [clean(e) for e in edits] if isinstance(edits, (list, tuple)) else [],
+        "settings": clean(record["settings"]) if record.get("settings") else "",
+        "on_frontier": bool(record.get("on_frontier")),
+        "chosen": bool(record.get("chosen")),
+    }
+
+
+def _finite(value: Any) -> float | None:
+    if value is None or not isinstance(value, (int, float, np.integer, np.floating)):
+        return None
+    return round(float(value), 4) if math.isfinite(value) else None

@@ -1,0 +1,77 @@
+"""Keep single people out of the tables: which cells to mask, and how coarsely to round.
+
+A number about fewer than ``min_cell`` people is not shown. That alone does not protect it:
+with the total and all other cells known, the last one can be computed. So where one cell of
+a partition is masked, others are masked with it until those masked hold ``min_cell`` people or
+more and are at least two. Shares are rounded so that one step stands for at least
+``min_cell`` people, which also stops a small difference between two tables from being read
+as a head count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["coarse_share", "few", "mask_partition", "share_step"]
+
+_STEPS = (0.01, 0.02, 0.05, 0.1)
+
+
+def few(count: float, min_cell: int) -> bool:
+    """Whether a count is of some people, but of too few; nobody is not a person."""
+    return 0 < count < min_cell
+
+
+def mask_partition(
+    counts: Sequence[float],
+    min_cell: int,
+    *,
+    primary: Sequence[bool] | None = None,
+) -> NDArray[np.bool_]:
+    """Say which cells of a partition to mask when its total is known.
+
+    Parameters
+    ----------
+    counts : sequence of numbers
+        People in each cell; together they are everyone.
+    min_cell : int
+    primary : sequence of bool, optional
+        Cells to mask for their own sake; by default those of 1 to ``min_cell - 1`` people.
+
+    Returns
+    -------
+    boolean array
+        The primary cells, and the smallest others needed to hide them: at least two cells
+        and at least ``min_cell`` people are masked together, or every cell is.
+    """
+    sizes = np.asarray(counts, dtype=np.float64)
+    own = (
+        np.array([few(size, min_cell) for size in sizes], dtype=bool)
+        if primary is None
+        else np.array(primary, dtype=bool)
+    )
+    masked = own.copy()
+    if not own.any():
+        return masked
+    # An empty cell hides nothing: everybody sees that it is empty.
+    others = [i for i in np.argsort(sizes, kind="stable") if not masked[i] and sizes[i] > 0]
+    while others and (masked.sum() < 2 or sizes[masked].sum() < min_cell):
+        masked[others.pop(0)] = True
+    return masked
+
+
+def share_step(n_rows: float, min_cell: int) -> float:
+    """Smallest step to round shares to so that one step is ``min_cell`` people or more."""
+    for step in _STEPS:
+        if step * n_rows >= min_cell:
+            return step
+    return _STEPS[-1]
+
+
+def coarse_share(share: float, n_rows: float, min_cell: int) -> float:
+    """Share rounded to the step that protects single people among ``n_rows``."""
+    step = share_step(n_rows, min_cell)
+    return round(round(share / step) * step, 4)

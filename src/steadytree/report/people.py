@@ -1,0 +1,160 @@
+"""Whom a retraining affects: changed decisions and performance, in total and by subgroup."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from steadytree.report.disclosure import few, mask_partition
+from steadytree.report.words import clean
+from steadytree.retraining import Retraining
+
+__all__ = ["flips_data", "people_data"]
+
+_INTERVAL = re.compile(r"[(\[](?P<low>[^,]+), (?P<high>[^\])]+)[\])]")
+
+# What each measure is called on the page, what it means, and how it is written.
+MEASURES = {
+    "AUC": ("AUC", "how well people with and without the outcome are told apart", "number"),
+    "accuracy": ("Accuracy", "decisions that are right", "share"),
+    "sensitivity": ("Sensitivity", "people with the outcome who are flagged", "share"),
+    "specificity": ("Specificity", "people without the outcome who are not flagged", "share"),
+    "positive predictive value": (
+        "Positive predictive value",
+        "flagged people who have the outcome",
+        "share",
+    ),
+    "negative predictive value": (
+        "Negative predictive value",
+        "people not flagged who do not have the outcome",
+        "share",
+    ),
+    "flagged positive": ("Flagged", "people who are flagged", "share"),
+    "calibration: mean predicted minus observed": (
+        "Calibration in the large",
+        "mean predicted risk minus observed rate; 0 is best",
+        "signed share",
+    ),
+    "Brier score": ("Brier score", "mean squared error of the risk; lower is better", "number"),
+    "R2": ("R²", "share of the variation explained", "number"),
+    "mean absolute error": ("Mean absolute error", "lower is better", "plain"),
+    "mean error": ("Mean error", "predicted minus observed; 0 is best", "plain"),
+}
+
+By = Sequence[str] | Mapping[str, Any]
+
+
+def people_data(
+    result: Retraining, *, subgroups: By, min_cell: int, level: float
+) -> dict[str, Any]:
+    """Changed decisions and performance as plain data, small cells masked."""
+    table = result.performance(min_cell=min_cell, level=level).reset_index()
+    named = subgroups if isinstance(subgroups, Mapping) else {str(by): by for by in subgroups}
+    return {
+        "level": level,
+        "flips": flips_data(result.changed_decisions, min_cell),
+        "performance": [_measure(row) for row in table.to_dict("records")],
+        "subgroups": [
+            _subgroup(result, str(name), by, min_cell=min_cell, level=level)
+            for name, by in named.items()
+        ],
+    }
+
+
+def flips_data(changed: Any, min_cell: int) -> dict[str, Any]:
+    """Count and share of changed decisions; None where too few to show."""
+    n, hits = len(changed), int(np.sum(changed))
+    masked = few(hits, min_cell) or few(n - hits, min_cell) or n < min_cell
+    return {
+        "n": n if n >= min_cell else None,
+        "count": None if masked else hits,
+        "share": None if masked else round(hits / n, 4),
+        "most": round(min_cell / n, 4) if n >= min_cell else None,
+        "masked": masked,
+    }
+
+
+def _number(value: Any, digits: int = 4) -> float | None:
+    return None if value is None or not math.isfinite(value) else round(float(value), digits)
+
+
+def _measure(row: Mapping[Any, Any], *, masked: bool | None = None) -> dict[str, Any]:
+    title, meaning, kind = MEASURES.get(str(row["metric"]), (str(row["metric"]), "", "number"))
+    hidden = bool(row["masked"]) if masked is None else masked
+    out: dict[str, Any] = {"name": title, "meaning": meaning, "kind": kind, "masked": hidden}
+    digits = 3 if kind in ("share", "signed share") else 4
+    for side in ("old", "new", "change"):
+        out[side] = [
+            None if hidden else _number(row[key], digits)
+            for key in (side, f"{side}_low", f"{side}_high")
+        ]
+    out["n"] = None if hidden else int(row["n"])
+    return out
+
+
+def _subgroup(
+    result: Retraining, name: str, by: Any, *, min_cell: int, level: float
+) -> dict[str, Any]:
+    # Unmasked tables: what to mask depends on all groups together, and is decided here.
+    flips = result.flips(by, min_cell=0, level=level).reset_index()
+    table = result.performance(by, min_cell=0, level=level).reset_index()
+    sizes = flips["n"].to_numpy(dtype=float)
+    hidden_groups = mask_partition(sizes, min_cell)
+    hits = np.round(flips["flips"].fillna(0.0).to_numpy() * sizes)
+    small = [
+        bool(flag) or few(hit, min_cell) or few(size - hit, min_cell)
+        for flag, hit, size in zip(hidden_groups, hits, sizes, strict=True)
+    ]
+    hidden_flips = mask_partition(hits, min_cell, primary=small) if any(small) else small
+    names = _group_names([str(g) for g in flips["group"]])
+    measures: list[list[dict[str, Any]]] = [[] for _ in names]
+    for _, rows in table.groupby("metric", sort=False):
+        counts = rows["n"].to_numpy(dtype=float)
+        # A measure that nobody is behind is not a number, and nothing to hide.
+        hidden = mask_partition(counts, min_cell) | hidden_groups | (counts < 1)
+        for i, row in enumerate(rows.to_dict("records")):
+            measures[i].append(_measure(row, masked=bool(hidden[i])))
+    return {
+        "name": clean(name),
+        "groups": [
+            {
+                "name": clean(names[i]),
+                "n": None if hidden_groups[i] else int(sizes[i]),
+                "flips": _group_flips(flips.iloc[i], bool(hidden_flips[i])),
+                "measures": measures[i],
+            }
+            for i in range(len(names))
+        ],
+    }
+
+
+def _group_flips(row: pd.Series[Any], masked: bool) -> dict[str, Any]:
+    return {
+        "share": None if masked else _number(row["flips"], 3),
+        "low": None if masked else _number(row["low"], 3),
+        "high": None if masked else _number(row["high"], 3),
+        "masked": masked,
+    }
+
+
+def _group_names(names: list[str]) -> list[str]:
+    """Names of groups; the outer ends of quantile groups are single people's values."""
+    found = [_INTERVAL.fullmatch(name) for name in names if name != "(missing)"]
+    if len(found) < 2 or not all(found):
+        return names
+    out = []
+    for i, match in enumerate(found):
+        assert match is not None
+        low, high = match["low"], match["high"]
+        if i == 0:
+            out.append(f"up to {high}")
+        elif i == len(found) - 1:
+            out.append(f"over {low}")
+        else:
+            out.append(f"over {low} to {high}")
+    return out + (["(missing)"] if len(found) < len(names) else [])

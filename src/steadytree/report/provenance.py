@@ -1,0 +1,99 @@
+"""Where the report comes from: data shape and fingerprint, dates, versions, settings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from steadytree.core.format import tree_to_dict
+from steadytree.core.tabular import column_names, column_values, n_rows
+from steadytree.core.tree import Tree
+from steadytree.report.words import clean
+
+__all__ = ["data_entries", "fingerprint", "settings_entries", "tree_entry", "versions_entries"]
+
+Entry = dict[str, str]
+_LONGEST = 300
+
+
+def entry(label: str, value: Any) -> Entry:
+    """One line of the provenance table."""
+    text = clean(value)
+    return {
+        "label": clean(label),
+        "value": text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…",
+    }
+
+
+def fingerprint(X: Any, y: Any = None) -> str:
+    """SHA-256 of a table's names and values: tells two data sets apart, reveals neither."""
+    digest = hashlib.sha256()
+    names = column_names(X)
+    digest.update(json.dumps(names).encode())
+    count = int(X.shape[1]) if len(np.shape(X)) == 2 else 0
+    for j in range(count):
+        digest.update(_column_bytes(column_values(X, j)))
+    if y is not None:
+        digest.update(_column_bytes(np.asarray(y)))
+    return digest.hexdigest()
+
+
+def _column_bytes(values: Any) -> bytes:
+    array = np.asarray(values)
+    if array.dtype.kind in "fiub":
+        return np.ascontiguousarray(array, dtype=np.float64).tobytes()
+    hashed = pd.util.hash_array(np.asarray([str(v) for v in array], dtype=object))
+    return np.ascontiguousarray(hashed).tobytes()
+
+
+def data_entries(X: Any, y: Any, what: str) -> list[Entry]:
+    """Shape and fingerprint of a data set."""
+    shape = f"{n_rows(X):,} rows × {int(X.shape[1]):,} columns"
+    return [entry(what, shape), entry(f"{what}, SHA-256", fingerprint(X, y))]
+
+
+def tree_entry(label: str, tree: Tree) -> Entry:
+    """Size and fingerprint of a tree."""
+    content = tree_to_dict(tree)
+    content.pop("written_with", None)
+    text = json.dumps(content, sort_keys=True, default=str)
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    return entry(label, f"{tree.n_leaves} rules, depth {tree.depth}, fingerprint {digest}")
+
+
+def versions_entries() -> list[Entry]:
+    """When and with what the report was made."""
+    made = [entry("Report made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))]
+    found = [f"Python {platform.python_version()}"]
+    for package in ("steadytree", "numpy", "scipy", "scikit-learn", "pandas"):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:  # run from a source tree that is not installed
+            continue
+    return [*made, entry("Versions", ", ".join(found))]
+
+
+def settings_entries(settings: Mapping[str, Any]) -> list[Entry]:
+    """Settings that are short enough to read; data passed as a setting is only described."""
+    out = []
+    for name, value in settings.items():
+        if isinstance(value, (str, int, float, bool, type(None))):
+            shown = repr(value) if isinstance(value, str) else str(value)
+        elif isinstance(value, (list, tuple, set, frozenset)) and len(value) <= 12:
+            shown = repr(value)
+        elif isinstance(value, Mapping):
+            shown = ", ".join(f"{k}: {v!r}" for k, v in value.items())
+        elif hasattr(value, "shape"):
+            shown = f"given ({' × '.join(str(n) for n in value.shape)})"
+        else:
+            shown = getattr(value, "__name__", None) or type(value).__name__
+        out.append(entry(name.replace("_", " ").capitalize(), shown))
+    return out
