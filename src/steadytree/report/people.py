@@ -52,7 +52,7 @@ By = Sequence[str] | Mapping[str, Any]
 def people_data(
     result: Retraining, *, subgroups: By, min_cell: int, level: float
 ) -> dict[str, Any]:
-    """Changed decisions and performance as plain data, small cells masked."""
+    """Return changed decisions and performance as plain data, small cells masked."""
     table = result.performance(min_cell=min_cell, level=level).reset_index()
     named = subgroups if isinstance(subgroups, Mapping) else {str(by): by for by in subgroups}
     return {
@@ -103,9 +103,12 @@ def _subgroup(
     # Unmasked tables: what to mask depends on all groups together, and is decided here.
     flips = result.flips(by, min_cell=0, level=level).reset_index()
     table = result.performance(by, min_cell=0, level=level).reset_index()
-    sizes = flips["n"].to_numpy(dtype=float)
+    sizes = [float(n) for n in flips["n"]]
     hidden_groups = mask_partition(sizes, min_cell)
-    hits = np.round(flips["flips"].fillna(0.0).to_numpy() * sizes)
+    hits = [
+        round(float(share) * size)
+        for share, size in zip(flips["flips"].fillna(0.0), sizes, strict=True)
+    ]
     small = [
         bool(flag) or few(hit, min_cell) or few(size - hit, min_cell)
         for flag, hit, size in zip(hidden_groups, hits, sizes, strict=True)
@@ -114,9 +117,9 @@ def _subgroup(
     names = _group_names([str(g) for g in flips["group"]])
     measures: list[list[dict[str, Any]]] = [[] for _ in names]
     for _, rows in table.groupby("metric", sort=False):
-        counts = rows["n"].to_numpy(dtype=float)
+        counts = np.array([float(n) for n in rows["n"]])
         # A measure that nobody is behind is not a number, and nothing to hide.
-        hidden = mask_partition(counts, min_cell) | hidden_groups | (counts < 1)
+        hidden = mask_partition(counts.tolist(), min_cell) | hidden_groups | (counts < 1)
         for i, row in enumerate(rows.to_dict("records")):
             measures[i].append(_measure(row, masked=bool(hidden[i])))
     return {

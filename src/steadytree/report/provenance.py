@@ -82,7 +82,7 @@ def versions_entries() -> list[Entry]:
 
 
 def settings_entries(settings: Mapping[str, Any]) -> list[Entry]:
-    """Settings that are short enough to read; data passed as a setting is only described."""
+    """List settings that are short enough to read; data passed as a setting is only described."""
     out = []
     for name, value in settings.items():
         if isinstance(value, (str, int, float, bool, type(None))):

@@ -120,7 +120,8 @@ def change_words(change: ConditionChange) -> str:
     """One changed condition in words."""
     name = name_words(change.name)
     if change.kind == "threshold_moved":
-        assert change.old_bound is not None and change.new_bound is not None
+        assert change.old_bound is not None
+        assert change.new_bound is not None
         side = "upper" if change.side == "upper" else "lower"
         moved = _moved(change.old_bound, change.new_bound, change.share_of_range)
         return f"{name}: {side} limit {moved}"
@@ -149,7 +150,8 @@ def split_words(split: SplitChange) -> str:
     count = f"{len(split.rules)} rule{'' if len(split.rules) == 1 else 's'}"
     which = "First split" if split.first else "Split"
     if split.kind == "moved":
-        assert split.old_bound is not None and split.new_bound is not None
+        assert split.old_bound is not None
+        assert split.new_bound is not None
         moved = _moved(split.old_bound, split.new_bound, split.share_of_range)
         return f"{which} on {name}: {moved}, {count}"
     if split.kind == "categories_changed":

@@ -133,10 +133,10 @@ def _summarise_retraining(
         ],
     }
     frame = result.frontier.reset_index()
-    records = frame.rename(columns={"candidate": "name", "distance": "paper_distance"})
-    records = records.rename(columns={"dissimilarity": "distance"}).to_dict("records")
+    renamed = frame.rename(columns={"candidate": "name", "distance": "paper_distance"})
+    renamed = renamed.rename(columns={"dissimilarity": "distance"})
     out["frontier"] = frontier_data(
-        [{str(k): v for k, v in record.items()} for record in records],
+        [{str(k): v for k, v in record.items()} for record in renamed.to_dict("records")],
         [result.trees[str(name)] for name in frame["candidate"]],
         base=result.deployed,
         base_name="the deployed tree",

@@ -125,7 +125,9 @@ def _codes(mask: int, space: FeatureSpace, feature: int) -> list[int]:
 
 
 def _label(tree: Tree, node: int, classes: tuple[Any, ...] | None) -> int:
-    assert tree.label is not None and tree.classes is not None and classes is not None
+    assert tree.label is not None
+    assert tree.classes is not None
+    assert classes is not None
     return classes.index(tree.classes[int(tree.label[node])])
 
 
@@ -167,7 +169,7 @@ def _leaf_values(
 def compact_tree(
     tree: Tree, diff: TreeDiff, classes: tuple[Any, ...] | None, min_cell: int
 ) -> dict[str, Any]:
-    """A candidate tree in few bytes, with what became of each rule of the base tree.
+    """Write a candidate tree in few bytes, with what became of each rule of the base tree.
 
     Nodes are in preorder, so that the children need not be stored: ``f`` feature of each
     node (-1: leaf), ``t`` thresholds of the numeric splits in that order (six digits), ``c``

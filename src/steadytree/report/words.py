@@ -103,14 +103,14 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 
 def fixed(value: float | None, digits: int = 3) -> str:
-    """Fixed number of decimals; a dash where there is no number."""
+    """Write a fixed number of decimals; a dash where there is no number."""
     if value is None or not math.isfinite(value):
         return "–"
     return f"{value:.{digits}f}".replace("-", MINUS)
 
 
 def signed(value: float | None, digits: int = 3) -> str:
-    """Fixed number of decimals with a sign."""
+    """Write a fixed number of decimals with a sign."""
     if value is None or not math.isfinite(value):
         return "–"
     return f"{value:+.{digits}f}".replace("-", MINUS)
