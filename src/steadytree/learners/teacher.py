@@ -17,10 +17,22 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
 from steadytree.learners.binning import FloatArray
 from steadytree.learners.encoding import ColumnEncoder
 
-__all__ = ["Drift", "TaughtRows", "Teacher", "augment", "choose_teacher", "fit_teacher", "teach"]
+__all__ = [
+    "BlendedTeacher",
+    "Drift",
+    "TaughtRows",
+    "Teacher",
+    "augment",
+    "blend_with_deployed",
+    "choose_teacher",
+    "fit_teacher",
+    "target_columns",
+    "teach",
+]
 
 FOREST_LEAF = 8
 SWAP_PROBABILITY = 0.5
@@ -195,7 +207,7 @@ def augment(coded: FloatArray, copies: int, rng: np.random.Generator) -> FloatAr
 
 
 def teach(
-    teacher: Teacher,
+    teacher: Teacher | BlendedTeacher,
     coded: FloatArray,
     targets: FloatArray,
     *,
@@ -303,3 +315,61 @@ def _enough_cases(y: NDArray[Any], n_classes: int | None) -> bool:
         return len(y) >= 2 * FEWEST_CASES
     counts = np.bincount(y, minlength=n_classes)
     return bool(len(y) - counts.max() >= FEWEST_CASES)
+
+
+@dataclass(frozen=True, eq=False)
+class BlendedTeacher:
+    """A teacher that partly believes the deployed tree, for want of the old rows.
+
+    The deployed tree is all that is left of the old data. Its predictions of the new rows
+    are honest (it never saw them), and so are the forest's out-of-bag ones, so the share of
+    the tree that predicts the new rows best can be read off them. Where the world has
+    changed, that share goes to 0 by itself.
+    """
+
+    teacher: Teacher
+    deployed: Tree
+    share: float
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes; None for regression."""
+        return self.teacher.n_classes
+
+    def predict(self, coded: FloatArray) -> FloatArray:
+        """Targets for any coded rows."""
+        return _blend(self.teacher.predict(coded), self._tree_values(coded), self.share)
+
+    @property
+    def out_of_bag(self) -> FloatArray:
+        """Forest's part only; see :func:`blend_with_deployed` for the blended targets."""
+        return self.teacher.out_of_bag
+
+    def _tree_values(self, coded: FloatArray) -> FloatArray:
+        return tree_columns(self.deployed, coded, self.n_classes)
+
+
+def tree_columns(tree: Tree, coded: FloatArray, n_classes: int | None) -> FloatArray:
+    """Predictions of a tree in the teacher's columns."""
+    value = tree.value[tree.apply_coded(coded)]
+    return value[:, 1:] if n_classes == 2 else value
+
+
+def _blend(forest: FloatArray, tree: FloatArray, share: float) -> FloatArray:
+    return np.asarray((1 - share) * forest + share * tree)
+
+
+def blend_with_deployed(
+    teacher: Teacher, deployed: Tree, coded: FloatArray, y: NDArray[Any]
+) -> tuple[BlendedTeacher, FloatArray]:
+    """Mix the forest with the deployed tree in the share that predicts the new rows best.
+
+    Returns the blended teacher and the targets of the rows.
+    """
+    forest = teacher.out_of_bag
+    tree = tree_columns(deployed, coded, teacher.n_classes)
+    apart = tree - forest
+    room = float((apart**2).sum())
+    error = target_columns(y, teacher.n_classes) - forest
+    share = float(np.clip((error * apart).sum() / room, 0.0, 1.0)) if room > 0 else 0.0
+    return BlendedTeacher(teacher, deployed, share), _blend(forest, tree, share)

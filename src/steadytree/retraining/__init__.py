@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from steadytree.retraining.propose import retrain
 from steadytree.retraining.result import Retraining
 
-__all__ = ["Retraining"]
+__all__ = ["Retraining", "retrain"]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steadytree.retraining.performance import REGRESSION_FLIP
+
 if TYPE_CHECKING:
     from steadytree.retraining.result import Retraining
 
@@ -23,7 +25,7 @@ def _percent(share: float) -> str:
 
 def _what(result: Retraining) -> str:
     edits = len(result.edits)
-    row = result.frontier.loc[result.chosen]
+    row = result.frontier.loc[result.chosen].to_dict()
     kind = row["kind"]
     if kind == "keep":
         text = "The deployed tree is kept as it is"
@@ -57,9 +59,9 @@ def _what(result: Retraining) -> str:
 
 
 def _worth(result: Retraining) -> str:
-    row = result.frontier.loc[result.chosen]
+    row = result.frontier.loc[result.chosen].to_dict()
     name = "AUC" if result.deployed.is_classifier else "R²"
-    keep = float(result.frontier.loc["keep", "score"])
+    keep = float(result.frontier["score"]["keep"])
     if row["kind"] == "keep":
         return f"On the new rows its {name} is {keep:.3f}."
     change, error = float(row["score_change"]), float(row["score_change_se"])
@@ -76,9 +78,12 @@ def _worth(result: Retraining) -> str:
 
 
 def _whom(result: Retraining) -> str:
-    share = result.flips()
     count = int(result.changed_decisions.sum())
     total = len(result.changed_decisions)
+    if result.deployed.is_classifier:
+        what = "The decision changes"
+    else:
+        what = f"The prediction moves by more than {REGRESSION_FLIP:.0%} of its range"
     if count == 0:
-        return f"The decision changes for none of the {total:,} new rows."
-    return f"The decision changes for {count:,} of the {total:,} new rows ({_percent(share)})."
+        return f"{what} for none of the {total:,} new rows."
+    return f"{what} for {count:,} of the {total:,} new rows ({_percent(result.flips())})."

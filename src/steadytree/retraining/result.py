@@ -99,17 +99,17 @@ class Retraining:
     @property
     def dissimilarity(self) -> float:
         """How far the proposal is from the deployed tree: 0 the same rules, 1 nothing shared."""
-        return float(self.frontier.loc[self.chosen, "dissimilarity"])
+        return float(self.frontier["dissimilarity"][self.chosen])
 
     @property
     def distance(self) -> float:
         """The paper's distance of the proposal to the deployed tree, eq. (distance)."""
-        return float(self.frontier.loc[self.chosen, "distance"])
+        return float(self.frontier["distance"][self.chosen])
 
     @property
     def edits(self) -> tuple[str, ...]:
         """The edits that lead from the deployed tree to the proposal, in words."""
-        return tuple(self.frontier.loc[self.chosen, "edits"])
+        return tuple(self.frontier["edits"][self.chosen])
 
     @cached_property
     def diff(self) -> TreeDiff:
@@ -121,7 +121,7 @@ class Retraining:
     def _labels_of_rows(self) -> NDArray[Any]:
         if self.deployed.classes is None:
             return self.y_new
-        return np.asarray(self.deployed.classes)[self.y_new]
+        return np.asarray(np.asarray(self.deployed.classes)[self.y_new])
 
     # -- whom it affects ----------------------------------------------------------
 

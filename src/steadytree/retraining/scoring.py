@@ -34,10 +34,10 @@ class Score:
 
 
 def standard_error(influence: FloatArray, groups: NDArray[Any] | None = None) -> float:
-    """Standard error from influences; rows of one group count as one observation."""
+    """Compute the standard error from influences; rows of one group count as one observation."""
     if groups is not None:
         _, code = np.unique(groups, return_inverse=True)
-        influence = np.bincount(code, weights=influence)
+        influence = np.bincount(code, weights=influence).astype(np.float64)
     return float(np.sqrt((influence**2).sum()))
 
 

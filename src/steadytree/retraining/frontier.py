@@ -1,0 +1,183 @@
+"""The table of candidates between "keep" and "from scratch", and how one is chosen.
+
+The default is a price: an exchange rate between predictive loss and change, fixed before the
+scores are seen, so that choosing costs nothing. Rules that look at the scores flatter the
+candidate they choose; how much is measured by choosing without a fold and scoring on it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.distance import tree_distance
+from steadytree.exceptions import ClippedThresholdWarning, InputError
+from steadytree.retraining.crossfit import CrossFitted
+from steadytree.retraining.scoring import Score
+from steadytree.selection import pareto_mask
+
+__all__ = ["CandidateTree", "build_frontier", "choose", "selection_cost"]
+
+Rule = str | Callable[[pd.DataFrame], Any] | None
+
+
+@dataclass(frozen=True)
+class CandidateTree:
+    """A candidate as the table shows it."""
+
+    name: str
+    kind: str
+    tree: Tree
+    price: float = float("nan")
+    edits: tuple[str, ...] = ()
+    cross_fitted: bool = True
+
+
+def build_frontier(
+    candidates: list[CandidateTree],
+    deployed: Tree,
+    space: FeatureSpace,
+    scores: CrossFitted,
+    flips: Mapping[str, float],
+) -> pd.DataFrame:
+    """One row per candidate; "keep" must be among them."""
+    keep = scores.score("keep")
+    rows = []
+    for item in candidates:
+        score = scores.score(item.name)
+        change = score.minus(keep)
+        with warnings.catch_warnings():
+            # Out of range on either side of the space is the same place.
+            warnings.simplefilter("ignore", ClippedThresholdWarning)
+            apart = tree_distance(
+                deployed, item.tree, space=space, variant="metric", normalize="relative"
+            )
+            paper = tree_distance(deployed, item.tree, space=space)
+        rows.append(
+            {
+                "candidate": item.name,
+                "kind": item.kind,
+                "price": item.price,
+                "dissimilarity": apart,
+                "distance": paper,
+                "score": score.value,
+                "score_se": scores.error(score),
+                "score_change": change.value,
+                "score_change_se": scores.error(change),
+                "cross_fitted": item.cross_fitted,
+                "flips": flips[item.name],
+                "n_leaves": item.tree.n_leaves,
+                "depth": item.tree.depth,
+                "n_edits": len(item.edits),
+                "edits": item.edits,
+            }
+        )
+    table = pd.DataFrame(rows).set_index("candidate")
+    # Hardly measurable differences of rounding must not decide who is on the frontier.
+    points = table[["dissimilarity", "score"]].to_numpy().round(12)
+    table["on_frontier"] = pareto_mask(points, [False, True])
+    table["chosen"] = False
+    return table
+
+
+def choose(
+    frontier: pd.DataFrame,
+    select: Rule,
+    *,
+    price: float,
+    tolerance: float,
+    scores: CrossFitted,
+    leave_out: int | None = None,
+) -> str:
+    """Name of the candidate that a rule chooses."""
+    if select is None:
+        at = frontier.index[frontier["price"] == price]
+        return str(at[0])
+    if callable(select):
+        return _checked(select(frontier), frontier)
+    usable = frontier[frontier["score"].notna()]
+    if usable.empty:
+        raise InputError(
+            f"expected scores to choose by select={select!r}, got none: the new rows are too few "
+            "to cross-fit; choose by price instead (select=None)"
+        )
+    best = float(usable["score"].max())
+    if select == "tolerance":
+        near = usable[usable["score"] >= best - tolerance * abs(best)]
+    elif select == "one_se":
+        top = scores.score(str(usable["score"].idxmax()), leave_out)
+        behind = {
+            name: scores.error(top.minus(scores.score(str(name), leave_out)))
+            for name in usable.index
+        }
+        near = usable[usable["score"] >= best - pd.Series(behind)[usable.index]]
+    else:
+        raise InputError(
+            f'expected select None (by price), "tolerance", "one_se" or a function of the '
+            f"frontier, got {select!r}"
+        )
+    # Least change; of equals the better score.
+    near = near.sort_values(["dissimilarity", "score"], ascending=[True, False], kind="stable")
+    return str(near.index[0])
+
+
+def _checked(choice: Any, frontier: pd.DataFrame) -> str:
+    if isinstance(choice, str) and choice in frontier.index:
+        return choice
+    whole = isinstance(choice, (int, np.integer)) and not isinstance(choice, bool)
+    if whole and 0 <= int(choice) < len(frontier):
+        return str(frontier.index[int(choice)])
+    raise InputError(
+        "expected select to return a candidate's name or a row number below "
+        f"{len(frontier)}, got {choice!r}; names are {list(frontier.index)}"
+    )
+
+
+def selection_cost(
+    frontier: pd.DataFrame,
+    chosen: str,
+    select: Rule,
+    *,
+    price: float,
+    tolerance: float,
+    scores: CrossFitted,
+) -> float:
+    """Score of the chosen candidate minus that of the procedure that chose it.
+
+    For each fold the choice is repeated with the scores of the other folds, and the choice
+    is scored on the fold left out.
+    """
+    if select is None:
+        return 0.0
+    if len(scores.folds) < 3:
+        return float("nan")
+    total, weight = 0.0, 0
+    for fold in range(len(scores.folds)):
+        without = frontier.copy()
+        keep = scores.score("keep", fold)
+        for name in frontier.index:
+            score: Score = scores.score(str(name), fold)
+            change = score.minus(keep)
+            without.loc[name, ["score", "score_se", "score_change", "score_change_se"]] = [
+                score.value,
+                scores.error(score),
+                change.value,
+                scores.error(change),
+            ]
+        picked = choose(
+            without, select, price=price, tolerance=tolerance, scores=scores, leave_out=fold
+        )
+        value = scores.fold_score(picked, fold).value
+        if not np.isnan(value):
+            rows = len(scores.folds[fold][1])
+            total, weight = total + rows * value, weight + rows
+    if not weight:
+        return float("nan")
+    return float(scores.score(chosen).value - total / weight)

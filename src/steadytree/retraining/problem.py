@@ -1,0 +1,345 @@
+"""Check what a retraining is given and bring it into one form: one space, one coding.
+
+The deployed tree brings its space; the new rows may go beyond it. Where they do (a new
+category, values out of range, values newly missing) the space is widened and the user is
+told, because the same change then counts on a slightly different scale.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.core.alignment import align_tree
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import column_names, is_frame, n_rows
+from steadytree.core.tree import Tree
+from steadytree.exceptions import InputError, SteadyTreeWarning
+from steadytree.learners.teacher import target_columns
+from steadytree.readers import as_tree
+
+__all__ = ["Problem", "Rows", "express_in_space", "prepare_problem"]
+
+FloatArray = NDArray[np.float64]
+
+OUTSIDE_SHARE = 0.01
+"""A numeric range is widened where more than this share of the new rows lies outside."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Coded rows with their outcomes (positions of classes, or responses) and weights."""
+
+    coded: FloatArray
+    y: NDArray[Any]
+    weight: FloatArray | None
+
+    def take(self, index: NDArray[Any]) -> Rows:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[index]
+        return Rows(self.coded[index], self.y[index], weight)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def as_tuple(self) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
+        """Coded rows, outcomes and weights."""
+        return self.coded, self.y, self.weight
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A deployed tree, old and new rows, in one space."""
+
+    deployed: Tree
+    space: FeatureSpace
+    new: Rows
+    old: Rows | None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes; None for regression."""
+        return None if self.deployed.classes is None else len(self.deployed.classes)
+
+    def outcome_variance(self) -> float:
+        """Variance of the outcome, summed over the teacher's columns."""
+        y = self.new.y if self.old is None else np.concatenate([self.old.y, self.new.y])
+        return float(target_columns(y, self.n_classes).var(axis=0).sum())
+
+
+def prepare_problem(
+    deployed: Any,
+    X_new: Any,
+    y_new: Any,
+    *,
+    X_old: Any = None,
+    y_old: Any = None,
+    sample_weight: Any = None,
+    sample_weight_old: Any = None,
+    decision_threshold: float | str | None = None,
+    space: FeatureSpace | None = None,
+) -> Problem:
+    """Read the deployed tree, fix the space, code the rows; say what does not fit."""
+    tree = as_tree(deployed, decision_threshold)
+    if (X_old is None) != (y_old is None):
+        given = "X_old" if y_old is None else "y_old"
+        raise InputError(f"expected both X_old and y_old or neither, got only {given}")
+    tables = [(X_new, "X_new")] if X_old is None else [(X_new, "X_new"), (X_old, "X_old")]
+    for table, name in tables:
+        if is_frame(table) or hasattr(table, "shape"):
+            tree.encode(table[:1] if is_frame(table) else table)  # names lacking columns
+        if n_rows(table) == 0:
+            raise InputError(f"expected rows in {name}, got none; pass the rows that arrived")
+    fixed, notes = _space_for(tree, space, X_new, X_old)
+    y_codes = _outcomes(tree, y_new, n_rows(X_new), "y_new")
+    y_before = None if y_old is None else _outcomes(tree, y_old, n_rows(X_old), "y_old")
+    fixed = _with_outcome(fixed, tree, y_codes, y_before)
+    anchored = express_in_space(tree, fixed)
+    new = Rows(
+        _coded(anchored, fixed, X_new, "X_new"),
+        y_codes,
+        _weights(sample_weight, len(y_codes), "sample_weight"),
+    )
+    old = None
+    if y_before is not None:
+        old = Rows(
+            _coded(anchored, fixed, X_old, "X_old"),
+            y_before,
+            _weights(sample_weight_old, len(y_before), "sample_weight_old"),
+        )
+    _check_classes(anchored, new, old)
+    if notes:
+        warnings.warn(
+            f"the new rows go beyond the deployed tree's space ({'; '.join(notes)}); "
+            "the space was widened, so dissimilarities are on a slightly different scale",
+            SteadyTreeWarning,
+            stacklevel=3,
+        )
+    return Problem(anchored, fixed, new, old, notes)
+
+
+def express_in_space(tree: Tree, space: FeatureSpace) -> Tree:
+    """Return the same tree, its features and categories numbered as in the space.
+
+    Categories that the tree never met follow its missing values.
+    """
+    if space.names is None and tree.feature_names is not None:
+        space = space.replace(names=tree.feature_names)
+    aligned = align_tree(tree, space)
+    inner = aligned.tree
+    assert inner.missing_left is not None
+    missing_left = inner.missing_left.copy()
+    sets: list[tuple[int, ...] | None] = []
+    for node, mask in enumerate(aligned.left_mask):
+        cats = space.categories[int(aligned.feature[node])]
+        if mask is None or cats is None:
+            sets.append(None)
+            continue
+        sets.append(tuple(code for code in range(len(cats)) if mask >> code & 1))
+        if space.can_be_missing[int(aligned.feature[node])]:
+            missing_left[node] = bool(mask >> len(cats) & 1)
+    return inner.replace(
+        feature=aligned.feature,
+        left_categories=tuple(sets),
+        missing_left=missing_left,
+        n_features=space.n_features,
+        feature_names=space.names,
+        categories=space.categories,
+        space=space,
+        label=inner.label,
+    )
+
+
+# -- the space ----------------------------------------------------------------------------
+
+
+def _space_for(
+    tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any
+) -> tuple[FeatureSpace, tuple[str, ...]]:
+    base = space if space is not None else tree.space
+    if base is not None and base.names is None and tree.feature_names is not None:
+        base = base.replace(names=tree.feature_names)
+    if base is not None and base.one_hot and tree.space is None:
+        tree = as_tree(tree, space=base)
+    names = tree.feature_names if base is None else base.names
+    flags = [c is not None for c in (tree.categories if base is None else base.categories)]
+    seen = _space_of(X_new, names, flags)
+    if base is not None:
+        return _widen(base, seen, X_new)
+    if X_old is not None:
+        seen = _union(_space_of(X_old, names, flags), seen)
+    known = tuple(
+        None if c is None else tuple(dict.fromkeys((*(t or ()), *c)))
+        for c, t in zip(seen.categories, tree.categories, strict=True)
+    )
+    seen = seen.replace(names=names, categories=known)
+    return _cover_thresholds(seen, tree), ()
+
+
+def _space_of(X: Any, names: tuple[str, ...] | None, flags: list[bool]) -> FeatureSpace:
+    table = X
+    if names is not None and column_names(X) is not None:
+        table = X[list(names)]
+    made = FeatureSpace.from_data(table, categorical_features=flags or None)
+    return made if names is None else made.replace(names=names)
+
+
+def _union(a: FeatureSpace, b: FeatureSpace) -> FeatureSpace:
+    return a.replace(
+        lower=np.fmin(a.lower, b.lower),
+        upper=np.fmax(a.upper, b.upper),
+        categories=tuple(
+            None if c is None else tuple(dict.fromkeys((*c, *(d or ()))))
+            for c, d in zip(a.categories, b.categories, strict=True)
+        ),
+        can_be_missing=a.can_be_missing | b.can_be_missing,
+    )
+
+
+def _cover_thresholds(space: FeatureSpace, tree: Tree) -> FeatureSpace:
+    lower, upper = space.lower.copy(), space.upper.copy()
+    for node in np.flatnonzero(np.isfinite(tree.threshold)).tolist():
+        j, t = int(tree.feature[node]), float(tree.threshold[node])
+        lower[j], upper[j] = min(lower[j], t), max(upper[j], t)
+    return space.replace(lower=lower, upper=upper)
+
+
+def _widen(
+    base: FeatureSpace, seen: FeatureSpace, X_new: Any
+) -> tuple[FeatureSpace, tuple[str, ...]]:
+    """Return the stored space, widened where the new rows clearly go beyond it."""
+    notes: list[str] = []
+    lower, upper = base.lower.copy(), base.upper.copy()
+    missing = base.can_be_missing.copy()
+    cats = list(base.categories)
+    coded = base.encode(X_new)
+    for j, name in enumerate(base.labels):
+        known, met = cats[j], seen.categories[j]
+        if known is not None:
+            fresh = tuple(c for c in met or () if c not in set(known) and c != "(none)")
+            if fresh:
+                cats[j] = (*known, *fresh)
+                shown = ", ".join(repr(c) for c in fresh[:5])
+                notes.append(f"new categories of {name!r}: {shown}")
+        else:
+            values = coded[:, j]
+            with np.errstate(invalid="ignore"):
+                outside = (values < lower[j]) | (values > upper[j])
+            if outside.mean() > OUTSIDE_SHARE:
+                lower[j] = min(lower[j], seen.lower[j])
+                upper[j] = max(upper[j], seen.upper[j])
+                notes.append(f"{outside.mean():.0%} of {name!r} out of range")
+        if seen.can_be_missing[j] and not missing[j]:
+            missing[j] = True
+            notes.append(f"missing values in {name!r}")
+    if not notes:
+        return base, ()
+    widened = base.replace(lower=lower, upper=upper, categories=tuple(cats), can_be_missing=missing)
+    return widened, tuple(notes)
+
+
+def _with_outcome(
+    space: FeatureSpace, tree: Tree, y_new: NDArray[Any], y_old: NDArray[Any] | None
+) -> FeatureSpace:
+    if tree.classes is not None:
+        return space.replace(classes=tree.classes, response_range=None)
+    if space.response_range is not None:
+        return space
+    values = [y_new, tree.value[:, 0]] + ([] if y_old is None else [y_old])
+    every = np.concatenate(values)
+    return space.replace(response_range=(float(every.min()), float(every.max())), classes=None)
+
+
+# -- rows ---------------------------------------------------------------------------------
+
+
+def _coded(tree: Tree, space: FeatureSpace, X: Any, name: str) -> FloatArray:
+    coded = space.encode(X)
+    if np.isinf(coded).any():
+        culprits = [space.labels[j] for j in np.flatnonzero(np.isinf(coded).any(axis=0))]
+        raise InputError(
+            f"expected finite numbers in {name}, got an infinity in {culprits}; "
+            "replace infinities with a number or with missing"
+        )
+    return tree.round_values(coded)
+
+
+def _weights(weight: Any, n: int, name: str) -> FloatArray | None:
+    if weight is None:
+        return None
+    values = np.asarray(weight, dtype=np.float64)
+    if values.shape != (n,) or not np.isfinite(values).all() or (values < 0).any():
+        raise InputError(
+            f"expected {n} finite weights >= 0 in {name}, one per row, got shape {values.shape}"
+        )
+    if not values.sum() > 0:
+        raise InputError(f"expected some positive weights in {name}, got zero for every row")
+    return values
+
+
+def _outcomes(tree: Tree, y: Any, n: int, name: str) -> NDArray[Any]:
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (n,):
+        raise InputError(
+            f"expected {n} outcomes in {name}, one per row, got shape {values.shape}; "
+            "pass the outcomes of the same rows in the same order"
+        )
+    if tree.classes is None:
+        try:
+            numbers = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"expected numbers in {name}: the deployed tree is a regression tree, "
+                f"got {values.dtype}; deploy a classification tree for a class outcome"
+            ) from None
+        if not np.isfinite(numbers).all():
+            raise InputError(f"expected finite outcomes in {name}, got missing or infinite ones")
+        return numbers
+    position = {c: i for i, c in enumerate(tree.classes)}
+    plain = values.tolist()
+    unseen = sorted({str(v) for v in plain if v not in position})
+    if unseen:
+        shown = ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
+        continuous = values.dtype.kind == "f" and len(unseen) > 20
+        fix = (
+            "the deployed tree is a classification tree: retrain a regression tree instead"
+            if continuous
+            else "a new class needs a new tree: train one with all classes and deploy it"
+        )
+        raise InputError(
+            f"expected the deployed tree's classes {list(tree.classes)} in {name}, "
+            f"got unseen {shown}; {fix}"
+        )
+    return np.array([position[v] for v in plain], dtype=np.int64)
+
+
+def _check_classes(tree: Tree, new: Rows, old: Rows | None) -> None:
+    if tree.classes is None:
+        if not np.ptp(new.y) > 0:
+            raise InputError(
+                "expected outcomes that vary in y_new, got the same number in every row; "
+                "nothing can be learned from them"
+            )
+        return
+    counts = np.bincount(new.y, minlength=len(tree.classes))
+    if (counts > 0).sum() < 2:
+        only = tree.classes[int(counts.argmax())]
+        raise InputError(
+            f"expected at least two classes in y_new, got only {only!r}; "
+            "wait for rows of the other class before retraining"
+        )
+    gone = [repr(tree.classes[k]) for k in np.flatnonzero(counts == 0)]
+    if gone and old is None:
+        warnings.warn(
+            f"no new row has class {', '.join(gone)}; without old rows its share comes from the "
+            "deployed tree alone",
+            SteadyTreeWarning,
+            stacklevel=4,
+        )
