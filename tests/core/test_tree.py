@@ -206,6 +206,16 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "expected 2 category lists, got 1",
     ),
     (
+        "no categories",
+        {"categories": (None, ())},
+        "feature 1: expected one or more distinct categories, got []",
+    ),
+    (
+        "the same category twice",
+        {"categories": (None, ("a", "a"))},
+        "feature 1: expected one or more distinct categories, got ['a', 'a']",
+    ),
+    (
         "set for a numeric feature",
         {"left_categories": ((0,), None, None)},
         "node 0: expected a threshold: feature 0 is numeric",

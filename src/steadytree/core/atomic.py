@@ -35,7 +35,12 @@ def write_atomic(path: str | os.PathLike[str], text: str | bytes) -> Path:
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
-        raise
+        if not isinstance(error, OSError):
+            raise
+        raise InputError(
+            f"expected to write {str(target)!r}, got {error.strerror}; "
+            "make room or choose another path"
+        ) from error
     return target

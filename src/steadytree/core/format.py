@@ -65,12 +65,13 @@ def save_tree(tree: Tree, path: str | os.PathLike[str]) -> Path:
         )
     try:
         text = json.dumps(tree_to_dict(tree), allow_nan=False, indent=1, ensure_ascii=False)
+        data = f"{text}\n".encode()
     except (TypeError, ValueError) as error:
         raise InputError(
             f"expected metadata that JSON can hold, got {error}; "
             "use text, numbers, lists and dictionaries"
         ) from None
-    return write_atomic(path, text + "\n")
+    return write_atomic(path, data)
 
 
 def tree_to_dict(tree: Tree) -> dict[str, Any]:
@@ -262,6 +263,13 @@ def tree_from_dict(content: Any) -> Tree:
         raise TreeFormatError(str(error)) from None
 
 
+_WANTED = {
+    "_int32": "a whole number below 2^31",
+    "_float": 'a number, "inf", "-inf" or "nan"',
+    "_bool": "true or false",
+}
+
+
 class _Reader:
     """Typed access to a JSON object, with errors that say where."""
 
@@ -299,9 +307,9 @@ class _Reader:
         for i, value in enumerate(values):
             try:
                 out.append(read(value))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise TreeFormatError(
-                    f"{self.where}{name}[{i}]: expected a {read.__name__.strip('_')}, "
+                    f"{self.where}{name}[{i}]: expected {_WANTED[read.__name__]}, "
                     f"got {str(value)[:40]!r}"
                 ) from None
         return out

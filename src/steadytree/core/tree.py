@@ -146,6 +146,11 @@ class Tree:
         names = None if self.feature_names is None else tuple(map(str, self.feature_names))
         if len(cats) != self.n_features:
             raise TreeFormatError(f"expected {self.n_features} category lists, got {len(cats)}")
+        for j, listed in enumerate(cats):
+            if listed is not None and not 0 < len(set(listed)) == len(listed):
+                raise TreeFormatError(
+                    f"feature {j}: expected one or more distinct categories, got {list(listed)}"
+                )
         if names is not None and (len(names) != self.n_features or len(set(names)) != len(names)):
             raise TreeFormatError(
                 f"expected {self.n_features} distinct feature names, got {list(names)}"

@@ -1,0 +1,467 @@
+"""Tree files: bit for bit there and back, and never a crash on a damaged one."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as hs
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
+import steadytree as st
+from steadytree.core.format import (
+    FORMAT_VERSION,
+    tree_from_dict,
+    tree_json_schema,
+    tree_to_dict,
+)
+from steadytree.exceptions import InputError, TreeFormatError
+from tests.golden import build
+from tests.strategies import Kind, random_space, random_tree, tree_collections
+
+NUMBERS = hs.floats(allow_nan=False)
+
+
+def rich_tree(seed: int = 0, *, regression: bool = False) -> st.Tree:
+    """A tree that uses every field of the format."""
+    rng = Random(seed)
+    kind = Kind(regression=regression)
+    space = random_space(rng, kind, n_features=6)
+    tree = random_tree(rng, space, kind, n_leaves=8)
+    return tree.replace(
+        space=space.replace(one_hot={"g": {"g_1": 1, "g_2": "two"}}),
+        impurity=np.linspace(0, 0.5, tree.n_nodes),
+        metadata={"note": "für Ärzte", "list": [1, 2.5, None, {"deep": True}]},
+        label=tree.label,
+    )
+
+
+def same_bits(a: st.Tree, b: st.Tree) -> bool:
+    columns = ("threshold", "value", "weight", "impurity", "children_left", "feature", "label")
+    for name in columns:
+        x, y = getattr(a, name), getattr(b, name)
+        if (x is None) != (y is None) or (x is not None and x.tobytes() != y.tobytes()):
+            return False
+    types_a, types_b = (
+        [[type(v) for v in c or ()] for c in (*t.categories, t.classes)] for t in (a, b)
+    )
+    return types_a == types_b and a == b
+
+
+# -- there and back ---------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(tree_collections(1, max_leaves=12), hs.data())
+def test_round_trip_bit_for_bit(
+    tmp_path_factory: pytest.TempPathFactory,
+    collection: tuple[st.FeatureSpace, list[st.Tree]],
+    data: hs.DataObject,
+) -> None:
+    space, (tree,) = collection
+    numeric = np.isfinite(tree.threshold)
+    threshold = tree.threshold.copy()
+    threshold[numeric] = data.draw(
+        hs.lists(NUMBERS, min_size=int(numeric.sum()), max_size=int(numeric.sum()))
+    )
+    names = tuple(
+        data.draw(
+            hs.lists(
+                hs.text(max_size=5),
+                min_size=tree.n_features,
+                max_size=tree.n_features,
+                unique=True,
+            )
+        )
+    )
+    tree = tree.replace(
+        threshold=threshold,
+        feature_names=names,
+        space=space.replace(names=names),
+        metadata={
+            "words": data.draw(hs.text(max_size=8)),
+            "number": data.draw(NUMBERS.filter(math.isfinite)),
+        },
+        label=tree.label,
+    )
+    path = tmp_path_factory.mktemp("tree") / "tree.json"
+    assert st.save_tree(tree, path) == path
+    again = st.load_tree(path)
+    assert same_bits(tree, again)
+    assert again.space == tree.space
+    assert dict(again.metadata) == dict(tree.metadata)
+    json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_every_field_survives(tmp_path: Path, regression: bool) -> None:
+    for seed in range(20):
+        tree = rich_tree(seed, regression=regression)
+        assert same_bits(st.load_tree(st.save_tree(tree, tmp_path / "tree.json")), tree)
+
+
+def test_special_numbers(tmp_path: Path) -> None:
+    tree = build(
+        (0, math.inf, (1, -math.inf, "no", "yes"), (0, -0.0, "no", (1, 5e-324, "no", "yes"))),
+    )
+    tree = tree.replace(
+        impurity=[math.nan, math.inf, -math.inf, 0.1 + 0.2, -0.0, 1e308] + [0.0] * 3,
+        label=tree.label,
+    )
+    again = st.load_tree(st.save_tree(tree, tmp_path / "tree.json"))
+    assert again.threshold.tobytes() == tree.threshold.tobytes()
+    assert again.impurity is not None
+    assert tree.impurity is not None
+    assert again.impurity.tobytes() == tree.impurity.tobytes()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [("a", "b"), (1, 2), (0.5, math.inf), (True, False), ("1", 1), (-1, 2**80), ("", "\u2028")],
+)
+def test_classes_and_categories_of_any_type(tmp_path: Path, values: tuple[Any, ...]) -> None:
+    tree = build((0, (1,), values[0], values[1]), 1, classes=values, categories=(values,))
+    again = st.load_tree(st.save_tree(tree, tmp_path / "tree.json"))
+    assert again.classes == values
+    assert again.categories == (values,)
+    assert [type(c) for c in again.classes] == [type(v) for v in values]
+
+
+def test_a_fitted_model_with_its_space(tmp_path: Path) -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    space = st.FeatureSpace.from_data(X, y)
+    path = st.save_tree(st.as_tree(model, 0.37, space=space), tmp_path / "tree.json")
+    again = st.load_tree(path)
+    assert again.space == space
+    assert again.decision_threshold == 0.37
+    np.testing.assert_array_equal(again.apply(X), model.apply(X))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    # The space travels with the tree, so nothing else is needed.
+    assert st.tree_distance(path, again) == 0.0
+
+
+def test_the_file_says_who_wrote_it(tmp_path: Path) -> None:
+    content = json.loads(st.save_tree(rich_tree(), tmp_path / "tree.json").read_text("utf-8"))
+    assert content["written_with"]["steadytree"] == st.__version__
+    assert {"python", "numpy", "scikit-learn"} <= set(content["written_with"])
+    assert content["version"] == FORMAT_VERSION
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_what_is_written_meets_the_schema(regression: bool) -> None:
+    schema = tree_json_schema()
+    checker = jsonschema.Draft202012Validator
+    checker.check_schema(schema)
+    for seed in range(20):
+        checker(schema).validate(tree_to_dict(rich_tree(seed, regression=regression)))
+    content = tree_to_dict(rich_tree())
+    content["nodes"]["threshold"][0] = "infinite"
+    assert not checker(schema).is_valid(content)
+
+
+# -- refusing to write ------------------------------------------------------------
+
+
+def test_what_json_cannot_hold_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    with pytest.raises(InputError, match="expected metadata that JSON can hold"):
+        st.save_tree(build("no", metadata={"when": object()}), path)
+    with pytest.raises(InputError, match="expected metadata that JSON can hold"):
+        st.save_tree(build("no", metadata={"x": math.nan}), path)
+    with pytest.raises(InputError, match="expected metadata that JSON can hold"):
+        st.save_tree(build("no", metadata={"x": "\ud800"}), path)
+    with pytest.raises(InputError, match="expected classes and categories that are text"):
+        st.save_tree(build("no", classes=("no", ("a", "tuple"))), path)
+    with pytest.raises(
+        InputError, match="expected a Tree, got str; convert the model with as_tree"
+    ):
+        st.save_tree("model", path)  # type: ignore[arg-type]
+    assert not path.exists()
+
+
+# -- damaged files ----------------------------------------------------------------
+
+
+def load_text(tmp_path: Path, text: str) -> st.Tree:
+    path = tmp_path / "tree.json"
+    path.write_text(text, encoding="utf-8")
+    return st.load_tree(path)
+
+
+def refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(TreeFormatError, match=message) as info:
+        load_text(tmp_path, text)
+    assert "tree.json" in str(info.value)
+
+
+def test_a_file_cut_off_anywhere(tmp_path: Path) -> None:
+    text = json.dumps(tree_to_dict(rich_tree()))
+    for cut in range(0, len(text) - 1, max(1, len(text) // 400)):
+        refused(tmp_path, text[:cut], "expected JSON, got .* at line 1, column")
+
+
+def changed(**changes: Any) -> str:
+    """A tree file with some entries replaced; a dotted name reaches inside."""
+    content = tree_to_dict(rich_tree())
+    for dotted, value in changes.items():
+        *way, last = dotted.split("__")
+        inner = content
+        for name in way:
+            inner = inner[name]
+        inner[last] = value
+    return json.dumps(content)
+
+
+DAMAGED: list[tuple[str, str, str]] = [
+    ("not JSON", "hello", "expected JSON, got Expecting value at line 1, column 1"),
+    ("a list", "[]", "file: expected an object, got a list"),
+    ("null", "null", "file: expected an object, got null"),
+    ("an empty object", "{}", "format: expected an entry, got none"),
+    ("another format", '{"format": "xgboost"}', "format: expected 'steadytree-tree', got"),
+    ("newer", changed(version=FORMAT_VERSION + 1), "version: expected at most 1, got 2: .*newer"),
+    ("version 0", changed(version=0), "version: expected 1 or more, got 0"),
+    ("version as text", changed(version="1"), "version: expected a whole number, got text"),
+    ("version as flag", changed(version=True), "version: expected a whole number, got a flag"),
+    ("task", changed(task="ranking"), "task: expected classification or regression, got 'ranking'"),
+    ("no classes", changed(classes=None), "classes: expected some: classification"),
+    ("regression with classes", changed(task="regression"), "classes: expected none: regression"),
+    ("nodes", changed(nodes=[]), "nodes: expected an object, got a list"),
+    ("no such child", changed(nodes__children_left=[9999] + [-1] * 14), "node [0-9]+: expected"),
+    ("text", changed(nodes__children_left=["a"]), r"nodes.children_left\[0\]: expected a whole"),
+    ("fraction", changed(nodes__feature=[0.5]), r"nodes.feature\[0\]: expected a whole .*'0.5'"),
+    ("huge index", changed(nodes__feature=[2**40]), r"nodes.feature\[0\]: expected a whole number"),
+    ("huge number", changed(nodes__threshold=[10**400]), r"nodes.threshold\[0\]: expected a num"),
+    ("huge share", changed(nodes__value=[[10**400]]), r"nodes.value\[0\]\[0\]: expected a number"),
+    ("flag", changed(nodes__missing_left=[1]), r"nodes.missing_left\[0\]: expected true or false"),
+    ("not a number", changed(nodes__weight=["many"]), r"nodes.weight\[0\]: expected a number"),
+    ("ragged", changed(nodes__value=[[1.0], [0.5, 0.5]]), "nodes.value: expected rows of equal"),
+    ("no rows", changed(nodes__value=[]), "expected value of shape|reshape"),
+    ("count", changed(n_features=-1), "n_features: expected a count up to"),
+    ("large count", changed(n_features=10**12), "n_features: expected a count up to"),
+    ("names", changed(feature_names=["a", 1]), r"feature_names\[1\]: expected text, got a whole"),
+    ("class", changed(classes=[None, 1]), r"classes\[0\]: expected text or a number, got null"),
+    ("bounds", changed(space__bounds=[[0.0]] * 6), "space.bounds: expected pairs of numbers"),
+    ("range", changed(space__response_range=[1.0]), "space.response_range: expected two numbers"),
+    ("wrong range", changed(space__response_range=[2.0, 1.0]), "expected a finite response range"),
+    ("threshold", changed(decision_threshold="half"), "decision_threshold: expected a number"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), [d[1:] for d in DAMAGED], ids=[d[0] for d in DAMAGED])
+def test_a_damaged_file_is_refused_with_what_and_where(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    refused(tmp_path, text, message)
+
+
+def test_a_cycle_in_a_file(tmp_path: Path) -> None:
+    content = tree_to_dict(build((0, 0.5, (1, 0.5, "no", "yes"), "yes")))
+    content["nodes"]["children_left"][1] = 0
+    refused(tmp_path, json.dumps(content), "node 0: expected one way to reach it, got a cycle")
+
+
+def test_invalid_numbers_of_other_writers(tmp_path: Path) -> None:
+    for word in ("NaN", "Infinity", "-Infinity"):
+        text = changed().replace('"version": 1', f'"version": {word}')
+        refused(tmp_path, text, f"got the invalid JSON number {word}")
+    refused(tmp_path, changed().replace('"version": 1', '"version": ' + "9" * 5000), "expected")
+    refused(tmp_path, changed(nodes__weight=[1]).replace("[1]", "[1e999]"), "expected")
+
+
+def test_deep_chains(tmp_path: Path) -> None:
+    deep = 50_000
+    n = 2 * deep + 1
+    content = tree_to_dict(build("no"))
+    split = [i % 2 == 0 and i < n - 1 for i in range(n)]
+    content["nodes"] = {
+        "children_left": [i + 1 if s else -1 for i, s in enumerate(split)],
+        "children_right": [i + 2 if s else -1 for i, s in enumerate(split)],
+        "feature": [0 if s else -1 for s in split],
+        "threshold": [0.5] * n,
+        "left_categories": [None] * n,
+        "missing_left": [True] * n,
+        "value": [[1.0, 0.0]] * n,
+        "weight": [1.0] * n,
+        "label": [0] * n,
+        "impurity": None,
+    }
+    refused(tmp_path, json.dumps(content), "expected at most 1000 levels, got a deeper tree")
+    million = 2_000_001
+    content["nodes"]["children_left"] = [i + 1 if i % 2 == 0 else -1 for i in range(million)]
+    refused(tmp_path, json.dumps(content), "nodes: expected at most 2,000,000 nodes")
+
+
+def test_deeply_nested_json(tmp_path: Path) -> None:
+    for nested in ("[" * 200_000, "[" * 200_000 + "]" * 200_000, '{"a":' * 100_000):
+        refused(tmp_path, nested, "expected")
+    inside = changed().replace('"note"', '"deep": ' + "[" * 50_000 + "]" * 50_000 + ', "note"')
+    refused(tmp_path, inside, "expected")
+
+
+def test_other_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    path.write_bytes(b"\x80\x04\x95pickle")
+    with pytest.raises(TreeFormatError, match="expected UTF-8 text, got other bytes at 0"):
+        st.load_tree(path)
+    path.write_bytes(np.random.default_rng(0).bytes(3000))
+    with pytest.raises(TreeFormatError):
+        st.load_tree(path)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(TreeFormatError, match="expected a readable tree file, got No such file"):
+        st.load_tree(tmp_path / "none.json")
+    with pytest.raises(TreeFormatError, match="expected a readable tree file, got Is a directory"):
+        st.load_tree(tmp_path)
+
+
+def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a JSON document."""
+    found = [way] if way else []
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            found += places(inner, (*way, key))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            found += places(inner, (*way, i))
+    return found
+
+
+ODD: list[Any] = [
+    None, True, False, 0, -1, 1, 7, 2**31, -(2**63), 10**400, 0.5, -0.0, 1e308, "", "x", "inf",
+    "nan", "-inf", [], {}, [[]], [None], [0, 0], [-1] * 15, {"float": "inf"}, {"float": []},
+    {"float": {}}, [[1.0, 0.0]] * 15, ["a"] * 6, [True] * 15, {"a": {"b": 1}}, "\ud800",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_damage_gives_a_tree_or_a_format_error(seed: int) -> None:
+    rng = Random(seed)
+    original = tree_to_dict(rich_tree(seed, regression=seed % 2 == 1))
+    where = places(original)
+    read = 0
+    for _ in range(500):
+        content = copy.deepcopy(original)
+        for _ in range(rng.choice([1, 1, 2, 4])):
+            *way, last = rng.choice(where)
+            inner = content
+            try:
+                for step in way:
+                    inner = inner[step]
+                action = rng.random()
+                if action < 0.1:
+                    del inner[last]
+                elif action < 0.2 and isinstance(inner, list):
+                    inner.append(rng.choice(ODD))
+                else:
+                    inner[last] = rng.choice(ODD)
+            except (KeyError, IndexError, TypeError):
+                continue  # an earlier change has taken this place away
+        try:
+            tree = tree_from_dict(json.loads(json.dumps(content)))
+        except TreeFormatError:
+            continue
+        read += 1
+        str(tree)
+        assert tree.apply(np.full((2, tree.n_features), np.nan)).shape == (2,)
+    assert 0 < read < 500
+
+
+# -- whole or not at all ----------------------------------------------------------
+
+WRITER = """
+import sys
+import numpy as np
+import steadytree as st
+
+n = 2 * 400 + 1
+split = np.arange(n) % 2 == 0
+split[-1] = False
+at = np.arange(n)
+trees = [
+    st.Tree(children_left=np.where(split, at + 1, -1), children_right=np.where(split, at + 2, -1),
+            feature=np.where(split, 0, -1), threshold=np.full(n, float(i)),
+            value=np.zeros((n, 1)), n_features=1)
+    for i in range(2)
+]
+"""
+
+
+def run(code: str, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WRITER + code, *args], capture_output=True, text=True, check=False
+    )
+
+
+def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    st.save_tree(build("no"), path)
+    code = "while True:\n    [st.save_tree(tree, sys.argv[1]) for tree in trees]\n"
+    writer = subprocess.Popen([sys.executable, "-c", WRITER + code, str(path)])
+    try:
+        deadline = time.monotonic() + 60
+        while st.load_tree(path).n_nodes == 1 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        seen = {float(st.load_tree(path).threshold[0]) for _ in range(60)}
+    finally:
+        writer.kill()
+        writer.wait()
+    assert seen == {0.0, 1.0}  # it was indeed rewritten all the time
+    assert st.load_tree(path).n_nodes == 801
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    st.save_tree(build("no"), path)
+    before = path.read_bytes()
+    done = run(
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))\n"
+        "try:\n    st.save_tree(trees[0], sys.argv[1])\n"
+        "except st.exceptions.InputError as error:\n    print(error)\n",
+        str(path),
+    )
+    assert "got File too large" in done.stdout, done.stderr
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["tree.json"]
+
+
+def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
+    tree = build("no")
+    with pytest.raises(
+        InputError, match=r"expected a folder that can be written .*got No such file"
+    ):
+        st.save_tree(tree, tmp_path / "none" / "tree.json")
+    with pytest.raises(InputError, match=re.escape(str(tmp_path)) + ".*got Is a directory"):
+        st.save_tree(tree, tmp_path)
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    closed.chmod(0o500)
+    if not os.access(closed, os.W_OK):  # the superuser may write everywhere
+        with pytest.raises(InputError, match="got Permission denied; create the folder or choose"):
+            st.save_tree(tree, closed / "tree.json")
+    assert [p.name for p in tmp_path.iterdir()] == ["closed"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
+    path = st.save_tree(build("no"), tmp_path / "tree.json")
+    plain = tmp_path / "plain"
+    plain.touch()
+    assert path.stat().st_mode == plain.stat().st_mode
