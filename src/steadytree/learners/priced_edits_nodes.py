@@ -298,6 +298,7 @@ def export_tree(
     values: list[FloatArray] = []
     weights: list[float] = []
     stored: list[int] = []
+    impurity: list[float] = []
 
     def add(node: SearchNode) -> int:
         i = len(splits)
@@ -308,11 +309,17 @@ def export_tree(
         weights.append(node.real_weight)
         natural = 0 if classes is None else natural_label(shares, decision_threshold)
         stored.append((labels or {}).get(id(node), natural))
+        impurity.append(node.loss / node.weight if node.weight > 0 else 0.0)
         if not node.is_leaf:
             _, left, right = node.parts
             a = add(left)
             b = add(right)
             children[i] = (a, b)
+            # Variance within the children and between them.
+            impurity[i] = sum(
+                (weights[c] * (impurity[c] + float(((values[c] - shares) ** 2).sum())))
+                for c in (a, b)
+            ) / max(node.real_weight, 1e-300)
         return i
 
     add(root)
@@ -332,6 +339,7 @@ def export_tree(
         categories=space.categories,
         precision=precision,
         decision_threshold=decision_threshold,
+        impurity=None if classes is not None else np.array(impurity),
         space=space,
         metadata=metadata or {},
     )

@@ -151,7 +151,7 @@ def retrain(
     >>> update.dissimilarity < 0.5
     True
     """
-    if isinstance(price, str) or not price >= 0:
+    if not price >= 0:
         raise InputError(f"expected a price >= 0, got {price!r}; the default is {DEFAULT_PRICE}")
     if isinstance(select, str) and select not in ("tolerance", "one_se"):
         raise InputError(

@@ -1,0 +1,290 @@
+"""One tree that says what a forest says: better and steadier than a tree grown on outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.estimators._inputs import (
+    FitInput,
+    class_weighted,
+    prepare_fit,
+    prepare_predict,
+    resolve_decision_threshold,
+    set_mixed_input_tags,
+)
+from steadytree.estimators.predictor import (
+    TreePredictorMixin,
+    _TreeClassifierMixin,
+    _TreeRegressorMixin,
+)
+from steadytree.exceptions import InputError
+from steadytree.learners.distillation import distil_tree, size_by_minority
+from steadytree.learners.teacher import fit_teacher, teach
+
+__all__ = ["DistilledTreeClassifier", "DistilledTreeRegressor"]
+
+
+class _DistilledTree(TreePredictorMixin, BaseEstimator):
+    """What the classifier and the regressor share: teacher, augmentation, one tree."""
+
+    tree_: Tree
+    feature_space_: FeatureSpace
+    _task: Literal["classification", "regression"]
+
+    max_leaf_nodes: int | None
+    max_depth: int
+    min_samples_leaf: int
+    n_estimators: int
+    n_copies: int
+    categorical_features: str | Sequence[int | str | bool] | None
+    n_jobs: int | None
+    random_state: Any
+
+    def to_tree(self) -> Tree:
+        """Return the tree, in the form that distances and diffs work on."""
+        check_is_fitted(self, "tree_")
+        return self.tree_
+
+    def _leaf_of(self, X: Any) -> NDArray[np.int32]:
+        check_is_fitted(self, "tree_")
+        coded = prepare_predict(self, X, space=self.feature_space_)
+        return self.tree_.apply_coded(self.tree_.round_values(coded))
+
+    def __sklearn_tags__(self) -> Any:
+        return set_mixed_input_tags(super().__sklearn_tags__())
+
+    def _check_knobs(self) -> None:
+        for name, least in (
+            ("max_depth", 1),
+            ("min_samples_leaf", 1),
+            ("n_estimators", 1),
+            ("n_copies", 0),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or int(value) < least:
+                raise InputError(f"expected {name} to be a whole number >= {least}, got {value!r}")
+        size: Any = self.max_leaf_nodes
+        if size is not None and (not isinstance(size, Integral) or int(size) < 2):
+            raise InputError(f"expected max_leaf_nodes None or at least 2, got {size!r}")
+
+    def _fit(
+        self,
+        data: FitInput,
+        weights: NDArray[np.float64],
+        n_classes: int | None,
+        decision_threshold: float | None,
+    ) -> None:
+        self._check_knobs()
+        seed = int(check_random_state(self.random_state).randint(2**31 - 100))
+        # scikit-learn's forest compares float32, and so does the tree.
+        coded = data.coded.astype(np.float32).astype(np.float64)
+        plain = bool((weights == 1).all())
+        used = None if plain else weights
+        kept = weights > 0
+        coded, y = coded[kept], data.y[kept]
+        used = None if used is None else used[kept]
+        teacher = fit_teacher(
+            data.space,
+            coded,
+            y,
+            n_classes=n_classes,
+            sample_weight=used,
+            n_estimators=self.n_estimators,
+            n_jobs=self.n_jobs,
+            seed=seed,
+        )
+        taught = teach(
+            teacher,
+            coded,
+            teacher.out_of_bag,
+            sample_weight=used,
+            copies=self.n_copies,
+            seed=seed + 11,
+        )
+        size = self.max_leaf_nodes or size_by_minority(y, n_classes)
+        self.tree_ = distil_tree(
+            taught,
+            data.space,
+            classes=None if data.classes is None else tuple(data.classes.tolist()),
+            max_leaves=int(size),
+            min_leaf=int(self.min_samples_leaf) * (1 + int(self.n_copies)),
+            max_depth=int(self.max_depth),
+            decision_threshold=decision_threshold,
+            precision="float32",
+            metadata={"n_training_rows": len(y), "learner": type(self).__name__},
+        )
+        self.feature_space_ = data.space
+        self.n_leaves_ = self.tree_.n_leaves
+
+
+class DistilledTreeClassifier(_TreeClassifierMixin, ClassifierMixin, _DistilledTree):
+    """A single classification tree, fitted to a random forest's out-of-bag predictions.
+
+    A tree grown on 0/1 outcomes follows noise: other rows, another tree. The forest's
+    out-of-bag shares are the same signal with less noise, and the forest can be asked about
+    rows in between (augmentation). The tree has the usual knobs, reads mixed data as it is,
+    and is a good first tree to deploy: retraining has less reason to change it.
+
+    Parameters
+    ----------
+    max_leaf_nodes : int, optional
+        By default sized by the minority class: a leaf per 2.5 cases, 6 to 24.
+    max_depth : int, default 8
+    min_samples_leaf : int, default 8
+        Rows in every leaf, augmented rows counted in proportion.
+    n_estimators : int, default 200
+        Trees of the forest.
+    n_copies : int, default 3
+        Augmented rows per row: each value is swapped for another row's with probability ½.
+    class_weight : dict, "balanced" or None
+    decision_threshold : float, "prevalence" or None
+        For two classes: a leaf is labelled ``classes_[1]`` where its share reaches this.
+    categorical_features : "from_dtype", None or list
+        See :meth:`FeatureSpace.from_data`.
+    n_jobs : int, optional
+        Of the forest.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    tree_ : Tree
+    feature_space_ : FeatureSpace
+    classes_ : array
+    n_leaves_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from steadytree.estimators import DistilledTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = DistilledTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, y)
+    >>> model.get_n_leaves()
+    4
+    """
+
+    _task = "classification"
+
+    def __init__(
+        self,
+        *,
+        max_leaf_nodes: int | None = None,
+        max_depth: int = 8,
+        min_samples_leaf: int = 8,
+        n_estimators: int = 200,
+        n_copies: int = 3,
+        class_weight: Mapping[Any, float] | str | None = None,
+        decision_threshold: float | str | None = None,
+        categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.n_estimators = n_estimators
+        self.n_copies = n_copies
+        self.class_weight = class_weight
+        self.decision_threshold = decision_threshold
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DistilledTreeClassifier:
+        """Fit the forest, then one tree to what it says.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame (n, n_features)
+            Categories, strings and missing values are welcome.
+        y : array (n,)
+        sample_weight : array (n,), optional
+        """
+        data = prepare_fit(
+            self,
+            X,
+            y,
+            task="classification",
+            categorical_features=self.categorical_features,
+            sample_weight=sample_weight,
+        )
+        assert data.classes is not None
+        weights = class_weighted(self.class_weight, data.y, data.classes, data.weights)
+        threshold = resolve_decision_threshold(self.decision_threshold, data.y, data.classes)
+        self._fit(data, weights, len(data.classes), threshold)
+        self.classes_ = data.classes
+        return self
+
+
+class DistilledTreeRegressor(_TreeRegressorMixin, RegressorMixin, _DistilledTree):
+    """A single regression tree, fitted to a random forest's out-of-bag predictions.
+
+    Parameters
+    ----------
+    max_leaf_nodes : int, optional
+        By default a leaf per ten rows, 6 to 24.
+    max_depth, min_samples_leaf, n_estimators, n_copies, categorical_features, n_jobs, random_state
+        As for :class:`DistilledTreeClassifier`.
+
+    Attributes
+    ----------
+    tree_ : Tree
+    feature_space_ : FeatureSpace
+    n_leaves_ : int
+
+    See Also
+    --------
+    DistilledTreeClassifier : the same for classes.
+    """
+
+    _task = "regression"
+
+    def __init__(
+        self,
+        *,
+        max_leaf_nodes: int | None = None,
+        max_depth: int = 8,
+        min_samples_leaf: int = 8,
+        n_estimators: int = 200,
+        n_copies: int = 3,
+        categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.n_estimators = n_estimators
+        self.n_copies = n_copies
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DistilledTreeRegressor:
+        """Fit the forest, then one tree to what it says.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame (n, n_features)
+        y : array (n,)
+        sample_weight : array (n,), optional
+        """
+        data = prepare_fit(
+            self,
+            X,
+            y,
+            task="regression",
+            categorical_features=self.categorical_features,
+            sample_weight=sample_weight,
+        )
+        self._fit(data, data.weights, None, None)
+        return self
