@@ -75,6 +75,8 @@ def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:
                 f"expected the columns of one-hot group {group!r} among the tree's features, "
                 f"got {lacking}, which it does not have"
             )
+        if group in names and group not in columns:
+            raise InputError(f"expected a new name for the one-hot group, got {group!r}, a column")
         for column in columns:
             if column in owner:
                 raise InputError(f"expected {column!r} in one one-hot group, got it in two")
@@ -92,8 +94,6 @@ def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:
             categories.append(
                 tuple(group_columns.values()) if group_columns else tree.categories[j]
             )
-        elif name not in owner:
-            raise InputError(f"expected a new name for the one-hot group, got {name!r}, a column")
         new_index[j] = position[target]
     assert tree.missing_left is not None
     sets = list(tree.left_categories)

@@ -1,0 +1,149 @@
+"""Paths in words, in a space; what is clipped, dropped, merged."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import steadytree as st
+from steadytree.core.paths import Paths
+from steadytree.core.rules import tree_text
+from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
+from tests.golden import HOLES, RESPONSE, UNIT, build
+
+SPACE = st.FeatureSpace(
+    lower=[0.0, 0.0],
+    upper=[100.0, 0.0],
+    categories=(None, ("red", "green", "blue")),
+    can_be_missing=[True, True],
+    names=("age", "colour"),
+)
+CATS = {"categories": SPACE.categories, "feature_names": SPACE.names}
+
+
+def rules(tree: st.Tree, space: st.FeatureSpace, **options: bool) -> list[str]:
+    paths = Paths.from_tree(tree, space, **options)  # type: ignore[arg-type]
+    return [paths.rule_text(p) for p in range(paths.n_paths)]
+
+
+def test_rules_in_words() -> None:
+    tree = build((0, 50.0, (0, 30.5, "no", "yes"), (1, (0, 2), "no", "yes", False), False), **CATS)
+    assert rules(tree, SPACE) == [
+        "age <= 30.5: no",
+        "30.5 < age <= 50: yes",
+        "age > 50 or missing and colour is red or blue: no",
+        "age > 50 or missing and colour is green or missing: yes",
+    ]
+
+
+def test_missing_in_words() -> None:
+    asked = build((0, math.inf, "no", (1, (0, 1, 2), "no", "yes", False), False), **CATS)
+    assert rules(asked, SPACE) == [
+        "age is not missing: no",
+        "age is missing and colour is not missing: no",
+        "age is missing and colour is missing: yes",
+    ]
+    assert rules(build("no", **CATS), SPACE) == ["always: no"]
+
+
+def test_a_path_nothing_can_reach_is_dropped() -> None:
+    impossible = build((0, 0.5, (0, 0.7, "no", "yes"), "yes"))
+    assert rules(impossible, UNIT) == ["x0 <= 0.5: no", "x0 > 0.5: yes"]
+    # Where missing values get through, the path stays: they are all it lets through.
+    waits = build((0, 0.5, (0, 0.7, "no", "yes", False), "yes", True))
+    assert rules(waits, HOLES)[1] == "x0 is missing: yes"
+    # A category that has been sent away does not come back.
+    twice = build((1, (0,), (1, (1, 2), "no", "yes"), "yes", False), **CATS)
+    assert rules(twice, SPACE.replace(can_be_missing=[False, False])) == [
+        "colour is red: yes",
+        "colour is green or blue: yes",
+    ]
+
+
+def test_thresholds_outside_the_range_are_clipped_with_a_warning() -> None:
+    outside = build((0, 1.5, (1, -3.0, "no", "yes"), "no"), feature_names=("a", "b"))
+    with pytest.warns(
+        ClippedThresholdWarning, match=r"thresholds of \['a', 'b'\] lie outside the space's range"
+    ):
+        paths = Paths.from_tree(outside, UNIT.replace(names=("a", "b")))
+    assert paths.n_paths == 3
+    np.testing.assert_array_equal(
+        paths.dense(), [[0, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]]
+    )  # upper and lower side of a, then of b
+    with pytest.warns(ClippedThresholdWarning):
+        assert st.tree_distance(outside, outside, space=UNIT) == 0.0
+
+
+def test_infinite_thresholds_are_not_clipped() -> None:
+    assert Paths.from_tree(build((0, math.inf, "no", "yes", False)), HOLES).n_paths == 2
+
+
+def test_weights_of_the_paper() -> None:
+    tree = build((0, 0.25, "no", (1, 0.5, "no", (0, 0.75, "no", "yes"))))
+    weights = Paths.from_tree(tree, UNIT).paper_weight
+    np.testing.assert_allclose(weights, [0.25, 0.75 + 0.5, 0.5 + 0.5, 0.25 + 0.5])
+    colour = build((1, (0, 1), "no", "yes", False), **CATS)
+    np.testing.assert_allclose(Paths.from_tree(colour, SPACE).paper_weight, [2 / 4, 2 / 4])
+    age = build((0, 25.0, "no", "yes", False), **CATS)
+    # Missing values go right: half of {present, missing} is left on the left side only.
+    np.testing.assert_allclose(Paths.from_tree(age, SPACE).paper_weight, [0.25 + 0.5, 0.75])
+
+
+def test_merging_siblings_of_one_label() -> None:
+    tree = build((0, 0.5, (1, 0.3, "no", (0, 0.2, "no", "no")), (1, 0.3, "yes", "no")))
+    assert rules(tree, UNIT, merge_equal_siblings=True) == [
+        "x0 <= 0.5: no",
+        "x0 > 0.5 and x1 <= 0.3: yes",
+        "x0 > 0.5 and x1 > 0.3: no",
+    ]
+    everywhere = build((0, 0.5, (1, 0.3, "no", "no"), "no"))
+    assert rules(everywhere, UNIT, merge_equal_siblings=True) == ["always: no"]
+    # Siblings are one label apart from a leaf nothing can reach.
+    hidden = build((0, 0.5, (0, 0.7, "no", "yes"), "no"))
+    assert rules(hidden, UNIT, merge_equal_siblings=True) == ["always: no"]
+    values = build((0, 0.5, (1, 0.3, 2.0, 2.0), 5.0), classes=None)
+    assert rules(values, RESPONSE, merge_equal_siblings=True) == ["x0 <= 0.5: 2", "x0 > 0.5: 5"]
+
+
+def test_regression_needs_a_response_range() -> None:
+    tree = build((0, 0.5, 1.0, 2.0), classes=None)
+    with pytest.raises(FeatureAlignmentError, match="expected a space with a response range"):
+        Paths.from_tree(tree, UNIT)
+    np.testing.assert_allclose(Paths.from_tree(tree, RESPONSE).value, [[0.05], [0.1]])
+
+
+def test_one_row_per_path_reaches_its_leaf() -> None:
+    """Conditions say which values reach a leaf: values that meet them do."""
+    rng = np.random.default_rng(0)
+    tree = build((0, 0.5, (1, 0.3, "no", "yes"), (0, 0.8, (1, 0.9, "yes", "no"), "no")))
+    paths = Paths.from_tree(tree, UNIT)
+    X = rng.random((500, 2))
+    leaf = tree.apply(X)
+    for p in range(paths.n_paths):
+        inside = np.ones(len(X), dtype=bool)
+        for c in paths.conditions_of(p):
+            inside &= (X[:, c.feature] > c.lower) & (X[:, c.feature] <= c.upper)
+        np.testing.assert_array_equal(inside, leaf == paths.leaf[p])
+    assert len(paths.conditions) == paths.n_paths
+    assert repr(paths) == "Paths(5 paths over FeatureSpace(2 features: 2 numeric))"
+
+
+def test_a_tree_as_text() -> None:
+    tree = build((0, 50.0, (1, (0, 2), "no", "yes"), (0, math.inf, "no", "yes", False)), **CATS)
+    assert str(tree).splitlines() == [
+        "|-- age <= 50",
+        "|   |-- colour is red or blue: no (yes: 0.0 %)",
+        "|   |-- colour is green: yes (yes: 100.0 %)",
+        "|-- age > 50",
+        "|   |-- age is not missing: no (yes: 0.0 %)",
+        "|   |-- age is missing: yes (yes: 100.0 %)",
+    ]
+    assert tree_text(build("no"), shares=False) == "always: no"
+    three = build((0, 0.5, "a", "c"), classes=("a", "b", "c"))
+    assert "x0 > 0.5: c (c: 100.0 %)" in str(three)
+    assert str(build((0, 0.5, 1.25, -3.0), classes=None)).splitlines() == [
+        "|-- x0 <= 0.5: 1.25",
+        "|-- x0 > 0.5: -3",
+    ]
