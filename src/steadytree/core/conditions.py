@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from steadytree.core.space import FeatureSpace
 
-__all__ = ["Condition", "NumericState", "format_number"]
+__all__ = ["Condition", "NumericState", "format_number", "join_conditions"]
 
 # (lower, upper, present allowed, missing allowed): lower < x <= upper
 NumericState = tuple[float, float, bool, bool]
@@ -76,6 +77,12 @@ class Condition:
             return len(self.allowed) == self.n_categories
         return bool(np.isneginf(self.lower) and np.isposinf(self.upper))
 
+    @property
+    def needs_brackets(self) -> bool:
+        """Whether the words hold an "or" of their own."""
+        several = self.allowed is not None and 1 < len(self.allowed) < self.n_categories
+        return self.present and not self.unrestricted and (bool(self.missing) or several)
+
     def __str__(self) -> str:
         """Return the condition in words: ``30 < age <= 50``, ``colour is red or blue``."""
         if not self.present:
@@ -100,3 +107,14 @@ class Condition:
         if len(shown) == 1:
             return f"{self.name} is {shown[0]}"
         return f"{self.name} is {', '.join(shown[:-1])} or {shown[-1]}"
+
+
+def join_conditions(conditions: Sequence[Condition]) -> str:
+    """Join conditions with "and"; one that says "or" is bracketed, so that neither is misread."""
+    words = [str(condition) for condition in conditions]
+    if len(words) > 1:
+        words = [
+            f"({text})" if condition.needs_brackets else text
+            for text, condition in zip(words, conditions, strict=True)
+        ]
+    return " and ".join(words) or "always"

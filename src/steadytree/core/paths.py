@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.alignment import AlignedTree, align_tree
-from steadytree.core.conditions import Condition, NumericState
+from steadytree.core.conditions import Condition, NumericState, join_conditions
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
@@ -121,8 +121,7 @@ class Paths:
 
     def rule_text(self, path: int) -> str:
         """One path in words: conditions, then the outcome."""
-        conditions = " and ".join(str(c) for c in self.conditions_of(path)) or "always"
-        return f"{conditions}: {self.outcome_text(path)}"
+        return f"{join_conditions(self.conditions_of(path))}: {self.outcome_text(path)}"
 
     def outcome_text(self, path: int) -> str:
         """Label of a path, or its response in the tree's own units."""

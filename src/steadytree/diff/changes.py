@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.conditions import Condition, format_number
+from steadytree.core.conditions import Condition, format_number, join_conditions
 from steadytree.core.space import FeatureSpace
 
 __all__ = [
@@ -74,7 +74,7 @@ class Rule:
     @property
     def conditions_text(self) -> str:
         """Return the conditions in words."""
-        return " and ".join(str(c) for c in self.conditions) or "always"
+        return join_conditions(self.conditions)
 
     @property
     def outcome_text(self) -> str:
