@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
 
-__all__ = ["TreeClassifier", "TreeRegressor"]
+__all__ = [
+    "DistilledTreeClassifier",
+    "DistilledTreeRegressor",
+    "TreeClassifier",
+    "TreeRegressor",
+]
