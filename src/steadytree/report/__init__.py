@@ -1,1 +1,8 @@
 """The decision report: one HTML file that people who do not program can read."""
+
+from __future__ import annotations
+
+from steadytree.report.render import render, render_summary, write_report
+from steadytree.report.summarise import summarise
+
+__all__ = ["render", "render_summary", "summarise", "write_report"]

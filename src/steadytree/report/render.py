@@ -1,0 +1,154 @@
+"""From the summary to one self-contained page: no network, no inline handlers, no data rows."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from steadytree._optional import import_optional
+from steadytree.core.atomic import write_atomic
+from steadytree.report.summarise import summarise
+from steadytree.report.svg import GEOMETRY, frontier_svg, marker, outline_svg
+from steadytree.report.words import fixed, percent, signed, significant
+
+__all__ = ["render", "render_summary", "script_safe_json", "write_report"]
+
+_STATUSES = {
+    "kept": "Kept",
+    "moved": "Moved",
+    "relabelled": "Relabelled",
+    "added": "Added",
+    "dropped": "Dropped",
+}
+
+
+def write_report(result: Any, path: str | os.PathLike[str], **options: Any) -> Path:
+    """Write the report of a result to one HTML file, whole or not at all.
+
+    Parameters
+    ----------
+    result : Retraining, TreeDiff or fitted StableTree estimator
+    path : path-like
+    **options
+        Passed to :func:`summarise`: ``title``, ``subgroups``, ``min_cell``, ``level``.
+
+    Returns
+    -------
+    Path
+        Where the file is.
+    """
+    return write_atomic(path, render(result, **options).encode("utf-8", "replace"))
+
+
+def render(result: Any, **options: Any) -> str:
+    """Return the report of a result as HTML text; options as for :func:`summarise`."""
+    return render_summary(summarise(result, **options))
+
+
+def render_summary(summary: Mapping[str, Any]) -> str:
+    """Return the page for a summary made by :func:`summarise`."""
+    jinja2 = import_optional("jinja2", extra="report", purpose="the HTML report")
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "fixed": fixed,
+        "signed": signed,
+        "significant": significant,
+        "measure": measure_words,
+    }
+    safe = jinja2.utils.markupsafe.Markup
+    style, script = _template("report.css"), _template("report.js")
+    statuses = {row["number"]: row["status"] for row in summary["rules"]}
+    single = summary["trees"]["old"] is None
+    drawn = {
+        side: safe(
+            outline_svg(
+                tree,
+                summary["features"],
+                summary["classes"],
+                statuses,
+                side=side,
+                plain=single,
+            )
+        )
+        for side, tree in summary["trees"].items()
+        if tree is not None
+    }
+    frontier = summary["frontier"]
+    page: str = environment.get_template("report.html.j2").render(
+        s=summary,
+        single=single,
+        drawn=drawn,
+        frontier_drawn=safe(frontier_svg(frontier)) if frontier else None,
+        statuses=_STATUSES,
+        marks={
+            status: safe(
+                '<svg class="key" viewBox="0 0 16 16" aria-hidden="true" focusable="false">'
+                f"{marker(status, 8, 8)}</svg>"
+            )
+            for status in _STATUSES
+        },
+        data=safe(script_safe_json({**summary, "geometry": GEOMETRY})),
+        style=safe(style),
+        script=safe(script),
+        style_hash=_csp_hash(style),
+        script_hash=_csp_hash(script),
+    )
+    return page
+
+
+def measure_words(measure: Mapping[str, Any], side: str) -> str:
+    """Value of a measure with its interval; a dash where it is masked or unknown."""
+    value, low, high = measure[side]
+    if value is None:
+        return "–"
+    change = side == "change"
+    if measure["kind"] in ("share", "signed share"):
+        with_sign = change or measure["kind"] == "signed share"
+
+        def write(v: float | None) -> str:
+            if v is None:
+                return "–"
+            return signed(100 * v, 1) if with_sign else fixed(100 * v, 1)
+
+        unit = " points" if change else "\u202f%"
+    else:
+
+        def write(v: float | None) -> str:
+            if measure["kind"] == "plain":
+                return significant(v, 4)
+            return signed(v, 3) if change else fixed(v, 3)
+
+        unit = ""
+    if low is None or high is None:
+        return f"{write(value)}{unit}"
+    return f"{write(value)}{unit} ({write(low)} to {write(high)})"
+
+
+def script_safe_json(content: Any) -> str:
+    """JSON that no browser can mistake for markup or end of script, whatever names it holds."""
+    text = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _csp_hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _template(name: str) -> str:
+    return files("steadytree.report").joinpath("templates", name).read_text(encoding="utf-8")

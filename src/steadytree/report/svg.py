@@ -1,0 +1,346 @@
+"""Draw trees and the frontier as SVG text; the page's script draws by the same numbers.
+
+The tree is an outline: one line per node, indented by depth, outcomes in columns on the right.
+Two of them fit side by side whatever their depth, and every line can be read on its own.
+Only presentation attributes and classes are written, no style attributes: the page's content
+security policy forbids them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from steadytree.plotting.layout import PlacedNode, layout_outline
+from steadytree.plotting.text import display_width, shorten
+from steadytree.report.words import isolate, listed, number, percent
+
+__all__ = ["GEOMETRY", "frontier_svg", "marker", "nice_ticks", "outline_svg"]
+
+GEOMETRY = {
+    "width": 600,
+    "line": 28,
+    "head": 26,
+    "indent": 16,
+    "margin": 10,
+    "letter": 6.9,
+    "mark": 340,
+    "label": 378,
+    "label_columns": 15,
+    "value": 540,
+    "share": 592,
+}
+"""Sizes in units of the drawing; ``letter`` is the width kept free per letter."""
+
+
+def marker(status: str, x: float, y: float) -> str:
+    """Shape and colour for what happened to a rule: both say the same."""
+    shapes = {
+        "kept": f'<circle cx="{x:g}" cy="{y:g}" r="4"/>',
+        "moved": f'<path d="M{x - 5:g} {y + 4:g}h10l-5 -9z"/>',
+        "relabelled": f'<path d="M{x:g} {y - 6:g}l6 6l-6 6l-6 -6z"/>',
+        "added": f'<path d="M{x - 5:g} {y:g}h10M{x:g} {y - 5:g}v10"/>',
+        "dropped": f'<path d="M{x - 4:g} {y - 4:g}l8 8M{x + 4:g} {y - 4:g}l-8 8"/>',
+    }
+    return f'<g class="mark {status}">{shapes.get(status, shapes["kept"])}</g>'
+
+
+# -- the tree --------------------------------------------------------------------------
+
+
+def branch_words(
+    tree: Mapping[str, Any], features: Sequence[Mapping[str, Any]], parent: int, is_left: bool
+) -> tuple[str, str]:
+    """Feature's name, and what its value must be to take one side of a split."""
+    feature = features[tree["feature"][parent]]
+    name = str(feature["name"])
+    takes_missing = feature["missing"] and bool(tree["missing_left"][parent]) == is_left
+    codes = tree["categories"][parent]
+    if codes is not None:
+        inside = set(codes)
+        words = [
+            isolate(c) for i, c in enumerate(feature["categories"]) if (i in inside) == is_left
+        ]
+        if takes_missing or not words:
+            words.append("missing")
+        return name, f"is {listed(words)}"
+    threshold = tree["threshold"][parent]
+    if threshold == "inf":
+        return name, "is not missing" if is_left and not takes_missing else "is missing"
+    limit = number(math.inf if threshold == "-inf" else float(threshold))
+    if threshold == "-inf":
+        limit = f"−{limit}"
+    text = f"{'≤' if is_left else '>'} {limit}"
+    return name, f"{text} or missing" if takes_missing else text
+
+
+def outcome_words(
+    tree: Mapping[str, Any], node: int, classes: Sequence[str] | None
+) -> tuple[str, str]:
+    """Decision at a leaf, and the rate that goes with it."""
+    value = tree["value"][node]
+    if classes is None:
+        return ("–" if value is None else number(value[0])), ""
+    label = int(tree["label"][node])
+    if value is None:
+        return str(classes[label]), "–"
+    at = 1 if len(classes) == 2 else label
+    return str(classes[label]), percent(value[at], 0)
+
+
+def outline_svg(
+    tree: Mapping[str, Any],
+    features: Sequence[Mapping[str, Any]],
+    classes: Sequence[str] | None,
+    statuses: Mapping[int, str],
+    *,
+    side: str,
+    plain: bool = False,
+) -> str:
+    """Draw one tree of the summary as an outline.
+
+    Parameters
+    ----------
+    tree, features, classes
+        As in the summary.
+    statuses : mapping of rule number to status
+    side : {"old", "new"}
+    plain : bool, default False
+        Leave the marks of change out (there is nothing to compare with).
+    """
+    g = GEOMETRY
+    layout = layout_outline(tree["left"], tree["right"], tree["folded"])
+    indent = min(g["indent"], 190 / max(layout.depth, 1))
+    height = g["head"] + g["line"] * layout.breadth + 4
+    where = layout.by_node()
+    label = f"{tree['name']}: {tree['n_rules']} rules, depth {tree['depth']}"
+    heads = [
+        (g["mark"] - 4, "start", "Rule"),
+        (g["label"], "start", "Decision" if classes is not None else "Prediction"),
+        (g["value"], "end", "Rate" if classes is not None else ""),
+        (g["share"], "end", "Rows" if any(s is not None for s in tree["share"]) else ""),
+    ]
+    parts = [
+        f'<svg class="tree" viewBox="0 0 {g["width"]} {height:g}" role="group" '
+        f'aria-label="{escape(label)}" data-side="{side}" xmlns="http://www.w3.org/2000/svg">',
+        "".join(
+            f'<text class="t-head" x="{x:g}" y="17" text-anchor="{anchor}">{escape(text)}</text>'
+            for x, anchor, text in heads
+            if text
+        ),
+    ]
+    for placed in layout.nodes:
+        parts.append(_line(placed, where, tree, features, classes, statuses, indent, side, plain))
+    parts.append("</svg>")
+    return "".join(parts)
+
+
+def _line(
+    placed: PlacedNode,
+    where: Mapping[int, PlacedNode],
+    tree: Mapping[str, Any],
+    features: Sequence[Mapping[str, Any]],
+    classes: Sequence[str] | None,
+    statuses: Mapping[int, str],
+    indent: float,
+    side: str,
+    plain: bool,
+) -> str:
+    g = GEOMETRY
+    y = g["head"] + g["line"] * placed.position + g["line"] / 2
+    x = g["margin"] + indent * placed.depth
+    rule = tree["rule"][placed.node] if placed.is_leaf else None
+    status = statuses.get(rule, "kept") if rule is not None else ""
+    kind = "leaf" if placed.is_leaf else "fold" if placed.hidden else "split"
+    attributes = f'class="row {kind} {status}" data-node="{placed.node}"'
+    if rule is not None:
+        attributes += f' data-rule="{rule}"'
+    out = [f"<g {attributes}>"]
+    name, condition = "Everyone", ""
+    if placed.parent >= 0:
+        name, condition = branch_words(tree, features, placed.parent, placed.is_left)
+    whole = f"{isolate(name)} {condition}".strip()
+    out.append(f"<title>{escape(whole)}</title>")
+    top = g["head"] + g["line"] * placed.position
+    out.append(
+        f'<rect class="t-back" x="0" y="{top:g}" width="{g["width"]}" height="{g["line"]}"/>'
+    )
+    if placed.parent >= 0:
+        above = where[placed.parent]
+        trunk = g["margin"] + indent * above.depth + 3
+        start = g["head"] + g["line"] * above.position + g["line"] / 2 + 7
+        out.append(f'<path class="t-line" d="M{trunk:g} {start:g}V{y:g}H{x - 2:g}"/>')
+    name, condition = _fit(name, condition, (g["mark"] - 14 - x) / g["letter"])
+    out.append(
+        f'<text class="t-text" x="{x:g}" y="{y + 4.5:g}"><tspan class="t-name">'
+        f"{escape(isolate(name))}</tspan> {escape(condition)}</text>"
+    )
+    if placed.hidden:
+        out.append(
+            f'<text class="t-fold" x="{g["mark"] - 4:g}" y="{y + 4.5:g}">'
+            f"+{placed.hidden} rules</text>"
+        )
+    elif placed.is_leaf:
+        out.append(_leaf_columns(placed.node, y, tree, classes, rule, status, plain))
+    out.append("</g>")
+    return "".join(out)
+
+
+def _leaf_columns(
+    node: int,
+    y: float,
+    tree: Mapping[str, Any],
+    classes: Sequence[str] | None,
+    rule: int | None,
+    status: str,
+    plain: bool,
+) -> str:
+    g = GEOMETRY
+    decision, rate = outcome_words(tree, node, classes)
+    against = "*" if node in tree["against"] else ""
+    out = []
+    if rule is not None:
+        if not plain:
+            out.append(marker(status, g["mark"], y))
+        out.append(f'<text class="t-number" x="{g["mark"] + 10:g}" y="{y + 4.5:g}">{rule}</text>')
+    out.append(
+        f'<text class="t-label" x="{g["label"]}" y="{y + 4.5:g}">'
+        f"{escape(shorten(decision, int(g['label_columns'])) + against)}</text>"
+    )
+    if rate:
+        out.append(
+            f'<text class="t-value" x="{g["value"]}" y="{y + 4.5:g}" text-anchor="end">'
+            f"{escape(rate)}</text>"
+        )
+    share = tree["share"][node]
+    shown = percent(share, 0) if share is not None else ""
+    if shown:
+        out.append(
+            f'<text class="t-share" x="{g["share"]}" y="{y + 4.5:g}" text-anchor="end">'
+            f"{escape(shown)}</text>"
+        )
+    return "".join(out)
+
+
+def _fit(name: str, condition: str, columns: float) -> tuple[str, str]:
+    """Cut the name rather than the limit it is compared with; long category lists give way."""
+    room = max(int(columns), 12)
+    condition = shorten(condition, max(room * 3 // 5, room - display_width(name) - 1))
+    return shorten(name, max(room - display_width(condition) - 1, 4)), condition
+
+
+# -- the frontier ----------------------------------------------------------------------
+
+PLOT = {"width": 720, "height": 330, "left": 66, "right": 18, "top": 16, "bottom": 50}
+
+
+def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
+    """Round numbers that cover an interval."""
+    if not high > low:
+        return [low]
+    raw = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [round(i * step, 10) for i in range(first, last + 1)]
+
+
+def frontier_svg(frontier: Mapping[str, Any]) -> str:
+    """Draw all candidates by change and score."""
+    rows = [
+        (i, c)
+        for i, c in enumerate(frontier["candidates"])
+        if c["distance"] is not None and c["score"] is not None
+    ]
+    if not rows:
+        return ""
+    box = PLOT
+    x_low, x_high = _range([c["distance"] for _, c in rows], from_zero=True)
+    y_low, y_high = _range([c["score"] for _, c in rows])
+    wide = box["width"] - box["left"] - box["right"]
+    high = box["height"] - box["top"] - box["bottom"]
+
+    def at(c: Mapping[str, Any]) -> tuple[float, float]:
+        x = box["left"] + wide * (c["distance"] - x_low) / (x_high - x_low)
+        y = box["top"] + high * (1 - (c["score"] - y_low) / (y_high - y_low))
+        return round(x, 1), round(y, 1)
+
+    share = frontier["distance_is_share"]
+    count = len(rows)
+    label = (
+        f"{count} candidates by {frontier['distance_name'].lower()} and {frontier['score_name']}"
+    )
+    parts = [
+        f'<svg class="frontier" viewBox="0 0 {box["width"]} {box["height"]}" role="group" '
+        f'aria-label="{escape(label)}" xmlns="http://www.w3.org/2000/svg">'
+    ]
+    for tick in nice_ticks(y_low, y_high):
+        y = box["top"] + high * (1 - (tick - y_low) / (y_high - y_low))
+        parts.append(
+            f'<path class="f-grid" d="M{box["left"]} {y:.1f}H{box["width"] - box["right"]}"/>'
+            f'<text class="f-tick" x="{box["left"] - 8}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{number(tick)}</text>"
+        )
+    for tick in nice_ticks(x_low, x_high, 6):
+        x = box["left"] + wide * (tick - x_low) / (x_high - x_low)
+        text = percent(tick, 0 if (x_high - x_low) > 0.06 else 1) if share else number(tick)
+        parts.append(
+            f'<text class="f-tick" x="{x:.1f}" y="{box["height"] - box["bottom"] + 18}" '
+            f'text-anchor="middle">{text}</text>'
+        )
+    base = box["height"] - box["bottom"]
+    parts.append(
+        f'<path class="f-axis" d="M{box["left"]} {base}H{box["width"] - box["right"]}"/>'
+        f'<text class="f-name" x="{box["left"] + wide / 2:g}" y="{box["height"] - 10}" '
+        f'text-anchor="middle">{escape(frontier["distance_name"])}</text>'
+        f'<text class="f-name" transform="translate(16 {box["top"] + high / 2:g}) rotate(-90)" '
+        f'text-anchor="middle">{escape(frontier["score_name"])}</text>'
+    )
+    best = sorted((at(c) for _, c in rows if c["on_frontier"]))
+    if len(best) > 1:
+        line = " ".join(f"{x},{y}" for x, y in best)
+        parts.append(f'<polyline class="f-line" points="{line}"/>')
+    # Drawn last is drawn on top: the crowd first, the chosen one last.
+    for i, c in sorted(rows, key=lambda row: _importance(row[1])):
+        parts.append(_point(i, c, *at(c), crowd=count > 150))
+    parts.append("</svg>")
+    return "".join(parts)
+
+
+def _importance(c: Mapping[str, Any]) -> int:
+    return 3 if c["chosen"] else 2 if c["kind"] == "keep" else 1 if c["on_frontier"] else 0
+
+
+def _point(i: int, c: Mapping[str, Any], x: float, y: float, *, crowd: bool) -> str:
+    rank = _importance(c)
+    kind = ("other", "best", "keep", "chosen")[rank]
+    if rank == 3:
+        shape = f'<path d="{_star(x, y, 10)}"/>'
+    elif rank == 2:
+        shape = f'<path d="M{x:g} {y - 8:g}l8 8l-8 8l-8 -8z"/>'
+    else:
+        shape = f'<circle cx="{x:g}" cy="{y:g}" r="{(3 if crowd else 4.5) if rank == 0 else 6}"/>'
+    return (
+        f'<g class="point {kind}" data-candidate="{i}">'
+        f"<title>{escape(str(c['name']))}</title>{shape}</g>"
+    )
+
+
+def _star(x: float, y: float, radius: float) -> str:
+    corners = []
+    for k in range(10):
+        r = radius if k % 2 == 0 else radius * 0.45
+        angle = math.pi * k / 5 - math.pi / 2
+        corners.append(f"{x + r * math.cos(angle):.1f} {y + r * math.sin(angle):.1f}")
+    return "M" + "L".join(corners) + "z"
+
+
+def _range(values: Sequence[float], *, from_zero: bool = False) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    if from_zero and low >= 0:
+        low = 0.0
+    gap = (high - low) * 0.06 or max(abs(high) * 0.05, 0.01)
+    return (low - (gap / 2 if from_zero else gap)), high + gap

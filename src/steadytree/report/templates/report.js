@@ -1,0 +1,604 @@
+"use strict";
+// The page is complete without this script; it adds highlighting, sorting, the candidates'
+// trees and "try a case". Names are only ever set as text.
+(() => {
+  const data = JSON.parse(document.getElementById("report-data").textContent);
+  const g = data.geometry;
+  const SVG = "http://www.w3.org/2000/svg";
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const WORDS = { k: "kept", m: "moved", r: "relabelled", a: "added", d: "dropped" };
+  const TITLES = { kept: "Kept", moved: "Moved", relabelled: "Relabelled", added: "Added", dropped: "Dropped" };
+
+  // -- making elements ---------------------------------------------------------------
+  function make(tag, attributes = {}, ...children) {
+    const inSvg = ["svg", "g", "text", "tspan", "rect", "path", "circle", "title"].includes(tag);
+    const node = inSvg ? document.createElementNS(SVG, tag) : document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.append(...children);
+    return node;
+  }
+  const numberText = (value) => {
+    const short = Number(value.toPrecision(6));
+    return String(short).replace("e+", "e").replace(/-/g, "−");
+  };
+  const percent = (share, digits = null) => {
+    if (share === null || share === undefined) return "–";
+    const places = digits ?? (Math.abs(share) > 0 && Math.abs(share) < 0.0995 ? 1 : 0);
+    return (100 * share).toFixed(places).replace("-", "−") + "\u202f%";
+  };
+  const signed = (value, digits) => (value > 0 ? "+" : "") + value.toFixed(digits).replace("-", "−");
+  const listed = (words, last = "or") =>
+    words.length === 1 ? words[0] : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
+  const RTL = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
+  const isolate = (text) => (RTL.test(text) ? `\u2068${text}\u2069` : text);
+  const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+  const MARK = /\p{Mn}|\p{Me}|\p{Cf}/u;
+  const columns = (text) => [...text].reduce((n, c) => n + (MARK.test(c) ? 0 : WIDE.test(c) ? 2 : 1), 0);
+  function shorten(text, room) {
+    const whole = text.replace(/[\u2066-\u2069]/g, "");
+    if (columns(whole) <= room) return whole;
+    let kept = "", used = 0;
+    for (const c of whole) {
+      used += columns(c);
+      if (used > room - 1) break;
+      kept += c;
+    }
+    return kept.trimEnd() + "…";
+  }
+
+  // -- trees -------------------------------------------------------------------------
+  const threshold = (t) => (t === "inf" ? Infinity : t === "-inf" ? -Infinity : t);
+
+  // A candidate's compact form (see compact_tree) as a tree like the two main ones.
+  function unpack(compact, name) {
+    const tree = { name, left: [], right: [], feature: compact.f, threshold: [], categories: [],
+      missing_left: [], label: [], value: [], rule: [], share: [], status: {}, against: [], few: [] };
+    let at = 0, t = 0, c = 0, m = 0, leaf = 0;
+    // Nodes come in preorder: a loop with a stack, since trees may be deep.
+    const open = [];
+    for (at = 0; at < compact.f.length; at += 1) {
+      const split = compact.f[at] >= 0;
+      tree.left.push(-1); tree.right.push(-1);
+      if (open.length) {
+        const parent = open[open.length - 1];
+        if (tree.left[parent] < 0) tree.left[parent] = at;
+        else { tree.right[parent] = at; open.pop(); }
+      }
+      if (split) {
+        const byCategory = data.features[compact.f[at]].categories !== null;
+        tree.threshold.push(byCategory ? null : compact.t[t++]);
+        tree.categories.push(byCategory ? compact.c[c++] : null);
+        tree.missing_left.push(Number(compact.m[m++]));
+        tree.label.push(null); tree.value.push(null); tree.rule.push(null);
+        open.push(at);
+      } else {
+        tree.threshold.push(null); tree.categories.push(null); tree.missing_left.push(0);
+        tree.label.push(compact.l[leaf]);
+        const shown = compact.v[leaf];
+        tree.value.push(shown === null ? null : { shown });
+        tree.rule.push(compact.n[leaf] || null);
+        tree.status[compact.n[leaf]] = WORDS[compact.s[leaf]] || "kept";
+        leaf += 1;
+      }
+      tree.share.push(null);
+    }
+    tree.n_rules = leaf;
+    tree.folded = foldDeep(tree, 24);
+    return tree;
+  }
+
+  function leavesBelow(tree) {
+    const counts = tree.left.map(() => 1), order = [], stack = [0];
+    while (stack.length) {
+      const node = stack.pop();
+      if (tree.left[node] >= 0) { order.push(node); stack.push(tree.left[node], tree.right[node]); }
+    }
+    for (const node of order.reverse()) counts[node] = counts[tree.left[node]] + counts[tree.right[node]];
+    return counts;
+  }
+
+  // Open branches from the root, level by level, until no more ends fit.
+  function foldDeep(tree, most) {
+    const below = leavesBelow(tree);
+    if (below[0] <= most) return [];
+    let ends = 1;
+    const queue = [0];
+    while (queue.length && ends < most) {
+      const node = queue.shift();
+      ends += 1;
+      for (const child of [tree.left[node], tree.right[node]]) if (tree.left[child] >= 0) queue.push(child);
+    }
+    return queue;
+  }
+
+  function walk(tree, folded) {
+    const below = leavesBelow(tree), closed = new Set(folded), out = [];
+    const stack = [[0, -1, false, 0]];
+    while (stack.length) {
+      const [node, parent, isLeft, depth] = stack.pop();
+      const leaf = tree.left[node] < 0;
+      const hidden = !leaf && closed.has(node) ? below[node] : 0;
+      out.push({ node, parent, isLeft, depth, hidden, leaf, line: out.length });
+      if (!leaf && !hidden) {
+        stack.push([tree.right[node], node, false, depth + 1]);
+        stack.push([tree.left[node], node, true, depth + 1]);
+      }
+    }
+    return out;
+  }
+
+  function branchWords(tree, parent, isLeft) {
+    const feature = data.features[tree.feature[parent]];
+    const takesMissing = feature.missing && Boolean(tree.missing_left[parent]) === isLeft;
+    const codes = tree.categories[parent];
+    if (codes !== null) {
+      const inside = new Set(codes);
+      const words = feature.categories.filter((_, i) => inside.has(i) === isLeft).map(isolate);
+      if (takesMissing || !words.length) words.push("missing");
+      return [feature.name, `is ${listed(words)}`];
+    }
+    const t = threshold(tree.threshold[parent]);
+    if (t === Infinity) return [feature.name, isLeft && !takesMissing ? "is not missing" : "is missing"];
+    const text = `${isLeft ? "≤" : ">"} ${t === -Infinity ? "−inf" : numberText(t)}`;
+    return [feature.name, takesMissing ? `${text} or missing` : text];
+  }
+
+  function outcomeWords(tree, node) {
+    const value = tree.value[node];
+    if (data.classes === null) {
+      if (value === null) return ["–", ""];
+      return [numberText(value.shown ?? value[0]), ""];
+    }
+    const label = tree.label[node];
+    if (value === null) return [data.classes[label], "–"];
+    const share = value.shown ?? value[data.classes.length === 2 ? 1 : label];
+    return [data.classes[label], percent(share, 0)];
+  }
+
+  function marker(status, x, y) {
+    const shapes = {
+      kept: ["circle", { cx: x, cy: y, r: 4 }],
+      moved: ["path", { d: `M${x - 5} ${y + 4}h10l-5 -9z` }],
+      relabelled: ["path", { d: `M${x} ${y - 6}l6 6l-6 6l-6 -6z` }],
+      added: ["path", { d: `M${x - 5} ${y}h10M${x} ${y - 5}v10` }],
+      dropped: ["path", { d: `M${x - 4} ${y - 4}l8 8M${x + 4} ${y - 4}l-8 8` }],
+    };
+    return make("g", { class: `mark ${status}` }, make(...shapes[status]));
+  }
+
+  function fit(name, condition, room) {
+    const most = Math.max(Math.floor(room), 12);
+    const short = shorten(condition, Math.max(Math.floor((most * 3) / 5), most - columns(name) - 1));
+    return [shorten(name, Math.max(most - columns(short) - 1, 4)), short];
+  }
+
+  // Draw a tree as the server does (svg.py).
+  function drawTree(tree, { side, statuses, plain, folded }) {
+    const placed = walk(tree, folded);
+    const where = new Map(placed.map((p) => [p.node, p]));
+    const depth = Math.max(...placed.map((p) => p.depth));
+    const indent = Math.min(g.indent, 190 / Math.max(depth, 1));
+    const height = g.head + g.line * placed.length + 4;
+    const svg = make("svg", { class: "tree", viewBox: `0 0 ${g.width} ${height}`, role: "group",
+      "aria-label": `${tree.name}: ${tree.n_rules} rules`, "data-side": side });
+    const heads = [[g.mark - 4, "start", "Rule"], [g.label, "start", data.classes ? "Decision" : "Prediction"],
+      [g.value, "end", data.classes ? "Rate" : ""], [g.share, "end", tree.share.some((s) => s !== null) ? "Rows" : ""]];
+    for (const [x, anchor, text] of heads)
+      if (text) svg.append(make("text", { class: "t-head", x, y: 17, "text-anchor": anchor }, text));
+    for (const p of placed) {
+      const y = g.head + g.line * p.line + g.line / 2, x = g.margin + indent * p.depth;
+      const rule = p.leaf ? tree.rule[p.node] : null;
+      const status = rule === null ? "" : statuses[rule] || "kept";
+      const row = make("g", { class: `row ${p.leaf ? "leaf" : p.hidden ? "fold" : "split"} ${status}`, "data-node": p.node });
+      if (rule !== null) row.setAttribute("data-rule", rule);
+      let [name, condition] = p.parent < 0 ? ["Everyone", ""] : branchWords(tree, p.parent, p.isLeft);
+      row.append(make("title", {}, `${isolate(name)} ${condition}`.trim()));
+      row.append(make("rect", { class: "t-back", x: 0, y: g.head + g.line * p.line, width: g.width, height: g.line }));
+      if (p.parent >= 0) {
+        const above = where.get(p.parent);
+        const trunk = g.margin + indent * above.depth + 3;
+        const start = g.head + g.line * above.line + g.line / 2 + 7;
+        row.append(make("path", { class: "t-line", d: `M${trunk} ${start}V${y}H${x - 2}` }));
+      }
+      [name, condition] = fit(name, condition, (g.mark - 14 - x) / g.letter);
+      row.append(make("text", { class: "t-text", x, y: y + 4.5 },
+        make("tspan", { class: "t-name" }, isolate(name)), ` ${condition}`));
+      if (p.hidden) row.append(make("text", { class: "t-fold", x: g.mark - 4, y: y + 4.5 }, `+${p.hidden} rules`));
+      else if (p.leaf) {
+        const [decision, rate] = outcomeWords(tree, p.node);
+        if (rule !== null) {
+          if (!plain) row.append(marker(status, g.mark, y));
+          row.append(make("text", { class: "t-number", x: g.mark + 10, y: y + 4.5 }, String(rule)));
+        }
+        row.append(make("text", { class: "t-label", x: g.label, y: y + 4.5 },
+          shorten(decision, g.label_columns) + (tree.against.includes(p.node) ? "*" : "")));
+        if (rate) row.append(make("text", { class: "t-value", x: g.value, y: y + 4.5, "text-anchor": "end" }, rate));
+        const share = tree.share[p.node];
+        if (share !== null && share !== undefined)
+          row.append(make("text", { class: "t-share", x: g.share, y: y + 4.5, "text-anchor": "end" }, percent(share, 0)));
+      }
+      svg.append(row);
+    }
+    return svg;
+  }
+
+  // What a path demands of each feature, in words (see words.py).
+  function ruleWords(tree, leaf) {
+    const parents = new Map();
+    tree.left.forEach((child, node) => {
+      if (child >= 0) { parents.set(child, [node, true]); parents.set(tree.right[node], [node, false]); }
+    });
+    const steps = [];
+    for (let node = leaf; parents.has(node); node = parents.get(node)[0]) steps.unshift(parents.get(node));
+    const states = new Map();
+    for (const [node, isLeft] of steps) {
+      const j = tree.feature[node], feature = data.features[j];
+      const state = states.get(j) || { low: -Infinity, high: Infinity, missing: feature.missing,
+        allowed: feature.categories ? new Set(feature.categories.keys()) : null };
+      state.missing = state.missing && Boolean(tree.missing_left[node]) === isLeft;
+      if (state.allowed) {
+        const inside = new Set(tree.categories[node]);
+        state.allowed = new Set([...state.allowed].filter((code) => inside.has(code) === isLeft));
+      } else {
+        const t = threshold(tree.threshold[node]);
+        if (isLeft) state.high = Math.min(state.high, t); else state.low = Math.max(state.low, t);
+      }
+      states.set(j, state);
+    }
+    const out = [];
+    for (const j of [...states.keys()].sort((a, b) => a - b)) {
+      const feature = data.features[j], s = states.get(j), name = isolate(feature.name);
+      const nobody = s.allowed ? s.allowed.size === 0 : !(s.low < s.high);
+      const anyone = s.allowed ? s.allowed.size === feature.categories.length : s.low === -Infinity && s.high === Infinity;
+      if (nobody) out.push(`${name} is missing`);
+      else if (anyone) { if (feature.missing && !s.missing) out.push(`${name} is not missing`); }
+      else {
+        let text;
+        if (s.allowed) text = `${name} is ${listed([...s.allowed].map((code) => isolate(feature.categories[code])))}`;
+        else if (s.low === -Infinity) text = `${name} ≤ ${numberText(s.high)}`;
+        else if (s.high === Infinity) text = `${name} > ${numberText(s.low)}`;
+        else text = `${numberText(s.low)} < ${name} ≤ ${numberText(s.high)}`;
+        out.push(s.missing ? `${text} or missing` : text);
+      }
+    }
+    return out.length ? out : ["everyone"];
+  }
+
+  // -- partners light up ---------------------------------------------------------------
+  const statuses = Object.fromEntries(data.rules.map((row) => [row.number, row.status]));
+  const texts = Object.fromEntries(data.rules.map((row) => [row.number, row]));
+  let pinned = null;
+
+  function light(rule) {
+    for (const node of all(".lit")) node.classList.remove("lit");
+    if (rule === null) return;
+    for (const node of all(`#trees [data-rule="${rule}"], #rule-table [data-rule="${rule}"]`)) node.classList.add("lit");
+  }
+
+  function ruleLabel(rule, side) {
+    const row = texts[rule], half = row[side];
+    const other = data.trees.old === null ? "" : side === "old" ? data.names.new : data.names.old;
+    const change = data.trees.old === null ? "" : `, ${TITLES[row.status].toLowerCase()}`;
+    const partner = other && row[side === "old" ? "new" : "old"] ? `; partner in the ${other.toLowerCase()}` : "";
+    return `Rule ${rule}${change}: ${half.conditions.join(" and ")}, then ${half.outcome}${partner}`;
+  }
+
+  function enliven(svg, side) {
+    for (const row of all(".row.leaf[data-rule]", svg)) {
+      const rule = row.dataset.rule;
+      row.setAttribute("tabindex", "0");
+      row.setAttribute("role", "button");
+      row.setAttribute("aria-pressed", String(pinned === rule));
+      row.setAttribute("aria-label", ruleLabel(rule, side));
+      row.addEventListener("mouseenter", () => light(rule));
+      row.addEventListener("mouseleave", () => light(pinned));
+      row.addEventListener("focus", () => light(rule));
+      row.addEventListener("blur", () => light(pinned));
+      press(row, () => {
+        pinned = pinned === rule ? null : rule;
+        for (const other of all(".row.leaf[data-rule]", document.getElementById("trees")))
+          other.setAttribute("aria-pressed", String(other.dataset.rule === pinned));
+        light(pinned);
+      });
+    }
+    for (const row of all(".row.fold", svg)) {
+      const count = row.querySelector(".t-fold").textContent;
+      row.setAttribute("tabindex", "0");
+      row.setAttribute("role", "button");
+      row.setAttribute("aria-label", `${row.querySelector("title").textContent}: show ${count.replace("+", "")}`);
+      press(row, () => open(side, Number(row.dataset.node)));
+    }
+  }
+
+  function press(node, act) {
+    node.addEventListener("click", act);
+    node.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); act(event); }
+    });
+  }
+
+  const folded = { old: data.trees.old ? data.trees.old.folded : [], new: data.trees.new.folded };
+
+  // Unfold one branch: it opens by two levels or so, and what is below is folded in turn.
+  function open(side, node) {
+    const tree = data.trees[side];
+    const inside = subtree(tree, node);
+    folded[side] = folded[side].filter((n) => n !== node);
+    if (inside.ends > 16) folded[side].push(...inside.level);
+    redraw(side, node);
+  }
+
+  function subtree(tree, root) {
+    const below = leavesBelow(tree), queue = [root];
+    let ends = 1;
+    while (queue.length && ends < 12) {
+      const node = queue.shift();
+      ends += 1;
+      for (const child of [tree.left[node], tree.right[node]]) if (tree.left[child] >= 0) queue.push(child);
+    }
+    return { ends: below[root], level: queue };
+  }
+
+  function redraw(side, focusNode) {
+    const figure = document.getElementById(`tree-${side}`);
+    const svg = drawTree(data.trees[side], { side, statuses, plain: data.trees.old === null, folded: folded[side] });
+    figure.querySelector("svg.tree").replaceWith(svg);
+    enliven(svg, side);
+    if (!folded[side].length) figure.querySelector(".folded-note")?.remove();
+    const first = focusNode === undefined ? null : svg.querySelector(`[data-node="${focusNode}"] ~ .row[tabindex]`);
+    if (first) first.focus();
+    showCase();
+  }
+
+  for (const svg of all("#trees svg.tree")) enliven(svg, svg.dataset.side);
+  for (const button of all(".unfold"))
+    button.addEventListener("click", () => { folded[button.dataset.side] = []; redraw(button.dataset.side, 0); });
+  for (const row of all("#rule-table tbody tr")) {
+    row.addEventListener("mouseenter", () => light(row.dataset.rule));
+    row.addEventListener("mouseleave", () => light(pinned));
+  }
+
+  // -- tables sort and filter ----------------------------------------------------------
+  function sortable(table) {
+    const heads = all("thead th[data-sort]", table);
+    const body = table.tBodies[0];
+    for (const head of heads) {
+      const button = make("button", { type: "button" }, ...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const up = head.getAttribute("aria-sort") !== "ascending";
+        for (const other of heads) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        const numeric = head.dataset.sort === "number";
+        const key = (row) => {
+          const text = row.cells[head.cellIndex].textContent.trim();
+          if (!numeric) return text;
+          const value = parseFloat(text.replace(/,/g, "").replace("−", "-"));
+          return Number.isNaN(value) ? null : value;
+        };
+        const keyed = [...body.rows].map((row, i) => ({ row, i, key: key(row) }));
+        keyed.sort((a, b) => {
+          // What has no number stays at the end, whichever way.
+          if (a.key === null || b.key === null) return (a.key === null) - (b.key === null) || a.i - b.i;
+          const order = numeric ? a.key - b.key : a.key.localeCompare(b.key, "en", { numeric: true });
+          return (up ? order : -order) || a.i - b.i;
+        });
+        body.append(...keyed.map((item) => item.row));
+      });
+    }
+  }
+  for (const table of all("#rule-table, #candidate-table")) sortable(table);
+
+  const statusFilter = document.getElementById("filter-status");
+  const textFilter = document.getElementById("filter-text");
+  function filter() {
+    const status = statusFilter ? statusFilter.value : "";
+    const text = textFilter.value.trim().toLowerCase();
+    let shown = 0;
+    const rows = all("#rule-table tbody tr");
+    for (const row of rows) {
+      const fits = (!status || row.dataset.status === status) && row.textContent.toLowerCase().includes(text);
+      row.hidden = !fits;
+      shown += fits ? 1 : 0;
+    }
+    document.getElementById("filter-count").textContent = `${shown} of ${rows.length} rules`;
+  }
+  statusFilter?.addEventListener("change", filter);
+  textFilter.addEventListener("input", filter);
+  textFilter.form.addEventListener("submit", (event) => event.preventDefault());
+  filter();
+
+  // -- the frontier ----------------------------------------------------------------------
+  const frontier = data.frontier;
+
+  function showCandidate(i) {
+    const c = frontier.candidates[i];
+    const card = document.getElementById("candidate");
+    for (const node of all(".point.shown, tr.is-shown")) node.classList.remove("shown", "is-shown");
+    document.querySelector(`.frontier [data-candidate="${i}"]`)?.classList.add("shown");
+    document.querySelector(`#candidate-table tr[data-candidate="${i}"]`)?.classList.add("is-shown");
+    const chosen = frontier.chosen === null ? null : frontier.candidates[frontier.chosen];
+    const facts = make("dl", { class: "facts" });
+    const fact = (label, value, detail = "") =>
+      facts.append(make("div", {}, make("dt", {}, label), make("dd", { class: "big" }, value), make("dd", { class: "detail" }, detail)));
+    const distance = (x) => (x === null ? "–" : frontier.distance_is_share ? percent(x) : numberText(Number(x.toPrecision(3))));
+    const against = chosen && chosen !== c ? chosen : null;
+    fact(frontier.distance_name, distance(c.distance), against ? `chosen: ${distance(against.distance)}` : "");
+    fact(frontier.score_name, c.score === null ? "–" : c.score.toFixed(3),
+      [c.score_se === null ? "" : `standard error ${c.score_se.toFixed(3)}`,
+        against && against.score !== null ? `chosen: ${against.score.toFixed(3)}` : ""].filter(Boolean).join("; "));
+    if (c.flips_masked) fact("Decisions that change", "hidden", `fewer than ${data.min_cell} people`);
+    else if (c.flips !== null) fact("Decisions that change", percent(c.flips), against && against.flips !== null ? `chosen: ${percent(against.flips)}` : "");
+    fact("Rules", String(c.n_rules), c.counts ? ["kept", "moved", "relabelled", "added", "dropped"]
+      .filter((key) => c.counts[key]).map((key) => `${c.counts[key]} ${key}`).join(", ") : "");
+    const parts = [make("h3", {}, c.name + (c.chosen ? " (chosen)" : "")), facts];
+    if (c.settings) parts.push(make("p", { class: "hint" }, c.settings));
+    if (c.edits.length) parts.push(make("p", {}, "Edits: " + c.edits.join("; ")));
+    if (c.tree === null) parts.push(make("p", { class: "hint" }, "This candidate's tree was left out to keep the file small."));
+    else {
+      const tree = unpack(c.tree, c.name);
+      const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${c.name}, drawing` });
+      const draw = (folds) => {
+        scroll.replaceChildren(drawTree(tree, { side: "candidate", statuses: tree.status, plain: c.chosen && data.trees.old === null, folded: folds }));
+      };
+      draw(tree.folded);
+      parts.push(scroll);
+      if (tree.folded.length) {
+        const button = make("button", { type: "button" }, `Show all ${tree.n_rules} rules`);
+        button.addEventListener("click", () => { draw([]); button.remove(); });
+        parts.push(button);
+      }
+      if (c.counts) parts.push(candidateDiff(c, tree));
+    }
+    card.replaceChildren(...parts);
+    card.dataset.candidate = i;
+    card.hidden = false;
+  }
+
+  // Table of the rules that the candidate changes, against the base tree.
+  function candidateDiff(c, tree) {
+    const base = data.rules.filter((row) => (data.trees.old === null ? row.new : row.old));
+    const half = (row) => (data.trees.old === null ? row.new : row.old);
+    const old = new Map(base.map((row) => [row.number, half(row)]));
+    const seen = new Set(), rows = [];
+    tree.rule.forEach((rule, node) => {
+      if (rule === null) return;
+      seen.add(rule);
+      const status = tree.status[rule];
+      if (status !== "kept") rows.push([rule, status, old.get(rule) || null, node]);
+    });
+    for (const [rule, was] of old) if (!seen.has(rule)) rows.push([rule, "dropped", was, null]);
+    const kept = c.counts.kept;
+    if (!rows.length) return make("p", {}, `Every rule is the same as in ${frontier.base_name}.`);
+    rows.sort((a, b) => a[0] - b[0]);
+    const cell = (conditions, outcome) => {
+      const list = make("ul", { class: "conditions" }, ...conditions.map((text) => make("li", {}, text)));
+      return make("td", {}, list, make("p", { class: "outcome" }, "→ ", make("strong", {}, outcome)));
+    };
+    const none = () => make("td", {}, make("span", { class: "none" }, "–"));
+    const body = make("tbody");
+    for (const [rule, status, was, node] of rows) {
+      const key = make("svg", { class: "key", viewBox: "0 0 16 16", "aria-hidden": "true" }, marker(status, 8, 8));
+      body.append(make("tr", { "data-status": status }, make("th", { scope: "row" }, String(rule)),
+        make("td", {}, make("span", { class: "status" }, key, make("span", {}, TITLES[status]))),
+        was ? cell(was.conditions, was.outcome) : none(),
+        node === null ? none() : cell(ruleWords(tree, node), outcomeWords(tree, node)[0])));
+    }
+    const head = make("thead", {}, make("tr", {}, ...["Rule", "Change", `In ${frontier.base_name}`, "In this candidate"]
+      .map((text) => make("th", { scope: "col" }, text))));
+    const table = make("table", { class: "data candidate-diff" },
+      make("caption", { class: "visually-hidden" }, `What ${c.name} would change`), head, body);
+    const shown = make("details", { open: "" }, make("summary", {}, `${rows.length} rules differ from ${frontier.base_name}, ${kept} are kept`),
+      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rules that differ" }, table));
+    return shown;
+  }
+
+  if (frontier) {
+    for (const point of all("svg.frontier .point")) {
+      const i = Number(point.dataset.candidate), c = frontier.candidates[i];
+      point.classList.add("clickable");
+      if (c.on_frontier || c.chosen || c.kind === "keep") {
+        point.setAttribute("tabindex", "0");
+        point.setAttribute("role", "button");
+        point.setAttribute("aria-label", `Show ${c.name}`);
+        press(point, () => showCandidate(i));
+      } else point.addEventListener("click", () => showCandidate(i));
+    }
+    for (const row of all("#candidate-table tbody tr")) {
+      const c = frontier.candidates[Number(row.dataset.candidate)];
+      const button = make("button", { type: "button", "aria-label": `Show ${c.name}` }, "Show");
+      button.addEventListener("click", () => {
+        showCandidate(Number(row.dataset.candidate));
+        document.getElementById("candidate").scrollIntoView({ block: "nearest" });
+      });
+      row.append(make("td", {}, button));
+    }
+    const last = document.querySelector("#candidate-table thead tr");
+    last.append(make("th", { scope: "col" }, make("span", { class: "visually-hidden" }, "Show")));
+  }
+
+  // -- try a case --------------------------------------------------------------------------
+  // The same comparisons as Tree.apply: values rounded to the model's precision, missing and
+  // unknown categories follow the direction stored for missing values.
+  function follow(tree, values) {
+    const path = [0];
+    let node = 0;
+    while (tree.left[node] >= 0) {
+      let value = values[tree.feature[node]];
+      let isLeft;
+      if (value === null || value === undefined || Number.isNaN(value)) isLeft = Boolean(tree.missing_left[node]);
+      else if (tree.categories[node] !== null) isLeft = tree.categories[node].includes(value);
+      else {
+        if (tree.precision === "float32") value = Math.fround(value);
+        isLeft = value <= threshold(tree.threshold[node]);
+      }
+      node = isLeft ? tree.left[node] : tree.right[node];
+      path.push(node);
+    }
+    return path;
+  }
+
+  function readCase() {
+    const values = {};
+    let fine = true;
+    for (const field of all("#case-form [data-feature]")) {
+      const j = Number(field.dataset.feature), text = field.value.trim();
+      const error = document.getElementById(`${field.id}-error`);
+      error.textContent = "";
+      field.removeAttribute("aria-invalid");
+      if (field.tagName === "SELECT") values[j] = text === "" || text === "other" ? null : Number(text);
+      else if (text === "") values[j] = null;
+      else {
+        const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
+        if (Number.isNaN(value)) {
+          fine = false;
+          error.textContent = "not a number (use a point: 1.5)";
+          field.setAttribute("aria-invalid", "true");
+          field.setAttribute("aria-describedby", error.id);
+        }
+        values[j] = value;
+      }
+    }
+    return fine ? values : null;
+  }
+
+  function showCase() {
+    const form = document.getElementById("case-form");
+    if (!form || !form.querySelector("[data-touched]")) return;
+    const result = document.getElementById("case-result");
+    for (const row of all("#trees .on-path")) row.classList.remove("on-path");
+    const values = readCase();
+    result.hidden = values === null;
+    if (values === null) return;
+    const outcomes = [], panels = [];
+    for (const side of ["old", "new"]) {
+      const tree = data.trees[side];
+      if (tree === null) continue;
+      const path = follow(tree, values), leaf = path.at(-1);
+      const svg = document.querySelector(`#tree-${side} svg.tree`);
+      for (const node of path) svg.querySelector(`[data-node="${node}"]`)?.classList.add("on-path");
+      const [decision, rate] = outcomeWords(tree, leaf);
+      outcomes.push(decision);
+      const steps = make("ol", { class: "case-path" });
+      path.slice(1).forEach((node, i) => {
+        const [name, condition] = branchWords(tree, path[i], node === tree.left[path[i]]);
+        const value = values[tree.feature[path[i]]];
+        steps.append(make("li", {}, `${isolate(name)} ${condition}` + (value === null ? " (value missing: follows the stored direction)" : "")));
+      });
+      const words = tree.rule[leaf] === null ? "" : ` by rule ${tree.rule[leaf]}`;
+      panels.push(make("figure", { id: `case-${side}`, "data-leaf": leaf },
+        make("figcaption", {}, tree.name),
+        make("p", { class: "outcome" }, make("strong", {}, decision), (rate && rate !== "–" ? ` (rate ${rate})` : "") + words), steps));
+    }
+    const verdict = outcomes.length < 2 ? [] : [make("p", { class: "verdict" },
+      outcomes[0] === outcomes[1] ? "Both trees decide the same." : `The decision changes from ${outcomes[0]} to ${outcomes[1]}.`)];
+    result.replaceChildren(...verdict, ...panels);
+  }
+
+  const form = document.getElementById("case-form");
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", (event) => { event.target.dataset.touched = "yes"; showCase(); });
+  document.getElementById("case-result").hidden = true;
+
+  for (const node of all(".script-only")) if (node.id !== "case-result") node.hidden = false;
+})();
