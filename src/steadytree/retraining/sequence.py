@@ -1,0 +1,475 @@
+"""Several batches, one tree for each: the sequence of trees that changes least in all.
+
+Retraining one batch after the other takes the small change now and may pay for it later.
+Here the candidates of all batches are laid side by side, and the cheapest way through
+them is found: among the trees that predict each batch within tolerance of the best, the
+sequence with the least total change (the idea of "slowly varying sequences").
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.distance import pairwise_tree_distances
+from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
+from steadytree.exceptions import InputError, SteadyTreeWarning
+from steadytree.readers import as_tree
+from steadytree.retraining.problem import express_in_space, prepare_problem
+from steadytree.retraining.propose import DEFAULT_PRICE, Progress, retrain
+from steadytree.retraining.result import Retraining
+from steadytree.retraining.scoring import score_rows
+from steadytree.selection import within_tolerance
+
+__all__ = ["SequenceStep", "TreeSequence", "least_change_path", "retrain_sequence"]
+
+FloatArray = NDArray[np.float64]
+
+# Total changes closer than this are equal: the better score decides.
+TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class SequenceStep:
+    """The tree for one batch.
+
+    Attributes
+    ----------
+    batch : int
+        From 0.
+    candidate : str
+        Its name, as in the frontier of the batch it was made for.
+    made_for : int
+        The batch whose retraining made it; earlier than ``batch`` where a tree is kept.
+    tree : Tree
+    score, best_score : float
+        Its score on the batch, and the best of all candidates.
+    dissimilarity : float
+        To the tree of the batch before (NaN for the first tree of all).
+    """
+
+    batch: int
+    candidate: str
+    made_for: int
+    tree: Tree
+    score: float
+    best_score: float
+    dissimilarity: float
+
+
+@dataclass(frozen=True, repr=False)
+class TreeSequence:
+    """One tree per batch, made by :func:`retrain_sequence`.
+
+    Attributes
+    ----------
+    steps : tuple of SequenceStep
+    total_change : float
+        Sum of the dissimilarities from one batch to the next.
+    alternatives : DataFrame
+        Total change and mean score of this sequence, of taking each retraining in turn
+        as it comes, and of always taking the best score.
+    candidates : DataFrame
+        Every candidate of every batch: batch, candidate, made_for, score, allowed
+        (within tolerance), chosen.
+    retrainings : tuple of Retraining
+        What the candidates came from, one per batch that was retrained.
+    """
+
+    steps: tuple[SequenceStep, ...]
+    total_change: float
+    alternatives: pd.DataFrame
+    candidates: pd.DataFrame
+    retrainings: tuple[Retraining, ...]
+
+    @property
+    def trees(self) -> tuple[Tree, ...]:
+        """The tree of each batch."""
+        return tuple(step.tree for step in self.steps)
+
+    @property
+    def models(self) -> tuple[Any, ...]:
+        """The trees as scikit-learn predictors."""
+        return tuple(
+            TreeClassifier(tree) if tree.is_classifier else TreeRegressor(tree)
+            for tree in self.trees
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per batch: candidate, made_for, score, best_score, dissimilarity, leaves."""
+        return pd.DataFrame(
+            [
+                {
+                    "batch": step.batch,
+                    "candidate": step.candidate,
+                    "made_for": step.made_for,
+                    "score": step.score,
+                    "best_score": step.best_score,
+                    "dissimilarity": step.dissimilarity,
+                    "n_leaves": step.tree.n_leaves,
+                }
+                for step in self.steps
+            ]
+        ).set_index("batch")
+
+    def __repr__(self) -> str:
+        return f"TreeSequence({len(self.steps)} batches, total change {self.total_change:.3f})"
+
+
+def retrain_sequence(
+    batches: Sequence[tuple[Any, Any]],
+    *,
+    deployed: Any = None,
+    tolerance: float = 0.02,
+    price: float = DEFAULT_PRICE,
+    accumulate: bool = True,
+    random_state: Any = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> TreeSequence:
+    r"""Give each batch a tree so that the trees change as little as possible in all.
+
+    Solves, by dynamic programming over the candidates :math:`C_t` of each batch,
+
+    .. math:: \min_{T_t \in C_t} \sum_t d(T_{t-1}, T_t)
+              \quad\text{with}\quad s_t(T_t) \ge s_t^{\max} - \epsilon\, |s_t^{\max}| ,
+
+    where d is the dissimilarity and :math:`s_t` the score on batch t. The candidates of
+    a batch are the whole frontier of its retraining (cross-fitted scores) and every
+    candidate of earlier batches (scored on the batch as they are: they never saw it).
+
+    Parameters
+    ----------
+    batches : sequence of (X, y)
+        In the order in which they came.
+    deployed : model, Tree or path, optional
+        The tree in force before the first batch. Without it the first batch gets a
+        distilled tree of its own, and the sequence starts there.
+    tolerance : float, default 0.02
+        The share of the best score of a batch that may be given up for less change.
+    price : float, default 0.2
+        Price of the retraining that each next one starts from.
+    accumulate : bool, default True
+        Retrain with the rows of all earlier batches as old rows.
+    random_state : int or None
+    progress : callable, optional
+        Called as ``progress(step, done, total)``.
+    **options
+        Passed to :func:`retrain`.
+
+    Returns
+    -------
+    TreeSequence
+
+    References
+    ----------
+    D. Bertsimas, V. Digalakis Jr, Y. Ma, P. Paschalidis, "Towards Stable Machine Learning
+    Model Retraining via Slowly Varying Sequences", arXiv:2403.19871.
+    """
+    parts = _checked(batches, tolerance)
+    if deployed is None:
+        start = _first_tree(*parts[0], random_state, options.get("decision_threshold"))
+        if len(parts) < 2:
+            raise InputError(
+                "expected two batches or more without a deployed tree, got one; "
+                "fit a tree on it, or pass deployed=..."
+            )
+    else:
+        start = as_tree(deployed, options.get("decision_threshold"))
+    first = 1 if deployed is None else 0
+    made: list[Retraining] = []
+    anchor, space = _one_space(start, parts, options.get("space"))
+    X_old, y_old = parts[0] if deployed is None else (None, None)
+    for t in range(first, len(parts)):
+        X, y = parts[t]
+        if progress is not None:
+            progress(f"batch {t + 1} of {len(parts)}", t, len(parts))
+        result = retrain(
+            anchor,
+            X,
+            y,
+            X_old=X_old if accumulate else None,
+            y_old=y_old if accumulate else None,
+            price=price,
+            random_state=random_state,
+            **{**options, "decision_threshold": None, "space": space},
+        )
+        made.append(result)
+        anchor = result.tree
+        X_old = X if X_old is None else _stacked(X_old, X)
+        y_old = np.asarray(y) if y_old is None else np.concatenate([y_old, np.asarray(y)])
+    return _choose(made, first, tolerance)
+
+
+def _checked(batches: Any, tolerance: float) -> list[tuple[Any, Any]]:
+    parts = list(batches)
+    for t, part in enumerate(parts):
+        if not isinstance(part, (tuple, list)) or len(part) != 2:
+            raise InputError(
+                f"expected each batch to be a pair (X, y), got {type(part).__name__} as batch {t}"
+            )
+    if not parts:
+        raise InputError("expected at least one batch, got none")
+    if not tolerance >= 0:
+        raise InputError(f"expected tolerance >= 0, got {tolerance!r}")
+    return [(part[0], part[1]) for part in parts]
+
+
+def _one_space(
+    tree: Tree, parts: list[tuple[Any, Any]], space: FeatureSpace | None
+) -> tuple[Tree, FeatureSpace]:
+    """Fix one space for all batches, so that every change is on one scale."""
+    X, y = parts[0]
+    for more, outcomes in parts[1:]:
+        X, y = _stacked(X, more), np.concatenate([np.asarray(y), np.asarray(outcomes)])
+    with warnings.catch_warnings():
+        # That later batches go beyond the first is what they are looked at for here.
+        warnings.simplefilter("ignore", SteadyTreeWarning)
+        problem = prepare_problem(tree, X, y, space=space)
+    found, coded = problem.space, problem.new.coded
+    numeric = np.array([c is None for c in found.categories])
+    wide = found.replace(
+        lower=np.where(numeric, np.fmin(found.lower, np.fmin.reduce(coded)), 0.0),
+        upper=np.where(numeric, np.fmax(found.upper, np.fmax.reduce(coded)), 0.0),
+    )
+    return express_in_space(tree, wide), wide
+
+
+def _stacked(a: Any, b: Any) -> Any:
+    """Put the rows of one table under those of another of the same kind."""
+    if isinstance(a, pd.DataFrame):
+        return pd.concat([a, b], ignore_index=True)
+    if hasattr(a, "vstack"):  # polars
+        return a.vstack(b)
+    return np.concatenate([np.asarray(a), np.asarray(b)])
+
+
+def _first_tree(X: Any, y: Any, random_state: Any, decision_threshold: Any) -> Tree:
+    from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
+
+    target = np.asarray(y)
+    if target.dtype.kind == "f" and np.any(target != np.floor(target)):
+        return as_tree(DistilledTreeRegressor(random_state=random_state).fit(X, y))
+    model = DistilledTreeClassifier(
+        random_state=random_state, decision_threshold=decision_threshold
+    )
+    return as_tree(model.fit(X, y))
+
+
+# -- candidates ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    name: str
+    made_for: int
+    tree: Tree
+
+
+def _same(a: Tree, b: Tree) -> bool:
+    """Whether two trees are the same rules with the same values."""
+    return (
+        a.n_nodes == b.n_nodes
+        and np.array_equal(a.children_left, b.children_left)
+        and np.array_equal(a.feature, b.feature)
+        and np.array_equal(a.threshold, b.threshold, equal_nan=True)
+        and a.left_categories == b.left_categories
+        and np.array_equal(a.value, b.value)
+        and (a.label is None or (b.label is not None and np.array_equal(a.label, b.label)))
+    )
+
+
+def _candidates_of(
+    result: Retraining, batch: int, before: Sequence[_Candidate]
+) -> tuple[list[_Candidate], FloatArray]:
+    """Candidates of one batch and their scores on it; equal trees once, the older first."""
+    scored = ~np.isnan(result.new_predictions.value[:, 0])
+    coded = result.space.encode(result.X_new)[scored]
+    out: list[_Candidate] = list(before)
+    scores = [
+        _score(_in_space(candidate.tree, result.space), coded, result.y_new[scored])
+        for candidate in before
+    ]
+    score_of = result.frontier["score"].to_dict()
+    for name, tree in result.trees.items():
+        if any(_same(tree, _in_space(c.tree, result.space)) for c in out):
+            continue
+        out.append(_Candidate(str(name), batch, tree))
+        scores.append(float(score_of[name]))
+    return out, np.array(scores)
+
+
+def _in_space(tree: Tree, space: FeatureSpace) -> Tree:
+    """Write a tree in a space that may have grown since it was made."""
+    return tree if tree.space is space else express_in_space(tree, space)
+
+
+def _score(tree: Tree, coded: FloatArray, y: NDArray[Any]) -> float:
+    value = tree.value[tree.apply_coded(tree.round_values(coded))]
+    return float(score_rows(y, value, classifier=tree.is_classifier).value)
+
+
+# -- the way through them ------------------------------------------------------------------
+
+
+def least_change_path(
+    changes: Sequence[FloatArray], scores: Sequence[FloatArray], allowed: Sequence[NDArray[Any]]
+) -> list[int]:
+    """Find the cheapest way through the candidates of each batch (shortest path).
+
+    Parameters
+    ----------
+    changes : sequence of arrays
+        ``changes[0][j]``: change from the start to candidate j of the first batch;
+        ``changes[t][i, j]``: from candidate i of batch t - 1 to candidate j of batch t.
+    scores : sequence of arrays
+        Score of each candidate; decides between paths of equal change.
+    allowed : sequence of boolean arrays
+        Candidates that may be chosen, at least one per batch.
+
+    Returns
+    -------
+    list of int
+        Position of the chosen candidate in each batch.
+    """
+    total = np.where(allowed[0], changes[0], np.inf)
+    merit = np.array(scores[0], dtype=np.float64)
+    came_from: list[NDArray[np.intp]] = []
+    for t in range(1, len(changes)):
+        through = total[:, None] + changes[t]
+        least = through.min(axis=0)
+        tied = through <= least + TIE
+        best = np.where(tied, merit[:, None], -np.inf).argmax(axis=0)
+        came_from.append(best)
+        total = np.where(allowed[t], least, np.inf)
+        merit = merit[best] + scores[t]
+    tied = total <= total.min() + TIE
+    at = int(np.where(tied, merit, -np.inf).argmax())
+    path = [at]
+    for best in reversed(came_from):
+        path.append(int(best[path[-1]]))
+    return path[::-1]
+
+
+def _choose(made: list[Retraining], first: int, tolerance: float) -> TreeSequence:
+    start = made[0].deployed
+    space = made[-1].space  # each retraining keeps or widens the space of the one before
+    everyone: list[list[_Candidate]] = []
+    scores: list[FloatArray] = []
+    before: list[_Candidate] = [_Candidate("deployed", first - 1, start)]
+    for t, result in enumerate(made, start=first):
+        before, values = _candidates_of(result, t, before)
+        everyone.append(before)
+        # A candidate that cannot be scored can be chosen only where none can.
+        scores.append(np.where(np.isnan(values), -np.inf, values))
+    allowed = [
+        within_tolerance(v, tolerance) if np.isfinite(v).any() else np.ones(len(v), dtype=bool)
+        for v in scores
+    ]
+    # Candidates only accumulate, so the last list holds all and positions never change.
+    apart = pairwise_tree_distances(
+        [_in_space(candidate.tree, space) for candidate in everyone[-1]],
+        space=space,
+        variant="metric",
+        normalize="relative",
+    )
+    changes = [apart[0, : len(everyone[0])]]
+    for one, two in pairwise(everyone):
+        changes.append(apart[: len(one), : len(two)])
+    usable = [np.where(np.isfinite(v), v, 0.0) for v in scores]
+    path = least_change_path(changes, usable, allowed)
+    ways = {
+        "least total change": path,
+        "each retraining in turn": [_position(c, r) for c, r in zip(everyone, made, strict=True)],
+        "best score of each batch": [int(v.argmax()) for v in scores],
+    }
+    steps = []
+    if first == 1:
+        steps.append(
+            SequenceStep(0, "deployed", 0, start, float("nan"), float("nan"), float("nan"))
+        )
+    previous = 0
+    for t, at in enumerate(path):
+        chosen = everyone[t][at]
+        steps.append(
+            SequenceStep(
+                batch=first + t,
+                candidate=chosen.name,
+                made_for=max(chosen.made_for, 0),
+                tree=_in_space(chosen.tree, space),
+                score=_known(scores[t][at]),
+                best_score=_known(scores[t].max()),
+                dissimilarity=float(apart[previous, at]),
+            )
+        )
+        previous = at
+    return TreeSequence(
+        steps=tuple(steps),
+        total_change=_total(path, apart),
+        alternatives=_alternatives(ways, apart, scores),
+        candidates=_table(everyone, scores, allowed, path, first),
+        retrainings=tuple(made),
+    )
+
+
+def _position(candidates: list[_Candidate], result: Retraining) -> int:
+    """Where the retraining's own choice is among the candidates."""
+    return next(
+        i
+        for i, c in reversed(list(enumerate(candidates)))
+        if _same(result.tree, _in_space(c.tree, result.space))
+    )
+
+
+def _known(value: float) -> float:
+    return float(value) if np.isfinite(value) else float("nan")
+
+
+def _total(path: Sequence[int], apart: FloatArray) -> float:
+    return float(sum(apart[a, b] for a, b in zip([0, *path[:-1]], path, strict=True)))
+
+
+def _alternatives(
+    ways: dict[str, list[int]], apart: FloatArray, scores: list[FloatArray]
+) -> pd.DataFrame:
+    rows = [
+        {
+            "sequence": name,
+            "total_change": _total(path, apart),
+            "mean_score": _known(float(np.mean([s[i] for s, i in zip(scores, path, strict=True)]))),
+        }
+        for name, path in ways.items()
+    ]
+    return pd.DataFrame(rows).set_index("sequence")
+
+
+def _table(
+    everyone: list[list[_Candidate]],
+    scores: list[FloatArray],
+    allowed: list[NDArray[Any]],
+    path: list[int],
+    first: int,
+) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "batch": first + t,
+                "candidate": candidate.name,
+                "made_for": max(candidate.made_for, 0),
+                "score": _known(scores[t][i]),
+                "allowed": bool(allowed[t][i]),
+                "chosen": i == path[t],
+            }
+            for t, candidates in enumerate(everyone)
+            for i, candidate in enumerate(candidates)
+        ]
+    )
