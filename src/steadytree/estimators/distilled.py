@@ -23,9 +23,9 @@ from steadytree.estimators._inputs import (
     set_mixed_input_tags,
 )
 from steadytree.estimators.predictor import (
+    ClassifierTreeMixin,
+    RegressorTreeMixin,
     TreePredictorMixin,
-    _TreeClassifierMixin,
-    _TreeRegressorMixin,
 )
 from steadytree.exceptions import InputError
 from steadytree.learners.distillation import distil_tree, size_by_minority
@@ -127,7 +127,7 @@ class _DistilledTree(TreePredictorMixin, BaseEstimator):
         self.n_leaves_ = self.tree_.n_leaves
 
 
-class DistilledTreeClassifier(_TreeClassifierMixin, ClassifierMixin, _DistilledTree):
+class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTree):
     """A single classification tree, fitted to a random forest's out-of-bag predictions.
 
     A tree grown on 0/1 outcomes follows noise: other rows, another tree. The forest's
@@ -225,7 +225,7 @@ class DistilledTreeClassifier(_TreeClassifierMixin, ClassifierMixin, _DistilledT
         return self
 
 
-class DistilledTreeRegressor(_TreeRegressorMixin, RegressorMixin, _DistilledTree):
+class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree):
     """A single regression tree, fitted to a random forest's out-of-bag predictions.
 
     Parameters
