@@ -118,7 +118,8 @@ def _resolve_threshold(model: Any, tree: Tree, threshold: float | str) -> float:
             )
         assert tree.weight is not None
         rows = tree.metadata.get("n_training_rows")
-        if rows is None or not np.isclose(float(rows), tree.weight[0]):
+        weighted = tree.metadata.get("weighted", False)
+        if rows is None or weighted or not np.isclose(float(rows), tree.weight[0]):
             raise InputError(
                 'expected a tree fitted without sample or class weights for "prevalence", got a '
                 "weighted one, whose shares are not rates; pass the rate as a number"

@@ -62,7 +62,9 @@ def read(model: Any) -> Tree:
         classes = tuple(np.asarray(model.classes_).tolist())
         label = labels_from_shares(raw, None)
         total = raw.sum(axis=1, keepdims=True)
-        raw = np.divide(raw, total, out=np.full_like(raw, 1 / raw.shape[1]), where=total > 0)
+        # Shares already, as a rule: left alone, so that they stay equal bit for bit.
+        raw = np.divide(raw, total, out=raw.copy(), where=(total > 0) & (np.abs(total - 1) > 1e-9))
+        raw = np.where(total > 0, raw, 1 / raw.shape[1])
     names = getattr(model, "feature_names_in_", None)
     missing_left = getattr(inner, "missing_go_to_left", None)
     return Tree(
@@ -82,6 +84,8 @@ def read(model: Any) -> Tree:
         metadata={
             "source": f"scikit-learn {type(model).__name__}",
             "n_training_rows": int(inner.n_node_samples[0]),
+            "weighted": getattr(model, "class_weight", None) is not None
+            or not np.allclose(inner.weighted_n_node_samples, inner.n_node_samples),
         },
     )
 

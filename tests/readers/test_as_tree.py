@@ -1,0 +1,238 @@
+"""``as_tree``: what it takes, what it refuses and what it says then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import steadytree as st
+from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedModelError
+from tests.golden import UNIT, build
+
+X, Y = load_breast_cancer(return_X_y=True)
+SMALL = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
+
+
+# -- what it takes ----------------------------------------------------------------
+
+
+def test_trees_pass_through_and_files_are_read(tmp_path: Path) -> None:
+    tree = st.as_tree(SMALL)
+    assert st.as_tree(tree) is tree
+    path = st.save_tree(tree, tmp_path / "tree.json")
+    assert st.as_tree(path) == tree
+    assert st.as_tree(str(path)) == tree
+
+
+def test_anything_with_a_to_tree_method() -> None:
+    class Mine:
+        def to_tree(self) -> st.Tree:
+            return build("no")
+
+    assert st.as_tree(Mine()).n_leaves == 1
+
+    class Wrong:
+        def to_tree(self) -> str:
+            return "oak"
+
+    with pytest.raises(
+        UnsupportedModelError, match=r"expected to_tree\(\) of Wrong to return a Tr"
+    ):
+        st.as_tree(Wrong())
+
+
+def test_names_and_space_for_a_model_without() -> None:
+    names = [f"v{j}" for j in range(30)]
+    space = st.FeatureSpace.from_data(X, Y)
+    tree = st.as_tree(SMALL, feature_names=names, space=space)
+    assert tree.feature_names == tuple(names)
+    assert tree.space is space
+    with pytest.raises(InputError, match="expected 30 distinct feature names, got"):
+        st.as_tree(SMALL, feature_names=["a"])
+
+
+def test_a_pipeline_that_leaves_the_columns_alone() -> None:
+    pipeline = Pipeline([("none", "passthrough"), ("tree", SMALL)])
+    assert st.as_tree(pipeline) == st.as_tree(SMALL)
+
+
+# -- labels -----------------------------------------------------------------------
+
+
+def test_decision_threshold() -> None:
+    share = SMALL.predict_proba(X)[:, 1]
+    for threshold in (0.0, 0.1, 0.5, 0.9, 1.0):
+        tree = st.as_tree(SMALL, threshold)
+        assert tree.decision_threshold == threshold
+        np.testing.assert_array_equal(tree.predict(X), (share >= threshold).astype(int))
+        np.testing.assert_array_equal(tree.predict_proba(X), SMALL.predict_proba(X))
+
+
+def test_prevalence_is_the_rate_of_the_training_rows() -> None:
+    tree = st.as_tree(SMALL, "prevalence")
+    assert tree.decision_threshold == pytest.approx(Y.mean(), rel=1e-12)
+    np.testing.assert_array_equal(
+        tree.predict(X), (SMALL.predict_proba(X)[:, 1] >= tree.decision_threshold).astype(int)
+    )
+
+
+def test_a_stored_threshold_stays_unless_another_is_given(tmp_path: Path) -> None:
+    path = st.save_tree(st.as_tree(SMALL, 0.2), tmp_path / "tree.json")
+    assert st.as_tree(path).decision_threshold == 0.2
+    assert st.as_tree(path, 0.4).decision_threshold == 0.4
+
+
+def test_prevalence_needs_unweighted_rows() -> None:
+    weighted = DecisionTreeClassifier(max_depth=2, class_weight="balanced").fit(X, Y)
+    with pytest.raises(
+        InputError, match=r'expected a tree fitted without .* for "prevalence", got'
+    ):
+        st.as_tree(weighted, "prevalence")
+    lone_leaf = DecisionTreeClassifier(class_weight="balanced", max_leaf_nodes=2, ccp_alpha=1.0)
+    assert lone_leaf.fit(X, Y).get_n_leaves() == 1
+    with pytest.raises(InputError, match="got a weighted one, whose shares are not rates"):
+        st.as_tree(lone_leaf, "prevalence")
+    by_row = DecisionTreeClassifier(max_depth=2).fit(X, Y, sample_weight=np.where(Y, 0.5, 2.0))
+    with pytest.raises(InputError, match="got a weighted one, whose shares are not rates"):
+        st.as_tree(by_row, "prevalence")
+    with pytest.raises(InputError, match="pass the rate as a number"):
+        st.as_tree(build((0, 0.5, "no", "yes")), "prevalence")
+
+
+@pytest.mark.parametrize(
+    ("threshold", "message"),
+    [
+        (1.5, r"expected decision_threshold in \[0, 1\], got 1\.5"),
+        (-0.1, r"expected decision_threshold in \[0, 1\], got -0\.1"),
+        (float("nan"), r"expected decision_threshold in \[0, 1\], got nan"),
+        ("base rate", "expected a number or \"prevalence\" as decision_threshold, got 'base rate'"),
+    ],
+)
+def test_bad_thresholds(threshold: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        st.as_tree(SMALL, threshold)
+
+
+def test_a_threshold_needs_two_classes() -> None:
+    iris = DecisionTreeClassifier(max_depth=2).fit(*load_iris(return_X_y=True))
+    with pytest.raises(InputError, match=r"expected a tree with two classes .* got 3 classes"):
+        st.as_tree(iris, 0.5)
+    regression = DecisionTreeRegressor(max_depth=2).fit(X, Y)
+    with pytest.raises(InputError, match=r"expected a tree with two classes .* got regression"):
+        st.as_tree(regression, 0.5)
+
+
+# -- what it refuses --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(n_estimators=2),
+        ExtraTreesRegressor(n_estimators=2),
+        BaggingClassifier(n_estimators=2),
+        AdaBoostClassifier(n_estimators=2),
+        GradientBoostingClassifier(n_estimators=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_forests(model: Any) -> None:
+    model.fit(X[:100], Y[:100])
+    with pytest.raises(
+        UnsupportedModelError,
+        match=f"expected a fitted decision tree.*got {type(model).__name__}, a forest of many "
+        "trees; pass one of its estimators_, or distil it into one tree",
+    ):
+        st.as_tree(model)
+
+
+@pytest.mark.parametrize("kind", [GridSearchCV, RandomizedSearchCV])
+def test_searches(kind: Any) -> None:
+    search = kind(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2]}, cv=2)
+    if kind is RandomizedSearchCV:
+        search.set_params(n_iter=2)
+    search.fit(X[:100], Y[:100])
+    with pytest.raises(UnsupportedModelError, match=f"got {kind.__name__}; pass its best_estimat"):
+        st.as_tree(search)
+    assert st.as_tree(search.best_estimator_).depth <= 2
+
+
+def test_several_outputs() -> None:
+    model = DecisionTreeClassifier(max_depth=2).fit(X, np.column_stack([Y, 1 - Y, Y]))
+    with pytest.raises(
+        UnsupportedModelError,
+        match="expected a tree with one output, got 3; fit one tree per output",
+    ):
+        st.as_tree(model)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            DecisionTreeClassifier(),
+            r"got DecisionTreeClassifier before fit; call fit\(X, y\) first",
+        ),
+        (DecisionTreeRegressor(), "got DecisionTreeRegressor before fit"),
+        (DecisionTreeClassifier, "got the class DecisionTreeClassifier; create it and call fit"),
+        (make_pipeline(DecisionTreeClassifier()), "got DecisionTreeClassifier before fit"),
+    ],
+)
+def test_models_before_fit(model: Any, message: str) -> None:
+    with pytest.raises(NotFittedTreeError, match=f"expected a fitted model, {message}"):
+        st.as_tree(model)
+
+
+def test_a_pipeline_that_changes_the_columns() -> None:
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)).fit(X, Y)
+    with pytest.raises(
+        UnsupportedModelError,
+        match=r"got a pipeline that transforms them in \['standardscaler'\]; pass pipeline\[-1\]",
+    ):
+        st.as_tree(pipeline)
+    assert st.as_tree(pipeline[-1]).depth == 2
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(max_iter=5000).fit(X[:, :2], Y),
+        HistGradientBoostingClassifier(max_iter=2).fit(X, Y),
+        7,
+        None,
+        [SMALL],
+        UNIT,
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_other_things(model: Any) -> None:
+    with pytest.raises(
+        UnsupportedModelError,
+        match="expected a fitted decision tree, a Tree or the path of a tree file, got "
+        f"{type(model).__name__}",
+    ):
+        st.as_tree(model)
+
+
+def test_errors_are_of_the_kinds_people_catch() -> None:
+    with pytest.raises(TypeError):
+        st.as_tree(7)
+    with pytest.raises(ValueError, match="before fit"):
+        st.as_tree(DecisionTreeClassifier())
