@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steadytree.exceptions import InputError
 
-__all__ = ["RULES", "pareto_mask", "select_candidate", "within_tolerance"]
+__all__ = ["RULES", "Rule", "pareto_mask", "select_candidate", "within_tolerance"]
 
 RULES = ("tolerance", "balanced", "score", "distance")
 

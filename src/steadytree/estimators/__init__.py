@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
+from steadytree.estimators.stable import StableTreeClassifier, StableTreeRegressor
 
-__all__ = [
-    "DistilledTreeClassifier",
-    "DistilledTreeRegressor",
-    "TreeClassifier",
-    "TreeRegressor",
-]
+__all__ = ["StableTreeClassifier", "StableTreeRegressor", "TreeClassifier", "TreeRegressor"]

@@ -28,10 +28,12 @@ from steadytree.exceptions import InputError
 
 __all__ = [
     "FitInput",
+    "HoldoutInput",
     "as_table",
     "check_coded",
     "class_weighted",
     "prepare_fit",
+    "prepare_holdout",
     "prepare_predict",
     "resolve_decision_threshold",
     "set_mixed_input_tags",
@@ -131,6 +133,39 @@ def prepare_predict(estimator: Any, X: Any, *, space: FeatureSpace) -> NDArray[n
     """
     check_is_fitted(estimator)
     return check_coded(space.encode(as_table(estimator, X, reset=False)), space)
+
+
+class HoldoutInput(NamedTuple):
+    """The user's own holdout: the table, coded, with positions of classes or responses."""
+
+    table: Any
+    coded: NDArray[np.float64]
+    y: NDArray[Any]
+    weights: NDArray[np.float64]
+
+
+def prepare_holdout(estimator: Any, X_val: Any, y_val: Any, data: FitInput) -> HoldoutInput:
+    """Check the user's own holdout against the training data; all weights are 1."""
+    if X_val is None or y_val is None:
+        given = "y_val" if X_val is None else "X_val"
+        raise InputError(f"expected X_val and y_val together, got {given} alone")
+    table = as_table(estimator, X_val, reset=False)
+    target = column_or_1d(y_val, warn=True)
+    check_consistent_length(table, target)
+    assert_all_finite(target, input_name="y_val")
+    coded = check_coded(data.space.encode(table), data.space)
+    weights = np.ones(len(target))
+    if data.classes is None:
+        return HoldoutInput(table, coded, target.astype(np.float64), weights)
+    position = {label: i for i, label in enumerate(data.classes.tolist())}
+    unknown = [label for label in np.unique(target).tolist() if label not in position]
+    if unknown:
+        raise InputError(
+            f"expected classes {data.classes.tolist()} in y_val, got {unknown} as well; "
+            "a class that is not in y cannot be learnt"
+        )
+    codes = np.array([position[label] for label in target.tolist()], dtype=np.int64)
+    return HoldoutInput(table, coded, codes, weights)
 
 
 def as_table(estimator: Any, X: Any, *, y: Any = "no_validation", reset: bool) -> Any:

@@ -17,7 +17,13 @@ from steadytree.estimators._inputs import set_mixed_input_tags
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
-__all__ = ["TreeClassifier", "TreePredictorMixin", "TreeRegressor"]
+__all__ = [
+    "ClassifierTreeMixin",
+    "RegressorTreeMixin",
+    "TreeClassifier",
+    "TreePredictorMixin",
+    "TreeRegressor",
+]
 
 
 class TreePredictorMixin:
@@ -117,7 +123,7 @@ class TreePredictorMixin:
         return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
 
 
-class _TreeClassifierMixin(TreePredictorMixin):
+class ClassifierTreeMixin(TreePredictorMixin):
     """Predictions of a classification tree."""
 
     classes_: NDArray[Any]
@@ -135,13 +141,17 @@ class _TreeClassifierMixin(TreePredictorMixin):
         return self.to_tree().value[leaf]
 
 
-class _TreeRegressorMixin(TreePredictorMixin):
+class RegressorTreeMixin(TreePredictorMixin):
     """Predictions of a regression tree."""
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Mean response stored with the leaf that each row reaches."""
         leaf = self._leaf_of(X)
         return np.asarray(self.to_tree().value[leaf, 0])
+
+
+_TreeClassifierMixin = ClassifierTreeMixin
+_TreeRegressorMixin = RegressorTreeMixin
 
 
 class _FinishedTree(TreePredictorMixin, BaseEstimator):
@@ -217,7 +227,7 @@ class _FinishedTree(TreePredictorMixin, BaseEstimator):
         return self.to_tree().space
 
 
-class TreeClassifier(_TreeClassifierMixin, ClassifierMixin, _FinishedTree):
+class TreeClassifier(ClassifierTreeMixin, ClassifierMixin, _FinishedTree):
     """Use a finished classification tree wherever scikit-learn wants a classifier.
 
     Frames are read by column name, so that their order and further columns do not
@@ -263,7 +273,7 @@ class TreeClassifier(_TreeClassifierMixin, ClassifierMixin, _FinishedTree):
         return len(self.to_tree().classes or ())
 
 
-class TreeRegressor(_TreeRegressorMixin, RegressorMixin, _FinishedTree):
+class TreeRegressor(RegressorTreeMixin, RegressorMixin, _FinishedTree):
     """Use a finished regression tree wherever scikit-learn wants a regressor.
 
     Parameters

@@ -1,0 +1,271 @@
+"""The table of candidates: how far each is from the first batch, how good, how large."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.distance.bound import distance_bound
+from steadytree.distance.costs import mass
+from steadytree.distance.matching import relative_distance
+from steadytree.distance.options import check_options, paths_of
+from steadytree.distance.pairwise import pairwise_paths
+from steadytree.estimators._scoring import Scores
+from steadytree.exceptions import InputError
+from steadytree.selection import Rule, pareto_mask, select_candidate
+
+__all__ = [
+    "CandidateTable",
+    "MeanDistances",
+    "Objective",
+    "check_objectives",
+    "choose",
+    "honest_estimate",
+    "mean_distances",
+]
+
+FloatArray = NDArray[np.float64]
+Objective = str | Callable[[Tree], float]
+
+OBJECTIVES = {"distance": False, "score": True, "n_leaves": False, "depth": False}
+"""Objectives by name, and whether larger is better."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeanDistances:
+    """Mean distance of each candidate from the first batch, in three units."""
+
+    raw: FloatArray
+    of_bound: FloatArray
+    dissimilarity: FloatArray
+
+
+def mean_distances(
+    candidates: Sequence[Tree],
+    references: Sequence[Tree],
+    *,
+    space: FeatureSpace,
+    variant: str,
+    label_weight: float | str,
+    max_depth: int,
+    n_jobs: int | None = None,
+) -> MeanDistances:
+    r"""Measure how far each candidate is, on average, from the trees of the first batch.
+
+    The paper's :math:`d_b = \sum_{\beta=1}^B d(T^0_\beta, T_b) / B` (Section 3.1).
+
+    Parameters
+    ----------
+    candidates, references : sequences of Tree
+        Settings that gave the same tree share an object, which is compared once.
+    space : FeatureSpace
+    variant, label_weight :
+        As for :func:`steadytree.tree_distance`.
+    max_depth : int
+        D of the bound 2^D (2D + lambda).
+    n_jobs : int, optional
+
+    Returns
+    -------
+    MeanDistances
+        As measured, over the bound, and the dissimilarity in [0, 1], which is always of
+        the metric variant.
+    """
+    options = check_options(variant=variant, label_weight=label_weight, max_depth=max_depth)
+    ours, where, _ = _distinct(candidates)
+    theirs, _, counts = _distinct(references)
+    paths = paths_of([*ours, *theirs], space, options)
+    a, b = paths[: len(ours)], paths[len(ours) :]
+    share = counts / counts.sum()
+    measured = pairwise_paths(a, b, options, n_jobs=n_jobs)
+    metric = measured
+    if variant != "metric":
+        metric = pairwise_paths(a, b, dataclasses.replace(options, variant="metric"), n_jobs=n_jobs)
+    masses_a = np.array([mass(p, options.label_weight) for p in a])
+    masses_b = np.array([mass(p, options.label_weight) for p in b])
+    relative = np.asarray(relative_distance(metric, masses_a[:, None], masses_b[None, :]))
+    raw = (measured @ share)[where]
+    return MeanDistances(
+        raw=raw,
+        of_bound=raw / distance_bound(max_depth, options.label_weight),
+        dissimilarity=(relative @ share)[where],
+    )
+
+
+def _distinct(trees: Sequence[Tree]) -> tuple[list[Tree], NDArray[np.int64], FloatArray]:
+    """Return distinct objects, the position of each tree among them, and their counts."""
+    position: dict[int, int] = {}
+    distinct: list[Tree] = []
+    where = np.empty(len(trees), dtype=np.int64)
+    for i, tree in enumerate(trees):
+        if id(tree) not in position:
+            position[id(tree)] = len(distinct)
+            distinct.append(tree)
+        where[i] = position[id(tree)]
+    return distinct, where, np.bincount(where).astype(np.float64)
+
+
+def check_objectives(objectives: Any) -> tuple[Objective, ...]:
+    """Check the objectives of the frontier: names or callables, at least two."""
+    if isinstance(objectives, str) or not isinstance(objectives, Sequence) or len(objectives) < 2:
+        raise InputError(
+            f"expected objectives to be two or more of {list(OBJECTIVES)} or callables, "
+            f"got {objectives!r}"
+        )
+    for objective in objectives:
+        if not callable(objective) and objective not in OBJECTIVES:
+            raise InputError(
+                f"expected objectives from {list(OBJECTIVES)} or a callable that takes a Tree, "
+                f"got {objective!r}"
+            )
+    names = [objective_name(objective) for objective in objectives]
+    if len(set(names)) != len(names):
+        raise InputError(f"expected distinct objectives, got {names}")
+    return tuple(objectives)
+
+
+def objective_name(objective: Objective) -> str:
+    """Name of an objective, as its column in the results."""
+    if isinstance(objective, str):
+        return objective
+    return str(getattr(objective, "__name__", type(objective).__name__))
+
+
+class CandidateTable:
+    """Everything known about the candidates but their score, one row each.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+    bootstrap, setting : int arrays
+        Where each tree comes from.
+    grid : sequence of mappings
+    distances : MeanDistances
+    objectives : tuple
+        Of the frontier; a callable takes a Tree, and smaller is better.
+    """
+
+    def __init__(
+        self,
+        trees: Sequence[Tree],
+        *,
+        bootstrap: NDArray[np.int64],
+        setting: NDArray[np.int64],
+        grid: Sequence[Mapping[str, Any]],
+        distances: MeanDistances,
+        objectives: tuple[Objective, ...],
+    ) -> None:
+        columns: dict[str, Any] = {"bootstrap": bootstrap}
+        for name in dict.fromkeys(name for one in grid for name in one):
+            values = pd.Series([one.get(name) for one in grid], dtype=object)
+            columns[f"param_{name}"] = values.take(setting).infer_objects().to_numpy()
+        columns["mean_distance"] = distances.raw
+        columns["mean_distance_of_bound"] = distances.of_bound
+        columns["mean_dissimilarity"] = distances.dissimilarity
+        self._before_score = pd.DataFrame(columns)
+        sizes: dict[str, Any] = {
+            "n_leaves": _by_object(trees, lambda tree: tree.n_leaves),
+            "depth": _by_object(trees, lambda tree: tree.depth),
+        }
+        for objective in objectives:
+            if not isinstance(objective, str):
+                name = objective_name(objective)
+                sizes[name] = _by_object(trees, _checked(objective, name))
+        self._after_score = pd.DataFrame(sizes)
+        known = {"distance": distances.raw, **sizes}
+        self._score_at = [objective_name(o) for o in objectives]
+        self._values = [known.get(name) for name in self._score_at]
+        self._maximize = [OBJECTIVES.get(name, False) for name in self._score_at]
+
+    def ranked(self, score: FloatArray, error: FloatArray | None = None) -> pd.DataFrame:
+        """Return the table with scores, and who is on the frontier by them."""
+        points = np.column_stack([score if v is None else v for v in self._values])
+        # A tree without a score cannot be chosen, even where score is no objective.
+        points[np.isnan(score)] = np.nan
+        table = self._before_score.copy()
+        table["selection_score"] = score
+        table["selection_score_se"] = np.nan if error is None else error
+        table = pd.concat([table, self._after_score], axis=1)
+        table["on_frontier"] = pareto_mask(points, self._maximize)
+        return table
+
+
+def choose(
+    table: CandidateTable, scores: Scores, rule: Rule, tolerance: float
+) -> tuple[pd.DataFrame, int]:
+    """Choose a candidate by its score on all holdout rows.
+
+    Returns the results, with the choice marked, and its position.
+    """
+    results = table.ranked(scores.score, scores.error)
+    index = select_candidate(results, rule, tolerance=tolerance)
+    results["chosen"] = np.arange(len(results)) == index
+    return results, index
+
+
+def honest_estimate(
+    table: CandidateTable,
+    scores: Scores,
+    rule: Rule,
+    tolerance: float,
+    evaluate: Callable[[int, int], float],
+) -> tuple[float, float]:
+    """Estimate the score of a tree chosen this way, on rows that had no say in the choice.
+
+    The best of many scores is too good: it was chosen for its luck on these rows as well.
+    So the choice is made again without each fold, and its tree is scored on that fold.
+
+    Parameters
+    ----------
+    table, scores, rule, tolerance :
+        As for the choice itself.
+    evaluate : callable
+        Score of candidate i on fold k.
+
+    Returns
+    -------
+    mean and standard error over the folds
+        NaN where there are too few rows for two folds.
+    """
+    n_folds = scores.without_fold.shape[1]
+    found = []
+    for fold in range(n_folds if n_folds > 1 else 0):
+        score = scores.without_fold[:, fold]
+        if np.isnan(score).all():
+            continue
+        index = select_candidate(table.ranked(score), rule, tolerance=tolerance)
+        found.append(evaluate(index, fold))
+    values = np.array([value for value in found if not np.isnan(value)])
+    if values.size < 2:
+        return np.nan, np.nan
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
+
+
+def _by_object(trees: Sequence[Tree], measure: Callable[[Tree], float]) -> NDArray[Any]:
+    known: dict[int, float] = {}
+    for tree in trees:
+        if id(tree) not in known:
+            known[id(tree)] = measure(tree)
+    return np.array([known[id(tree)] for tree in trees])
+
+
+def _checked(objective: Callable[[Tree], float], name: str) -> Callable[[Tree], float]:
+    def measure(tree: Tree) -> float:
+        value = objective(tree)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = np.nan
+        if np.isnan(number):
+            raise InputError(f"expected the objective {name} to return a number, got {value!r}")
+        return number
+
+    return measure

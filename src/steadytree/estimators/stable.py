@@ -1,0 +1,558 @@
+"""Stable trees: the paper's method (Section 3.1) as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.model_selection import ParameterGrid
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from steadytree.core.tree import Tree
+from steadytree.estimators._batches import (
+    check_batches,
+    check_first_batch,
+    check_share,
+    divide,
+)
+from steadytree.estimators._candidates import (
+    CandidateTable,
+    Objective,
+    check_objectives,
+    choose,
+    honest_estimate,
+    mean_distances,
+)
+from steadytree.estimators._inputs import (
+    FitInput,
+    class_weighted,
+    prepare_fit,
+    prepare_holdout,
+    prepare_predict,
+    resolve_decision_threshold,
+    set_mixed_input_tags,
+)
+from steadytree.estimators._scoring import make_measure, score_trees
+from steadytree.estimators.predictor import (
+    ClassifierTreeMixin,
+    RegressorTreeMixin,
+    TreeClassifier,
+    TreePredictorMixin,
+    TreeRegressor,
+)
+from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
+from steadytree.learners.collections import PAPER_GRID, grow_collections
+from steadytree.learners.fitting import TrainingData
+from steadytree.selection import RULES, Rule
+
+__all__ = ["StableTreeClassifier", "StableTreeRegressor"]
+
+Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+
+
+class _StableTree(TreePredictorMixin, BaseEstimator):
+    """What the classifier and the regressor share: everything but the task."""
+
+    _task: Literal["classification", "regression"]
+
+    estimator: Any
+    param_grid: Grid | None
+    n_bootstraps: int
+    first_batch: float
+    holdout: float | str
+    scoring: Any
+    select: Rule
+    tolerance: float
+    objectives: Sequence[Objective]
+    variant: str
+    label_weight: float | str
+    nested: bool
+    categorical_features: Any
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    def __sklearn_tags__(self) -> Any:
+        return set_mixed_input_tags(super().__sklearn_tags__())
+
+    def to_tree(self) -> Tree:
+        """Return the chosen tree, in the form that distances and diffs work on."""
+        check_is_fitted(self)
+        tree: Tree = self.best_estimator_.to_tree()
+        return tree
+
+    def _leaf_of(self, X: Any) -> NDArray[np.int32]:
+        tree = self.to_tree()
+        coded = prepare_predict(self, X, space=self.feature_space_)
+        return tree.apply_coded(tree.round_values(coded))
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        first_batch: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Any:
+        """Grow both collections, measure every candidate, and keep the chosen tree.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame of shape (n, n_features)
+            Numbers, categories, booleans, strings and missing values are welcome.
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+            Counts when trees are grown and scored; bootstraps draw all rows alike.
+        first_batch : boolean mask or row positions, optional
+            Your own first batch, such as the rows before a date, in place of the random
+            share. Of its rows, those in the holdout are not trained on.
+        X_val, y_val : optional
+            Your own holdout, in place of a share of ``X``.
+
+        Returns
+        -------
+        self
+        """
+        objectives = self._check_settings()
+        base, grid = self._base_and_grid()
+        data = prepare_fit(
+            self,
+            X,
+            y,
+            task=self._task,
+            categorical_features=self.categorical_features,
+            sample_weight=sample_weight,
+        )
+        self.feature_space_ = data.space
+        self._set_classes(data)
+        data = data._replace(weights=self._weighted(data.y, data.classes, data.weights))
+        threshold = self._threshold(data)
+        table = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        rng = np.random.default_rng(seed)
+        own = None
+        if X_val is not None or y_val is not None:
+            own = prepare_holdout(self, X_val, y_val, data)
+            own = own._replace(weights=self._weighted(own.y, data.classes, own.weights))
+        parts = divide(
+            table,
+            data,
+            first_batch=(
+                float(self.first_batch)
+                if first_batch is None
+                else check_first_batch(first_batch, len(data.y))
+            ),
+            holdout=self.holdout if own is None else own,
+            rng=rng,
+        )
+        measure, self.scorer_ = make_measure(self.scoring, parts.holdout)
+        usable = data.weights > 0
+        batches = (parts.first[usable[parts.first]], parts.training[usable[parts.training]])
+        check_batches(*batches)
+        _warn_of_large_leaves(base, grid, batches[0].size)
+        try:
+            reference, candidates = grow_collections(
+                base,
+                TrainingData.from_coded(
+                    table,
+                    data.coded,
+                    data.y,
+                    space=data.space,
+                    classes=data.classes,
+                    weights=data.weights,
+                ),
+                batches,
+                grid,
+                n_bootstraps=self.n_bootstraps,
+                seeds=rng.integers(0, 2**31 - 1, size=(2, self.n_bootstraps)),
+                nested=self.nested,
+                keep_out_of_bag=parts.out_of_bag,
+                decision_threshold=threshold,
+                n_jobs=self.n_jobs,
+                verbose=self.verbose,
+            )
+        except UnsupportedModelError as error:
+            raise UnsupportedModelError(
+                f"expected a base estimator that grows one tree, got {type(base).__name__}: {error}"
+            ) from error
+        self.max_depth_ = _largest_depth(base, grid, (*reference.trees, *candidates.trees))
+        distances = mean_distances(
+            candidates.trees,
+            reference.trees,
+            space=data.space,
+            variant=self.variant,
+            label_weight=self.label_weight,
+            max_depth=self.max_depth_,
+            n_jobs=self.n_jobs,
+        )
+        rows = parts.scored_rows(candidates.in_bag)
+        folds = parts.holdout.folds
+        scores = score_trees(
+            candidates.trees,
+            candidates.bootstrap,
+            rows,
+            measure,
+            n_folds=parts.holdout.n_folds,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        candidate_table = CandidateTable(
+            candidates.trees,
+            bootstrap=candidates.bootstrap,
+            setting=candidates.setting,
+            grid=grid,
+            distances=distances,
+            objectives=objectives,
+        )
+
+        def score_on_fold(i: int, fold: int) -> float:
+            scored = rows[candidates.bootstrap[i]]
+            return measure.on_rows(candidates.trees[i], scored[folds[scored] == fold])
+
+        rule = (self.select, self.tolerance)
+        self.results_, self.best_index_ = choose(candidate_table, scores, *rule)
+        self.score_estimate_, self.score_estimate_se_ = honest_estimate(
+            candidate_table, scores, *rule, score_on_fold
+        )
+        self.selection_score_ = float(scores.score[self.best_index_])
+        self.scores_ = scores.score
+        self.mean_distances_ = distances.raw
+        self.pareto_mask_ = self.results_["on_frontier"].to_numpy()
+        self.reference_trees_ = reference.trees
+        self.candidates_ = candidates.trees
+        self.first_batch_indices_ = parts.first
+        self.holdout_indices_ = parts.held
+        self.decision_threshold_ = threshold
+        self.best_params_ = dict(grid[int(candidates.setting[self.best_index_])])
+        self.best_estimator_ = self._predictor(candidates.trees[self.best_index_])
+        return self
+
+    # -- the task -----------------------------------------------------------------
+
+    def _set_classes(self, data: FitInput) -> None:
+        pass
+
+    def _weighted(
+        self, y: NDArray[Any], classes: NDArray[Any] | None, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        return weights
+
+    def _threshold(self, data: FitInput) -> float | None:
+        return None
+
+    def _predictor(self, tree: Tree) -> Any:
+        raise NotImplementedError
+
+    # -- settings -----------------------------------------------------------------
+
+    def _check_settings(self) -> tuple[Objective, ...]:
+        """Refuse wrong settings before anything takes time."""
+        count: Any = self.n_bootstraps
+        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+            raise InputError(f"expected n_bootstraps to be a whole number >= 1, got {count!r}")
+        check_share(self.first_batch, "first_batch", other=" (rows go to fit(first_batch=...))")
+        if self.holdout != "oob":
+            check_share(self.holdout, "holdout", other=' or "oob"')
+        if not callable(self.select) and self.select not in RULES:
+            raise InputError(
+                f"expected select to be one of {list(RULES)} or a callable, got {self.select!r}"
+            )
+        return check_objectives(self.objectives)
+
+    def _base_and_grid(self) -> tuple[Any, list[dict[str, Any]]]:
+        """Return the learner and the settings to try."""
+        classifies = self._task == "classification"
+        base = self.estimator
+        if base is None:
+            base = DecisionTreeClassifier() if classifies else DecisionTreeRegressor()
+        if isinstance(base, type) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
+            raise InputError(
+                f"expected estimator to be a scikit-learn tree, got {base!r}; "
+                "pass an instance such as DecisionTreeClassifier()"
+            )
+        if (is_regressor(base) if classifies else is_classifier(base)) is True:
+            raise InputError(
+                f"expected a base estimator for {self._task}, got {type(base).__name__}"
+            )
+        grid: Any = self.param_grid
+        if grid is None:
+            known = base.get_params(deep=False)
+            grid = {name: values for name, values in PAPER_GRID.items() if name in known}
+        settings = [dict(one) for one in ParameterGrid(grid)]
+        if not settings:
+            raise InputError(f"expected param_grid to hold at least one setting, got {grid!r}")
+        return base, settings
+
+
+class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
+    """Choose, among many trees, an accurate one that more data would not overturn.
+
+    A tree grown again after new rows arrive often looks like another tree, and people
+    who relied on the first lose trust. This estimator follows Section 3.1 of *Improving
+    Stability in Decision Tree Models* (Bertsimas and Digalakis Jr). It splits the
+    training rows into a first batch X0 and the rest, grows trees on bootstraps of X0 and
+    of all training rows over a grid of settings, and measures for each tree of the
+    second collection the mean distance to the first and a score on held-out rows. From
+    the Pareto frontier of both a rule chooses one tree, which then predicts.
+
+    Parameters
+    ----------
+    estimator : estimator, default DecisionTreeClassifier()
+        A scikit-learn tree, or any estimator whose fitted form :func:`as_tree` reads.
+    param_grid : dict or list of dicts, optional
+        Settings to try, as in ``GridSearchCV``. Default: the paper's, depth 3-12 and
+        ``min_samples_leaf`` 3, 5, 10, 30, 50 (those that the estimator has).
+    n_bootstraps : int, default 10
+        Bootstraps per batch; every setting is grown on each.
+    first_batch : float, default 0.5
+        Share of the training rows in the first batch, drawn at random and stratified;
+        ``fit(first_batch=rows)`` names the rows instead.
+    holdout : float or "oob", default 0.25
+        Share of the rows that candidates are scored on, stratified and never grown on;
+        or "oob": each tree is scored on the rows its bootstrap left out, so that all
+        rows train. ``fit(X_val=, y_val=)`` takes your own.
+    scoring : str, callable or None
+        A scikit-learn scorer; default ROC AUC (one-vs-rest for several classes).
+    select : {"tolerance", "balanced", "score", "distance"} or callable
+        How to choose from the frontier, see :func:`steadytree.selection.select_candidate`.
+        A callable gets ``results_`` and returns the position of a row; it is called once
+        more for each fold of the honest estimate.
+    tolerance : float, default 0.02
+        For "tolerance": the share of the best score that may be given up.
+    objectives : sequence, default ("distance", "score")
+        Two or more of "distance", "score", "n_leaves", "depth" and callables that take a
+        :class:`Tree` and return a number, smaller being better.
+    variant : {"paper", "metric", "cover"}, default "paper"
+        Of the distance, see :func:`tree_distance`.
+    label_weight : float or "balanced", default 1.0
+        Of the distance.
+    nested : bool, default True
+        Grow CART once per bootstrap to the largest depth and cut it for the others; many
+        times faster. Where gains tie exactly a cut tree may differ from one grown to
+        that depth.
+    decision_threshold : float, "prevalence" or None
+        For two classes: a leaf says ``classes_[1]`` where its share reaches this number.
+        "prevalence" is the rate of ``classes_[1]`` in the rows of ``fit``.
+    class_weight : dict, "balanced" or None
+        Multiplies the sample weights, in growing and in scoring.
+    categorical_features : "from_dtype", None or list
+        Categorical columns: those of category, string or boolean type, none, or a list
+        of names, positions or flags.
+    n_jobs : int, optional
+        Jobs of joblib; the result does not depend on it.
+    random_state : int, RandomState or None
+    verbose : int, default 0
+        1 shows progress on standard error.
+
+    Attributes
+    ----------
+    best_estimator_ : TreeClassifier
+        The chosen tree.
+    best_index_ : int
+        Its row in ``results_``.
+    best_params_ : dict
+        Its settings.
+    results_ : DataFrame
+        One row per candidate: bootstrap, settings, mean distance to the first batch (as
+        measured, over the bound, and the dissimilarity in [0, 1]), the score used to
+        choose with its standard error, size, and whether it is on the frontier and was
+        chosen.
+    selection_score_ : float
+        Score of the chosen tree on the rows it was chosen by: too good to be reported.
+    score_estimate_, score_estimate_se_ : float
+        An honest estimate of the score of a tree chosen this way, and its standard
+        error: the choice is repeated without each fifth of the holdout and scored on
+        that fifth. NaN where a class has fewer than two holdout rows.
+    pareto_mask_, mean_distances_, scores_ : arrays
+        Frontier, mean distance and selection score of each candidate.
+    reference_trees_, candidates_ : tuples of Tree
+        The first and the second collection.
+    feature_space_ : FeatureSpace
+        Ranges and categories that all distances were taken in.
+    max_depth_ : int
+        D of the bound: the grid's largest depth, or the deepest tree where it has none.
+    scorer_ : callable
+    decision_threshold_ : float or None
+    first_batch_indices_, holdout_indices_ : int arrays
+        Rows of ``X``.
+    classes_, n_features_in_, feature_names_in_, feature_importances_ :
+        As in scikit-learn.
+
+    Notes
+    -----
+    A missing value follows the direction its split gives to missing values. A category
+    that was not there at fit time is treated as missing.
+
+    The paper chooses and reports on the same holdout rows. Here the score that chose is
+    called ``selection_score``, and ``score_estimate_`` is the one to report.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from steadytree.estimators import StableTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = StableTreeClassifier(n_bootstraps=2, random_state=0).fit(X, y)
+    >>> model.results_["chosen"].sum()
+    np.int64(1)
+    """
+
+    _task = "classification"
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        param_grid: Grid | None = None,
+        *,
+        n_bootstraps: int = 10,
+        first_batch: float = 0.5,
+        holdout: float | str = 0.25,
+        scoring: str | Callable[..., float] | None = None,
+        select: Rule = "tolerance",
+        tolerance: float = 0.02,
+        objectives: Sequence[Objective] = ("distance", "score"),
+        variant: str = "paper",
+        label_weight: float | str = 1.0,
+        nested: bool = True,
+        decision_threshold: float | str | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.n_bootstraps = n_bootstraps
+        self.first_batch = first_batch
+        self.holdout = holdout
+        self.scoring = scoring
+        self.select = select
+        self.tolerance = tolerance
+        self.objectives = objectives
+        self.variant = variant
+        self.label_weight = label_weight
+        self.nested = nested
+        self.decision_threshold = decision_threshold
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _set_classes(self, data: FitInput) -> None:
+        assert data.classes is not None
+        self.classes_ = data.classes
+        self.n_classes_ = len(data.classes)
+
+    def _weighted(
+        self, y: NDArray[Any], classes: NDArray[Any] | None, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        assert classes is not None
+        return class_weighted(self.class_weight, y, classes, weights)
+
+    def _threshold(self, data: FitInput) -> float | None:
+        return resolve_decision_threshold(self.decision_threshold, data.y, data.classes)
+
+    def _predictor(self, tree: Tree) -> TreeClassifier:
+        return TreeClassifier(tree)
+
+
+class StableTreeRegressor(RegressorTreeMixin, RegressorMixin, _StableTree):
+    """Choose, among many regression trees, a good one that more data would not overturn.
+
+    See :class:`StableTreeClassifier` for the method, the parameters and the attributes;
+    the default score is R², and the outcome term of the distance is the difference of
+    the leaf values over the range of the response.
+
+    Parameters
+    ----------
+    estimator : estimator, default DecisionTreeRegressor()
+    param_grid, n_bootstraps, first_batch, holdout, scoring, select, tolerance, objectives, \
+variant, label_weight, nested, categorical_features, n_jobs, random_state, verbose :
+        As for :class:`StableTreeClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from steadytree.estimators import StableTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = StableTreeRegressor(n_bootstraps=2, random_state=0).fit(X, y)
+    >>> model.best_estimator_.to_tree().is_classifier
+    False
+    """
+
+    _task = "regression"
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        param_grid: Grid | None = None,
+        *,
+        n_bootstraps: int = 10,
+        first_batch: float = 0.5,
+        holdout: float | str = 0.25,
+        scoring: str | Callable[..., float] | None = None,
+        select: Rule = "tolerance",
+        tolerance: float = 0.02,
+        objectives: Sequence[Objective] = ("distance", "score"),
+        variant: str = "paper",
+        label_weight: float | str = 1.0,
+        nested: bool = True,
+        categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.n_bootstraps = n_bootstraps
+        self.first_batch = first_batch
+        self.holdout = holdout
+        self.scoring = scoring
+        self.select = select
+        self.tolerance = tolerance
+        self.objectives = objectives
+        self.variant = variant
+        self.label_weight = label_weight
+        self.nested = nested
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _predictor(self, tree: Tree) -> TreeRegressor:
+        return TreeRegressor(tree)
+
+
+def _largest_depth(base: Any, grid: Sequence[Mapping[str, Any]], trees: Sequence[Tree]) -> int:
+    """D: the largest depth the grid allows, or the deepest tree where it sets no limit."""
+    default = base.get_params(deep=False).get("max_depth")
+    limits = [one.get("max_depth", default) for one in grid]
+    # Settings that gave the same tree share an object.
+    deepest = max(tree.depth for tree in {id(tree): tree for tree in trees}.values())
+    if any(limit is None for limit in limits):
+        return deepest
+    return max(deepest, *(int(limit) for limit in limits))
+
+
+def _warn_of_large_leaves(base: Any, grid: Sequence[Mapping[str, Any]], n_rows: int) -> None:
+    default = base.get_params(deep=False).get("min_samples_leaf")
+    sizes = {one.get("min_samples_leaf", default) for one in grid}
+    large = sorted(m for m in sizes if isinstance(m, Integral) and 2 * int(m) > n_rows)
+    if large:
+        warnings.warn(
+            f"expected a first batch of at least {2 * int(large[-1])} rows, two of the grid's "
+            f"largest leaves, got {n_rows}: min_samples_leaf {', '.join(map(str, large))} "
+            "cannot split it; leave these out of param_grid or use more rows",
+            SteadyTreeWarning,
+            stacklevel=3,
+        )
