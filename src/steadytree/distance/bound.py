@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Real
+from typing import Any
+
 from steadytree.exceptions import InputError
 
-__all__ = ["distance_bound"]
+__all__ = ["check_label_weight", "check_max_depth", "distance_bound"]
 
 
 def distance_bound(max_depth: int, label_weight: float = 1.0) -> float:
@@ -28,8 +32,24 @@ def distance_bound(max_depth: int, label_weight: float = 1.0) -> float:
     >>> distance_bound(4)
     144.0
     """
-    if isinstance(max_depth, bool) or int(max_depth) != max_depth or max_depth < 0:
-        raise InputError(f"expected max_depth to be a whole number >= 0, got {max_depth!r}")
-    if not label_weight >= 0:
-        raise InputError(f"expected label_weight >= 0, got {label_weight!r}")
-    return float(2.0 ** int(max_depth) * (2 * int(max_depth) + label_weight))
+    depth, weight = check_max_depth(max_depth), check_label_weight(label_weight)
+    return float(2.0**depth * (2 * depth + weight))
+
+
+def check_max_depth(max_depth: Any) -> int:
+    """Return the depth as an int, or say what it should have been."""
+    if _is_amount(max_depth) and int(max_depth) == max_depth:
+        return int(max_depth)
+    raise InputError(f"expected max_depth to be a whole number >= 0, got {max_depth!r}")
+
+
+def check_label_weight(label_weight: Any) -> float:
+    """Return the weight as a float, or say what it should have been."""
+    if _is_amount(label_weight):
+        return float(label_weight)
+    raise InputError(f"expected label_weight to be a number >= 0, got {label_weight!r}")
+
+
+def _is_amount(value: Any) -> bool:
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    return number and math.isfinite(value) and value >= 0

@@ -251,7 +251,8 @@ def relative_distance(distance: Any, mass_a: Any, mass_b: Any) -> Any:
 def _normalised(total: float, a: Paths, b: Paths, options: DistanceOptions) -> float:
     if options.normalize == "bound":
         assert options.max_depth is not None
-        return total / distance_bound(options.max_depth, options.label_weight)
+        bound = distance_bound(options.max_depth, options.label_weight)
+        return total / bound if bound > 0 else total
     if options.normalize == "relative":
         weight = options.label_weight
         return float(relative_distance(total, mass(a, weight), mass(b, weight)))

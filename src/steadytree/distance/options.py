@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from steadytree.core.alignment import align_classes, common_space
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.distance.bound import check_label_weight, check_max_depth
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
@@ -50,10 +50,8 @@ def check_options(
     ):
         if value not in allowed:
             raise InputError(f"expected {name} to be one of {list(allowed)}, got {value!r}")
-    if max_depth is not None and (
-        isinstance(max_depth, bool) or int(max_depth) != max_depth or max_depth < 0
-    ):
-        raise InputError(f"expected max_depth to be a whole number >= 0, got {max_depth!r}")
+    if max_depth is not None:
+        max_depth = check_max_depth(max_depth)
     if isinstance(label_weight, str):
         if label_weight != "balanced":
             raise InputError(
@@ -65,8 +63,7 @@ def check_options(
                 "pass the largest depth your trees may have"
             )
         label_weight = 2.0 * max_depth
-    if not (math.isfinite(label_weight) and label_weight >= 0):
-        raise InputError(f"expected label_weight to be a number >= 0, got {label_weight!r}")
+    weight = check_label_weight(label_weight)
     if normalize == "bound" and max_depth is None:
         raise InputError(
             'expected max_depth with normalize="bound", got none; pass the largest depth your '
@@ -77,9 +74,7 @@ def check_options(
             f'expected variant="metric" with normalize="relative", got variant={variant!r}; '
             "only the metric form has a mass to relate the distance to"
         )
-    return DistanceOptions(
-        variant, float(label_weight), outcome, normalize, max_depth, merge_equal_siblings
-    )
+    return DistanceOptions(variant, weight, outcome, normalize, max_depth, merge_equal_siblings)
 
 
 def paths_of(

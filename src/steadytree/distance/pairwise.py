@@ -184,7 +184,8 @@ def _normalise(
 ) -> NDArray[np.float64]:
     if options.normalize == "bound":
         assert options.max_depth is not None
-        return distances / distance_bound(options.max_depth, options.label_weight)
+        bound = distance_bound(options.max_depth, options.label_weight)
+        return distances / bound if bound > 0 else distances
     if options.normalize == "relative":
         masses_a = np.array([mass(paths, options.label_weight) for paths in a])
         masses_b = np.array([mass(paths, options.label_weight) for paths in b])
