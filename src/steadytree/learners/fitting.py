@@ -91,7 +91,8 @@ def fit_tree(
     """Fit a copy of an estimator on some rows and read it in the original features.
 
     scikit-learn's trees are given encoded columns, and repeated rows as repeats, so that
-    ``min_samples_leaf`` counts them as the paper does. Other estimators are given the
+    ``min_samples_leaf`` counts them as the paper does; with sample weights a leaf must
+    also hold the weight of as many average rows. Other estimators are given the
     user's own table; if their ``fit`` takes ``sample_weight``, repeats become weights,
     so that an out-of-bag estimate inside them never meets a copy of its own row.
 
@@ -155,8 +156,7 @@ def fit_by_weight(
     )
     if not counted_alike:
         return fit_tree(estimator, data, rows, seed=seed, decision_threshold=decision_threshold)
-    # A trifle less, so that rounding cannot refuse a leaf of exactly M.
-    model.min_weight_fraction_leaf = int(leaf) / rows.size * (1 - 1e-12)
+    model.min_weight_fraction_leaf = _share_of_weight(int(leaf), rows.size)
     model.min_samples_leaf, model.min_samples_split = 1, 2
     counts = np.bincount(rows, minlength=len(data.y)).astype(np.float64)
     kept = np.flatnonzero(counts)
@@ -234,6 +234,10 @@ def _fit_scikit_tree(
     y = data.y[rows]
     if data.classes is not None and isinstance(model.class_weight, Mapping):
         model.class_weight = _weights_by_position(model.class_weight, data.classes)
+    leaf = model.min_samples_leaf
+    if weights is not None and isinstance(leaf, Integral) and model.min_weight_fraction_leaf == 0:
+        # Rows that weigh next to nothing must not form leaves of their own.
+        model.min_weight_fraction_leaf = min(0.5, _share_of_weight(int(leaf), rows.size))
     model.fit(data.columns[rows], y, sample_weight=weights)
     return _to_tree(model, data, rows.size, decision_threshold)
 
@@ -248,6 +252,11 @@ def _to_tree(model: Any, data: TrainingData, n_rows: int, decision_threshold: fl
         decision_threshold=decision_threshold,
         metadata={"n_training_rows": n_rows},
     )
+
+
+def _share_of_weight(leaf: int, n_rows: int) -> float:
+    # A trifle less, so that rounding cannot refuse a leaf of exactly this many rows.
+    return leaf / n_rows * (1 - 1e-12)
 
 
 def _weights_by_position(
