@@ -22,6 +22,8 @@ __all__ = ["data_entries", "fingerprint", "settings_entries", "tree_entry", "ver
 
 Entry = dict[str, str]
 _LONGEST = 300
+# Settings that other lines of the table hold already.
+_ELSEWHERE = ("steadytree", "space")
 
 
 def entry(label: str, value: Any) -> Entry:
@@ -85,8 +87,12 @@ def settings_entries(settings: Mapping[str, Any]) -> list[Entry]:
     """List settings that are short enough to read; data passed as a setting is only described."""
     out = []
     for name, value in settings.items():
-        if isinstance(value, (str, int, float, bool, type(None))):
-            shown = repr(value) if isinstance(value, str) else str(value)
+        if name in _ELSEWHERE:
+            continue
+        if value is None or (isinstance(value, (list, tuple, Mapping)) and not value):
+            shown = "none"
+        elif isinstance(value, (str, int, float, bool)):
+            shown = str(value)
         elif isinstance(value, (list, tuple, set, frozenset)) and len(value) <= 12:
             shown = repr(value)
         elif isinstance(value, Mapping):

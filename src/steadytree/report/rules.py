@@ -6,7 +6,15 @@ from typing import Any
 
 from steadytree.diff import ConditionChange, Rule, RuleChange, SplitChange, TreeDiff
 from steadytree.report.disclosure import coarse_share, mask_partition
-from steadytree.report.words import clean, listed, name_words, number, percent, rule_words, signed
+from steadytree.report.words import (
+    clean,
+    condition_words,
+    listed,
+    name_words,
+    number,
+    percent,
+    rule_words,
+)
 
 __all__ = ["RuleTable", "change_words", "split_words"]
 
@@ -94,7 +102,7 @@ class RuleTable:
             return None
         return {
             "leaf": rule.leaf,
-            "conditions": rule_words(rule.conditions),
+            "conditions": rule_words(rule.conditions, self.diff.space),
             "outcome": number(float(f"{rule.value[0]:.4g}"))
             if rule.label is None
             else name_words(rule.label),
@@ -132,7 +140,7 @@ def change_words(change: ConditionChange) -> str:
         if bound is not None:
             return f"{verb}: {name} {'≤' if change.side == 'upper' else '>'} {number(bound)}"
         whole = change.new if added else change.old
-        return f"{verb}: {rule_words((whole,))[0]}" if whole is not None else f"{verb}: {name}"
+        return f"{verb}: {condition_words(whole) if whole is not None else name}"
     if change.kind == "categories_changed":
         parts = []
         if change.gained:
@@ -172,10 +180,3 @@ def _at(bound: float | None, categories: tuple[Any, ...]) -> str:
     if bound is not None:
         return f" at {number(bound)}"
     return f" ({', '.join(name_words(c) for c in categories)})" if categories else ""
-
-
-def value_words(value: float | None, classes: tuple[Any, ...] | None) -> str:
-    """Rate in per cent, or a mean."""
-    if value is None:
-        return "–"
-    return percent(value) if classes is not None else signed(value).lstrip("+")

@@ -6,7 +6,10 @@ no cell of fewer than ``min_cell`` people) is decided here and in the modules it
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+from scipy.stats import norm
 
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
@@ -124,11 +127,11 @@ def _summarise_retraining(
     # The last sentence of the explanation counts people without a mask: the fact does with one.
     explained = result.explain().partition("The decision changes for")[0].strip()
     out["headline"] = {
-        "sentences": [clean(explained)],
+        "sentences": [clean(explained).replace(" <= ", " ≤ ")],
         "facts": [
             _dissimilarity_fact(diff),
             _rules_fact(diff),
-            *_performance_fact(people),
+            *_score_fact(result, score, level),
             flips,
         ],
     }
@@ -185,12 +188,19 @@ def _summarise_stable(model: Any, title: str | None, min_cell: int) -> dict[str,
     )
     frontier = model.pareto_mask_
     settings = _candidate_settings(model, len(trees))
+    results = getattr(model, "results_", None)
+    errors = (
+        [float(v) for v in results["selection_score_se"]]
+        if results is not None and "selection_score_se" in results
+        else [math.nan] * len(trees)
+    )
     out["frontier"] = frontier_data(
         [
             {
                 "name": f"Candidate {i + 1}",
                 "distance": float(model.mean_distances_[i]),
                 "score": float(model.scores_[i]),
+                "score_se": errors[i],
                 "on_frontier": bool(frontier[i]),
                 "chosen": i == best,
                 "settings": settings[i],
@@ -219,7 +229,7 @@ def _summarise_stable(model: Any, title: str | None, min_cell: int) -> dict[str,
                 f"{float(model.mean_distances_[best]):.2f}",
                 "to the trees of the first collection; smaller is steadier",
             ),
-            _fact("Score", f"{float(model.scores_[best]):.3f}", "on the rows used for choosing"),
+            _honest_fact(model, float(model.scores_[best])),
             _fact("Rules", str(trees[best].n_leaves), f"depth {trees[best].depth}"),
         ],
     }
@@ -231,8 +241,8 @@ def _summarise_stable(model: Any, title: str | None, min_cell: int) -> dict[str,
         tree_entry("Chosen tree", trees[best]),
         entry(
             "How the score was estimated",
-            "on rows held out from growing; it is the score the tree was chosen by, and so "
-            "flatters it: measure it once more on rows that were never used",
+            "on rows held out from growing. The score that a tree is chosen by flatters it; the "
+            "headline's estimate is of the choosing as a whole, on folds it was not made on",
         ),
         entry("Feature space", f"{space.n_features} features, {space.digest()}"),
         *settings_entries(parameters),
@@ -350,22 +360,28 @@ def _rules_fact(diff: TreeDiff) -> dict[str, str]:
     )
 
 
-def _performance_fact(people: dict[str, Any]) -> list[dict[str, str]]:
-    first = people["performance"][0] if people["performance"] else None
-    if first is None or first["masked"] or first["old"][0] is None or first["new"][0] is None:
+def _score_fact(result: Retraining, name: str, level: float) -> list[dict[str, str]]:
+    """Score of the proposal and of the deployed tree, as on the frontier."""
+    row = result.frontier.loc[result.chosen]
+    keep = float(result.frontier.loc["keep", "score"])
+    score, change = float(row["score"]), float(row["score_change"])
+    if not all(map(math.isfinite, (keep, score))):
         return []
-    change = first["change"]
-    interval = ""
-    if change[1] is not None:
-        coverage = percent(people["level"], 0)
-        interval = f", {coverage} interval {signed(change[1])} to {signed(change[2])}"
-    return [
-        _fact(
-            first["name"],
-            f"{first['old'][0]:.3f} → {first['new'][0]:.3f}",
-            f"change {signed(change[0])}{interval}",
-        )
-    ]
+    if row["kind"] == "keep" or not math.isfinite(change):
+        return [_fact(name, f"{score:.3f}", "on the new rows")]
+    half = float(norm.ppf(0.5 + level / 2)) * float(row["score_change_se"])
+    interval = f", {percent(level, 0)} interval {signed(change - half)} to {signed(change + half)}"
+    return [_fact(name, f"{keep:.3f} → {score:.3f}", f"change {signed(change)}{interval}")]
+
+
+def _honest_fact(model: Any, chosen_by: float) -> dict[str, str]:
+    """Score of the choosing as a whole where it was estimated, else the one chosen by."""
+    estimate = float(getattr(model, "score_estimate_", math.nan))
+    error = float(getattr(model, "score_estimate_se_", math.nan))
+    if not math.isfinite(estimate):
+        return _fact("Score", f"{chosen_by:.3f}", "on the rows used for choosing: it flatters")
+    spread = f", standard error {error:.3f}" if math.isfinite(error) else ""
+    return _fact("Score", f"{estimate:.3f}", f"estimate{spread}; chosen by {chosen_by:.3f}")
 
 
 def _flips_fact(count: int, total: int, min_cell: int, what: str) -> dict[str, str]:

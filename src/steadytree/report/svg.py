@@ -60,9 +60,12 @@ def branch_words(
     codes = tree["categories"][parent]
     if codes is not None:
         inside = set(codes)
-        words = [
-            isolate(c) for i, c in enumerate(feature["categories"]) if (i in inside) == is_left
-        ]
+        every = [isolate(c) for c in feature["categories"]]
+        words = [c for i, c in enumerate(every) if (i in inside) == is_left]
+        others = [c for i, c in enumerate(every) if (i in inside) != is_left]
+        if others and len(words) > len(others) + 1:
+            but = f"is anything but {listed(others)}"
+            return name, f"{but}, or missing" if takes_missing else but
         if takes_missing or not words:
             words.append("missing")
         return name, f"is {listed(words)}"

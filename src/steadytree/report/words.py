@@ -7,6 +7,7 @@ import unicodedata
 from typing import Any
 
 from steadytree.core.conditions import Condition, format_number
+from steadytree.core.space import FeatureSpace
 
 __all__ = [
     "clean",
@@ -59,8 +60,11 @@ def listed(items: list[str], last: str = "or") -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}"
 
 
-def condition_words(condition: Condition) -> str:
-    """Condition in words: "30 < age ≤ 50", "colour is red or blue"."""
+def condition_words(condition: Condition, categories: tuple[Any, ...] | None = None) -> str:
+    """Condition in words: "30 < age ≤ 50", "colour is red or blue".
+
+    With all the ``categories`` of the feature, long lists become "is anything but green".
+    """
     name = name_words(condition.name)
     if not condition.present:
         return f"{name} is missing"
@@ -75,6 +79,10 @@ def condition_words(condition: Condition) -> str:
     if everything:
         return f"{name} is not missing" if condition.missing is False else f"any {name}"
     if condition.allowed is not None:
+        others = [c for c in categories or () if c not in set(condition.allowed)]
+        if others and len(condition.allowed) > len(others) + 1:
+            text = f"{name} is anything but {listed([name_words(c) for c in others])}"
+            return f"{text}, or missing" if condition.missing else text
         text = f"{name} is {listed([name_words(c) for c in condition.allowed])}"
     elif math.isinf(condition.lower):
         text = f"{name} ≤ {number(condition.upper)}"
@@ -85,9 +93,9 @@ def condition_words(condition: Condition) -> str:
     return f"{text} or missing" if condition.missing else text
 
 
-def rule_words(conditions: tuple[Condition, ...]) -> list[str]:
+def rule_words(conditions: tuple[Condition, ...], space: FeatureSpace) -> list[str]:
     """Return the conditions of a rule in words, one entry each; "everyone" for none."""
-    return [condition_words(c) for c in conditions] or ["everyone"]
+    return [condition_words(c, space.categories[c.feature]) for c in conditions] or ["everyone"]
 
 
 def number(value: float) -> str:
@@ -110,9 +118,11 @@ def fixed(value: float | None, digits: int = 3) -> str:
 
 
 def signed(value: float | None, digits: int = 3) -> str:
-    """Write a fixed number of decimals with a sign."""
+    """Write a fixed number of decimals with a sign; none before zero."""
     if value is None or not math.isfinite(value):
         return "–"
+    if round(value, digits) == 0:
+        return f"{0:.{digits}f}"
     return f"{value:+.{digits}f}".replace("-", MINUS)
 
 

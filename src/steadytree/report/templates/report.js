@@ -133,7 +133,13 @@
     const codes = tree.categories[parent];
     if (codes !== null) {
       const inside = new Set(codes);
-      const words = feature.categories.filter((_, i) => inside.has(i) === isLeft).map(isolate);
+      const every = feature.categories.map(isolate);
+      const words = every.filter((_, i) => inside.has(i) === isLeft);
+      const others = every.filter((_, i) => inside.has(i) !== isLeft);
+      if (others.length && words.length > others.length + 1) {
+        const but = `is anything but ${listed(others)}`;
+        return [feature.name, takesMissing ? `${but}, or missing` : but];
+      }
       if (takesMissing || !words.length) words.push("missing");
       return [feature.name, `is ${listed(words)}`];
     }
@@ -254,7 +260,16 @@
       else if (anyone) { if (feature.missing && !s.missing) out.push(`${name} is not missing`); }
       else {
         let text;
-        if (s.allowed) text = `${name} is ${listed([...s.allowed].map((code) => isolate(feature.categories[code])))}`;
+        if (s.allowed) {
+          const every = feature.categories.map(isolate);
+          const others = every.filter((_, code) => !s.allowed.has(code));
+          if (s.allowed.size > others.length + 1) {
+            text = `${name} is anything but ${listed(others)}`;
+            out.push(s.missing ? `${text}, or missing` : text);
+            continue;
+          }
+          text = `${name} is ${listed([...s.allowed].map((code) => every[code]))}`;
+        }
         else if (s.low === -Infinity) text = `${name} ≤ ${numberText(s.high)}`;
         else if (s.high === Infinity) text = `${name} > ${numberText(s.low)}`;
         else text = `${numberText(s.low)} < ${name} ≤ ${numberText(s.high)}`;
