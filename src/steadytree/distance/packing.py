@@ -1,0 +1,323 @@
+"""Collections of trees as flat arrays of whole numbers, ready for the kernels.
+
+Tightenings, weights and outcomes are rounded once to multiples of a tiny quantum (2**-44,
+an absolute error below 3e-14 per bound), so that every sum and difference after that is
+exact. Any optimal matching then has exactly the same total: distances do not depend on the
+order of the arguments, on the number of threads or on the solver, equal trees are at
+distance exactly 0, and the triangle inequality of the metric form survives rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.core.paths import Paths
+
+__all__ = ["PackedCollection", "outcome_amounts", "pack", "quantise", "quantum_bits", "unmatched"]
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+# Columns of ``PackedCollection.meta``.
+N_PATHS, STRIDE, NODES, N_NODES, COORDS, BASE, LABELS, VALUES, SUMS, PRICE_SUM = range(10)
+N_META = 10
+# Vector loops take four columns at a time; rows are padded so that nothing is left over.
+LANES = 4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PackedCollection:
+    """Distinct trees of a collection in two pools, and which tree is which.
+
+    Attributes
+    ----------
+    paths : tuple of Paths
+        The distinct trees.
+    inverse : int array
+        For each tree given, the position of its equal among the distinct ones.
+    meta : int array (n_distinct, N_META)
+        Sizes and offsets of each tree, columns as named in this module.
+    structure : int array
+        Nodes (depth, path, first and last operation), coordinates of the operations, where
+        each coordinate's row of tightenings starts in ``amounts`` (-1 if the tree never
+        bounds it), and labels.
+    amounts : int array
+        Operations (old and new tightening), tightenings by coordinate, column terms by
+        label, outcome vectors and half sums of tightenings, in quanta.
+    bits : int
+        The quantum is 2**-bits.
+    bound : float
+        No path distance or unmatched cost between two such collections exceeds the sum
+        of their bounds.
+    n_values : int
+        Length of the outcome vectors compared by L1 distance; 0 where labels are compared.
+    n_labels : int
+    label_weight, outcome, variant :
+        As given.
+    """
+
+    paths: tuple[Paths, ...]
+    inverse: NDArray[np.intp]
+    meta: IntArray
+    structure: IntArray
+    amounts: IntArray
+    bits: int
+    bound: float
+    max_depth: int
+    n_values: int
+    n_labels: int
+    label_weight: float
+    outcome: str
+    variant: str
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct trees."""
+        return len(self.paths)
+
+    @property
+    def max_paths(self) -> int:
+        """Leaves of the largest tree."""
+        return int(self.meta[:, N_PATHS].max())
+
+
+def quantum_bits(label_weight: float) -> int:
+    """Binary digits kept after the point: 44, fewer only where lambda is enormous."""
+    return 44 - max(0, math.ceil(math.log2(label_weight / 256))) if label_weight > 0 else 44
+
+
+def quantise(values: FloatArray, bits: int) -> IntArray:
+    """Round to whole quanta of 2**-bits."""
+    return np.rint(np.asarray(values) * 2.0**bits).astype(np.int64)
+
+
+def compares_labels(paths: Paths, outcome: str) -> bool:
+    """Whether the outcome term is "labels differ" rather than an L1 distance."""
+    return paths.classes is not None and outcome == "label"
+
+
+def outcome_amounts(
+    value: FloatArray, is_classifier: bool, outcome: str, weight: float, bits: int
+) -> IntArray:
+    r"""Outcome vectors whose L1 distance is the outcome term, in quanta.
+
+    Class shares times :math:`\lambda/2`, Gini impurity times :math:`\lambda`, or the scaled
+    response of a regression tree times :math:`\lambda`.
+    """
+    if not is_classifier:
+        return quantise(weight * value, bits)
+    if outcome == "distribution":
+        return quantise(weight / 2 * value, bits)
+    return quantise(weight * (1 - (value**2).sum(axis=1, keepdims=True)), bits)
+
+
+def unmatched(
+    tightening_sum: IntArray, paper_weight: FloatArray, variant: str, weight: float, bits: int
+) -> IntArray:
+    """Cost of an unmatched path in quanta; 0 for "cover", where the pair decides it.
+
+    ``tightening_sum`` is in quanta of 2**-(bits - 1), so that half of it is in quanta.
+    """
+    if variant == "paper":
+        return quantise(paper_weight, bits)
+    if variant == "metric":
+        return tightening_sum + round(weight * 2.0 ** (bits - 1))
+    return np.zeros_like(tightening_sum)
+
+
+def pack(
+    paths: Sequence[Paths],
+    *,
+    label_weight: float,
+    outcome: str,
+    variant: str,
+    deduplicate: bool = True,
+) -> PackedCollection:
+    """Lay out a collection for the kernels, each distinct tree once.
+
+    Trees are equal if they are the same set of paths with the same outcomes as far as the
+    distance looks at them, whatever the order of their splits.
+
+    Parameters
+    ----------
+    paths : sequence of Paths
+        Over one space, labels aligned with one list of classes.
+    label_weight : float
+    outcome : {"label", "distribution", "impurity"}
+    variant : {"paper", "metric", "cover"}
+    deduplicate : bool, default True
+    """
+    bits = quantum_bits(label_weight)
+    first = paths[0]
+    by_label = compares_labels(first, outcome)
+    flat = _Flat(paths, bits)
+    values = np.zeros((flat.n_paths.sum(), 0), dtype=np.int64)
+    if not by_label:
+        value = np.concatenate([p.value for p in paths])
+        values = outcome_amounts(value, first.classes is not None, outcome, label_weight, bits)
+    if deduplicate:
+        keep, inverse = _distinct(flat, values, by_label)
+        if keep.size < len(paths):
+            values = values[np.isin(flat.tree_of_path, keep)]
+            # keep is sorted, so the selection preserves the order of the paths.
+            paths = [paths[k] for k in keep]
+            flat = _Flat(paths, bits)
+    else:
+        inverse = np.arange(len(paths))
+    return _lay_out(tuple(paths), flat, values, inverse, bits, label_weight, outcome, variant)
+
+
+class _Flat:
+    """The final tightenings of all trees one after another, rounded."""
+
+    def __init__(self, paths: Sequence[Paths], bits: int) -> None:
+        self.n_paths = np.array([p.label.size for p in paths], dtype=np.int64)
+        self.first_path = _starts(self.n_paths)
+        self.tree_of_path = np.repeat(np.arange(len(paths)), self.n_paths)
+        self.label = np.concatenate([p.label for p in paths]).astype(np.int64)
+        self.weight = np.concatenate([p.paper_weight for p in paths])
+        self.coord = np.concatenate([p.coord for p in paths]).astype(np.int64)
+        # Quanta of 2**-(bits - 1): half a tightening is then a whole number of quanta.
+        self.amount = quantise(np.concatenate([p.tightening for p in paths]), bits - 1)
+        per_path = np.concatenate([np.diff(p.indptr) for p in paths])
+        self.path_of_entry = np.repeat(np.arange(per_path.size), per_path)
+        self.entry_start = _starts(per_path)
+        self.sum = _segment_sums(self.amount, self.entry_start)
+
+
+def _starts(sizes: NDArray[np.integer]) -> IntArray:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _segment_sums(values: NDArray[Any], start: IntArray) -> NDArray[Any]:
+    """Sum of each segment; whole numbers, so differences of running sums are exact."""
+    running = np.concatenate([np.zeros(1, dtype=values.dtype), np.cumsum(values)])
+    return np.asarray(running[start[1:]] - running[start[:-1]])
+
+
+def _mix(values: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
+    """Spread every bit over all 64 (multiply and shift, twice)."""
+    x = values + np.uint64(seed)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    return x ^ (x >> np.uint64(31))
+
+
+def _distinct(
+    flat: _Flat, values: IntArray, by_label: bool
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First tree of each set of equal trees, and for each tree which of them is its equal.
+
+    A tree's digest is a sum over its paths, a path's a sum over its bounds, so neither
+    depends on an order; two independent sums make 128 bits.
+    """
+    columns = [flat.n_paths.astype(np.uint64)]
+    for seed in (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03):
+        entry = _mix(_mix(flat.coord.astype(np.uint64), seed) + flat.amount.astype(np.uint64), seed)
+        path = _segment_sums(entry, flat.entry_start)
+        outcome = flat.label[:, None] if by_label else values
+        for k in range(outcome.shape[1]):
+            path = _mix(path, seed) + outcome[:, k].astype(np.uint64)
+        path = _mix(path, seed) + flat.weight.view(np.uint64)
+        columns.append(_segment_sums(_mix(path, seed), flat.first_path))
+    digest = np.stack(columns, axis=1)
+    _, first, inverse = np.unique(digest, axis=0, return_index=True, return_inverse=True)
+    keep, position = np.unique(first, return_inverse=True)
+    return keep, position[inverse.ravel()]
+
+
+def _lay_out(
+    paths: tuple[Paths, ...],
+    flat: _Flat,
+    values: IntArray,
+    inverse: NDArray[np.intp],
+    bits: int,
+    label_weight: float,
+    outcome: str,
+    variant: str,
+) -> PackedCollection:
+    n_trees, n_coords = len(paths), paths[0].n_coords
+    by_label = compares_labels(paths[0], outcome)
+    n_labels = len(paths[0].classes or ()) if by_label else 1
+    n_values = values.shape[1]
+    weight = 2 * round(label_weight * 2.0 ** (bits - 1))
+    stride = -(-flat.n_paths // LANES) * LANES
+    meta = np.zeros((n_trees, N_META), dtype=np.int64)
+    meta[:, N_PATHS], meta[:, STRIDE] = flat.n_paths, stride
+
+    # structure: operations' coordinates, nodes, coordinate maps, labels
+    n_ops = np.array([p.op_coord.size for p in paths])
+    n_nodes = np.array([p.node_depth.size for p in paths])
+    first_op, first_node = _starts(n_ops), _starts(n_nodes)
+    op_shift = np.repeat(first_op[:-1], n_nodes)
+    nodes = np.stack(
+        [
+            np.concatenate([p.node_depth for p in paths]),
+            np.concatenate([p.node_path for p in paths]),
+            np.concatenate([p.node_start[:-1] for p in paths]) + op_shift,
+            np.concatenate([p.node_start[1:] for p in paths]) + op_shift,
+        ],
+        axis=1,
+    ).astype(np.int64)
+    op_coord = np.concatenate([p.op_coord for p in paths]).astype(np.int64)
+    coords_at = op_coord.size + nodes.size
+    labels_at = coords_at + n_trees * n_coords
+    meta[:, NODES] = op_coord.size + 4 * first_node[:-1]
+    meta[:, N_NODES] = n_nodes
+    meta[:, COORDS] = coords_at + n_coords * np.arange(n_trees)
+    meta[:, LABELS] = labels_at + flat.first_path[:-1]
+
+    # amounts: operations, tightenings by coordinate, column terms by label, outcomes
+    entry_tree = flat.tree_of_path[flat.path_of_entry]
+    bounded, row = np.unique(entry_tree * n_coords + flat.coord, return_inverse=True)
+    row_start = 2 * op_coord.size + _starts(stride[bounded // n_coords])
+    table_end = int(row_start[-1])
+    base_start = table_end + _starts(stride * n_labels)
+    value_start = int(base_start[-1]) + _starts(stride * n_values)
+    sums_at = int(value_start[-1])
+    amounts = np.zeros(sums_at + flat.sum.size, dtype=np.int64)
+    amounts[sums_at:] = flat.sum
+    meta[:, SUMS] = sums_at + flat.first_path[:-1]
+    # A coordinate's share of the distance is 2 * min(x, y) / 2 quanta of 2**-bits.
+    amounts[0 : 2 * op_coord.size : 2] = 2 * quantise(
+        np.concatenate([p.op_old for p in paths]), bits - 1
+    )
+    amounts[1 : 2 * op_coord.size : 2] = 2 * quantise(
+        np.concatenate([p.op_new for p in paths]), bits - 1
+    )
+    local = np.arange(flat.tree_of_path.size) - flat.first_path[flat.tree_of_path]
+    amounts[row_start[row] + local[flat.path_of_entry]] = 2 * flat.amount
+    price = unmatched(flat.sum, flat.weight, variant, label_weight, bits)
+    column = base_start[flat.tree_of_path] + local
+    for label in range(n_labels):
+        differs = weight * (flat.label != label) if by_label else 0
+        amounts[column + label * stride[flat.tree_of_path]] = flat.sum - price + differs
+    column = value_start[flat.tree_of_path] + local
+    for k in range(n_values):
+        amounts[column + k * stride[flat.tree_of_path]] = values[:, k]
+    meta[:, BASE], meta[:, VALUES] = base_start[:-1], value_start[:-1]
+    meta[:, PRICE_SUM] = _segment_sums(price, flat.first_path)
+
+    where = np.full(n_trees * n_coords, -1, dtype=np.int64)
+    where[bounded] = row_start[:-1]
+    return PackedCollection(
+        paths=paths,
+        inverse=inverse,
+        meta=meta,
+        structure=np.concatenate([op_coord, nodes.ravel(), where, flat.label]),
+        amounts=amounts,
+        bits=bits,
+        bound=float(flat.sum.max() + price.max()) * 2.0**-bits + label_weight,
+        max_depth=int(nodes[:, 0].max()),
+        n_values=n_values,
+        n_labels=n_labels,
+        label_weight=label_weight,
+        outcome=outcome,
+        variant=variant,
+    )
