@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
 from steadytree.estimators.stable import StableTreeClassifier, StableTreeRegressor
 
-__all__ = ["StableTreeClassifier", "StableTreeRegressor", "TreeClassifier", "TreeRegressor"]
+__all__ = [
+    "DistilledTreeClassifier",
+    "DistilledTreeRegressor",
+    "StableTreeClassifier",
+    "StableTreeRegressor",
+    "TreeClassifier",
+    "TreeRegressor",
+]

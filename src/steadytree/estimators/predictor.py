@@ -150,10 +150,6 @@ class RegressorTreeMixin(TreePredictorMixin):
         return np.asarray(self.to_tree().value[leaf, 0])
 
 
-_TreeClassifierMixin = ClassifierTreeMixin
-_TreeRegressorMixin = RegressorTreeMixin
-
-
 class _FinishedTree(TreePredictorMixin, BaseEstimator):
     """A predictor that holds a finished tree: ``fit`` leaves it as it is."""
 

@@ -343,7 +343,8 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
         For two classes: a leaf says ``classes_[1]`` where its share reaches this number.
         "prevalence" is the rate of ``classes_[1]`` in the rows of ``fit``.
     class_weight : dict, "balanced" or None
-        Multiplies the sample weights, in growing and in scoring.
+        Multiplies the sample weights, in growing and in scoring. With weights a leaf
+        must also hold the weight of ``min_samples_leaf`` average rows.
     categorical_features : "from_dtype", None or list
         Categorical columns: those of category, string or boolean type, none, or a list
         of names, positions or flags.
