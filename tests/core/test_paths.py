@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,13 +15,13 @@ from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 from tests.golden import HOLES, RESPONSE, UNIT, build
 
 SPACE = st.FeatureSpace(
-    lower=[0.0, 0.0],
-    upper=[100.0, 0.0],
+    lower=np.array([0.0, 0.0]),
+    upper=np.array([100.0, 0.0]),
     categories=(None, ("red", "green", "blue")),
-    can_be_missing=[True, True],
+    can_be_missing=np.array([True, True]),
     names=("age", "colour"),
 )
-CATS = {"categories": SPACE.categories, "feature_names": SPACE.names}
+CATS: dict[str, Any] = {"categories": SPACE.categories, "feature_names": SPACE.names}
 
 
 def rules(tree: st.Tree, space: st.FeatureSpace, **options: bool) -> list[str]:
@@ -33,8 +34,8 @@ def test_rules_in_words() -> None:
     assert rules(tree, SPACE) == [
         "age <= 30.5: no",
         "30.5 < age <= 50: yes",
-        "age > 50 or missing and colour is red or blue: no",
-        "age > 50 or missing and colour is green or missing: yes",
+        "(age > 50 or missing) and (colour is red or blue): no",
+        "(age > 50 or missing) and (colour is green or missing): yes",
     ]
 
 
@@ -56,7 +57,7 @@ def test_a_path_nothing_can_reach_is_dropped() -> None:
     assert rules(waits, HOLES)[1] == "x0 is missing: yes"
     # A category that has been sent away does not come back.
     twice = build((1, (0,), (1, (1, 2), "no", "yes"), "yes", False), **CATS)
-    assert rules(twice, SPACE.replace(can_be_missing=[False, False])) == [
+    assert rules(twice, SPACE.replace(can_be_missing=np.array([False, False]))) == [
         "colour is red: yes",
         "colour is green or blue: yes",
     ]

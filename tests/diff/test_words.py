@@ -33,7 +33,7 @@ def test_one_moved_split_reads_as_one_change() -> None:
         "  - the first split on age moved from 50 to 53 (+3, 3.0 % of its range): 4 rules" in text
     )
     assert "  1. (age <= 50 or missing) and weight <= 50: no" in text
-    assert "     -> age <= 53 or missing and weight <= 50: no" in text
+    assert "     -> (age <= 53 or missing) and weight <= 50: no" in text
     assert str(diff) == text
     assert repr(diff).startswith("TreeDiff(4 moved; dissimilarity ")
 
