@@ -1,0 +1,124 @@
+"""How large a run of the paper's experiments is: the full one, and one of a few minutes."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["FULL", "LARGEST_DEPTH", "PROTOCOLS", "QUICK", "Settings", "generator", "seed_of"]
+
+LARGEST_DEPTH = 12
+"""D of the paper's bound: the largest depth of its grid (Section 3.1)."""
+
+PROTOCOLS = ("paper", "honest")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes of all experiments; part of the key under which each result is stored.
+
+    Attributes
+    ----------
+    name : str
+        What the page calls the run.
+    n_splits : int
+        Random splits of each case study (the paper: 10).
+    n_bootstraps : int
+        Bootstraps per collection; each grows the whole grid, so that the full run has
+        6 x 50 = 300 trees per collection.
+    depths, min_leaves : tuple of int
+        The grid of Section 3.1.
+    forest_size : int
+        Trees of the random forest.
+    n_detailed : int
+        Splits on which the distances are computed again under other label weights and within
+        the collection (the geometry experiments).
+    label_weights : tuple of float
+        Further values of lambda.
+    perturbations : int
+        Repetitions of the direct perturbation (the paper: 100).
+    perturbation_sizes : tuple of float
+        theta_max.
+    replacements : int
+        Repetitions of the indirect perturbation (the paper: 10).
+    replaced_shares : tuple of float
+        theta, the share of the training rows that is replaced.
+    example_splits : int
+        Repetitions of the retraining example (the paper shows one).
+    example_depths : tuple of int
+        Its grid of depths (Section 2.5: at most 4).
+    batch_sizes : tuple of int
+        Numbers of bootstraps compared in the experiment on B.
+    batch_splits : int
+        Splits of that experiment.
+    retraining_repeats : int
+        Repetitions of the retraining table on each time-ordered set.
+    max_rows : int or None
+        Use at most this many rows of each data set. The full run has no such limit.
+    """
+
+    name: str
+    n_splits: int = 10
+    n_bootstraps: int = 6
+    depths: tuple[int, ...] = tuple(range(3, LARGEST_DEPTH + 1))
+    min_leaves: tuple[int, ...] = (3, 5, 10, 30, 50)
+    forest_size: int = 100
+    n_detailed: int = 3
+    label_weights: tuple[float, ...] = (0.0, 0.5, 2.0, 6.0, 24.0)
+    perturbations: int = 100
+    perturbation_sizes: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+    replacements: int = 10
+    replaced_shares: tuple[float, ...] = (0.2, 0.4, 0.6, 0.8, 1.0)
+    example_splits: int = 10
+    example_depths: tuple[int, ...] = (3, 4)
+    batch_sizes: tuple[int, ...] = (1, 2, 4, 6, 10, 20)
+    batch_splits: int = 5
+    retraining_repeats: int = 5
+    max_rows: int | None = None
+
+    @property
+    def trees_per_collection(self) -> int:
+        """B: bootstraps times grid points."""
+        return self.n_bootstraps * len(self.depths) * len(self.min_leaves)
+
+
+FULL = Settings("full")
+
+QUICK = Settings(
+    "quick",
+    n_splits=3,
+    n_bootstraps=2,
+    forest_size=50,
+    n_detailed=1,
+    label_weights=(0.0, 24.0),
+    perturbations=10,
+    perturbation_sizes=(0.1, 0.25, 0.5, 0.75, 1.0),
+    replacements=3,
+    replaced_shares=(0.2, 0.6, 1.0),
+    example_splits=3,
+    batch_sizes=(1, 2, 4, 8),
+    batch_splits=2,
+    retraining_repeats=1,
+    max_rows=3000,
+)
+
+
+def _digest(seed: int, words: tuple[Any, ...]) -> bytes:
+    text = "/".join([str(seed), *(str(word) for word in words)])
+    return hashlib.sha256(text.encode()).digest()
+
+
+def generator(seed: int, *words: Any) -> np.random.Generator:
+    """Return a random generator of its own for each purpose, named by ``words``.
+
+    Neither the order of the units nor the number of workers can then change a result.
+    """
+    return np.random.default_rng(np.frombuffer(_digest(seed, words), dtype=np.uint32).tolist())
+
+
+def seed_of(seed: int, *words: Any) -> int:
+    """Return a whole number for learners that take ``random_state``."""
+    return int.from_bytes(_digest(seed, words)[:4], "big") >> 1

@@ -1,0 +1,109 @@
+"""Finished pieces of work on disk: one small file each, so that a killed run loses nothing.
+
+A file holds the configuration it was computed under, the result and a checksum of both. What
+cannot be read, or was computed under another configuration, counts as absent and is redone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.atomic import write_atomic
+
+__all__ = ["UnitStore", "canonical_json", "plain"]
+
+_LEFTOVER_AGE = 3600.0  # seconds after which a temporary file can belong to no running process
+
+
+def plain(value: Any) -> Any:
+    """Turn numpy values into what JSON holds; a number that is not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value.tolist()]
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def canonical_json(value: Any, *, indent: int | None = None) -> str:
+    """Write JSON whose bytes depend on the content alone: sorted keys, shortest floats."""
+    separators = (",", ":") if indent is None else (",", ": ")
+    return json.dumps(
+        plain(value),
+        sort_keys=True,
+        allow_nan=False,
+        ensure_ascii=False,
+        indent=indent,
+        separators=separators,
+    )
+
+
+class UnitStore:
+    """A folder of finished results, each under the digest of its configuration.
+
+    Parameters
+    ----------
+    folder : path
+        Made when first needed.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def path(self, config: Mapping[str, Any]) -> Path:
+        """Where the result of a configuration lies: readable name, then the digest."""
+        digest = hashlib.sha256(canonical_json(config).encode()).hexdigest()[:16]
+        words = [
+            str(config[k]) for k in ("dataset", "protocol", "index") if config.get(k, "") != ""
+        ]
+        return self.folder / str(config.get("kind", "unit")) / f"{'-'.join([*words, digest])}.json"
+
+    def load(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the stored result, or None if it is absent, damaged or of another making."""
+        try:
+            found = json.loads(self.path(config).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        if not isinstance(found, dict) or found.get("config") != plain(config):
+            return None
+        result = found.get("result")
+        if not isinstance(result, dict) or found.get("checksum") != _checksum(config, result):
+            return None
+        return result
+
+    def save(self, config: Mapping[str, Any], result: Mapping[str, Any]) -> Path:
+        """Store a result, whole or not at all."""
+        path = self.path(config)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        body = {"config": config, "result": result, "checksum": _checksum(config, result)}
+        return write_atomic(path, canonical_json(body) + "\n")
+
+    def tidy(self) -> int:
+        """Remove temporary files that killed runs left behind; return how many."""
+        removed = 0
+        oldest = time.time() - _LEFTOVER_AGE
+        for path in self.folder.glob("*/.*.json.*"):
+            try:
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+                    removed += 1
+            except OSError:  # another run may have finished with it meanwhile
+                continue
+        return removed
+
+
+def _checksum(config: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical_json([config, result]).encode()).hexdigest()
