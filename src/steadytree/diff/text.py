@@ -58,9 +58,12 @@ def _rules(count: int) -> str:
     return f"{count} rule{'s' if count != 1 else ''}"
 
 
-def rule_facts(diff: TreeDiff, rule: RuleChange) -> list[str]:
-    """Return what there is to say about one rule beside its text, one fact per entry."""
-    facts = [change.text for change in rule.changes]
+def rule_facts(diff: TreeDiff, rule: RuleChange, *, changes: bool = True) -> list[str]:
+    """Return what there is to say about one rule beside its text, one fact per entry.
+
+    Without ``changes`` those of its conditions are left out: both forms show them.
+    """
+    facts = [change.text for change in rule.changes] if changes else []
     old, new = rule.old, rule.new
     if old is not None and new is not None:
         if rule.relabelled:
@@ -95,7 +98,8 @@ def _two(old: Rule | None, new: Rule | None, name: str, number: bool = False) ->
         rule = old or new
         assert rule is not None
         return one(rule)
-    return f"{one(old)} -> {one(new)}"
+    was, now = one(old), one(new)
+    return now if was == now else f"{was} -> {now}"
 
 
 def value_name(diff: TreeDiff, rule: Rule) -> str:
@@ -141,7 +145,8 @@ def _rule_lines(diff: TreeDiff, rule: RuleChange) -> list[str]:
         lines = [f"  {rule.number}. {rule.text}"]
     else:
         lines = [f"  {rule.number}. {was.text}", f"     -> {rule.new.text}"]
-    return lines + [f"     {fact}" for fact in rule_facts(diff, rule)]
+    facts = rule_facts(diff, rule, changes=False)
+    return lines + ([f"     {'; '.join(facts)}"] if facts else [])
 
 
 def diff_markdown(diff: TreeDiff) -> str:

@@ -1,0 +1,104 @@
+"""Where words go: results to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+__all__ = ["SCHEMA_VERSION", "Output", "error_document", "jsonable"]
+
+SCHEMA_VERSION = 1
+"""Of the JSON that ``--json`` prints; entries are added within a version, never changed."""
+
+
+def jsonable(value: Any) -> Any:
+    """Return plain values that JSON can hold: NaN and infinities become null."""
+    if isinstance(value, pd.DataFrame):
+        frame = value.reset_index() if value.index.nlevels > 1 or value.index.name else value
+        return [jsonable(record) for record in frame.to_dict(orient="records")]
+    if isinstance(value, pd.Series):
+        return jsonable(value.to_dict())
+    if isinstance(value, Mapping):
+        return {str(k): jsonable(v) for k, v in value.items()}
+    if isinstance(value, (np.ndarray, list, tuple, set, frozenset)):
+        return [jsonable(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
+
+
+def error_document(error: Exception, code: int, message: str) -> str:
+    """Return what ``--json`` prints when a command fails."""
+    content = {"type": type(error).__name__, "message": message, "exit_code": code}
+    return json.dumps({"schema_version": SCHEMA_VERSION, "error": content}, ensure_ascii=False)
+
+
+class Output:
+    """Print a command's results and progress as the user asked for them.
+
+    Parameters
+    ----------
+    command : str
+        Name of the command, named in its JSON.
+    as_json : bool
+        Print one JSON document instead of text.
+    verbosity : int
+        -1 quiet (results only), 0 normal, 1 more.
+    """
+
+    def __init__(self, command: str, *, as_json: bool, verbosity: int) -> None:
+        self.command, self.as_json, self.verbosity = command, as_json, verbosity
+
+    def say(self, text: str, *, level: int = 0) -> None:
+        """Tell the user something on standard error."""
+        if self.verbosity >= level:
+            click.echo(text, err=True)
+
+    def result(self, text: str, document: Mapping[str, Any], *, exit_code: int = 0) -> None:
+        """Print the result: the text, or the document as JSON."""
+        if not self.as_json:
+            click.echo(text)
+            return
+        head = {"schema_version": SCHEMA_VERSION, "command": self.command, "exit_code": exit_code}
+        content = {**head, **{k: jsonable(v) for k, v in document.items()}}
+        click.echo(json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1))
+
+    @contextmanager
+    def progress(self, label: str) -> Iterator[Any]:
+        """Show progress on standard error: a bar on a terminal, else plain lines.
+
+        Yields a function ``report(step, done, total)``.
+        """
+        if self.verbosity < 0:
+            yield lambda step, done, total: None
+            return
+        if not sys.stderr.isatty():
+
+            def plain(step: str, done: int, total: int) -> None:
+                click.echo(f"{label}: {done}/{total} {step}", err=True)
+
+            yield plain
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(label, total=None)
+
+            def report(step: str, done: int, total: int) -> None:
+                bar.update(task, description=f"{label}: {step}", completed=done, total=total)
+
+            yield report

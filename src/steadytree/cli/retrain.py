@@ -1,0 +1,186 @@
+"""``steadytree retrain``: propose the tree that changes least, and say what changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+
+from steadytree.cli.files import OutFolder
+from steadytree.cli.fit import threshold_of
+from steadytree.cli.options import (
+    FILE,
+    check,
+    common_options,
+    data_options,
+    example,
+    gate_options,
+    out_option,
+    subgroup_option,
+)
+from steadytree.cli.output import Output
+from steadytree.cli.tables import read_labelled
+from steadytree.core.format import load_tree
+from steadytree.exceptions import GateError
+from steadytree.retraining import Retraining, retrain
+from steadytree.retraining.history import History
+
+__all__ = ["command"]
+
+
+@click.command(
+    "retrain",
+    epilog=example(
+        "steadytree retrain 2024.csv --deployed model/tree.json --target died",
+        "--old 2023.csv --out proposal --max-flips 0.05",
+    ),
+)
+@click.argument("data", type=FILE)
+@click.option("--deployed", type=FILE, required=True, metavar="FILE", help="The tree in force.")
+@data_options
+@click.option("--old", type=FILE, metavar="FILE", help="Rows the deployed tree was trained on.")
+@click.option("--price", type=float, default=0.2, show_default=True, help="Price of change.")
+@click.option(
+    "--select",
+    type=click.Choice(["tolerance", "one_se"]),
+    help="Choose by score instead: the least change near the best score.",
+)
+@click.option("--tolerance", type=float, default=0.02, show_default=True, help="For --select.")
+@click.option(
+    "--lock",
+    "locks",
+    multiple=True,
+    metavar="TEXT",
+    help='What may not change: "root", a feature, or a rule in words. Repeat.',
+)
+@click.option("--compare", "with_cart", is_flag=True, help="Add independently retrained CART.")
+@click.option("--decision-threshold", metavar="SHARE", help='A number or "prevalence".')
+@click.option("--folds", type=click.IntRange(0), default=5, show_default=True, help="For scores.")
+@click.option(
+    "--trees", type=click.IntRange(1), default=200, show_default=True, help="Of the teacher."
+)
+@click.option("--jobs", type=int, help="Processes to use; -1 for all cores.")
+@click.option("--history", type=FILE, metavar="FILE", help="Record the proposal in this history.")
+@subgroup_option
+@gate_options
+@out_option("tree.json, candidates.csv, diff.json, diff.md and report.html")
+@common_options
+def command(
+    data: Path,
+    deployed: Path,
+    target: str,
+    time: str | None,
+    group: str | None,
+    old: Path | None,
+    price: float,
+    select: str | None,
+    tolerance: float,
+    locks: tuple[str, ...],
+    with_cart: bool,
+    decision_threshold: str | None,
+    folds: int,
+    trees: int,
+    jobs: int | None,
+    history: Path | None,
+    subgroups: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+    seed: int,
+    quiet: bool,
+    verbose: bool,
+    **gates: Any,
+) -> int:
+    """Retrain the deployed tree on the rows of DATA (CSV or Parquet).
+
+    Proposes the tree that changes least among those that predict as well as can be had,
+    explains every change, and ends with code 3 when a gate does not hold.
+    """
+    output = Output("retrain", as_json=as_json, verbosity=verbose - quiet)
+    folder = OutFolder(out, output)
+    tree = load_tree(deployed)
+    task = "classification" if tree.is_classifier else "regression"
+    threshold = threshold_of(decision_threshold, task)
+    past = None if history is None else History.open(history)
+    rows = read_labelled(data, target, time=time, group=group, subgroups=subgroups, tree=tree)
+    before = None if old is None else read_labelled(old, target, tree=tree)
+    with output.progress("retrain") as report:
+        result = retrain(
+            tree,
+            rows.X,
+            rows.y,
+            X_old=None if before is None else before.X,
+            y_old=None if before is None else before.y,
+            price=price,
+            select=select,
+            tolerance=tolerance,
+            locked=locks,
+            compare=with_cart,
+            decision_threshold=threshold,
+            groups=rows.groups,
+            time=rows.time,
+            n_folds=folds,
+            n_estimators=trees,
+            n_jobs=jobs,
+            random_state=seed,
+            progress=report,
+        )
+    gate_check = check(result, gates)
+    code = 0 if gate_check.passed else GateError.exit_code
+    people = {name: rows.column(name) for name in subgroups}
+    flips = {name: result.flips(by=values) for name, values in people.items()}
+    performance = {name: result.performance(by=values) for name, values in people.items()}
+    folder.tree("tree.json", result.tree)
+    folder.table("candidates.csv", result.frontier)
+    folder.document("diff.json", result.diff.to_dict())
+    folder.text("diff.md", result.diff.to_markdown())
+    folder.report("report.html", result)
+    version = None
+    if past is not None:
+        version = past.append(result, note=f"retrained on {data.name}")
+        output.say(f"recorded as version {version} of {history}: proposed")
+    document = {
+        "deployed": str(deployed),
+        "chosen": result.chosen,
+        "dissimilarity": result.dissimilarity,
+        "distance": result.distance,
+        "flips": result.flips(),
+        "explanation": result.explain(),
+        "edits": list(result.edits),
+        "drift": _drift(result),
+        "frontier": result.frontier,
+        "performance": result.performance(),
+        "gates": gate_check.to_dict(),
+        "subgroups": {
+            name: {"flips": flips[name], "performance": performance[name]} for name in people
+        },
+        "diff": result.diff.to_dict(),
+        "settings": dict(result.settings),
+        "history_version": version,
+        "files": folder.files,
+    }
+    output.result(_text(result, flips, gate_check.to_text()), document, exit_code=code)
+    if code:
+        output.say(f"{len(gate_check.failed)} of {len(gate_check.results)} gates did not hold")
+    return code
+
+
+def _drift(result: Retraining) -> dict[str, Any] | None:
+    if result.drift is None:
+        return None
+    return {k: v for k, v in vars(result.drift).items() if not k.startswith("_")}
+
+
+def _text(result: Retraining, flips: dict[str, pd.DataFrame], gates: str) -> str:
+    columns = ["dissimilarity", "score", "score_change", "flips", "n_leaves", "chosen"]
+    frontier = result.frontier.loc[
+        result.frontier["on_frontier"] | result.frontier["chosen"], columns
+    ]
+    parts = [
+        result.explain(),
+        result.diff.to_text(),
+        f"Candidates on the frontier\n{frontier.to_string(float_format=lambda v: f'{v:.3f}')}",
+    ]
+    parts += [f"Decisions that change, by {name}\n{t.to_string()}" for name, t in flips.items()]
+    return "\n\n".join([*parts, gates] if gates else parts)
