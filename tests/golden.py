@@ -38,16 +38,13 @@ def build(
 
     def add(item: Node) -> int:
         at = len(left)
-        for column, value in (
-            (left, -1),
-            (right, -1),
-            (feature, -1),
-            (threshold, math.nan),
-            (missing_left, True),
-            (sets, None),
-            (outcome, None),
-        ):
-            column.append(value)  # type: ignore[attr-defined]
+        left.append(-1)
+        right.append(-1)
+        feature.append(-1)
+        threshold.append(math.nan)
+        missing_left.append(True)
+        sets.append(None)
+        outcome.append(None)
         if not isinstance(item, tuple):
             outcome[at] = item
             return at
@@ -104,7 +101,7 @@ class Golden:
 MID_1 = build((0, 0.5, "no", "yes"))
 MID_2 = build((1, 0.5, "no", "yes"))
 EPS = 1 / 64
-COLOUR = {"n_features": 1, "categories": COLOURS.categories}
+COLOUR: dict[str, Any] = {"n_features": 1, "categories": COLOURS.categories}
 
 GOLDEN = (
     Golden("the same stump", MID_1, MID_1, UNIT, 0.0),

@@ -430,7 +430,7 @@ def naive_path_distance(
         distance = objective(cost, unmatched, matching_of(solution, len(second)))
     if normalize == "bound":
         assert max_depth is not None
-        return distance / (2**max_depth * (2 * max_depth + label_weight))
+        return distance / (2.0**max_depth * (2 * max_depth + label_weight))
     if normalize == "relative":
         mass = sum(metric_weight(p, space, label_weight) for p in [*first, *second])
         return 2 * distance / (mass + distance) if mass > 0 else 0.0

@@ -7,13 +7,13 @@ same generators serve loops over seeds and property tests.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -54,7 +54,9 @@ class Kind:
 def random_space(rng: Random, kind: Kind, n_features: int | None = None) -> FeatureSpace:
     """A small feature space; some features constant, some with two values only."""
     count = n_features or rng.randint(1, 5)
-    lower, upper, cats = [], [], []
+    lower: list[float] = []
+    upper: list[float] = []
+    cats: list[tuple[Any, ...] | None] = []
     for _ in range(count):
         if kind.categorical and (not kind.numeric or rng.random() < 0.4):
             cats.append(rng.choice(CATEGORY_LISTS))
@@ -207,12 +209,13 @@ def shuffled_copy(rng: Random, tree: Tree, space: FeatureSpace) -> Tree:
     assert tree.weight is not None
     assert tree.missing_left is not None
 
-    def moved(nodes: Sequence[int]) -> list[int]:
-        return [new.get(int(nodes[old]), -1) if nodes[old] >= 0 else -1 for old in order]
+    def moved(nodes: NDArray[Any]) -> NDArray[np.int32]:
+        found = [new[int(nodes[old])] if nodes[old] >= 0 else -1 for old in order]
+        return np.array(found, dtype=np.int32)
 
     return Tree(
-        children_left=np.array(moved(tree.children_left)),
-        children_right=np.array(moved(tree.children_right)),
+        children_left=moved(tree.children_left),
+        children_right=moved(tree.children_right),
         feature=np.array([at.get(int(tree.feature[old]), -1) for old in order]),
         threshold=tree.threshold[order],
         value=tree.value[order],

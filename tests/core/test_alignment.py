@@ -49,7 +49,10 @@ def test_long_lists_are_cut_short() -> None:
 
 def test_categories_by_value() -> None:
     space = st.FeatureSpace(
-        lower=[0.0], upper=[0.0], categories=(("red", "green", "blue"),), can_be_missing=[True]
+        lower=np.array([0.0]),
+        upper=np.array([0.0]),
+        categories=(("red", "green", "blue"),),
+        can_be_missing=np.array([True]),
     )
     tree = build((0, (0,), "no", "yes", False), 1, categories=(("blue", "red"),))
     assert align_tree(tree, space).left_mask[0] == 0b0100
@@ -66,7 +69,9 @@ def test_categories_by_value() -> None:
 
 
 def test_numeric_here_categorical_there() -> None:
-    space = st.FeatureSpace(lower=[0.0], upper=[0.0], categories=(("red", "green"),))
+    space = st.FeatureSpace(
+        lower=np.array([0.0]), upper=np.array([0.0]), categories=(("red", "green"),)
+    )
     with pytest.raises(
         FeatureAlignmentError,
         match="expected feature 'x0' to be categorical as in the space, "
@@ -75,7 +80,9 @@ def test_numeric_here_categorical_there() -> None:
         align_tree(build((0, 0.5, "no", "yes"), 1), space)
     tree = build((0, (0,), "no", "yes"), 1, categories=(("red", "green"),))
     with pytest.raises(FeatureAlignmentError, match="expected feature 'a' to be numeric"):
-        align_tree(tree, st.FeatureSpace(lower=[0.0], upper=[1.0], names=("a",)))
+        align_tree(
+            tree, st.FeatureSpace(lower=np.array([0.0]), upper=np.array([1.0]), names=("a",))
+        )
 
 
 def classes(*names: Any) -> st.Tree:

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -359,7 +359,7 @@ def test_random_damage_gives_a_tree_or_a_format_error(seed: int) -> None:
         content = copy.deepcopy(original)
         for _ in range(rng.choice([1, 1, 2, 4])):
             *way, last = rng.choice(where)
-            inner = content
+            inner: Any = content
             try:
                 for step in way:
                     inner = inner[step]

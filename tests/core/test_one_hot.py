@@ -71,7 +71,9 @@ def test_recombined_sets_are_as_close_as_they_should_be() -> None:
     names = ("colour_blue", "colour_green", "colour_red")
     red = build((2, 0.5, "no", "yes"), 3, feature_names=names)
     red_or_blue = build((2, 0.5, (0, 0.5, "no", "yes"), "yes"), 3, feature_names=names)
-    space = st.FeatureSpace(lower=[0.0], upper=[0.0], categories=(COLOURS,), names=("colour",))
+    space = st.FeatureSpace(
+        lower=np.array([0.0]), upper=np.array([0.0]), categories=(COLOURS,), names=("colour",)
+    )
     trees = [st.as_tree(tree, one_hot=GROUP) for tree in (red, red_or_blue)]
     # not red {b, g} - {g}: 1/3; {r} = {r}; {b} alone: w = 1/3
     assert st.tree_distance(*trees, space=space) == pytest.approx(2 / 3)

@@ -69,8 +69,8 @@ def test_from_arrays() -> None:
 
 @pytest.mark.parametrize("dtype", ["Float64", "Int64", "float32", "int8"])
 def test_from_nullable_columns(dtype: str) -> None:
-    values = [1, 2, None] if dtype[0].isupper() else [1, 2, 2]
-    space = st.FeatureSpace.from_data(pd.DataFrame({"n": pd.array(values, dtype=dtype)}))
+    values: list[Any] = [1, 2, None] if dtype[0].isupper() else [1, 2, 2]
+    space = st.FeatureSpace.from_data(pd.DataFrame({"n": pd.Series(values, dtype=dtype)}))
     assert (space.lower[0], space.upper[0]) == (1.0, 2.0)
     assert space.can_be_missing[0] == dtype[0].isupper()
 

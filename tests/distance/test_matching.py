@@ -6,6 +6,7 @@ import math
 from random import Random
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -21,7 +22,7 @@ from tests.naive import (
 from tests.strategies import Kind, random_space, random_tree
 
 VARIANTS = ("paper", "metric", "cover")
-CLOSE = {"rel": 1e-9, "abs": 1e-12}
+CLOSE: dict[str, Any] = {"rel": 1e-9, "abs": 1e-12}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -78,10 +79,10 @@ def test_the_objective_recomputed_from_the_matching(variant: str, seed: int) -> 
 
 def test_parts_name_the_feature_and_the_side() -> None:
     space = st.FeatureSpace(
-        lower=[0.0, 0.0, 0.0],
-        upper=[10.0, 0.0, 1.0],
+        lower=np.array([0.0, 0.0, 0.0]),
+        upper=np.array([10.0, 0.0, 1.0]),
         categories=(None, ("red", "green"), None),
-        can_be_missing=[True, True, False],
+        can_be_missing=np.array([True, True, False]),
         names=("age", "colour", "dose"),
     )
     fields: dict[str, Any] = {"categories": space.categories, "feature_names": space.names}
@@ -109,7 +110,9 @@ def test_parts_name_the_feature_and_the_side() -> None:
 
 
 def test_categories_as_a_part() -> None:
-    space = st.FeatureSpace(lower=[0.0], upper=[0.0], categories=(("r", "g", "b", "k"),))
+    space = st.FeatureSpace(
+        lower=np.array([0.0]), upper=np.array([0.0]), categories=(("r", "g", "b", "k"),)
+    )
     a = build((0, (0, 1), "no", "yes"), 1, categories=space.categories)
     b = build((0, (0, 2, 3), "no", "yes"), 1, categories=space.categories)
     (first, second) = st.match_paths(a, b, space=space).pairs

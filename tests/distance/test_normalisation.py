@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def test_bound_divides_by_the_bound_of_the_depth_given() -> None:
     raw = st.tree_distance(MID_1, MID_2, space=UNIT)
     for depth, weight in itertools.product((1, 2, 12), (0.5, 1.0, 24.0)):
         for variant in ("paper", "metric", "cover"):
-            options = {"space": UNIT, "variant": variant, "label_weight": weight}
+            options: dict[str, Any] = {"space": UNIT, "variant": variant, "label_weight": weight}
             share = st.tree_distance(MID_1, MID_2, normalize="bound", max_depth=depth, **options)
             assert share == pytest.approx(
                 st.tree_distance(MID_1, MID_2, **options) / st.distance_bound(depth, weight)
@@ -37,7 +38,12 @@ def test_bound_divides_by_the_bound_of_the_depth_given() -> None:
 
 def test_a_bound_of_zero() -> None:
     """Single leaves whose labels do not count cannot differ."""
-    options = {"space": UNIT, "normalize": "bound", "max_depth": 0, "label_weight": 0.0}
+    options: dict[str, Any] = {
+        "space": UNIT,
+        "normalize": "bound",
+        "max_depth": 0,
+        "label_weight": 0.0,
+    }
     assert st.tree_distance(build("no"), build("yes"), **options) == 0.0
     assert st.match_paths(build("no"), build("yes"), **options).distance == 0.0
 
@@ -98,10 +104,10 @@ def test_a_matrix_is_normalised_cell_by_cell() -> None:
         {"variant": "metric", "normalize": "bound", "max_depth": 5},
         {"variant": "paper", "normalize": "bound", "max_depth": 4, "label_weight": "balanced"},
     ):
-        matrix = st.pairwise_tree_distances(trees, space=space, **options)  # type: ignore[arg-type]
-        part = st.pairwise_tree_distances(trees[:2], trees[1:], space=space, **options)  # type: ignore[arg-type]
+        matrix = st.pairwise_tree_distances(trees, space=space, **options)
+        part = st.pairwise_tree_distances(trees[:2], trees[1:], space=space, **options)
         for i, j in itertools.product(range(4), repeat=2):
-            single = st.tree_distance(trees[i], trees[j], space=space, **options)  # type: ignore[arg-type]
+            single = st.tree_distance(trees[i], trees[j], space=space, **options)
             assert matrix[i, j] == pytest.approx(single, rel=1e-12, abs=1e-15)
         np.testing.assert_allclose(part, matrix[:2, 1:], rtol=1e-12, atol=1e-15)
         assert (np.diag(matrix) == 0).all()

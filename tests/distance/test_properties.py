@@ -19,7 +19,7 @@ from tests.naive import NaivePath, cost_matrix, metric_weight, naive_distance, n
 from tests.strategies import Kind, random_space, random_tree, shuffled_copy, tree_collections
 
 VARIANTS = ("paper", "metric", "cover")
-CLOSE = {"rel": 1e-9, "abs": 1e-12}
+CLOSE: dict[str, Any] = {"rel": 1e-9, "abs": 1e-12}
 Collection = tuple[st.FeatureSpace, list[st.Tree]]
 
 metric_options = hs.fixed_dictionaries(
@@ -327,7 +327,7 @@ def test_a_feature_nobody_uses(collection: Collection, variant: str) -> None:
 
 
 def test_dissimilarity_of_two_stumps_is_half() -> None:
-    options = {"space": UNIT, "variant": "metric", "normalize": "relative"}
+    options: dict[str, Any] = {"space": UNIT, "variant": "metric", "normalize": "relative"}
     assert st.tree_distance(MID_1, MID_2, **options) == pytest.approx(0.5)
     assert st.tree_distance(MID_1, MID_1, **options) == 0.0
     turned = build((1, 0.5, "yes", "no"))
@@ -363,7 +363,7 @@ def test_dissimilarity_of_trees_that_share_no_feature() -> None:
 
 def test_nothing_to_compare_is_no_difference() -> None:
     """Two single leaves have no mass where labels do not count."""
-    options = {"space": UNIT, "variant": "metric", "normalize": "relative"}
+    options: dict[str, Any] = {"space": UNIT, "variant": "metric", "normalize": "relative"}
     yes, no = build("yes"), build("no")
     assert st.tree_distance(yes, no, label_weight=0.0, **options) == 0.0
     assert st.tree_distance(yes, no, **options) == pytest.approx(1.0)
