@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
+from steadytree.distance.backend import pairwise
 from steadytree.distance.bound import distance_bound
-from steadytree.distance.costs import assign, cost_matrix, mass
+from steadytree.distance.costs import mass
 from steadytree.distance.matching import relative_distance
 from steadytree.distance.options import DistanceOptions, check_options, paths_of
+from steadytree.distance.packing import PackedCollection, pack
 from steadytree.exceptions import InputError
 
 __all__ = ["pairwise_paths", "pairwise_tree_distances", "tree_distance"]
@@ -165,15 +167,16 @@ def pairwise_paths(
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Raw distances between collections of paths in one space (no normalisation)."""
-    other = a if b is None else b
-    out = np.zeros((len(a), len(other)))
-    for i, left in enumerate(a):
-        for j, right in enumerate(other):
-            cost = cost_matrix(left, right, options)
-            rows, columns, price = assign(left, right, cost, options)
-            taken = rows if left.n_paths >= right.n_paths else columns
-            out[i, j] = cost[rows, columns].sum() + np.delete(price, taken).sum()
-    return out
+
+    def packed(paths: Sequence[Paths]) -> PackedCollection:
+        return pack(
+            paths,
+            label_weight=options.label_weight,
+            outcome=options.outcome,
+            variant=options.variant,
+        )
+
+    return pairwise(packed(a), None if b is None else packed(b), n_jobs)
 
 
 def _normalise(
