@@ -18,8 +18,8 @@ from steadytree.distance.costs import mass
 from steadytree.distance.matching import relative_distance
 from steadytree.distance.options import check_options, paths_of
 from steadytree.distance.pairwise import pairwise_paths
-from steadytree.estimators._scoring import Scores
 from steadytree.exceptions import InputError
+from steadytree.learners.scoring import Scores
 from steadytree.selection import Rule, pareto_mask, select_candidate
 
 __all__ = [

@@ -39,7 +39,6 @@ from steadytree.estimators._inputs import (
     resolve_decision_threshold,
     set_mixed_input_tags,
 )
-from steadytree.estimators._scoring import make_measure, score_trees
 from steadytree.estimators.predictor import (
     ClassifierTreeMixin,
     RegressorTreeMixin,
@@ -50,6 +49,7 @@ from steadytree.estimators.predictor import (
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
 from steadytree.learners.collections import PAPER_GRID, grow_collections
 from steadytree.learners.fitting import TrainingData
+from steadytree.learners.scoring import make_measure, score_trees
 from steadytree.selection import RULES, Rule
 
 __all__ = ["StableTreeClassifier", "StableTreeRegressor"]

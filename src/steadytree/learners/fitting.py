@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.model_selection._search import BaseSearchCV
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
@@ -99,7 +100,8 @@ def fit_tree(
     Parameters
     ----------
     estimator : estimator
-        A scikit-learn tree, or anything whose fitted form ``as_tree`` reads.
+        A scikit-learn tree, a search over one (``GridSearchCV``), or anything whose
+        fitted form ``as_tree`` reads.
     data : TrainingData
     rows : int array
         Rows to fit on, repeats allowed.
@@ -110,20 +112,27 @@ def fit_tree(
     model = _seeded_copy(estimator, seed)
     if isinstance(model, BaseDecisionTree):
         return _fit_scikit_tree(model, data, rows, decision_threshold)
-    y = data.y if data.classes is None else data.classes[data.y]
-    if has_fit_parameter(model, "sample_weight"):
+    searches = isinstance(model, BaseSearchCV)
+    inner = model.estimator if searches else model
+    on_columns = isinstance(inner, BaseDecisionTree)
+    table = data.columns if on_columns else data.table
+    y = data.y if data.classes is None or on_columns else data.classes[data.y]
+    if has_fit_parameter(inner, "sample_weight"):
         counts = np.bincount(rows, minlength=len(y)).astype(np.float64)
         kept = np.flatnonzero(counts)
         weights = counts[kept] * (1.0 if data.weights is None else data.weights[kept])
-        model.fit(_safe_indexing(data.table, kept), y[kept], sample_weight=weights)
+        model.fit(_safe_indexing(table, kept), y[kept], sample_weight=weights)
     elif data.weights is None:
-        model.fit(_safe_indexing(data.table, rows), y[rows])
+        model.fit(_safe_indexing(table, rows), y[rows])
     else:
         raise InputError(
             f"expected a base estimator whose fit takes sample_weight, got "
-            f"{type(model).__name__}; leave out sample_weight and class_weight"
+            f"{type(inner).__name__}; leave out sample_weight and class_weight"
         )
-    tree = as_tree(model, decision_threshold, space=data.space)
+    fitted = model.best_estimator_ if searches else model
+    if on_columns:
+        return _to_tree(fitted, data, rows.size, decision_threshold)
+    tree = as_tree(fitted, decision_threshold, space=data.space)
     return in_space(tree, data.space, data.class_list)
 
 

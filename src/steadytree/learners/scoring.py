@@ -1,4 +1,4 @@
-"""Score every candidate on rows it was not grown on, with a standard error, cheaply.
+"""Score trees on rows they were not grown on, with a standard error, cheaply.
 
 A tree gives all rows of a leaf the same prediction, so that the area under the ROC curve
 needs only the class weights in each leaf. Any other scikit-learn scorer works as well; it

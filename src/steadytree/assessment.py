@@ -1,0 +1,438 @@
+"""How stable is a tree learner on this data? Refit it on resamples and compare the trees.
+
+What R's ``stablelearner`` shows and Sections 3.3 to 3.5 of the paper measure, for any
+learner of one tree: how much trees, their predictions, their splits and their feature
+importances change when the training rows do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import (
+    assert_all_finite,
+    check_consistent_length,
+    check_random_state,
+    column_or_1d,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import plain_scalar
+from steadytree.core.tree import Tree
+from steadytree.distance import pairwise_tree_distances
+from steadytree.exceptions import InputError, UnsupportedModelError
+from steadytree.learners.collections import draw_bootstrap
+from steadytree.learners.fitting import TrainingData, fit_tree
+from steadytree.learners.progress import track
+from steadytree.learners.scoring import Holdout, make_measure
+from steadytree.learners.tables import (
+    TOP,
+    all_cuts,
+    cut_point_table,
+    importance_table,
+    split_table,
+    spread_of,
+    top_feature_table,
+    tree_importances,
+)
+
+__all__ = ["StabilityAssessment", "assess_stability"]
+
+RESAMPLES = ("bootstrap", "subsample", "cv")
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class StabilityAssessment:
+    """What changed between trees of one learner, grown on resamples of the same data.
+
+    Attributes
+    ----------
+    summary : DataFrame
+        Mean, sd, min, median and max over resamples (or pairs) of every measure.
+    dissimilarity, agreement : DataFrames (n_resamples, n_resamples)
+        Between all pairs of trees: dissimilarity of the rules in [0, 1]; share of rows
+        with the same predicted class, or the concordance correlation of predictions.
+    scores : DataFrame
+        Score on the rows each tree was not grown on, one row per resample.
+    splits : DataFrame
+        Share of trees that split on a feature at the root, left and right of it, and
+        anywhere; "Leaf node" where there is no split.
+    cut_points : DataFrame
+        Spread of the thresholds of each numeric feature, or the most common set of each
+        categorical one.
+    cuts : DataFrame
+        Every split of every tree.
+    importances : DataFrame
+        Mean, sd, min and max of each feature's importance.
+    importances_by_resample : DataFrame (n_resamples, n_features)
+    top_features : DataFrame
+        How often each feature is among the three most important.
+    sizes : DataFrame
+        Leaves, depth and features used, one row per resample.
+    trees : tuple of Tree
+    space : FeatureSpace
+    learner, score_name, resample : str
+    """
+
+    summary: pd.DataFrame
+    dissimilarity: pd.DataFrame
+    agreement: pd.DataFrame
+    scores: pd.DataFrame
+    splits: pd.DataFrame
+    cut_points: pd.DataFrame
+    cuts: pd.DataFrame
+    importances: pd.DataFrame
+    importances_by_resample: pd.DataFrame
+    top_features: pd.DataFrame
+    sizes: pd.DataFrame
+    trees: tuple[Tree, ...]
+    space: FeatureSpace
+    learner: str
+    score_name: str
+    resample: str
+
+    @property
+    def n_distinct_top_features(self) -> int:
+        """Features that are among the three most important at least once (Section 3.5)."""
+        return len(self.top_features)
+
+    @property
+    def importance_sd(self) -> float:
+        """Standard deviation of importances, averaged over features (Section 3.5)."""
+        return float(self.importances["sd"].mean())
+
+    def __str__(self) -> str:
+        """Return what a person wants to know first, in a few lines."""
+        at = self.summary["mean"]
+        spread = self.summary["sd"]
+        root = self.splits["root"].sort_values(ascending=False, kind="stable")
+        words = {"bootstrap": "bootstraps", "subsample": "subsamples", "cv": "training folds"}
+        lines = [
+            f"{self.learner} refitted on {len(self.trees)} {words[self.resample]}:",
+            f"  rules differ by {100 * at['dissimilarity']:.0f} % between two trees "
+            f"(sd {100 * spread['dissimilarity']:.0f} %; 0 % = the same rules)",
+            f"  predictions agree {self._agreement_in_words(at['agreement'])}",
+            f"  {self.score_name} {at['score']:.3f} (sd {spread['score']:.3f}) "
+            "on rows the tree was not grown on",
+            f"  {at['n_leaves']:.1f} leaves (sd {spread['n_leaves']:.1f}), "
+            f"depth {at['depth']:.1f} (sd {spread['depth']:.1f})",
+            f"  first split: {_shares(root)}",
+            f"  {self.n_distinct_top_features} features are among the {TOP} most important at "
+            f"least once: {_shares(self.top_features['share'])}",
+        ]
+        return "\n".join(lines)
+
+    def _agreement_in_words(self, agreement: float) -> str:
+        if self.trees[0].is_classifier:
+            return f"on {100 * agreement:.1f} % of the rows"
+        return f"with a concordance correlation of {agreement:.2f}"
+
+    def _repr_html_(self) -> str:
+        text = str(self).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        return f"<pre>{text}</pre>{self.summary.round(4).to_html()}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the trees as plain values, for JSON."""
+        frames = ("scores", "splits", "cut_points", "importances", "top_features", "sizes")
+        return {
+            "learner": self.learner,
+            "resample": self.resample,
+            "n_resamples": len(self.trees),
+            "score_name": self.score_name,
+            "summary": _plain(self.summary),
+            **{name: _plain(getattr(self, name)) for name in frames},
+            "dissimilarity": self.dissimilarity.to_numpy().tolist(),
+            "agreement": self.agreement.to_numpy().tolist(),
+        }
+
+    def plot(self, *, max_features: int = 10, ax: Any = None) -> Any:
+        """Draw which features the trees split on, where, and how far cut-points spread.
+
+        Returns
+        -------
+        SplitFrequencyDisplay
+        """
+        from steadytree.plotting import SplitFrequencyDisplay
+
+        return SplitFrequencyDisplay.from_trees(
+            self.trees, space=self.space, max_features=max_features, ax=ax
+        )
+
+
+def assess_stability(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    n_resamples: int = 30,
+    resample: str = "bootstrap",
+    subsample: float = 0.8,
+    scoring: Any = None,
+    space: FeatureSpace | None = None,
+    categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    verbose: int = 0,
+) -> StabilityAssessment:
+    """Refit a tree learner on resamples of the data and report how much its trees change.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A scikit-learn tree, a ``GridSearchCV`` over one, one of steadytree's estimators,
+        or anything whose fitted form :func:`as_tree` reads. It is copied, never changed.
+    X : array, pandas or polars frame
+        Categories, strings and missing values are encoded for scikit-learn's trees.
+    y : array
+    n_resamples : int, default 30
+        For "cv" the number of folds.
+    resample : {"bootstrap", "subsample", "cv"}
+        Draw as many rows with replacement, a share without, or leave out one fold.
+    subsample : float, default 0.8
+        Share of the rows in a subsample.
+    scoring : str, callable or None
+        A scikit-learn scorer; default ROC AUC (one-vs-rest for several classes) or R².
+    space : FeatureSpace, optional
+        To compare in; by default that of ``X``.
+    categorical_features : "from_dtype", None or list
+        Ignored if ``space`` is given.
+    n_jobs : int, optional
+        Jobs of joblib; the result does not depend on it.
+    random_state : int, RandomState or None
+    verbose : int, default 0
+        1 shows progress on standard error.
+
+    Returns
+    -------
+    StabilityAssessment
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from steadytree.assessment import assess_stability
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> found = assess_stability(
+    ...     DecisionTreeClassifier(max_depth=3), X, y, n_resamples=5, random_state=0
+    ... )
+    >>> found.dissimilarity.shape
+    (5, 5)
+    """
+    count: Any = n_resamples
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 2:
+        raise InputError(f"expected n_resamples to be a whole number >= 2, got {n_resamples!r}")
+    if resample not in RESAMPLES:
+        raise InputError(f"expected resample to be one of {list(RESAMPLES)}, got {resample!r}")
+    table, data = _prepare(estimator, X, y, space, categorical_features)
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    drawn = _draw(data, resample, int(count), subsample, rng)
+    seeds = rng.integers(0, 2**31 - 1, size=len(drawn))
+    jobs = (
+        delayed(fit_tree)(estimator, data, rows, seed=int(seed))
+        for rows, seed in zip(drawn, seeds, strict=True)
+    )
+    options: dict[str, Any] = {"return_as": "generator"} if verbose else {}
+    try:
+        trees = tuple(
+            track(
+                Parallel(n_jobs=n_jobs, prefer="threads", **options)(jobs),
+                total=len(drawn),
+                label="Refitting",
+                verbose=verbose,
+            )
+        )
+    except UnsupportedModelError as error:
+        raise UnsupportedModelError(
+            f"expected an estimator that grows one tree, got {type(estimator).__name__}: {error}"
+        ) from error
+    return _report(estimator, trees, drawn, table, data, scoring, resample, n_jobs)
+
+
+def _prepare(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    space: FeatureSpace | None,
+    categorical_features: str | Sequence[int | str | bool] | None,
+) -> tuple[NDArray[np.float64], TrainingData]:
+    """Check the data and code it; returns the coded table beside what learners need."""
+    classifies = is_classifier(estimator)
+    if isinstance(estimator, type) or not (classifies or is_regressor(estimator)):
+        raise InputError(
+            f"expected a scikit-learn classifier or regressor, got {estimator!r}; "
+            "pass an instance such as DecisionTreeClassifier()"
+        )
+    table = X if hasattr(X, "shape") else np.asarray(X)
+    target = column_or_1d(y, warn=True)
+    check_consistent_length(table, target)
+    assert_all_finite(target, input_name="y")
+    classes: NDArray[Any] | None = None
+    values = target
+    if classifies:
+        check_classification_targets(target)
+        classes, values = np.unique(target, return_inverse=True)
+        if len(classes) < 2:
+            raise InputError(
+                f"expected at least two classes in y, got 1 class ({classes[0]!r}); "
+                "a classifier needs rows of every class it is to tell apart"
+            )
+    else:
+        values = target.astype(np.float64)
+    if space is None:
+        space = FeatureSpace.from_data(
+            table,
+            target,
+            categorical_features=categorical_features,
+            task="classification" if classifies else "regression",
+        )
+    coded = space.encode(table)
+    return coded, TrainingData.from_coded(table, coded, values, space=space, classes=classes)
+
+
+def _draw(
+    data: TrainingData, resample: str, count: int, share: float, rng: np.random.Generator
+) -> list[Rows]:
+    """Rows of each resample (with repeats, for bootstraps)."""
+    every = np.arange(len(data.y))
+    y = None if data.classes is None else data.y
+    if resample == "bootstrap":
+        seeds = rng.integers(0, 2**31 - 1, size=count)
+        return [draw_bootstrap(every, y, int(s), keep_out_of_bag=True).rows for s in seeds]
+    if resample == "subsample":
+        if not 0 < share < 1:
+            raise InputError(f"expected subsample to be a share between 0 and 1, got {share!r}")
+        size = min(max(1, round(share * every.size)), every.size - 1)
+        return [np.sort(rng.permutation(every)[:size]) for _ in range(count)]
+    seed = int(rng.integers(0, 2**31 - 1))
+    rarest = every.size if y is None else int(np.bincount(y).min())
+    if count > rarest:
+        what = "rows" if y is None else "rows of the rarest class"
+        raise InputError(
+            f"expected at most {rarest} folds, as many as there are {what}, got {count}; "
+            "lower n_resamples"
+        )
+    folds = (KFold if y is None else StratifiedKFold)(count, shuffle=True, random_state=seed)
+    return [train for train, _ in folds.split(every, y)]
+
+
+def _report(
+    estimator: Any,
+    trees: tuple[Tree, ...],
+    drawn: Sequence[Rows],
+    coded: NDArray[np.float64],
+    data: TrainingData,
+    scoring: Any,
+    resample: str,
+    n_jobs: int | None,
+) -> StabilityAssessment:
+    every = np.arange(len(data.y))
+    holdout = Holdout(data.table, coded, data.y, None, data.classes, np.zeros_like(every))
+    measure, scorer = make_measure(scoring, holdout)
+    tested = [np.setdiff1d(every, rows) for rows in drawn]
+    names = pd.RangeIndex(len(trees), name="resample")
+    scores = pd.DataFrame(
+        {
+            "score": [measure.on_rows(t, rows) for t, rows in zip(trees, tested, strict=True)],
+            "n_test": [rows.size for rows in tested],
+        },
+        index=names,
+    )
+    distances = pairwise_tree_distances(
+        list(trees), space=data.space, variant="metric", normalize="relative", n_jobs=n_jobs
+    )
+    agreement = _agreement(trees, coded)
+    sizes = pd.DataFrame(
+        {
+            "n_leaves": [t.n_leaves for t in trees],
+            "depth": [t.depth for t in trees],
+            "n_features": [np.unique(t.feature[t.feature >= 0]).size for t in trees],
+            "n_train": [rows.size for rows in drawn],
+        },
+        index=names,
+    )
+    by_resample = pd.DataFrame(
+        [tree_importances(t) for t in trees], index=names, columns=list(data.space.labels)
+    )
+    cuts = all_cuts(trees, data.space)
+    pairs = np.triu_indices(len(trees), 1)
+    summary = pd.DataFrame(
+        {
+            "dissimilarity": spread_of(distances[pairs]),
+            "agreement": spread_of(agreement[pairs]),
+            "score": spread_of(scores["score"].to_numpy()),
+            **{name: spread_of(sizes[name].to_numpy()) for name in ("n_leaves", "depth")},
+        }
+    ).T
+    inner = getattr(scorer, "_score_func", scorer)
+    default = {"r2_score": "R²", "roc_auc_score": "ROC AUC"}
+    score_name = str(getattr(inner, "__name__", type(inner).__name__))
+    return StabilityAssessment(
+        summary=summary,
+        dissimilarity=pd.DataFrame(distances, index=names, columns=names),
+        agreement=pd.DataFrame(agreement, index=names, columns=names),
+        scores=scores,
+        splits=split_table(trees, data.space),
+        cut_points=cut_point_table(cuts, data.space, len(trees)),
+        cuts=cuts,
+        importances=importance_table(by_resample),
+        importances_by_resample=by_resample,
+        top_features=top_feature_table(by_resample),
+        sizes=sizes,
+        trees=trees,
+        space=data.space,
+        learner=_learner_name(estimator),
+        score_name=default.get(score_name, score_name),
+        resample=resample,
+    )
+
+
+def _agreement(trees: Sequence[Tree], coded: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Agreement of predictions on all rows: same class, or concordance correlation."""
+    leaves = [t.apply_coded(t.round_values(coded)) for t in trees]
+    out = np.eye(len(trees))
+    if trees[0].is_classifier:
+        said = [t.label[leaf] for t, leaf in zip(trees, leaves, strict=True) if t.label is not None]
+        for i, j in combinations(range(len(said)), 2):
+            out[i, j] = out[j, i] = np.mean(said[i] == said[j])
+        return out
+    guess = [t.value[leaf, 0] for t, leaf in zip(trees, leaves, strict=True)]
+    for i, j in combinations(range(len(guess)), 2):
+        a, b = guess[i], guess[j]
+        apart = a.var() + b.var() + (a.mean() - b.mean()) ** 2
+        together = 2 * np.mean((a - a.mean()) * (b - b.mean()))
+        out[i, j] = out[j, i] = together / apart if apart > 0 else 1.0
+    return out
+
+
+def _learner_name(estimator: Any) -> str:
+    inner = getattr(estimator, "estimator", None)
+    name = type(estimator).__name__
+    return name if inner is None else f"{name}({type(inner).__name__})"
+
+
+def _shares(shares: pd.Series, most: int = 4) -> str:
+    shown = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share > 0]
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
+
+
+def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as plain values; what is not there becomes None."""
+    name = table.index.name or "measure"
+    rows = table.reset_index(names=name).astype(object)
+    return [
+        {str(k): None if pd.isna(v) else plain_scalar(v) for k, v in r}
+        for r in (row.items() for row in rows.to_dict("records"))
+    ]
