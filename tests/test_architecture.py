@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-OPTIONAL = ["matplotlib", "jinja2", "click", "rich", "polars", "pyarrow"]
+# Not pyarrow: pandas itself imports it where it is installed.
+OPTIONAL = ["matplotlib", "jinja2", "click", "rich", "polars"]
 
 
 def run_python(code: str) -> str:
