@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -231,6 +232,12 @@ def shuffled_copy(rng: Random, tree: Tree, space: FeatureSpace) -> Tree:
 
 
 # -- hypothesis -------------------------------------------------------------------
+
+
+def examples(count: int) -> settings:
+    """So many examples, however long a busy machine takes to draw and to run them."""
+    return settings(max_examples=count, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 
 kinds = st.builds(
     Kind,

@@ -17,7 +17,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as hs
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
@@ -31,7 +31,7 @@ from steadytree.core.format import (
 )
 from steadytree.exceptions import InputError, TreeFormatError
 from tests.golden import build
-from tests.strategies import Kind, random_space, random_tree, tree_collections
+from tests.strategies import Kind, examples, random_space, random_tree, tree_collections
 
 NUMBERS = hs.floats(allow_nan=False)
 
@@ -65,7 +65,7 @@ def same_bits(a: st.Tree, b: st.Tree) -> bool:
 # -- there and back ---------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(tree_collections(1, max_leaves=12), hs.data())
 def test_round_trip_bit_for_bit(
     tmp_path_factory: pytest.TempPathFactory,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -19,7 +19,14 @@ import steadytree as st
 from steadytree.core.tree import MAX_DEPTH, labels_from_shares
 from steadytree.exceptions import InputError, TreeFormatError
 from tests.golden import build
-from tests.strategies import Kind, random_rows, random_space, random_tree, tree_collections
+from tests.strategies import (
+    Kind,
+    examples,
+    random_rows,
+    random_space,
+    random_tree,
+    tree_collections,
+)
 
 STUMP: dict[str, Any] = {
     "children_left": [1, -1, -1],
@@ -358,6 +365,14 @@ def test_float32_trees_round_what_they_compare() -> None:
     assert single.predict([[1e300, 0], [-1e300, 0]]).tolist() == ["yes", "no"]
 
 
+def test_labels_of_several_types_stay_what_they_are() -> None:
+    for classes in (("1", 1), (True, 5), ("a", 2.5)):
+        tree = build((0, 0.5, *classes), classes=classes)
+        found = tree.predict([[0.0, 0.0], [1.0, 0.0]]).tolist()
+        assert found == list(classes)
+        assert [type(c) for c in found] == [type(c) for c in classes]
+
+
 def test_a_single_leaf_and_an_empty_table() -> None:
     leaf = build("no")
     assert leaf.depth == 0
@@ -432,7 +447,7 @@ def test_feature_importances_of_a_single_leaf_are_zero() -> None:
 # -- identity ---------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(tree_collections(2))
 def test_copies_are_equal_and_others_are_not(
     collection: tuple[st.FeatureSpace, list[st.Tree]],

@@ -9,14 +9,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as hs
 
 import steadytree as st
 from steadytree.core.paths import Paths
 from tests.golden import EPS, GOLDEN, MID_1, MID_2, UNIT, Golden, build
 from tests.naive import NaivePath, cost_matrix, metric_weight, naive_distance, naive_paths
-from tests.strategies import Kind, random_space, random_tree, shuffled_copy, tree_collections
+from tests.strategies import (
+    Kind,
+    examples,
+    random_space,
+    random_tree,
+    shuffled_copy,
+    tree_collections,
+)
 
 VARIANTS = ("paper", "metric", "cover")
 CLOSE: dict[str, Any] = {"rel": 1e-9, "abs": 1e-12}
@@ -55,7 +62,7 @@ def test_golden(case: Golden) -> None:
 # -- metric axioms ----------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(tree_collections(3, max_leaves=7), metric_options)
 def test_metric_triangle_inequality(collection: Collection, options: dict[str, Any]) -> None:
     space, trees = collection
@@ -64,7 +71,7 @@ def test_metric_triangle_inequality(collection: Collection, options: dict[str, A
         assert d[i, j] <= d[i, k] + d[k, j] + 1e-9
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(tree_collections(2, max_leaves=9), hs.sampled_from(VARIANTS), metric_options)
 def test_symmetry_bit_for_bit(
     collection: Collection, variant: str, options: dict[str, Any]
@@ -79,7 +86,7 @@ def test_symmetry_bit_for_bit(
     assert matrix[0, 1] == matrix[1, 0] == there
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(tree_collections(1, max_leaves=9), hs.sampled_from(VARIANTS))
 def test_a_tree_is_at_zero_from_itself(collection: Collection, variant: str) -> None:
     space, (tree,) = collection
@@ -89,7 +96,7 @@ def test_a_tree_is_at_zero_from_itself(collection: Collection, variant: str) -> 
     assert st.match_paths(tree, again, space=space, variant=variant).relative == 0.0
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(tree_collections(2, kind=Kind(), max_leaves=3), hs.sampled_from([None, "relative"]))
 def test_only_the_same_paths_are_at_zero(collection: Collection, normalize: str | None) -> None:
     space, (a, b) = collection
@@ -110,7 +117,7 @@ def test_only_the_same_paths_are_at_zero(collection: Collection, normalize: str 
     assert (distance < 1e-12) == (first == second)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(tree_collections(2, max_leaves=5), hs.sampled_from([1.0, 0.0, 24.0]))
 def test_metric_weight_lies_between_the_distances(collection: Collection, weight: float) -> None:
     """|w'(p) - w'(q)| <= d(p, q) <= w'(p) + w'(q): what makes the metric form a metric."""
@@ -123,7 +130,7 @@ def test_metric_weight_lies_between_the_distances(collection: Collection, weight
         assert cost[i, j] <= wp + wq + 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tree_collections(2, max_leaves=4))
 def test_metric_would_not_gain_from_leaving_both_sides_alone(collection: Collection) -> None:
     """The metric form is the optimal partial matching: any path of either tree may be alone."""
@@ -163,7 +170,7 @@ def test_the_papers_distance_is_no_metric() -> None:
 # -- the bound --------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     hs.integers(0, 2**32),
     hs.integers(0, 4),
@@ -191,7 +198,7 @@ def test_the_bound_holds(seed: int, depth: int, variant: str, weight: float) -> 
     assert 0 <= share <= 1 + 1e-9
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(tree_collections(2, max_leaves=9))
 def test_relative_lies_between_zero_and_one(collection: Collection) -> None:
     space, (a, b) = collection
@@ -214,7 +221,7 @@ def test_the_order_of_splits_does_not_matter(variant: str) -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tree_collections(2, kind=Kind(), max_leaves=6), hs.randoms(), hs.sampled_from(VARIANTS))
 def test_columns_and_nodes_in_another_order(
     collection: Collection, rng: Random, variant: str
@@ -240,7 +247,7 @@ def test_columns_and_nodes_in_another_order(
     )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tree_collections(2, kind=Kind(), max_leaves=6), hs.sampled_from(VARIANTS), metric_options)
 def test_classes_renamed(collection: Collection, variant: str, options: dict[str, Any]) -> None:
     space, (a, b) = collection
@@ -260,7 +267,7 @@ def test_classes_renamed(collection: Collection, variant: str, options: dict[str
     )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     tree_collections(2, kind=Kind(categorical=False), max_leaves=6),
     hs.sampled_from([0.001, 0.5, 3.0, 1e6]),
@@ -307,7 +314,7 @@ def _range_of(
     return low, high
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(tree_collections(2, kind=Kind(), max_leaves=6), hs.sampled_from(VARIANTS))
 def test_a_feature_nobody_uses(collection: Collection, variant: str) -> None:
     space, trees = collection
@@ -369,7 +376,7 @@ def test_nothing_to_compare_is_no_difference() -> None:
     assert st.tree_distance(yes, no, **options) == pytest.approx(1.0)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tree_collections(1, max_leaves=9))
 def test_tightenings_add_up(collection: Collection) -> None:
     """s_p and the compressed rows of ``Paths`` say the same as the walk's operations."""

@@ -367,7 +367,10 @@ class Tree:
         if self.classes is None:
             return np.asarray(self.value[leaf, 0])
         assert self.label is not None
-        return np.asarray(np.array(self.classes)[self.label[leaf]])
+        # Labels of several types stay what they are: numpy would make text of ("1", 1).
+        mixed = len({type(c) for c in self.classes}) > 1
+        names = np.array(self.classes, dtype=object if mixed else None)
+        return np.asarray(names[self.label[leaf]])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class shares of the leaf of each row."""
