@@ -93,9 +93,11 @@ def mean_distances(
     masses_b = np.array([mass(p, options.label_weight) for p in b])
     relative = np.asarray(relative_distance(metric, masses_a[:, None], masses_b[None, :]))
     raw = (measured @ share)[where]
+    bound = distance_bound(max_depth, options.label_weight)
     return MeanDistances(
         raw=raw,
-        of_bound=raw / distance_bound(max_depth, options.label_weight),
+        # The bound is 0 only where no two trees can differ.
+        of_bound=raw / bound if bound > 0 else raw,
         dissimilarity=(relative @ share)[where],
     )
 
