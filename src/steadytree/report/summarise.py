@@ -224,11 +224,7 @@ def _summarise_stable(model: Any, title: str | None, min_cell: int) -> dict[str,
             f"{int(sum(frontier)):,} of them offer a trade-off that no other one beats."
         ],
         "facts": [
-            _fact(
-                "Mean distance",
-                f"{float(model.mean_distances_[best]):.2f}",
-                "to the trees of the first collection; smaller is steadier",
-            ),
+            _steadiness_fact(model, best),
             _honest_fact(model, float(model.scores_[best])),
             _fact("Rules", str(trees[best].n_leaves), f"depth {trees[best].depth}"),
         ],
@@ -362,8 +358,8 @@ def _rules_fact(diff: TreeDiff) -> dict[str, str]:
 
 def _score_fact(result: Retraining, name: str, level: float) -> list[dict[str, str]]:
     """Score of the proposal and of the deployed tree, as on the frontier."""
-    row = result.frontier.loc[result.chosen]
-    keep = float(result.frontier.loc["keep", "score"])
+    row: dict[Any, Any] = result.frontier.loc[result.chosen].to_dict()
+    keep = float(result.frontier["score"]["keep"])
     score, change = float(row["score"]), float(row["score_change"])
     if not all(map(math.isfinite, (keep, score))):
         return []
@@ -372,6 +368,17 @@ def _score_fact(result: Retraining, name: str, level: float) -> list[dict[str, s
     half = float(norm.ppf(0.5 + level / 2)) * float(row["score_change_se"])
     interval = f", {percent(level, 0)} interval {signed(change - half)} to {signed(change + half)}"
     return [_fact(name, f"{keep:.3f} → {score:.3f}", f"change {signed(change)}{interval}")]
+
+
+def _steadiness_fact(model: Any, best: int) -> dict[str, str]:
+    """How far the chosen tree is from the first collection, in per cent where known."""
+    distance = f"{float(model.mean_distances_[best]):.2f}"
+    results = getattr(model, "results_", None)
+    if results is None or "mean_dissimilarity" not in results:
+        return _fact("Mean distance", distance, "to the trees of the first collection")
+    share = float(results["mean_dissimilarity"].iloc[best])
+    detail = f"to the trees of the first collection; distance {distance}"
+    return _fact("Mean dissimilarity", percent(share), detail)
 
 
 def _honest_fact(model: Any, chosen_by: float) -> dict[str, str]:

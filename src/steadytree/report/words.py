@@ -83,8 +83,9 @@ def condition_words(condition: Condition, categories: tuple[Any, ...] | None = N
         if others and len(condition.allowed) > len(others) + 1:
             text = f"{name} is anything but {listed([name_words(c) for c in others])}"
             return f"{text}, or missing" if condition.missing else text
-        text = f"{name} is {listed([name_words(c) for c in condition.allowed])}"
-    elif math.isinf(condition.lower):
+        words = [name_words(c) for c in condition.allowed]
+        return f"{name} is {listed([*words, 'missing'] if condition.missing else words)}"
+    if math.isinf(condition.lower):
         text = f"{name} ≤ {number(condition.upper)}"
     elif math.isinf(condition.upper):
         text = f"{name} > {number(condition.lower)}"

@@ -268,9 +268,11 @@
             out.push(s.missing ? `${text}, or missing` : text);
             continue;
           }
-          text = `${name} is ${listed([...s.allowed].map((code) => every[code]))}`;
+          const words = [...s.allowed].map((code) => every[code]);
+          out.push(`${name} is ${listed(s.missing ? [...words, "missing"] : words)}`);
+          continue;
         }
-        else if (s.low === -Infinity) text = `${name} ≤ ${numberText(s.high)}`;
+        if (s.low === -Infinity) text = `${name} ≤ ${numberText(s.high)}`;
         else if (s.high === Infinity) text = `${name} > ${numberText(s.low)}`;
         else text = `${numberText(s.low)} < ${name} ≤ ${numberText(s.high)}`;
         out.push(s.missing ? `${text} or missing` : text);

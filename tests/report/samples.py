@@ -1,0 +1,196 @@
+"""Real results to report on: made once per process, small enough to be quick."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.diff import TreeDiff, diff_trees
+from steadytree.readers import as_tree
+from steadytree.retraining import Retraining, retrain
+from steadytree.selection import pareto_mask
+
+HOSTILE = {
+    "html": "<img src=x onerror=alert(1)>&amp;</script><!--",
+    "quotes": "\"double\" 'single' `back` \\n",
+    "emoji": "🫀 heart-rate 👩🏽‍⚕️",
+    "rtl": "ضغط الدم \u202egnp.exe",
+    "long": "a very long name of a clinical variable " * 5,
+    "braces": "{{ 7 * 7 }} {% raw %} ${x} %s",
+}
+
+
+def breast_cancer() -> tuple[pd.DataFrame, np.ndarray]:
+    data = load_breast_cancer(as_frame=True)
+    order = np.random.default_rng(0).permutation(len(data.data))
+    X = data.data.iloc[order].reset_index(drop=True)
+    return X, np.where(data.target.to_numpy()[order] == 1, "benign", "malignant")
+
+
+@cache
+def retraining() -> Retraining:
+    """Breast cancer: a CART tree deployed on 300 rows, 269 arrive."""
+    X, y = breast_cancer()
+    # A column that trees do not use, for subgroups: three people in the smallest group.
+    X = X.assign(site=["north", "south"][0])
+    site = np.where(np.arange(len(X)) % 2 == 0, "north", "south")
+    site[[301, 333, 401]] = "ward 7"
+    X["site"] = pd.Categorical(site)
+    space = FeatureSpace.from_data(X, y)
+    numeric = X.drop(columns="site")
+    model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=6, random_state=0)
+    deployed = as_tree(model.fit(numeric[:300], y[:300]), decision_threshold=0.4)
+    return retrain(
+        deployed,
+        X[300:].reset_index(drop=True),
+        y[300:],
+        price=0.1,
+        space=space,
+        n_folds=3,
+        n_estimators=40,
+        random_state=0,
+    )
+
+
+def _diff(model: Any, X: Any, y: Any, space: FeatureSpace, **options: Any) -> TreeDiff:
+    half = len(X) // 2
+    old = as_tree(model.fit(X[:half], y[:half]), space=space, **options)
+    new = as_tree(model.fit(X, y), space=space, **options)
+    return diff_trees(old, new, X, y=y)
+
+
+@cache
+def multiclass_diff() -> TreeDiff:
+    data = load_iris(as_frame=True)
+    order = np.random.default_rng(1).permutation(150)
+    X, y = data.data.iloc[order].reset_index(drop=True), data.target_names[data.target][order]
+    model = DecisionTreeClassifier(max_depth=3, min_samples_leaf=5, random_state=0)
+    return _diff(model, X, y, FeatureSpace.from_data(X, y))
+
+
+@cache
+def regression_diff() -> TreeDiff:
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    model = DecisionTreeRegressor(max_depth=3, min_samples_leaf=12, random_state=0)
+    return _diff(model, X, y.to_numpy(), FeatureSpace.from_data(X, y, task="regression"))
+
+
+@cache
+def large_diff() -> TreeDiff:
+    """Two trees of 200 leaves on noisy data."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(2400, 6)), columns=[f"lab value {i}" for i in range(6)])
+    y = np.where(X["lab value 0"] + rng.normal(size=2400) > 0, "treat", "wait")
+    model = DecisionTreeClassifier(max_leaf_nodes=200, random_state=0)
+    return _diff(model, X, y, FeatureSpace.from_data(X, y))
+
+
+@cache
+def single_leaf_diff() -> TreeDiff:
+    X, y = breast_cancer()
+    space = FeatureSpace.from_data(X, y)
+    stump = as_tree(DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y), space=space)
+    return diff_trees(stump.truncate(0), stump, X, y=y)
+
+
+def hand_tree(space: FeatureSpace, *, swap: bool = False, cut: float = 40.0) -> Tree:
+    """A tree over one category, one number that can be missing and one that cannot.
+
+    Node 0 splits the category, 1 and 2 the numbers, 3 is "is missing"; float32 rounding counts.
+    """
+    return Tree(
+        children_left=[1, 3, 5, -1, -1, 7, -1, -1, -1],
+        children_right=[2, 4, 6, -1, -1, 8, -1, -1, -1],
+        feature=[0, 1, 2, -1, -1, 1, -1, -1, -1],
+        threshold=[np.nan, cut, 0.1, 0, 0, np.inf, 0, 0, 0],
+        left_categories=((0, 2), None, None, None, None, None, None, None, None),
+        missing_left=[False, True, False, False, False, not swap, False, False, False],
+        value=[[0.5, 0.5]] * 3
+        + [[0.9, 0.1], [0.3, 0.7], [0.5, 0.5], [0.2, 0.8]]
+        + [[0.6, 0.4], [0.1, 0.9]],
+        weight=[200, 100, 100, 60, 40, 60, 40, 45, 15],
+        n_features=3,
+        classes=space.classes,
+        feature_names=space.names,
+        categories=space.categories,
+        precision="float32",
+        space=space,
+    )
+
+
+def mixed_rows(n: int, names: tuple[str, ...], categories: tuple[str, ...]) -> pd.DataFrame:
+    """Rows with categories (some unseen), missing values and numbers at the float32 edge."""
+    rng = np.random.default_rng(3)
+    values = rng.choice(np.array([*categories, "never seen", None], dtype=object), n)
+    number = np.round(rng.normal(40, 12, n), 1)
+    number[rng.random(n) < 0.2] = np.nan
+    edge = rng.choice([0.1, np.float64(np.float32(0.1)), 0.1000000001, 0.05, 0.3], n)
+    return pd.DataFrame({names[0]: values, names[1]: number, names[2]: edge})
+
+
+@cache
+def mixed_diff(hostile: bool = False) -> TreeDiff:
+    """Categories and missing values; with hostile names, everything is named to do harm."""
+    names = ("colour", "age", "share")
+    categories = ("red", "green", "blue", "black")
+    classes = ("low", "high")
+    if hostile:
+        names = (HOSTILE["html"], HOSTILE["rtl"], HOSTILE["long"])
+        categories = (HOSTILE["quotes"], HOSTILE["emoji"], HOSTILE["braces"], "</title>")
+        classes = (HOSTILE["emoji"], HOSTILE["html"])
+    X = mixed_rows(400, names, categories)
+    space = FeatureSpace(
+        lower=[0, 0, 0],
+        upper=[0, 100, 1],
+        categories=(categories, None, None),
+        can_be_missing=[True, True, False],
+        names=names,
+        classes=classes,
+    )
+    y = np.where(np.random.default_rng(0).random(400) < 0.5, *classes)
+    return diff_trees(hand_tree(space), hand_tree(space, swap=True, cut=44.5), X, y=y)
+
+
+@cache
+def stable_result(n_bootstraps: int = 10) -> Any:
+    """What a fitted StableTree holds, for 50 settings per bootstrap, without its running time."""
+    X, y = breast_cancer()
+    space = FeatureSpace.from_data(X, y)
+    rng = np.random.default_rng(0)
+    trees = []
+    for _ in range(n_bootstraps):
+        rows = rng.integers(0, len(X), len(X))
+        full = as_tree(
+            DecisionTreeClassifier(min_samples_leaf=3, random_state=0).fit(X.iloc[rows], y[rows]),
+            space=space,
+        )
+        trees += [full.truncate(depth) for depth in (1, 2, 3, 4, 5)] * 10
+    scores = np.array([0.9 + 0.01 * min(tree.depth, 4) for tree in trees])
+    scores = scores + rng.normal(0, 0.01, len(trees))
+    distances = np.array([tree.n_leaves for tree in trees]) + rng.random(len(trees))
+    mask = pareto_mask(np.column_stack([distances, scores]), [False, True])
+    best = int(np.flatnonzero(mask)[0])
+    return SimpleNamespace(
+        candidates_=trees,
+        best_index_=best,
+        feature_space_=space,
+        mean_distances_=distances,
+        scores_=scores,
+        pareto_mask_=mask,
+        get_params=lambda deep=False: {"random_state": 0, "select": "tolerance"},
+    )
+
+
+def quiet(call: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return call()
