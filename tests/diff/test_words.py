@@ -55,8 +55,8 @@ def test_labels_kept_against_the_share_are_marked() -> None:
     odd = replace(OLD, left=replace(OLD.left, left=Leaf(0, 0.7)))
     diff = diff_trees(build(OLD), build(odd))
     text = diff.to_text()
-    assert "Rule 1 keeps its label against the share of the new rows." in text
-    assert "label kept against the new share" in text
+    assert "Rule 1 keeps its label against its own share." in text
+    assert "label kept against its own share" in text
     assert "share of yes 10.0 % -> 70.0 %" in text
     assert diff.to_frame()["kept_against_share"].tolist() == [True, False, False, False]
     assert diff.to_dict()["rules"][0]["new"]["kept_against_share"] is True

@@ -77,6 +77,8 @@ class OutFolder:
         if self.folder is None:
             return
         try:
-            self._done(Path(subject.report(self._path(name))))
+            from steadytree.report import write_report
+
+            self._done(write_report(subject, self._path(name)))
         except MissingDependencyError as error:
             self.output.say(f"no report: {error}")

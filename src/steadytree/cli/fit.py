@@ -8,6 +8,7 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from steadytree.cli.files import OutFolder
 from steadytree.cli.options import (
@@ -27,7 +28,7 @@ from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
-__all__ = ["command", "make_learner", "threshold_of"]
+__all__ = ["check_target", "command", "make_learner", "threshold_of"]
 
 
 @click.command("fit", epilog=example("steadytree fit patients.csv --target died --out model"))
@@ -75,6 +76,7 @@ def command(
     folder = OutFolder(out, output)
     table = read_labelled(data, target, time=time, group=group, drop=drop)
     task = guess_task(table.y, task)
+    check_target(table.y)
     threshold = threshold_of(decision_threshold, task)
     model = make_learner(
         learner, task, seed=seed, jobs=jobs, max_leaves=max_leaves, bootstraps=bootstraps
@@ -100,6 +102,15 @@ def command(
         document["score_estimate"] = getattr(model, "score_estimate_", None)
         document["score_estimate_se"] = getattr(model, "score_estimate_se_", None)
     output.result(tree_text(tree), document)
+
+
+def check_target(y: NDArray[Any]) -> None:
+    """Refuse an outcome that never varies."""
+    if len(np.unique(y)) < 2:
+        raise InputError(
+            f"expected a target with two or more different values, got only {y[0]!r}; "
+            "nothing can be learned from it"
+        )
 
 
 def threshold_of(text: str | None, task: str) -> float | str | None:
@@ -159,11 +170,6 @@ def _fit(
     seed: int,
 ) -> tuple[Tree, pd.DataFrame | None]:
     X, y = table.X, table.y
-    if len(np.unique(y)) < 2:
-        raise InputError(
-            f"expected a target with two or more different values, got only {y[0]!r}; "
-            "nothing can be learned from it"
-        )
     if learner == "cart":
         return _fit_cart(model, task, X, y, threshold), None
     if threshold is not None:

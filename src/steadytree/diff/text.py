@@ -49,8 +49,8 @@ def headline(diff: TreeDiff) -> list[str]:
     if against:
         numbers = ", ".join(str(r.number) for r in against)
         which = "Rule" if len(against) == 1 else "Rules"
-        keeps = "keeps its label" if len(against) == 1 else "keep their labels"
-        lines.append(f"{which} {numbers} {keeps} against the share of the new rows.")
+        keeps = "keeps its label against its" if len(against) == 1 else "keep labels against their"
+        lines.append(f"{which} {numbers} {keeps} own share.")
     return lines
 
 
@@ -75,7 +75,7 @@ def rule_facts(diff: TreeDiff, rule: RuleChange, *, changes: bool = True) -> lis
     elif (lone := new or old) is not None:
         facts.append(f"{value_name(diff, lone)} {value_text(diff, lone)}")
     if new is not None and new.kept_against_share:
-        facts.append("label kept against the new share")
+        facts.append("label kept against its own share")
     if diff.n_rows is not None:
         facts.append(f"rows {_two(old, new, 'share')}")
         if (old or new) is not None and _has_rate(old, new):

@@ -1,0 +1,191 @@
+"""What all commands share: help, codes, streams, interrupts, a missing extra."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from steadytree.cli.app import COMMANDS, group
+from tests.cli.conftest import Files, Run
+
+NAMES = [name for name in COMMANDS if name != "paper"]
+
+
+def command(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "steadytree", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    result = CliRunner().invoke(group, [name, "--help"])
+    assert result.exit_code == 0
+    assert "Example" in result.output
+    assert f"steadytree {name}" in result.output
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "completion"])
+def test_every_command_has_the_common_options(name: str) -> None:
+    result = CliRunner().invoke(group, [name, "--help"])
+    for option in ("--json", "--quiet", "--verbose"):
+        assert option in result.output
+
+
+def test_the_help_of_all_lists_the_commands() -> None:
+    result = CliRunner().invoke(group, ["--help"])
+    assert result.exit_code == 0
+    for name in NAMES:
+        assert re.search(rf"^  {name} ", result.output, re.MULTILINE)
+    assert "3 a gate did not hold" in result.output
+
+
+def test_as_a_module_and_as_a_program() -> None:
+    by_module = command("--version")
+    assert by_module.returncode == 0
+    assert by_module.stdout.startswith("steadytree, version ")
+    program = Path(sys.executable).with_name("steadytree")
+    by_name = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    assert by_name.stdout == by_module.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["dance"],
+        ["fit"],
+        ["fit", "x.csv"],
+        ["compare", "a.json"],
+        ["retrain", "x.csv", "--target", "y"],
+        ["show", "t.json", "--format", "prose"],
+        ["fit", "x.csv", "--target", "y", "--seed", "one"],
+    ],
+)
+def test_bad_usage_is_code_2(run: Run, arguments: list[str]) -> None:
+    result = run(*arguments)
+    assert result.code == 2
+    assert "Error" in result.err
+    assert result.out == ""
+
+
+def test_bad_usage_with_json_is_a_document_too(run: Run) -> None:
+    result = run("show", "t.json", "--format", "prose", "--json")
+    assert result.code == 2
+    assert result.document["error"]["exit_code"] == 2
+    assert "'prose'" in result.document["error"]["message"]
+
+
+def test_results_go_to_stdout_and_progress_to_stderr(files: Files, tmp_path: Path) -> None:
+    """A real process: what is piped on is one JSON document and nothing else."""
+    done = command(
+        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome"),
+        *("--trees", 10, "--folds", 2, "--json", "--out", tmp_path / "out"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["command"] == "retrain"
+    assert "retrain: 3/3 done" in done.stderr
+    assert "\x1b[" not in done.stdout + done.stderr
+
+
+def test_quiet_says_nothing_but_the_result(files: Files) -> None:
+    done = command(
+        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome"),
+        *("--trees", 10, "--folds", 2, "-q"),
+    )
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "Candidates on the frontier" in done.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as on Unix")
+def test_an_interrupt_leaves_no_half_written_file(files: Files, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    running = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "steadytree", "retrain", files.new, "--deployed", files.tree),
+            *("--target", "outcome", "--trees", "2000", "--out", out, "--json"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stderr is not None
+    assert running.stderr.readline().startswith("retrain: 0/")
+    time.sleep(0.3)
+    running.send_signal(signal.SIGINT)
+    printed, told = running.communicate()
+    assert running.returncode == 130
+    assert printed == ""
+    assert "Interrupted" in told
+    assert "Traceback" not in told
+    assert list(out.iterdir()) == []
+
+
+def test_a_closed_pipe_is_no_crash(files: Files) -> None:
+    shell = f"{sys.executable} -m steadytree show {files.tree} | head -c 1"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("package", ["click", "rich"])
+def test_a_missing_extra_is_named(package: str, tmp_path: Path) -> None:
+    """An environment without the package: its import is blocked before ours."""
+    code = (
+        "import sys\n"
+        f"sys.modules[{package!r}] = None\n"
+        "from steadytree.cli import main\n"
+        "sys.exit(main(['show', 'x.json']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert f"needs the package '{package}'" in done.stderr
+    assert "pip install 'steadytree[cli]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(run: Run, shell: str) -> None:
+    result = run("completion", shell)
+    assert result.code == 0
+    assert "_STEADYTREE_COMPLETE" in result.out
+
+
+def test_completion_knows_the_commands() -> None:
+    environment = {
+        **os.environ,
+        "_STEADYTREE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "steadytree re",
+        "COMP_CWORD": "1",
+    }
+    program = Path(sys.executable).with_name("steadytree")
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["plain,retrain"]
+
+
+def test_unexpected_errors_are_short_and_verbose_on_demand(
+    run: Run, monkeypatch: pytest.MonkeyPatch, files: Files
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("steadytree.cli.show.load_tree", broken)
+    result = run("show", files.tree)
+    assert result.code == 1
+    assert "Unexpected error: RuntimeError: boom; run again with -v" in result.err
+    assert "Traceback" not in result.err
+    assert "Traceback" in run("show", files.tree, "-v").err

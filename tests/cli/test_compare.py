@@ -1,0 +1,194 @@
+"""``steadytree compare``: the diff, the scores, the gates and their exit codes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from steadytree.core.format import load_tree, save_tree
+from steadytree.core.tree import Tree
+from tests.cli.conftest import Files, Run
+
+
+@pytest.fixture(scope="module")
+def other(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The deployed tree with its first threshold moved and one leaf relabelled."""
+    tree = load_tree(files.tree)
+    threshold = tree.threshold.copy()
+    threshold[0] *= 1.05
+    assert tree.label is not None
+    label = tree.label.copy()
+    label[tree.leaves[1]] = 1 - label[tree.leaves[1]]
+    path = tmp_path_factory.mktemp("other") / "other.json"
+    save_tree(tree.replace(threshold=threshold, label=label), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def facts(files: Files, other: Path) -> dict[str, float]:
+    """What the measures are, counted here."""
+    X = pd.read_csv(files.new)
+    y = X["outcome"] == "malignant"
+    a, b = load_tree(files.tree), load_tree(other)
+    return {
+        "flips": float(np.mean(a.predict(X) != b.predict(X))),
+        "change": float(
+            roc_auc_score(y, b.predict_proba(X)[:, 1]) - roc_auc_score(y, a.predict_proba(X)[:, 1])
+        ),
+    }
+
+
+def test_what_changed_in_words(run: Run, files: Files, other: Path) -> None:
+    result = run("compare", files.tree, other)
+    assert result.code == 0
+    assert "the first split on " in result.out
+    assert "moved from" in result.out
+    assert "get another decision" not in result.out
+
+
+def test_with_rows_and_outcomes(
+    run: Run, files: Files, other: Path, facts: dict[str, float]
+) -> None:
+    result = run(
+        *("compare", files.tree, other, "--data", files.new_parquet, "--target", "outcome"),
+        *("--subgroup", "clinic", "--subgroup", "size", "--json", "--group", "patient"),
+    )
+    assert result.code == 0, result.err
+    document = result.document
+    assert document["schema_version"] == 1
+    assert document["exit_code"] == 0
+    assert document["flips"] == pytest.approx(facts["flips"])
+    assert document["score"]["change"] == pytest.approx(facts["change"])
+    assert document["score"]["name"] == "AUC"
+    assert document["gates"] == {"passed": True, "results": []}
+    groups = document["subgroups"]["clinic"]["flips"]
+    assert [g["group"] for g in groups] == [f"clinic {i}" for i in range(4)]
+    n = sum(g["n"] for g in groups)
+    assert sum(g["n"] * g["flips"] for g in groups) / n == pytest.approx(facts["flips"])
+    assert {g["group"] for g in document["subgroups"]["size"]["flips"]} == {"s", "m", "l"}
+    assert document["diff"]["kind"] == "tree-diff"
+
+
+def test_files(run: Run, files: Files, other: Path, tmp_path: Path) -> None:
+    result = run("compare", files.tree, other, "--out", tmp_path / "new" / "out", "--json")
+    assert result.code == 0, result.err
+    names = {Path(f).name for f in result.document["files"]}
+    assert names == {"diff.json", "diff.md", "report.html"}
+    content = json.loads((tmp_path / "new" / "out" / "diff.json").read_text())
+    assert content == result.document["diff"]
+
+
+def test_the_same_tree_twice(run: Run, files: Files) -> None:
+    result = run("compare", files.tree, files.tree, "--max-dissimilarity", 0)
+    assert result.code == 0
+    assert result.out.startswith("No rule changed")
+
+
+# -- gates: every combination of limits, each unset, held or broken --------------------------
+
+GATES = ("max_dissimilarity", "max_flips", "min_score_change", "max_leaves")
+
+
+def limit(gate: str, state: str, tree: Tree, facts: dict[str, float], apart: float) -> float:
+    """A limit that the pair of trees holds, or breaks."""
+    held = state == "held"
+    return {
+        "max_dissimilarity": apart + (0.01 if held else -0.001),
+        "max_flips": facts["flips"] + (0.01 if held else -0.001),
+        "min_score_change": facts["change"] + (-0.01 if held else 0.01),
+        "max_leaves": tree.n_leaves + (0 if held else -1),
+    }[gate]
+
+
+@pytest.fixture(scope="module")
+def apart(files: Files, other: Path) -> float:
+    from steadytree.diff import diff_trees
+
+    return diff_trees(load_tree(files.tree), load_tree(other)).dissimilarity
+
+
+@pytest.mark.parametrize(
+    "states", list(itertools.product(["unset", "held", "broken"], repeat=len(GATES)))
+)
+def test_every_combination_of_gates(
+    run: Run,
+    files: Files,
+    other: Path,
+    facts: dict[str, float],
+    apart: float,
+    states: tuple[str, ...],
+) -> None:
+    tree = load_tree(other)
+    options: list[Any] = []
+    for gate, state in zip(GATES, states, strict=True):
+        if state != "unset":
+            value = limit(gate, state, tree, facts, apart)
+            options += [f"--{gate.replace('_', '-')}={value}"]
+    result = run(
+        *("compare", files.tree, other, "--data", files.new, "--target", "outcome", "-q"),
+        *(*options, "--json"),
+    )
+    expected = 3 if "broken" in states else 0
+    assert result.code == expected
+    gates = result.document["gates"]
+    assert result.document["exit_code"] == expected
+    assert gates["passed"] == (expected == 0)
+    set_ones = [(g, s) for g, s in zip(GATES, states, strict=True) if s != "unset"]
+    assert [(r["name"], r["passed"]) for r in gates["results"]] == [
+        (gate, state == "held") for gate, state in set_ones
+    ]
+    assert all(r["measured"] is not None for r in gates["results"])
+
+
+def test_a_broken_gate_in_words(run: Run, files: Files, other: Path) -> None:
+    result = run("compare", files.tree, other, "--max-dissimilarity", 0)
+    assert result.code == 3
+    assert ", at most 0.0 %: failed" in result.out
+    assert "1 of 1 gates did not hold" in result.err
+
+
+# -- bad input -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--max-flips", "0.1"], "expected --data with --max-flips, got none"),
+        (["--min-score-change", "0"], "expected --data and --target with --min-score-change"),
+        (["--target", "outcome"], "expected --data with --target, --group or --subgroup"),
+        (["--max-dissimilarity", "2"], "expected a share between 0 and 1 as max_dissimilarity"),
+        (["--data", "DATA", "--target", "radius"], "expected the trees' classes"),
+        (["--data", "DATA", "--subgroup", "town"], "as --subgroup, got 'town'"),
+        (["--data", "DIABETES"], "as a predictor, got 'radius'"),
+    ],
+)
+def test_bad_input(run: Run, files: Files, options: list[str], message: str) -> None:
+    places = {"DATA": files.new, "DIABETES": files.regression}
+    used = [places.get(option, option) for option in options]
+    result = run("compare", files.tree, files.tree, *used)
+    assert result.code == 2, result.err
+    assert message in result.err
+
+
+def test_trees_without_a_space_need_rows(run: Run, files: Files, tmp_path: Path) -> None:
+    tree = load_tree(files.tree)
+    save_tree(tree.replace(space=None, label=tree.label), tmp_path / "bare.json")
+    alone = run("compare", tmp_path / "bare.json", tmp_path / "bare.json")
+    assert alone.code == 2
+    assert "expected space=..., got none" in alone.err
+    with_rows = run("compare", tmp_path / "bare.json", tmp_path / "bare.json", "--data", files.new)
+    assert with_rows.code == 0, with_rows.err
+
+
+def test_trees_of_different_tasks(run: Run, files: Files, tmp_path: Path) -> None:
+    assert run("fit", files.regression, "--target", "progress", "--out", tmp_path).code == 0
+    result = run("compare", files.tree, tmp_path / "tree.json")
+    assert result.code == 2
+    assert result.err.startswith("Error: expected")

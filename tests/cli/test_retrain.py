@@ -1,0 +1,156 @@
+"""``steadytree retrain``: the whole story, from the deployed tree to the history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from steadytree.core.format import load_tree, save_tree
+from steadytree.retraining.history import History
+from tests.cli.conftest import Files, Run
+
+FAST = ("--trees", 10, "--folds", 2, "-q")
+
+
+def test_the_whole_story(run: Run, files: Files, tmp_path: Path) -> None:
+    past = tmp_path / "history.jsonl"
+    History.open(past).append(files.tree, approved_by="Dr Adams")
+    result = run(
+        *("retrain", files.new_parquet, "--deployed", files.tree, "--target", "outcome"),
+        *("--old", files.old, "--out", tmp_path / "out", "--history", past, "--json"),
+        *("--subgroup", "clinic", "--compare", "--max-flips", 1, *FAST),
+    )
+    assert result.code == 0, result.err
+    document = result.document
+    out = tmp_path / "out"
+    assert {Path(f).name for f in document["files"]} == {
+        *("tree.json", "candidates.csv", "diff.json", "diff.md", "report.html")
+    }
+    assert all(Path(f).exists() for f in document["files"])
+    proposed, deployed = load_tree(out / "tree.json"), load_tree(files.tree)
+    X = pd.read_parquet(files.new_parquet)
+    flips = (proposed.predict(X) != deployed.predict(X)).mean()
+    assert document["flips"] == pytest.approx(flips)
+    assert document["diff"]["flips"] == pytest.approx(flips)
+    names = [row["candidate"] for row in document["frontier"]]
+    assert {"keep", "leaf values", "from scratch", "CART"} <= set(names)
+    assert pd.read_csv(out / "candidates.csv")["candidate"].tolist() == names
+    assert sum(row["chosen"] for row in document["frontier"]) == 1
+    groups = document["subgroups"]["clinic"]
+    assert sum(row["n"] for row in groups["flips"]) == len(X)
+    assert {row["group"] for row in groups["performance"]} == set(X["clinic"])
+    assert document["gates"]["results"][0]["name"] == "max_flips"
+    assert document["history_version"] == 2
+    history = History.open(past)
+    assert history.status(2) == "proposed"
+    assert history.tree(2) == proposed
+    assert history.current == 1
+
+
+def test_in_words(run: Run, files: Files) -> None:
+    result = run("retrain", files.new, "--deployed", files.tree, "--target", "outcome", *FAST)
+    assert result.code == 0, result.err
+    assert "Candidates on the frontier" in result.out
+    assert "Dissimilarity" in result.out or "No rule changed" in result.out
+
+
+def test_time_and_groups_make_the_folds(run: Run, files: Files) -> None:
+    for options, folds in ((["--time", "year"], "time"), (["--group", "patient"], "groups")):
+        result = run(
+            *("retrain", files.new, "--deployed", files.tree, "--target", "outcome"),
+            *(*options, "--json", *FAST),
+        )
+        assert result.code == 0, result.err
+        assert result.document["settings"]["folds"] == folds
+
+
+def test_a_broken_gate_is_code_3_and_still_writes(run: Run, files: Files, tmp_path: Path) -> None:
+    result = run(
+        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome"),
+        *("--max-leaves", 1, "--out", tmp_path, "--json", *FAST),
+    )
+    assert result.code == 3
+    assert result.document["exit_code"] == 3
+    assert result.document["gates"]["passed"] is False
+    assert (tmp_path / "tree.json").exists()
+
+
+def test_choosing_by_score(run: Run, files: Files) -> None:
+    result = run(
+        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome", "--json"),
+        *("--select", "tolerance", "--tolerance", 1, *FAST),
+    )
+    assert result.code == 0, result.err
+    assert result.document["dissimilarity"] == 0
+
+
+# -- bad input -------------------------------------------------------------------------------
+
+
+def test_a_lacking_column(run: Run, files: Files, tmp_path: Path) -> None:
+    pd.read_csv(files.new).drop(columns="radius").to_csv(tmp_path / "n.csv", index=False)
+    result = run("retrain", tmp_path / "n.csv", "--deployed", files.tree, "--target", "outcome")
+    assert result.code == 2
+    assert "as a predictor, got 'radius', which it does not have" in result.err
+
+
+def test_a_new_category_is_a_warning(run: Run, files: Files, tmp_path: Path) -> None:
+    table = pd.read_csv(files.new)
+    table.loc[:30, "size"] = "xl"
+    table.to_csv(tmp_path / "n.csv", index=False)
+    result = run(
+        "retrain", tmp_path / "n.csv", "--deployed", files.tree, "--target", "outcome", *FAST
+    )
+    assert result.code == 0, result.err
+    assert "Warning: the new rows go beyond the deployed tree's space" in result.err
+    assert ".py" not in result.err
+
+
+def test_an_unseen_class(run: Run, files: Files, tmp_path: Path) -> None:
+    table = pd.read_csv(files.new)
+    table.loc[0, "outcome"] = "unsure"
+    table.to_csv(tmp_path / "n.csv", index=False)
+    result = run("retrain", tmp_path / "n.csv", "--deployed", files.tree, "--target", "outcome")
+    assert result.code == 2
+    assert "got unseen unsure" in result.err
+
+
+def test_a_deployed_tree_of_another_task(run: Run, files: Files, tmp_path: Path) -> None:
+    tree = load_tree(files.tree)
+    values = tree.value[:, 1:]
+    other = tree.replace(value=values, label=None, classes=None, decision_threshold=None)
+    save_tree(other, tmp_path / "regression.json")
+    result = run(
+        *("retrain", files.new, "--deployed", tmp_path / "regression.json"),
+        *("--target", "outcome", *FAST),
+    )
+    assert result.code == 2
+    assert "the deployed tree is a regression tree" in result.err
+
+
+def test_a_history_cut_in_half(run: Run, files: Files, tmp_path: Path) -> None:
+    past = tmp_path / "history.jsonl"
+    History.open(past).append(files.tree)
+    whole = past.read_bytes()
+    past.write_bytes(whole + whole[: len(whole) // 2])
+    result = run(
+        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome"),
+        *("--history", past, "--out", tmp_path / "out", *FAST),
+    )
+    assert result.code == 2
+    assert "line 2: expected a whole line of JSON, got one cut off" in result.err
+    assert "History.recover(" in result.err
+    # It is found before the work: nothing was trained or written.
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_an_output_folder_that_cannot_be_written(run: Run, files: Files, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = run(
+        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome"),
+        *("--out", tmp_path / "file", *FAST),
+    )
+    assert result.code == 2
+    assert "expected a folder that can be written as --out, got File exists" in result.err
