@@ -26,7 +26,7 @@ __all__ = ["Problem", "Rows", "express_in_space", "prepare_problem"]
 
 FloatArray = NDArray[np.float64]
 
-OUTSIDE_SHARE = 0.01
+OUTSIDE_SHARE = 0.05
 """A numeric range is widened where more than this share of the new rows lies outside."""
 
 
