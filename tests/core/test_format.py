@@ -414,10 +414,13 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
     code = "while True:\n    [st.save_tree(tree, sys.argv[1]) for tree in trees]\n"
     writer = subprocess.Popen([sys.executable, "-c", WRITER + code, str(path)])
     try:
-        deadline = time.monotonic() + 60
-        while st.load_tree(path).n_nodes == 1 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        seen = {float(st.load_tree(path).threshold[0]) for _ in range(60)}
+        seen: set[float] = set()
+        reads, deadline = 0, time.monotonic() + 120
+        while (reads < 60 or len(seen) < 2) and time.monotonic() < deadline:
+            tree = st.load_tree(path)  # never half a file
+            if tree.n_nodes > 1:
+                reads += 1
+                seen.add(float(tree.threshold[0]))
     finally:
         writer.kill()
         writer.wait()
