@@ -27,87 +27,105 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["FAR", "N_VECTORS", "assign", "solve_rectangular"]
+from steadytree.distance.packing import LANES
+
+__all__ = ["COLUMN", "FAR", "N_VECTORS", "assign", "index_bits", "solve_rectangular"]
 
 IntArray = NDArray[np.int64]
 
 # Beyond every cost: marks columns that are out of play. Costs stay below 2**60.
 FAR = np.int64(1) << np.int64(61)
-# The workspace holds this many vectors of ``width`` numbers.
-N_VECTORS = 15
 # Share of n whose column minima are below the start's threshold: more matches at once,
 # but more columns that must be raised again. Measured flat between 0.8 and 1.
 CORE_SHARE = 0.9
 
+# One memory block holds everything a pair needs: first these vectors of ``width`` numbers,
+# then the cost matrix, the core and its transpose at offsets the caller chooses.
+MINIMA = 0  # column minima of the cost matrix (and a second buffer for building them)
+ORIGINAL = 1  # number in the cost matrix of a column of the core
+REACH = 2  # distances of a search, two buffers
+DUAL_U, DUAL_V = 4, 5
+PACKED_V, PACKED_U = 6, 7  # duals with the index in the low bits; -FAR: out of play
+OUTSIDE = 8  # as PACKED_V, for columns outside the core; -FAR: inside
+EXIT = 9  # cheapest column outside the core, by row
+ROW, COLUMN = 10, 11  # partners: of a column of the core, of a row
+DISTANCE, TREE = 12, 13  # a search: distance of each step, and its column (or row)
+TAKER = 14  # who takes a column when a search ends
+N_VECTORS = 15
+
 _compiled: Any = njit(nogil=True, cache=True)
 _inlined: Any = njit(nogil=True, cache=True, inline="always")
-# Offsets are unsigned: numba then leaves out the check for negative positions.
+# Unsigned positions: numba then leaves out its check for negative ones.
 _u: Any = np.uint64
 _i: Any = np.int64
 
 
 @_inlined
-def _minimum(cost: Any, at: Any, work: Any, dual: Any, size: Any) -> Any:
+def _minimum(mem: Any, row: Any, dual: Any, size: Any) -> Any:
+    """Least reduced cost of a row."""
+    r0, d0 = _u(row), _u(dual)
     best = FAR
-    for j in range(size):
-        r = cost[at + j] - work[dual + j]
+    for j in range(_u(size)):
+        r = mem[r0 + j] - mem[d0 + j]
         best = r if r < best else best
     return best
 
 
 @_inlined
-def _first_scan(cost: Any, at: Any, work: Any, dual: Any, into: Any, size: Any, offset: Any) -> Any:
+def _first_scan(mem: Any, row: Any, dual: Any, into: Any, size: Any, offset: Any) -> Any:
+    """Distances over the cells of one row; the least of them."""
+    r0, d0, t0 = _u(row), _u(dual), _u(into)
     best = FAR
-    for j in range(size):
-        r = cost[at + j] - work[dual + j] + offset
-        work[into + j] = r
+    for j in range(_u(size)):
+        r = mem[r0 + j] - mem[d0 + j] + offset
+        mem[t0 + j] = r
         best = r if r < best else best
     return best
 
 
 @_inlined
-def _scan(
-    cost: Any, at: Any, work: Any, dual: Any, source: Any, into: Any, size: Any, offset: Any
-) -> Any:
+def _scan(mem: Any, row: Any, dual: Any, source: Any, into: Any, size: Any, offset: Any) -> Any:
+    """Distances so far, or over the cells of one more row; the least of them."""
+    r0, d0, s0, t0 = _u(row), _u(dual), _u(source), _u(into)
     best = FAR
-    for j in range(size):
-        r = cost[at + j] - work[dual + j] + offset
-        s = work[source + j]
+    for j in range(_u(size)):
+        r = mem[r0 + j] - mem[d0 + j] + offset
+        s = mem[s0 + j]
         s = r if r < s else s
-        work[into + j] = s
+        mem[t0 + j] = s
         best = s if s < best else best
     return best
 
 
 @_compiled
-def _place(work: Any, at: Any, size: Any, value: Any) -> Any:
+def _place(mem: Any, at: Any, size: Any, value: Any) -> Any:
     for j in range(size):
-        if work[at + j] == value:
+        if mem[at + j] == value:
             return _i(j)
     return _i(0)
 
 
 @_compiled
-def _place_reduced(cost: Any, at: Any, work: Any, dual: Any, size: Any, value: Any) -> Any:
+def _place_reduced(mem: Any, row: Any, dual: Any, size: Any, value: Any) -> Any:
     for j in range(size):
-        if cost[at + j] - work[dual + j] == value:
+        if mem[row + j] - mem[dual + j] == value:
             return _i(j)
     return _i(0)
 
 
 @_compiled
-def _threshold(work: Any, m: Any, wanted: Any) -> Any:
-    """Return t so that about (and at most) ``wanted`` of the first m numbers are below it."""
-    low, high = work[0], work[0]
+def _threshold(mem: Any, m: Any, wanted: Any) -> Any:
+    """Return t so that about (and at most) ``wanted`` of the column minima are below it."""
+    low, high = mem[0], mem[0]
     for j in range(1, m):
-        x = work[j]
+        x = mem[j]
         low = x if x < low else low
         high = x if x > high else high
     for _ in range(12):
         middle = (low + high) >> 1
         below = _i(0)
         for j in range(m):
-            below += _i(work[j] < middle)
+            below += _i(mem[j] < middle)
         if below > wanted:
             high = middle
         else:
@@ -118,348 +136,461 @@ def _threshold(work: Any, m: Any, wanted: Any) -> Any:
 
 
 @_compiled
+def _split(mem: Any, width: Any, stride: Any, m: Any, limit: Any, mask: Any) -> Any:
+    """Columns with a minimum below the limit form the core; its size."""
+    v, original, outside = DUAL_V * width, ORIGINAL * width, OUTSIDE * width
+    size = _i(0)
+    for j in range(m):
+        x = mem[j]
+        if x < limit:
+            mem[original + size] = j
+            mem[v + size] = x - limit
+            mem[outside + j] = -FAR
+            size += 1
+        else:
+            mem[outside + j] = -(j & mask)
+    for j in range(m, stride):
+        mem[outside + j] = -FAR
+    return size
+
+
+@_compiled
+def _gather(
+    mem: Any,
+    width: Any,
+    cost: Any,
+    stride: Any,
+    core: Any,
+    pitch: Any,
+    flip: Any,
+    rows: Any,
+    n: Any,
+    size: Any,
+    padded: Any,
+) -> Any:
+    """Copy the core's columns, and transpose them, four rows at a time."""
+    original = ORIGINAL * width
+    for i in range(0, n, 4):
+        i1, i2, i3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
+        c0, c1, c2, c3 = (
+            cost + i * stride,
+            cost + i1 * stride,
+            cost + i2 * stride,
+            cost + i3 * stride,
+        )
+        t0, t1, t2, t3 = core + i * pitch, core + i1 * pitch, core + i2 * pitch, core + i3 * pitch
+        for a in range(size):
+            j = mem[_u(original + a)]
+            x0, x1, x2, x3 = mem[_u(c0 + j)], mem[_u(c1 + j)], mem[_u(c2 + j)], mem[_u(c3 + j)]
+            f = flip + a * rows + i
+            mem[_u(f)] = x0
+            mem[_u(f + 1)] = x1
+            mem[_u(f + 2)] = x2
+            mem[_u(f + 3)] = x3
+            mem[_u(t0 + a)] = x0
+            mem[_u(t1 + a)] = x1
+            mem[_u(t2 + a)] = x2
+            mem[_u(t3 + a)] = x3
+        for k in range(i, min(i + 4, n)):
+            for a in range(size, padded):
+                mem[core + k * pitch + a] = 0
+    for a in range(size):
+        for i in range((n + 3) & -4, rows):
+            mem[flip + a * rows + i] = 0
+
+
+@_compiled
+def _transpose(mem: Any, cost: Any, stride: Any, flip: Any, rows: Any, n: Any, m: Any) -> Any:
+    for i in range(0, n, 4):
+        i1, i2, i3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
+        c0, c1, c2, c3 = (
+            cost + i * stride,
+            cost + i1 * stride,
+            cost + i2 * stride,
+            cost + i3 * stride,
+        )
+        for a in range(m):
+            f = flip + a * rows + i
+            mem[_u(f)] = mem[_u(c0 + a)]
+            mem[_u(f + 1)] = mem[_u(c1 + a)]
+            mem[_u(f + 2)] = mem[_u(c2 + a)]
+            mem[_u(f + 3)] = mem[_u(c3 + a)]
+    for a in range(m):
+        for i in range((n + 3) & -4, rows):
+            mem[flip + a * rows + i] = 0
+
+
+@_compiled
+def _join_core(
+    mem: Any,
+    width: Any,
+    cost: Any,
+    stride: Any,
+    core: Any,
+    pitch: Any,
+    flip: Any,
+    rows: Any,
+    n: Any,
+    size: Any,
+    leaver: Any,
+    shift: Any,
+) -> Any:
+    """Put the exit of row ``leaver`` into the core, as column ``size``."""
+    mask = (_i(1) << shift) - 1
+    outside, way_out = OUTSIDE * width, EXIT * width
+    key = mem[way_out + leaver]
+    if shift > 0:
+        j = key & mask
+    else:
+        j = _place_reduced(mem, cost + leaver * stride, outside, stride, key)
+    mem[ORIGINAL * width + size] = j
+    mem[DUAL_V * width + size] = 0
+    mem[PACKED_V * width + size] = -(size & mask)
+    mem[ROW * width + size] = -1
+    mem[outside + j] = -FAR
+    fresh = size % LANES == 0
+    if fresh:
+        for a in range(size + 1, size + LANES):
+            mem[PACKED_V * width + a] = -FAR
+    for i in range(n):
+        x = mem[cost + i * stride + j]
+        mem[flip + size * rows + i] = x
+        mem[core + i * pitch + size] = x
+        if fresh:
+            for a in range(size + 1, size + LANES):
+                mem[core + i * pitch + a] = 0
+        if mem[way_out + i] == x + (j & mask):
+            mem[way_out + i] = _minimum(mem, cost + i * stride, outside, stride)
+    for i in range(n, rows):
+        mem[flip + size * rows + i] = 0
+
+
+@_compiled
+def _start(
+    mem: Any,
+    width: Any,
+    cost: Any,
+    stride: Any,
+    table: Any,
+    pitch: Any,
+    flip: Any,
+    rows: Any,
+    n: Any,
+    size: Any,
+    padded: Any,
+    shift: Any,
+    compact: Any,
+    square: Any,
+) -> Any:
+    """Row duals; rows take their cheapest column if free, then columns their next row."""
+    mask = (_i(1) << shift) - 1
+    u, v, packed_u, packed_v = DUAL_U * width, DUAL_V * width, PACKED_U * width, PACKED_V * width
+    row_of, column_of = ROW * width, COLUMN * width
+    for a in range(size):
+        mem[packed_v + a] = mem[v + a] - (a & mask)
+        mem[row_of + a] = -1
+    for a in range(size, padded):
+        mem[packed_v + a] = -FAR
+    for i in range(n):
+        at = table + i * pitch
+        key = _minimum(mem, at, packed_v, padded)
+        value = (key >> shift) << shift
+        mem[column_of + i] = -1
+        leave = FAR
+        if compact:
+            leave = _minimum(mem, cost + i * stride, OUTSIDE * width, stride)
+        mem[EXIT * width + i] = leave
+        leave = (leave >> shift) << shift
+        if leave < value:
+            value = leave
+        else:
+            a = key & mask if shift > 0 else _place_reduced(mem, at, packed_v, padded, key)
+            if mem[row_of + a] < 0:
+                mem[row_of + a] = i
+                mem[column_of + i] = a
+        mem[u + i] = value
+        mem[packed_u + i] = value - (i & mask)
+    for i in range(n, rows):
+        mem[packed_u + i] = -FAR
+    for a in range(size):
+        if mem[row_of + a] < 0 and (square or mem[v + a] < 0):
+            at = flip + a * rows
+            key = _minimum(mem, at, packed_u, rows)
+            value = (key >> shift) << shift
+            if square or value < 0:
+                i = key & mask if shift > 0 else _place_reduced(mem, at, packed_u, rows, key)
+                if mem[column_of + i] < 0:
+                    mem[column_of + i] = a
+                    mem[row_of + a] = i
+            else:
+                value = _i(0)
+            mem[v + a] = value
+            mem[packed_v + a] = value - (a & mask)
+
+
+@_compiled
+def _match_rows(
+    mem: Any,
+    width: Any,
+    cost: Any,
+    stride: Any,
+    table: Any,
+    pitch: Any,
+    flip: Any,
+    rows: Any,
+    n: Any,
+    size: Any,
+    shift: Any,
+) -> Any:
+    """Shortest augmenting paths from the rows without a column; the core's new size."""
+    mask = (_i(1) << shift) - 1
+    u, v, packed_v = DUAL_U * width, DUAL_V * width, PACKED_V * width
+    way_out, row_of, column_of = EXIT * width, ROW * width, COLUMN * width
+    distance, tree, taker = DISTANCE * width, TREE * width, TAKER * width
+    for free in range(n):
+        if mem[column_of + free] >= 0:
+            continue
+        i = _i(free)
+        steps = _i(0)
+        source, into = REACH * width, (REACH + 1) * width
+        padded = (size + (LANES - 1)) & -LANES
+        dual = mem[u + i]
+        key = _first_scan(mem, table + i * pitch, packed_v, source, padded, -dual)
+        leave = ((mem[way_out + i] - dual) >> shift) << shift
+        leaver = i
+        while leave > key:
+            a = key & mask if shift > 0 else _place(mem, source, padded, key)
+            i = mem[_u(row_of + a)]
+            if i < 0:
+                break
+            length = (key >> shift) << shift
+            mem[_u(distance + steps)] = length
+            mem[_u(tree + steps)] = a
+            steps += 1
+            mem[_u(packed_v + a)] = -FAR
+            mem[_u(source + a)] = FAR
+            offset = length - mem[_u(u + i)]
+            candidate = ((mem[_u(way_out + i)] + offset) >> shift) << shift
+            if candidate < leave:
+                leave = candidate
+                leaver = i
+            key = _scan(mem, table + i * pitch, packed_v, source, into, padded, offset)
+            source, into = into, source
+        # The path ends in a free column, or in one outside the core, which joins it.
+        # Arithmetic is exact, so the way back is found by equality, among earlier steps.
+        if leave > key:
+            length = (key >> shift) << shift
+            end = a
+            i = _i(-1)
+        else:
+            length = leave
+            end = size
+            _join_core(mem, width, cost, stride, table, pitch, flip, rows, n, size, leaver, shift)
+            size += 1
+            i = leaver
+        a = end
+        reached = length
+        found = steps
+        while True:
+            before = found
+            found = _i(-1)
+            if i >= 0:
+                if i != free:
+                    for k in range(steps):
+                        if mem[row_of + mem[tree + k]] == i:
+                            found = _i(k)
+                            break
+            else:
+                i = _i(free)
+                at = flip + a * rows
+                target = reached + mem[v + a]
+                if mem[at + i] - mem[u + i] != target:
+                    for k in range(before):
+                        i = mem[_u(row_of + mem[_u(tree + k)])]
+                        if mem[_u(at + i)] - mem[_u(u + i)] + mem[_u(distance + k)] == target:
+                            found = _i(k)
+                            break
+            mem[taker + a] = i
+            if found < 0:
+                break
+            a = mem[tree + found]
+            reached = mem[distance + found]
+            i = _i(-1)
+        mem[u + free] += length
+        for k in range(steps):
+            a = mem[_u(tree + k)]
+            gain = length - mem[_u(distance + k)]
+            mem[_u(u + mem[_u(row_of + a)])] += gain
+            value = mem[_u(v + a)] - gain
+            mem[_u(v + a)] = value
+            mem[_u(packed_v + a)] = value - (a & mask)
+        a = end
+        while True:
+            i = mem[taker + a]
+            following = mem[column_of + i]
+            mem[row_of + a] = i
+            mem[column_of + i] = a
+            if i == free:
+                break
+            a = following
+    return size
+
+
+@_compiled
+def _settle_columns(
+    mem: Any, width: Any, flip: Any, rows: Any, n: Any, size: Any, shift: Any
+) -> Any:
+    """Give every unmatched column with v < 0 a row, or raise its v to 0."""
+    mask = (_i(1) << shift) - 1
+    u, v, packed_u = DUAL_U * width, DUAL_V * width, PACKED_U * width
+    row_of, column_of = ROW * width, COLUMN * width
+    distance, tree, taker = DISTANCE * width, TREE * width, TAKER * width
+    for i in range(n):
+        mem[packed_u + i] = mem[u + i] - (i & mask)
+    for lone in range(size):
+        if mem[row_of + lone] >= 0 or mem[v + lone] >= 0:
+            continue
+        source, into = REACH * width, (REACH + 1) * width
+        best = -mem[v + lone]
+        last = _i(-1)
+        steps = _i(0)
+        key = _first_scan(mem, flip + lone * rows, packed_u, source, rows, best)
+        while True:
+            length = (key >> shift) << shift
+            if length >= best:
+                break
+            i = key & mask if shift > 0 else _place(mem, source, rows, key)
+            mem[_u(packed_u + i)] = -FAR
+            mem[_u(source + i)] = FAR
+            mem[_u(distance + steps)] = length
+            mem[_u(tree + steps)] = i
+            a = mem[_u(column_of + i)]
+            offset = length - mem[_u(v + a)]
+            if offset < best:
+                best = offset
+                last = steps
+            steps += 1
+            key = _scan(mem, flip + a * rows, packed_u, source, into, rows, offset)
+            source, into = into, source
+        k = last
+        moves = _i(0)
+        given_up = _i(lone) if last < 0 else mem[column_of + mem[tree + last]]
+        while k >= 0:
+            i = mem[tree + k]
+            target = mem[distance + k] + mem[u + i]
+            found = _i(-1)
+            a = _i(lone)
+            if mem[flip + lone * rows + i] - mem[v + lone] != target:
+                for earlier in range(k):
+                    a = mem[column_of + mem[tree + earlier]]
+                    if mem[flip + a * rows + i] - mem[v + a] + mem[distance + earlier] == target:
+                        found = _i(earlier)
+                        break
+            mem[source + moves] = i
+            mem[taker + moves] = a
+            moves += 1
+            k = found
+        mem[v + lone] += best
+        for k in range(steps):
+            i = mem[tree + k]
+            gain = best - mem[distance + k]
+            mem[u + i] -= gain
+            mem[packed_u + i] = mem[u + i] - (i & mask)
+            mem[v + mem[column_of + i]] += gain
+        if last >= 0:
+            mem[row_of + given_up] = -1
+        for k in range(moves):
+            i = mem[source + k]
+            a = mem[taker + k]
+            mem[column_of + i] = a
+            mem[row_of + a] = i
+
+
+@_compiled
 def solve_rectangular(
-    cost: Any, stride: Any, core: Any, flip: Any, work: Any, width: Any, n: Any, m: Any, shift: Any
+    mem: Any,
+    width: Any,
+    cost: Any,
+    stride: Any,
+    core: Any,
+    flip: Any,
+    n: Any,
+    m: Any,
+    shift: Any,
 ) -> Any:
     """Least total of an assignment of n rows to m >= n columns, divided by 2**shift.
 
     Parameters
     ----------
-    cost : int64 array
-        Row i at ``i * stride``; multiples of 2**shift below 2**60 in size.
-    stride : int
-        m rounded up to a multiple of 4; what stands in the padding does not matter.
-    core, flip : int64 arrays
-        Space for the core and its transpose.
-    work : int64 array of N_VECTORS * width
-        Its first m numbers are the column minima of ``cost``. On return the columns of the
-        rows are at ``COLUMN * width``.
+    mem : int64 array
+        Its first m numbers are the column minima of the costs. On return the columns of
+        the rows are at ``COLUMN * width``.
     width : int
-        At least max(n, m) + 4.
+        At least max(n, m) + 2 * LANES.
+    cost, stride : int
+        Row i of the costs is at ``cost + i * stride``: multiples of 2**shift below 2**60
+        in size, stride is m rounded up to a multiple of LANES, and what stands in the
+        padding does not matter.
+    core, flip : int
+        Where the core and its transpose may be put, ``(n + LANES) * (m + LANES)`` each.
     n, m, shift : int
-        shift = 0, or 2**shift > m + 3.
+        shift = 0, or 2**shift > max(n, m) + LANES.
     """
-    # Vectors in the workspace: distances (two buffers), duals with and without the packed
-    # index, duals of columns outside the core, exits, partners, the search tree.
-    reach, u, v = 2 * width, 4 * width, 5 * width
-    packed_v, packed_u, outside = 6 * width, 7 * width, 8 * width
-    way_out, row_of, column_of = 9 * width, 10 * width, 11 * width
-    distance, tree, taker, original = 12 * width, 13 * width, 14 * width, 1 * width
+    column_of = COLUMN * width
+    if n == 1:
+        best = mem[0]
+        mem[column_of] = 0
+        for j in range(1, m):
+            if mem[j] < best:
+                best = mem[j]
+                mem[column_of] = j
+        return best >> shift
     mask = (_i(1) << shift) - 1
     square = n == m
-    if n == 1:
-        b = work[0]
-        at = _i(0)
-        for j in range(1, m):
-            if work[j] < b:
-                b = work[j]
-                at = _i(j)
-        work[column_of] = at
-        return b >> shift
-
-    # The core: columns that start with v < 0, or all of them where that is most of them.
     compact = m > 12 and 5 * m > 6 * n
+    rows = (n + (LANES - 1)) & -LANES
     limit = _i(0)
     if not square:
-        limit = (_threshold(work, m, _i(CORE_SHARE * n)) >> shift) << shift
-    size = _i(0)
+        limit = (_threshold(mem, m, _i(CORE_SHARE * n)) >> shift) << shift
     if compact:
-        for j in range(m):
-            x = work[j]
-            if x < limit:
-                work[original + size] = j
-                work[v + size] = x - limit
-                work[outside + j] = -FAR
-                size += 1
-            else:
-                work[outside + j] = -(j & mask)
-        for j in range(m, stride):
-            work[outside + j] = -FAR
-        pitch = (min(m, size + n) + 3) & ~3
-        for i in range(n):
-            source, into = _u(i * stride), _u(i * pitch)
-            for a in range(_u(size)):
-                core[into + a] = cost[source + _u(work[_u(original) + a])]
-            for a in range(_u(size), _u((size + 3) & ~3)):
-                core[into + a] = 0
+        size = _split(mem, width, stride, m, limit, mask)
+        padded = (size + (LANES - 1)) & -LANES
+        pitch = (min(m, size + n) + (LANES - 1)) & -LANES
         table = core
+        _gather(mem, width, cost, stride, core, pitch, flip, rows, n, size, padded)
     else:
-        size = m
-        pitch = stride
-        table = cost
+        # Nearly all columns: they are their own core.
+        size, padded, pitch, table = m, stride, stride, cost
         for j in range(m):
-            x = work[j]
-            work[v + j] = x if square else (x - limit if x < limit else 0)
-            work[original + j] = j
-    padded = (size + 3) & ~3
-    rows = (n + 3) & ~3
-    for a in range(size):
-        work[packed_v + a] = work[v + a] - (a & mask)
-        work[row_of + a] = -1
-    for a in range(size, padded):
-        work[packed_v + a] = -FAR
-    for i in range(n):
-        source, into = _u(i * pitch), _u(i)
-        for a in range(_u(size)):
-            flip[a * _u(rows) + into] = table[source + a]
-    for a in range(size):
-        for i in range(n, rows):
-            flip[a * rows + i] = 0
-
-    # Row duals; rows take their cheapest column while it is free.
-    for i in range(n):
-        at = _u(i * pitch)
-        key = _minimum(table, at, work, _u(packed_v), _u(padded))
-        value = (key >> shift) << shift
-        work[column_of + i] = -1
-        work[way_out + i] = FAR
-        if compact:
-            leave = _minimum(cost, _u(i * stride), work, _u(outside), _u(stride))
-            work[way_out + i] = leave
-            leave = (leave >> shift) << shift
-            if leave < value:
-                work[u + i] = leave
-                work[packed_u + i] = leave - (i & mask)
-                continue
-        work[u + i] = value
-        work[packed_u + i] = value - (i & mask)
-        a = (
-            key & mask
-            if shift > 0
-            else _place_reduced(table, at, work, _u(packed_v), _u(padded), key)
-        )
-        if work[row_of + a] < 0:
-            work[row_of + a] = i
-            work[column_of + i] = a
-    for i in range(n, rows):
-        work[packed_u + i] = -FAR
-
-    # Columns without a row rise to their next tight row, at most to 0.
-    for a in range(size):
-        if work[row_of + a] < 0 and (square or work[v + a] < 0):
-            at = _u(a * rows)
-            key = _minimum(flip, at, work, _u(packed_u), _u(rows))
-            value = (key >> shift) << shift
-            if square or value < 0:
-                i = (
-                    key & mask
-                    if shift > 0
-                    else _place_reduced(flip, at, work, _u(packed_u), _u(rows), key)
-                )
-                if work[column_of + i] < 0:
-                    work[column_of + i] = a
-                    work[row_of + a] = i
-            else:
-                value = _i(0)
-            work[v + a] = value
-            work[packed_v + a] = value - (a & mask)
-
-    # Shortest augmenting paths from the free rows.
-    for free in range(n):
-        if work[column_of + free] >= 0:
-            continue
-        i = free
-        steps = 0
-        source, into = reach, reach + width
-        padded = (size + 3) & ~3
-        dual = work[u + i]
-        key = _first_scan(table, _u(i * pitch), work, _u(packed_v), _u(source), _u(padded), -dual)
-        leave = ((work[way_out + i] - dual) >> shift) << shift
-        leaver = _i(i)
-        via = _i(-1)
-        while True:
-            if leave <= key:
-                # The path ends in a column outside the core, which joins the core.
-                length = leave
-                end = size
-                via = leaver
-                exit_key = work[way_out + leaver]
-                j = (
-                    exit_key & mask
-                    if shift > 0
-                    else _place_reduced(
-                        cost, _u(leaver * stride), work, _u(outside), _u(stride), exit_key
-                    )
-                )
-                work[original + end] = j
-                work[v + end] = 0
-                work[packed_v + end] = -(end & mask)
-                work[row_of + end] = -1
-                work[outside + j] = -FAR
-                fresh = (size & 3) == 0
-                size += 1
-                if fresh:
-                    for a in range(end + 1, end + 4):
-                        work[packed_v + a] = -FAR
-                for r in range(n):
-                    c = cost[r * stride + j]
-                    flip[end * rows + r] = c
-                    table[r * pitch + end] = c
-                    if fresh:
-                        for a in range(end + 1, end + 4):
-                            table[r * pitch + a] = 0
-                    if work[way_out + r] == c + (j & mask):
-                        work[way_out + r] = _minimum(
-                            cost, _u(r * stride), work, _u(outside), _u(stride)
-                        )
-                for r in range(n, rows):
-                    flip[end * rows + r] = 0
-                break
-            a = key & mask if shift > 0 else _place(work, _u(source), _u(padded), key)
-            length = (key >> shift) << shift
-            i = work[row_of + a]
-            if i < 0:
-                end = a
-                break
-            work[distance + steps] = length
-            work[tree + steps] = a
-            steps += 1
-            work[packed_v + a] = -FAR
-            work[source + a] = FAR
-            offset = length - work[u + i]
-            candidate = ((work[way_out + i] + offset) >> shift) << shift
-            if candidate < leave:
-                leave = candidate
-                leaver = _i(i)
-            key = _scan(
-                table,
-                _u(i * pitch),
-                work,
-                _u(packed_v),
-                _u(source),
-                _u(into),
-                _u(padded),
-                offset,
-            )
-            source, into = into, source
-        # Arithmetic is exact, so the way back is found by equality, among earlier steps.
-        a = end
-        reached = length
-        before = steps
-        while True:
-            found = -1
-            i = _i(free)
-            if via >= 0:
-                i = via
-                if via != free:
-                    for k in range(steps):
-                        if work[row_of + work[tree + k]] == via:
-                            found = k
-                            break
-                via = _i(-1)
-            else:
-                at_a = a * rows
-                target = reached + work[v + a]
-                if flip[at_a + free] - work[u + free] != target:
-                    for k in range(before):
-                        i = work[row_of + work[tree + k]]
-                        if flip[at_a + i] - work[u + i] + work[distance + k] == target:
-                            found = k
-                            break
-            work[taker + a] = i
-            if found < 0:
-                break
-            before = found
-            a = work[tree + found]
-            reached = work[distance + found]
-        work[u + free] += length
-        for k in range(steps):
-            a = work[tree + k]
-            gain = length - work[distance + k]
-            work[u + work[row_of + a]] += gain
-            value = work[v + a] - gain
-            work[v + a] = value
-            work[packed_v + a] = value - (a & mask)
-        a = end
-        while True:
-            i = work[taker + a]
-            following = work[column_of + i]
-            work[row_of + a] = i
-            work[column_of + i] = a
-            if i == free:
-                break
-            a = following
-
-    # Unmatched columns with v < 0: find them a row, or raise v to 0.
+            x = mem[j]
+            mem[DUAL_V * width + j] = x if square else (x - limit if x < limit else 0)
+            mem[ORIGINAL * width + j] = j
+        _transpose(mem, cost, stride, flip, rows, n, m)
+    _start(
+        mem,
+        width,
+        cost,
+        stride,
+        table,
+        pitch,
+        flip,
+        rows,
+        n,
+        size,
+        padded,
+        shift,
+        compact,
+        square,
+    )
+    size = _match_rows(mem, width, cost, stride, table, pitch, flip, rows, n, size, shift)
     if not square:
-        for i in range(n):
-            work[packed_u + i] = work[u + i] - (i & mask)
-        for lone in range(size):
-            if work[row_of + lone] >= 0 or work[v + lone] >= 0:
-                continue
-            source, into = reach, reach + width
-            best = -work[v + lone]
-            last = -1
-            steps = 0
-            key = _first_scan(flip, _u(lone * rows), work, _u(packed_u), _u(source), _u(rows), best)
-            while True:
-                length = (key >> shift) << shift
-                if length >= best:
-                    break
-                i = key & mask if shift > 0 else _place(work, _u(source), _u(rows), key)
-                work[packed_u + i] = -FAR
-                work[source + i] = FAR
-                work[distance + steps] = length
-                work[tree + steps] = i
-                a = work[column_of + i]
-                offset = length - work[v + a]
-                if offset < best:
-                    best = offset
-                    last = steps
-                steps += 1
-                key = _scan(
-                    flip,
-                    _u(a * rows),
-                    work,
-                    _u(packed_u),
-                    _u(source),
-                    _u(into),
-                    _u(rows),
-                    offset,
-                )
-                source, into = into, source
-            k = last
-            moves = 0
-            given_up = _i(lone) if last < 0 else work[column_of + work[tree + last]]
-            while k >= 0:
-                i = work[tree + k]
-                target = work[distance + k] + work[u + i]
-                found = -1
-                a = _i(lone)
-                if flip[lone * rows + i] - work[v + lone] != target:
-                    for earlier in range(k):
-                        a = work[column_of + work[tree + earlier]]
-                        if flip[a * rows + i] - work[v + a] + work[distance + earlier] == target:
-                            found = earlier
-                            break
-                work[source + moves] = i
-                work[taker + moves] = a
-                moves += 1
-                k = found
-            work[v + lone] += best
-            for k in range(steps):
-                i = work[tree + k]
-                gain = best - work[distance + k]
-                work[u + i] -= gain
-                work[packed_u + i] = work[u + i] - (i & mask)
-                work[v + work[column_of + i]] += gain
-            if last >= 0:
-                work[row_of + given_up] = -1
-            for k in range(moves):
-                i = work[source + k]
-                a = work[taker + k]
-                work[column_of + i] = a
-                work[row_of + a] = i
-
+        _settle_columns(mem, width, flip, rows, n, size, shift)
     total = _i(0)
     for i in range(n):
-        a = work[column_of + i]
-        total += table[i * pitch + a] >> shift
-        work[column_of + i] = work[original + a]
+        a = mem[column_of + i]
+        total += mem[table + i * pitch + a] >> shift
+        mem[column_of + i] = mem[ORIGINAL * width + a]
     return total
-
-
-COLUMN = 11
 
 
 def assign(cost: IntArray, *, packed: bool = True) -> tuple[int, IntArray]:
@@ -472,16 +603,20 @@ def assign(cost: IntArray, *, packed: bool = True) -> tuple[int, IntArray]:
         Keep column numbers in the low bits where there is room for them.
     """
     n, m = cost.shape
-    width = max(n, m) + 2 * 4
-    stride = (m + 3) & ~3
+    width = m + 2 * LANES
+    stride = -(-m // LANES) * LANES
     shift = index_bits(m, float(np.abs(cost).max())) if packed else 0
-    table = np.zeros((n, stride), dtype=np.int64)
+    area = (n + LANES) * (m + LANES)
+    at = N_VECTORS * width
+    # Nothing may be read before it is written, so it starts as garbage.
+    mem = np.full(at + 3 * area, -(2**62) + 1, dtype=np.int64)
+    table = mem[at : at + n * stride].reshape(n, stride)
     table[:, :m] = cost << shift
-    work = np.zeros(N_VECTORS * width, dtype=np.int64)
-    work[:m] = table[:, :m].min(axis=0)
-    core, flip = (np.zeros((width + 4) * (width + 4), dtype=np.int64) for _ in range(2))
-    total = solve_rectangular(table.ravel(), stride, core, flip, work, width, n, m, _i(shift))
-    return int(total), work[COLUMN * width : COLUMN * width + n].copy()
+    mem[:m] = table[:, :m].min(axis=0)
+    total = solve_rectangular(
+        mem, width, at, stride, at + area, at + 2 * area, n, m, np.int64(shift)
+    )
+    return int(total), mem[COLUMN * width : COLUMN * width + n].copy()
 
 
 def index_bits(columns: int, largest: float) -> int:
@@ -489,5 +624,5 @@ def index_bits(columns: int, largest: float) -> int:
 
     Searches add up to four costs; the sum must stay below 2**60.
     """
-    bits = int(columns + 4).bit_length()
+    bits = int(columns + LANES).bit_length()
     return bits if columns < 4096 and 4 * largest * 2.0**bits < 2.0**60 else 0

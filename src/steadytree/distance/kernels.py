@@ -31,9 +31,11 @@ from steadytree.distance.packing import (
     BASE,
     COORDS,
     LABELS,
+    LANES,
     N_NODES,
     N_PATHS,
     NODES,
+    OPS,
     PRICE_SUM,
     STRIDE,
     SUMS,
@@ -52,41 +54,40 @@ IntArray = NDArray[np.int64]
 CHUNK_PAIRS = 2000
 
 _compiled: Any = njit(nogil=True, cache=True)
+_inlined: Any = njit(nogil=True, cache=True, inline="always")
 # Offsets are unsigned: numba then leaves out the check for negative positions.
 _u: Any = np.uint64
 _i: Any = np.int64
 
 
-@_compiled
+@_inlined
 def _step(
-    stack: Any, source: Any, into: Any, other: Any, at: Any, m: Any, old: Any, new: Any
+    mem: Any, source: Any, into: Any, amounts: Any, at: Any, m: Any, old: Any, new: Any
 ) -> Any:
     """Row of a node from its parent's: minus min(new, y) - min(old, y) in each column."""
     s, t, y = _u(source), _u(into), _u(at)
     if new > old:
         for j in range(_u(m)):
-            x = other[y + j]
+            x = amounts[y + j]
             x = x if x > old else old
             x = x if x < new else new
-            stack[t + j] = stack[s + j] + (old - x)
+            mem[t + j] = mem[s + j] + (old - x)
     else:
         for j in range(_u(m)):
-            x = other[y + j]
+            x = amounts[y + j]
             x = x if x > new else new
             x = x if x < old else old
-            stack[t + j] = stack[s + j] + (x - new)
+            mem[t + j] = mem[s + j] + (x - new)
 
 
-@_compiled
+@_inlined
 def _last_step(
-    stack: Any,
+    mem: Any,
     source: Any,
-    cost: Any,
     into: Any,
-    other: Any,
+    amounts: Any,
     at: Any,
     base: Any,
-    work: Any,
     minimum: Any,
     new_minimum: Any,
     m: Any,
@@ -97,70 +98,64 @@ def _last_step(
     """Step into a leaf, its own and the columns' terms, and the running column minima."""
     s, t, y, b = _u(source), _u(into), _u(at), _u(base)
     before, after = _u(minimum), _u(new_minimum)
-    own += old
+    constant = own + old
     for j in range(_u(m)):
-        x = other[y + j]
+        x = amounts[y + j]
         x = x if x > old else old
         x = x if x < new else new
-        r = stack[s + j] + other[b + j] + (own - x)
-        cost[t + j] = r
-        x = work[before + j]
-        work[after + j] = r if r < x else x
+        r = mem[s + j] + amounts[b + j] + (constant - x)
+        mem[t + j] = r
+        x = mem[before + j]
+        mem[after + j] = r if r < x else x
 
 
-@_compiled
+@_inlined
 def _no_step(
-    stack: Any,
+    mem: Any,
     source: Any,
-    cost: Any,
     into: Any,
-    other: Any,
+    amounts: Any,
     base: Any,
-    work: Any,
     minimum: Any,
     new_minimum: Any,
     m: Any,
     own: Any,
 ) -> Any:
-    """Leaf whose last step is already in ``stack``."""
+    """Leaf whose last step is already taken, or does not concern the other tree."""
     s, t, b = _u(source), _u(into), _u(base)
     before, after = _u(minimum), _u(new_minimum)
     for j in range(_u(m)):
-        r = stack[s + j] + other[b + j] + own
-        cost[t + j] = r
-        x = work[before + j]
-        work[after + j] = r if r < x else x
+        r = mem[s + j] + amounts[b + j] + own
+        mem[t + j] = r
+        x = mem[before + j]
+        mem[after + j] = r if r < x else x
 
 
 @_compiled
 def _add_outcomes(
-    stack: Any,
+    mem: Any,
     cost: Any,
+    amounts: Any,
     own: Any,
-    own_at: Any,
     own_stride: Any,
     other: Any,
-    other_at: Any,
     n: Any,
     m: Any,
     count: Any,
-    work: Any,
 ) -> Any:
     """Add the L1 distances of outcome vectors to the cost matrix; new column minima."""
     for j in range(m):
-        work[j] = FAR
+        mem[j] = FAR
     for i in range(n):
-        row = _u(i * m)
+        row = _u(cost + i * m)
         for k in range(count):
-            x = own[own_at + k * own_stride + i]
-            y = _u(other_at + k * m)
+            x = amounts[own + k * own_stride + i]
+            y = _u(other + k * m)
             for j in range(_u(m)):
-                d = other[y + j] - x
-                stack[j] = cost[row + j] + (d if d > 0 else -d)
-            for j in range(_u(m)):
-                cost[row + j] = stack[j]
-        for j in range(m):
-            work[j] = min(work[j], cost[i * m + j])
+                d = amounts[y + j] - x
+                mem[row + j] += d if d > 0 else -d
+        for j in range(_u(m)):
+            mem[j] = min(mem[j], mem[row + j])
 
 
 @_compiled
@@ -169,32 +164,27 @@ def _build_cost(
     structure: Any,
     amounts: Any,
     s: Any,
-    other_meta: Any,
-    other_structure: Any,
-    other_amounts: Any,
     t: Any,
+    mem: Any,
+    width: Any,
     cost: Any,
     stack: Any,
-    work: Any,
-    width: Any,
+    depths: Any,
     n_values: Any,
 ) -> Any:
-    """Cost d(p, q) - c(p), tree s as rows q, tree t as columns p; column minima."""
+    """Cost d(p, q) - c(p), tree s as rows q, tree t as columns p; and the column minima."""
     n = meta[s, N_PATHS]
-    m = other_meta[t, STRIDE]
-    coords = other_meta[t, COORDS]
-    base = other_meta[t, BASE]
-    labels = meta[s, LABELS]
-    sums = meta[s, SUMS]
+    m = meta[t, STRIDE]
+    coords, base = meta[t, COORDS], meta[t, BASE]
+    labels, sums, ops = meta[s, LABELS], meta[s, SUMS], meta[s, OPS]
     # Two buffers of minima take turns; the last row writes into the first.
     minimum, new_minimum = _i(0), width
     if n & 1:
         minimum, new_minimum = new_minimum, minimum
+    # In mem: a row of zeros, a row per depth, and at ``depths`` where each depth's row is.
     for j in range(m):
-        stack[j] = 0
-        work[minimum + j] = FAR
-    # stack: a zero row, one row per depth, and from the end where each depth's row is.
-    where = stack.size - 1
+        mem[stack + j] = 0
+        mem[minimum + j] = FAR
     node = meta[s, NODES]
     for _ in range(meta[s, N_NODES]):
         depth = structure[node]
@@ -202,78 +192,60 @@ def _build_cost(
         op = structure[node + 2]
         end = structure[node + 3]
         node += 4
-        source = stack[where - depth + 1] if depth > 0 else _i(0)
-        into = (depth + 1) * m
+        source = mem[depths + depth - 1] if depth > 0 else stack
+        into = stack + (depth + 1) * m
         stop = end if path < 0 else end - 1
         while op < stop:
-            at = other_structure[coords + structure[op]]
+            at = structure[coords + structure[op]]
             if at >= 0:
-                _step(
-                    stack, source, into, other_amounts, at, m, amounts[2 * op], amounts[2 * op + 1]
-                )
+                k = ops + 2 * op
+                _step(mem, source, into, amounts, at, m, amounts[k], amounts[k + 1])
                 source = into
             op += 1
         if path < 0:
-            stack[where - depth] = source
+            mem[depths + depth] = source
             continue
-        column_terms = base
+        columns = base
         if n_values == 0:
-            column_terms += structure[labels + path] * m
+            columns += structure[labels + path] * m
         at = _i(-1)
         old, new = _i(0), _i(0)
         if op < end:
-            at = other_structure[coords + structure[op]]
-            old, new = amounts[2 * op], amounts[2 * op + 1]
+            at = structure[coords + structure[op]]
+            k = ops + 2 * op
+            old, new = amounts[k], amounts[k + 1]
             if at >= 0 and new < old:
-                _step(stack, source, into, other_amounts, at, m, old, new)
+                _step(mem, source, into, amounts, at, m, old, new)
                 source = into
                 at = _i(-1)
+        row = cost + path * m
+        own = amounts[sums + path]
         if at >= 0:
             _last_step(
-                stack,
-                source,
-                cost,
-                path * m,
-                other_amounts,
-                at,
-                column_terms,
-                work,
-                minimum,
-                new_minimum,
-                m,
-                old,
-                new,
-                amounts[sums + path],
+                mem, source, row, amounts, at, columns, minimum, new_minimum, m, old, new, own
             )
         else:
-            _no_step(
-                stack,
-                source,
-                cost,
-                path * m,
-                other_amounts,
-                column_terms,
-                work,
-                minimum,
-                new_minimum,
-                m,
-                amounts[sums + path],
-            )
+            _no_step(mem, source, row, amounts, columns, minimum, new_minimum, m, own)
         minimum, new_minimum = new_minimum, minimum
     if n_values > 0:
         _add_outcomes(
-            stack,
-            cost,
-            amounts,
-            meta[s, VALUES],
-            meta[s, STRIDE],
-            other_amounts,
-            other_meta[t, VALUES],
-            n,
-            m,
-            n_values,
-            work,
+            mem, cost, amounts, meta[s, VALUES], meta[s, STRIDE], meta[t, VALUES], n, m, n_values
         )
+
+
+@_compiled
+def _cover_prices(mem: Any, cost: Any, stride: Any, n: Any, m: Any, shift: Any) -> Any:
+    """Take c(p) = min over q of d(p, q) off the costs; the sum of c."""
+    total = _i(0)
+    for j in range(m):
+        total += mem[j] >> shift
+    for i in range(n):
+        row = _u(cost + i * stride)
+        for j in range(_u(m)):
+            mem[row + j] -= mem[j]
+    for j in range(m):
+        mem[j] = 0
+    return total
 
 
 @_compiled
@@ -282,51 +254,21 @@ def _pair(
     structure: Any,
     amounts: Any,
     s: Any,
-    other_meta: Any,
-    other_structure: Any,
-    other_amounts: Any,
     t: Any,
-    cost: Any,
-    core: Any,
-    flip: Any,
-    stack: Any,
-    work: Any,
-    width: Any,
+    mem: Any,
+    layout: Any,
     n_values: Any,
     cover: Any,
     shift: Any,
 ) -> Any:
     """Distance in quanta; tree s has at most as many paths as tree t."""
-    n = meta[s, N_PATHS]
-    m = other_meta[t, N_PATHS]
-    stride = other_meta[t, STRIDE]
-    _build_cost(
-        meta,
-        structure,
-        amounts,
-        s,
-        other_meta,
-        other_structure,
-        other_amounts,
-        t,
-        cost,
-        stack,
-        work,
-        width,
-        n_values,
-    )
-    total = other_meta[t, PRICE_SUM]
+    width, cost, core, flip, stack, depths = layout
+    n, m, stride = meta[s, N_PATHS], meta[t, N_PATHS], meta[t, STRIDE]
+    _build_cost(meta, structure, amounts, s, t, mem, width, cost, stack, depths, n_values)
+    total = meta[t, PRICE_SUM]
     if cover:
-        # An unmatched path costs its distance to the nearest path of the other tree.
-        for j in range(m):
-            total += work[j] >> shift
-        for i in range(n):
-            row = i * stride
-            for j in range(m):
-                cost[row + j] -= work[j]
-        for j in range(m):
-            work[j] = 0
-    return total + solve_rectangular(cost, stride, core, flip, work, width, n, m, shift)
+        total = _cover_prices(mem, cost, stride, n, m, shift)
+    return total + solve_rectangular(mem, width, cost, stride, core, flip, n, m, shift)
 
 
 @_compiled
@@ -334,86 +276,53 @@ def _rows(
     meta: Any,
     structure: Any,
     amounts: Any,
-    other_meta: Any,
-    other_structure: Any,
-    other_amounts: Any,
     first: Any,
     last: Any,
+    others: Any,
     symmetric: Any,
-    cost: Any,
-    core: Any,
-    flip: Any,
-    stack: Any,
-    work: Any,
-    width: Any,
+    mem: Any,
+    layout: Any,
     n_values: Any,
     cover: Any,
     shift: Any,
     quantum: Any,
     out: Any,
 ) -> Any:
-    """Distances of trees first..last-1 of one collection to all (later) ones of the other."""
+    """Distances of trees first..last-1 to the trees from number ``others`` on.
+
+    Within one collection (``symmetric``) only to later trees.
+    """
     for i in range(first, last):
-        for j in range(i + 1 if symmetric else 0, other_meta.shape[0]):
-            if meta[i, N_PATHS] <= other_meta[j, N_PATHS]:
-                total = _pair(
-                    meta,
-                    structure,
-                    amounts,
-                    i,
-                    other_meta,
-                    other_structure,
-                    other_amounts,
-                    j,
-                    cost,
-                    core,
-                    flip,
-                    stack,
-                    work,
-                    width,
-                    n_values,
-                    cover,
-                    shift,
-                )
-            else:
-                total = _pair(
-                    other_meta,
-                    other_structure,
-                    other_amounts,
-                    j,
-                    meta,
-                    structure,
-                    amounts,
-                    i,
-                    cost,
-                    core,
-                    flip,
-                    stack,
-                    work,
-                    width,
-                    n_values,
-                    cover,
-                    shift,
-                )
+        for j in range(i + 1 if symmetric else 0, meta.shape[0] - others):
+            s, t = _i(i), _i(others + j)
+            if meta[s, N_PATHS] > meta[t, N_PATHS]:
+                s, t = t, s
+            total = _pair(meta, structure, amounts, s, t, mem, layout, n_values, cover, shift)
             out[i, j] = total * quantum
 
 
-class _Workspace:
-    """Arrays one thread works in, large enough for the largest pair."""
+class _Problem:
+    """Two packed collections in one pool, and how a pair's memory is laid out.
 
-    def __init__(self, smaller: int, larger: int, depth: int) -> None:
-        n, m = smaller + 4, larger + 4
-        self.width = m + 4
-        self.cost, self.core, self.flip = (np.empty(n * (m + n), dtype=np.int64) for _ in range(3))
-        self.stack = np.empty((depth + 2) * m + depth + 2, dtype=np.int64)
-        self.work = np.empty(N_VECTORS * self.width, dtype=np.int64)
+    Amounts are shifted to make room for column numbers in the low bits.
+    """
 
-    def arrays(self) -> tuple[Any, ...]:
-        return self.cost, self.core, self.flip, self.stack, self.work, _i(self.width)
-
-
-def _index_shift(a: PackedCollection, b: PackedCollection) -> int:
-    return index_bits(max(a.max_paths, b.max_paths), (a.bound + b.bound) * 2.0**a.bits)
+    def __init__(self, a: PackedCollection, b: PackedCollection) -> None:
+        same = a is b
+        self.others = 0 if same else a.n_distinct
+        pools = (a.meta, a.structure, a.amounts) if same else b.behind(a)
+        smaller, larger = sorted((a.max_paths, b.max_paths))
+        self.bits = a.bits
+        self.shift = index_bits(larger, (a.bound + b.bound) * 2.0**a.bits)
+        self.pools = pools[0], pools[1], pools[2] << self.shift
+        self.rest = a.n_values, a.variant == "cover", np.int64(self.shift)
+        width = larger + 2 * LANES
+        depth = max(a.max_depth, b.max_depth)
+        area = (smaller + LANES) * (larger + LANES)
+        sizes = (N_VECTORS * width, area, area, area, (depth + 2) * (larger + LANES), depth + 2)
+        starts = np.cumsum(sizes)
+        self.layout = tuple(np.int64(x) for x in (width, *starts[:-1]))
+        self.memory = int(starts[-1])
 
 
 def pairwise(
@@ -434,33 +343,25 @@ def pairwise(
     """
     symmetric = b is None
     b = a if b is None else b
-    shift = _index_shift(a, b)
-    amounts = a.amounts << shift
-    other = amounts if symmetric else b.amounts << shift
-    smaller, larger = sorted((a.max_paths, b.max_paths))
+    problem = _Problem(a, b)
     out = np.zeros((a.n_distinct, b.n_distinct))
     chunk = max(1, CHUNK_PAIRS // b.n_distinct)
     starts = range(0, a.n_distinct, chunk)
     turn = itertools.count()
 
     def work() -> None:
-        space = _Workspace(smaller, larger, max(a.max_depth, b.max_depth))
+        mem = np.empty(problem.memory, dtype=np.int64)
         while (k := next(turn)) < len(starts):
             _rows(
-                a.meta,
-                a.structure,
-                amounts,
-                b.meta,
-                b.structure,
-                other,
+                *problem.pools,
                 starts[k],
                 min(starts[k] + chunk, a.n_distinct),
+                problem.others,
                 symmetric,
-                *space.arrays(),
-                a.n_values,
-                a.variant == "cover",
-                _i(shift),
-                2.0**-a.bits,
+                mem,
+                problem.layout,
+                *problem.rest,
+                2.0**-problem.bits,
                 out,
             )
 
@@ -488,42 +389,28 @@ def solve(
     partner : int array (a.n_paths,)
         The path of b that each path of a is matched with; -1 where it has none.
     """
-    packed = [
-        pack([p], label_weight=label_weight, outcome=outcome, variant=variant) for p in (a, b)
-    ]
     swapped = a.n_paths > b.n_paths
-    small, large = reversed(packed) if swapped else packed
+    small, large = (
+        pack([p], label_weight=label_weight, outcome=outcome, variant=variant)
+        for p in ((b, a) if swapped else (a, b))
+    )
     n, m = small.max_paths, large.max_paths
+    problem = _Problem(small, large)
+    mem = np.empty(problem.memory, dtype=np.int64)
+    width, cost, _, _, stack, depths = problem.layout
+    _build_cost(*problem.pools, 0, 1, mem, width, cost, stack, depths, small.n_values)
     stride = int(large.meta[0, STRIDE])
-    shift = _index_shift(small, large)
-    space = _Workspace(n, m, max(small.max_depth, large.max_depth))
-    sides = [(p.meta, p.structure, p.amounts << shift, 0) for p in (small, large)]
-    cost, core, flip, stack, work, width = space.arrays()
-    _build_cost(*sides[0], *sides[1], cost, stack, work, width, small.n_values)
-    price = large.amounts[large.meta[0, SUMS] :][:m] - large.amounts[large.meta[0, BASE] :][:m]
+    reduced = mem[cost : cost + n * stride].reshape(n, stride)[:, :m] >> problem.shift
+    # The costs are d - c; the column terms of label 0 are s/2 - c, and lambda for other labels.
+    own = large.amounts[large.meta[0, SUMS] :][:m]
+    price = own - large.amounts[large.meta[0, BASE] :][:m]
     if small.n_values == 0:
-        # The column term of label 0 also holds lambda where the label is another one.
-        weight = 2 * round(label_weight * 2.0 ** (small.bits - 1))
-        price = price + weight * (large.paths[0].label != 0)
-    distances = ((cost[: n * stride].reshape(n, stride)[:, :m] >> shift) + price) * (
-        2.0**-small.bits
-    )
-    _pair(
-        *sides[0],
-        *sides[1],
-        cost,
-        core,
-        flip,
-        stack,
-        work,
-        width,
-        small.n_values,
-        variant == "cover",
-        _i(shift),
-    )
-    columns = work[COLUMN * width : COLUMN * width + n]
+        price += 2 * round(label_weight * 2.0 ** (small.bits - 1)) * (large.paths[0].label != 0)
+    distances = (reduced + price) * 2.0**-small.bits
+    _pair(*problem.pools, 0, 1, mem, problem.layout, *problem.rest)
+    columns = mem[COLUMN * width : COLUMN * width + n].copy()
     if not swapped:
-        return distances, columns.copy()
+        return distances, columns
     partner = np.full(m, -1, dtype=np.int64)
     partner[columns] = np.arange(n)
     return np.ascontiguousarray(distances.T), partner

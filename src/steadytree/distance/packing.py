@@ -25,10 +25,10 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 # Columns of ``PackedCollection.meta``.
-N_PATHS, STRIDE, NODES, N_NODES, COORDS, BASE, LABELS, VALUES, SUMS, PRICE_SUM = range(10)
-N_META = 10
-# Vector loops take four columns at a time; rows are padded so that nothing is left over.
-LANES = 4
+N_PATHS, STRIDE, NODES, N_NODES, COORDS, BASE, LABELS, VALUES, SUMS, PRICE_SUM, OPS = range(11)
+N_META = 11
+# Rows are padded to a multiple of this, so that vector loops have nothing left over.
+LANES = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +55,8 @@ class PackedCollection:
     bound : float
         No path distance or unmatched cost between two such collections exceeds the sum
         of their bounds.
+    max_depth, n_ops, n_nodes : int
+        Depth of the deepest tree; operations and nodes in ``structure``.
     n_values : int
         Length of the outcome vectors compared by L1 distance; 0 where labels are compared.
     n_labels : int
@@ -70,11 +72,33 @@ class PackedCollection:
     bits: int
     bound: float
     max_depth: int
+    n_ops: int
+    n_nodes: int
     n_values: int
     n_labels: int
     label_weight: float
     outcome: str
     variant: str
+
+    def behind(self, other: PackedCollection) -> tuple[IntArray, IntArray, IntArray]:
+        """``meta``, ``structure`` and ``amounts`` of the other collection and then this one.
+
+        Operation k has its amounts at ``2 * k + meta[OPS]``: the pools differ in length.
+        """
+        skip, skip_amounts = other.structure.size, other.amounts.size
+        meta, structure = self.meta.copy(), self.structure.copy()
+        meta[:, [NODES, COORDS, LABELS]] += skip
+        meta[:, [BASE, VALUES, SUMS]] += skip_amounts
+        meta[:, OPS] = skip_amounts - 2 * skip
+        maps = self.n_ops + 4 * self.n_nodes
+        structure[self.n_ops : maps].reshape(-1, 4)[:, 2:] += skip
+        where = structure[maps : self.meta[0, LABELS]]
+        where[where >= 0] += skip_amounts
+        return (
+            np.concatenate([other.meta, meta]),
+            np.concatenate([other.structure, structure]),
+            np.concatenate([other.amounts, self.amounts]),
+        )
 
     @property
     def n_distinct(self) -> int:
@@ -315,6 +339,8 @@ def _lay_out(
         bits=bits,
         bound=float(flat.sum.max() + price.max()) * 2.0**-bits + label_weight,
         max_depth=int(nodes[:, 0].max()),
+        n_ops=op_coord.size,
+        n_nodes=len(nodes),
         n_values=n_values,
         n_labels=n_labels,
         label_weight=label_weight,
