@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -68,10 +69,17 @@ def frontier_data(
             not rows[i]["on_frontier"],
         ),
     )
+    stored: list[dict[str, Any]] = []
+    known: dict[bytes, dict[str, Any]] = {}
     spent, left_out = 0, 0
     for i in order:
         tree = trees[i]
         rows[i] |= {"n_rules": tree.n_leaves, "depth": tree.depth, "tree": None}
+        # Grids grow the same tree again and again: it is compared and stored once.
+        key = _identity(tree)
+        if key in known:
+            rows[i] |= known[key]
+            continue
         # A size guess before the diff is computed: it is what takes the time.
         if spent + 12 * tree.n_nodes > TREE_BUDGET:
             left_out += 1
@@ -83,10 +91,16 @@ def frontier_data(
             left_out += 1
             continue
         spent += size
-        rows[i] |= {"tree": compact, "counts": dict(diff.counts)}
-        rows[i]["dissimilarity"] = round(float(diff.dissimilarity), 4)
+        known[key] = {
+            "tree": len(stored),
+            "counts": dict(diff.counts),
+            "dissimilarity": round(float(diff.dissimilarity), 4),
+        }
+        stored.append(compact)
+        rows[i] |= known[key]
     return {
         "candidates": rows,
+        "trees": stored,
         "chosen": next((i for i, row in enumerate(rows) if row["chosen"]), None),
         "base_name": base_name,
         "distance_name": distance_name,
@@ -95,6 +109,16 @@ def frontier_data(
         "objectives": objectives,
         "trees_left_out": left_out,
     }
+
+
+def _identity(tree: Tree) -> bytes:
+    """Bytes that two trees share when they have the same nodes, values and labels."""
+    digest = hashlib.sha256(repr(tree.left_categories).encode())
+    for array in (tree.children_left, tree.feature, tree.threshold, tree.value, tree.label):
+        digest.update(b"|" if array is None else np.ascontiguousarray(array).tobytes() + b"|")
+    digest.update(np.ascontiguousarray(tree.weight).tobytes())
+    digest.update(np.ascontiguousarray(tree.missing_left).tobytes())
+    return digest.digest()
 
 
 def _candidate(record: Mapping[str, Any], n_rows: int | None, min_cell: int) -> dict[str, Any]:

@@ -453,7 +453,7 @@
     if (c.edits.length) parts.push(make("p", {}, "Edits: " + c.edits.join("; ")));
     if (c.tree === null) parts.push(make("p", { class: "hint" }, "This candidate's tree was left out to keep the file small."));
     else {
-      const tree = unpack(c.tree, c.name);
+      const tree = unpack(frontier.trees[c.tree], c.name);
       const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${c.name}, drawing` });
       const draw = (folds) => {
         scroll.replaceChildren(drawTree(tree, { side: "candidate", statuses: tree.status, plain: c.chosen && data.trees.old === null, folded: folds }));
