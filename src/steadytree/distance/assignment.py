@@ -529,8 +529,8 @@ def solve_rectangular(
         At least max(n, m) + 2 * LANES.
     cost, stride : int
         Row i of the costs is at ``cost + i * stride``: multiples of 2**shift below 2**60
-        in size, stride is m rounded up to a multiple of LANES, and what stands in the
-        padding does not matter.
+        in size; stride is m rounded up to a multiple of LANES, the padding holds anything
+        below 2**60.
     core, flip : int
         Where the core and its transpose may be put, ``(n + LANES) * (m + LANES)`` each.
     n, m, shift : int
@@ -612,6 +612,7 @@ def assign(cost: IntArray, *, packed: bool = True) -> tuple[int, IntArray]:
     mem = np.full(at + 3 * area, -(2**62) + 1, dtype=np.int64)
     table = mem[at : at + n * stride].reshape(n, stride)
     table[:, :m] = cost << shift
+    table[:, m:] = 0
     mem[:m] = table[:, :m].min(axis=0)
     total = solve_rectangular(
         mem, width, at, stride, at + area, at + 2 * area, n, m, np.int64(shift)
