@@ -285,7 +285,7 @@ def _prepare(
         classes, values = np.unique(target, return_inverse=True)
         if len(classes) < 2:
             raise InputError(
-                f"expected at least two classes in y, got 1 class ({classes[0]!r}); "
+                f"expected at least two classes in y, got 1 class ({plain_scalar(classes[0])!r}); "
                 "a classifier needs rows of every class it is to tell apart"
             )
     else:

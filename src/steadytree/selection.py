@@ -8,7 +8,7 @@ user's own function, picks one (the paper, Section 3.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from steadytree.exceptions import InputError
 
-__all__ = ["RULES", "Rule", "pareto_mask", "select_candidate", "within_tolerance"]
+__all__ = [
+    "RULES",
+    "Rule",
+    "check_tolerance",
+    "pareto_mask",
+    "select_candidate",
+    "within_tolerance",
+]
 
 RULES = ("tolerance", "balanced", "score", "distance")
 
@@ -73,6 +80,15 @@ def pareto_mask(objectives: ArrayLike, maximize: bool | Sequence[bool]) -> NDArr
             mask[i] = True
             frontier = np.vstack([frontier, costs[i]])
     return mask
+
+
+def check_tolerance(tolerance: Any) -> None:
+    """Refuse a tolerance that is not a number >= 0."""
+    number = isinstance(tolerance, Real) and not isinstance(tolerance, bool)
+    if not (number and float(tolerance) >= 0):
+        raise InputError(
+            f"expected tolerance >= 0, got {tolerance!r}; it is a share of the best score"
+        )
 
 
 def within_tolerance(scores: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import is_categorical_column, is_frame
+from steadytree.core.tabular import is_categorical_column, is_frame, plain_scalar
 from steadytree.exceptions import InputError
 
 __all__ = [
@@ -262,7 +262,8 @@ def _check_two_classes(
     if present.sum() < 2:
         where = "" if len(classes) < 2 else " with a positive sample weight"
         raise InputError(
-            f"expected at least two classes in y{where}, got 1 class ({classes[present][0]!r}); "
+            f"expected at least two classes in y{where}, got 1 class "
+            f"({plain_scalar(classes[present][0])!r}); "
             "a classifier needs rows of every class it is to tell apart"
         )
 

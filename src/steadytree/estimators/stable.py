@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from steadytree.core.tree import Tree
+from steadytree.distance.options import check_options
 from steadytree.estimators._batches import (
     check_batches,
     check_first_batch,
@@ -50,7 +51,7 @@ from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedMode
 from steadytree.learners.collections import PAPER_GRID, grow_collections
 from steadytree.learners.fitting import TrainingData
 from steadytree.learners.scoring import make_measure, score_trees
-from steadytree.selection import RULES, Rule
+from steadytree.selection import RULES, Rule, check_tolerance
 
 __all__ = ["StableTreeClassifier", "StableTreeRegressor"]
 
@@ -266,6 +267,8 @@ class _StableTree(TreePredictorMixin, BaseEstimator):
             raise InputError(
                 f"expected select to be one of {list(RULES)} or a callable, got {self.select!r}"
             )
+        check_tolerance(self.tolerance)
+        check_options(variant=self.variant, label_weight=self.label_weight, max_depth=1)
         return check_objectives(self.objectives)
 
     def _base_and_grid(self) -> tuple[Any, list[dict[str, Any]]]:
