@@ -180,7 +180,7 @@ def main(argv: list[str] | None = None) -> None:
     if not options.no_drift:
         from benchmarks.retraining_drift import drift_section
 
-        parts.append(drift_section())
+        parts.append(drift_section(learner_version()))
     text = "\n\n".join(parts) + "\n"
     print(text)
     if not options.show:

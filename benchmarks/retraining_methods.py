@@ -22,7 +22,7 @@ from steadytree.retraining import retrain
 from steadytree.retraining.cart import cross_validated_cart
 
 PRICES = (0.3, 0.2, 0.1)
-FOREST = 200
+FOREST = 100
 
 
 class Setting:

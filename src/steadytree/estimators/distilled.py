@@ -1,4 +1,4 @@
-"""One tree that says what a forest says: better and steadier than a tree grown on outcomes."""
+"""One tree that says what an ensemble says: better and steadier than one grown on outcomes."""
 
 from __future__ import annotations
 
@@ -128,11 +128,11 @@ class _DistilledTree(TreePredictorMixin, BaseEstimator):
 
 
 class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTree):
-    """A single classification tree, fitted to a random forest's out-of-bag predictions.
+    """A single classification tree, fitted to what an ensemble says of rows it has not seen.
 
-    A tree grown on 0/1 outcomes follows noise: other rows, another tree. The forest's
-    out-of-bag shares are the same signal with less noise, and the forest can be asked about
-    rows in between (augmentation). The tree has the usual knobs, reads mixed data as it is,
+    A tree grown on 0/1 outcomes follows noise: other rows, another tree. A random forest's
+    out-of-bag shares, averaged with cross-fitted boosting, are the same signal with less
+    noise, and the ensemble can be asked about rows in between (augmentation). The tree has the usual knobs, reads mixed data as it is,
     and is a good first tree to deploy: retraining has less reason to change it.
 
     Parameters
@@ -142,7 +142,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
     max_depth : int, default 8
     min_samples_leaf : int, default 8
         Rows in every leaf, augmented rows counted in proportion.
-    n_estimators : int, default 200
+    n_estimators : int, default 100
         Trees of the forest.
     n_copies : int, default 3
         Augmented rows per row: each value is swapped for another row's with probability ½.
@@ -180,7 +180,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
         max_leaf_nodes: int | None = None,
         max_depth: int = 8,
         min_samples_leaf: int = 8,
-        n_estimators: int = 200,
+        n_estimators: int = 100,
         n_copies: int = 3,
         class_weight: Mapping[Any, float] | str | None = None,
         decision_threshold: float | str | None = None,
@@ -200,7 +200,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DistilledTreeClassifier:
-        """Fit the forest, then one tree to what it says.
+        """Fit the ensemble, then one tree to what it says.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
 
 
 class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree):
-    """A single regression tree, fitted to a random forest's out-of-bag predictions.
+    """A single regression tree, fitted to what an ensemble says of rows it has not seen.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree)
         max_leaf_nodes: int | None = None,
         max_depth: int = 8,
         min_samples_leaf: int = 8,
-        n_estimators: int = 200,
+        n_estimators: int = 100,
         n_copies: int = 3,
         categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
         n_jobs: int | None = None,
@@ -270,7 +270,7 @@ class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree)
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DistilledTreeRegressor:
-        """Fit the forest, then one tree to what it says.
+        """Fit the ensemble, then one tree to what it says.
 
         Parameters
         ----------

@@ -1,9 +1,9 @@
-"""A random forest as the teacher of one tree: smooth targets instead of raw outcomes.
+"""An ensemble as the teacher of one tree: smooth targets instead of raw outcomes.
 
 A single tree fitted to 0/1 outcomes chases noise, which is what makes retrained trees
-jump. A forest's out-of-bag predictions carry the same signal with far less noise, and can
-be asked about rows that never occurred (augmentation). The drift switch decides whether the
-forest may still learn from the rows of before.
+jump. A forest's out-of-bag predictions, averaged with cross-fitted boosting, carry the same
+signal with far less noise, and the ensemble can be asked about rows that never occurred
+(augmentation). The drift switch decides whether it may still learn from the rows of before.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.learners.binning import FloatArray
+from steadytree.learners.boosted import boosted_values, cross_fit_boosting
 from steadytree.learners.encoding import ColumnEncoder
 
 __all__ = [
@@ -34,7 +35,10 @@ __all__ = [
     "teach",
 ]
 
-FOREST_LEAF = 8
+FOREST_LEAF = (5, 20)
+"""Rows in the leaves of the forest's trees: a hundredth of all rows, within these bounds."""
+FOREST_SHARE = 0.5
+"""Share of the forest in the teacher; the rest is boosting."""
 SWAP_PROBABILITY = 0.5
 COPIES = 3
 DRIFT_ERRORS = 2.0
@@ -43,7 +47,7 @@ FEWEST_CASES = 10
 
 @dataclass(frozen=True, eq=False)
 class Teacher:
-    """A fitted forest and its out-of-bag predictions of its own rows.
+    """A fitted ensemble and what it says of each of its own rows without having seen it.
 
     Attributes
     ----------
@@ -51,12 +55,15 @@ class Teacher:
         One column per class (one column for two classes: the share of the second), or the
         response.
     forest : scikit-learn forest
+    boosted : scikit-learn boosted trees, or None
+        None where the rows were too few to cross-fit it.
     encoder : ColumnEncoder
     n_classes : int or None
     """
 
     out_of_bag: FloatArray
     forest: Any
+    boosted: Any
     encoder: ColumnEncoder
     n_classes: int | None
 
@@ -64,10 +71,15 @@ class Teacher:
         """Targets for any coded rows, in the columns of ``out_of_bag``."""
         columns = self.encoder.transform(coded)
         if self.n_classes is None:
-            return np.asarray(self.forest.predict(columns), dtype=np.float64)[:, None]
-        return _class_columns(
-            self.forest.predict_proba(columns), self.forest.classes_, self.n_classes
-        )
+            said = np.asarray(self.forest.predict(columns), dtype=np.float64)[:, None]
+        else:
+            said = _class_columns(
+                self.forest.predict_proba(columns), self.forest.classes_, self.n_classes
+            )
+        if self.boosted is None:
+            return said
+        other = boosted_values(self.boosted, columns, self.n_classes)
+        return _mean_of(said, _kept_columns(other, self.n_classes))
 
 
 @dataclass(frozen=True)
@@ -122,7 +134,16 @@ def target_columns(y: NDArray[Any], n_classes: int | None) -> FloatArray:
 def _class_columns(proba: Any, seen: NDArray[Any], n_classes: int) -> FloatArray:
     out = np.zeros((len(proba), n_classes))
     out[:, np.asarray(seen, dtype=np.intp)] = proba
-    return out[:, 1:] if n_classes == 2 else out
+    return _kept_columns(out, n_classes)
+
+
+def _kept_columns(shares: FloatArray, n_classes: int | None) -> FloatArray:
+    """Two classes are kept as one column."""
+    return shares[:, 1:] if n_classes == 2 else shares
+
+
+def _mean_of(forest: FloatArray, boosted: FloatArray) -> FloatArray:
+    return np.asarray(FOREST_SHARE * forest + (1 - FOREST_SHARE) * boosted)
 
 
 def fit_teacher(
@@ -132,11 +153,11 @@ def fit_teacher(
     *,
     n_classes: int | None,
     sample_weight: FloatArray | None = None,
-    n_estimators: int = 200,
+    n_estimators: int = 100,
     n_jobs: int | None = None,
     seed: int = 0,
 ) -> Teacher:
-    """Fit the forest and keep its out-of-bag predictions.
+    """Fit forest and boosting, and keep their predictions of rows they did not see.
 
     Parameters
     ----------
@@ -156,7 +177,7 @@ def fit_teacher(
     settings: dict[str, Any] = {"max_features": 1 / 3} if n_classes is None else {}
     forest = kind(
         n_estimators,
-        min_samples_leaf=FOREST_LEAF,
+        min_samples_leaf=int(np.clip(len(y) // 100, *FOREST_LEAF)),
         oob_score=True,
         bootstrap=True,
         random_state=seed,
@@ -176,10 +197,18 @@ def fit_teacher(
         raw = np.asarray(forest.oob_decision_function_, dtype=np.float64)
         unknown = ~np.isfinite(raw).all(axis=1) | (raw.sum(axis=1) <= 0)
         out = _class_columns(raw, forest.classes_, n_classes)
-    teacher = Teacher(out, forest, encoder, n_classes)
     if unknown.any():
-        out[unknown] = teacher.predict(coded[unknown])
-    return teacher
+        alone = Teacher(out, forest, None, encoder, n_classes)
+        out[unknown] = alone.predict(coded[unknown])
+    boosted = None
+    if FOREST_SHARE < 1:
+        boosted = cross_fit_boosting(
+            columns, y, n_classes=n_classes, sample_weight=sample_weight, n_jobs=n_jobs, seed=seed
+        )
+    if boosted is None:
+        return Teacher(out, forest, None, encoder, n_classes)
+    model, own = boosted
+    return Teacher(_mean_of(out, _kept_columns(own, n_classes)), forest, model, encoder, n_classes)
 
 
 def _always_in_bag(forest: Any, n: int) -> NDArray[np.bool_]:
@@ -245,7 +274,7 @@ def choose_teacher(
     new: tuple[FloatArray, NDArray[Any], FloatArray | None],
     *,
     n_classes: int | None,
-    n_estimators: int = 200,
+    n_estimators: int = 100,
     n_jobs: int | None = None,
     seed: int = 0,
 ) -> tuple[Teacher, FloatArray, Drift | None]:

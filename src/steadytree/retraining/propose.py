@@ -63,7 +63,7 @@ def retrain(
     groups: Any = None,
     time: Any = None,
     n_folds: int = 5,
-    n_estimators: int = 200,
+    n_estimators: int = 100,
     max_leaf_nodes: int | None = None,
     max_depth: int = 8,
     min_samples_leaf: int = 8,
@@ -121,7 +121,7 @@ def retrain(
         Folds go forward in time: trained on earlier rows, scored on the next block.
     n_folds : int, default 5
         Folds of the cross-fitted scores; 0 for none. Their teachers have half as many trees.
-    n_estimators : int, default 200
+    n_estimators : int, default 100
         Trees of the teacher.
     max_leaf_nodes : int, optional
         Size to aim for; by default by the number of minority cases (6 to 24). A tree that

@@ -54,7 +54,7 @@ class RecipeSettings:
     """
 
     prices: tuple[float, ...]
-    n_estimators: int = 200
+    n_estimators: int = 100
     max_leaves: int | None = None
     max_depth: int = 8
     min_samples_leaf: int = 8
