@@ -93,7 +93,9 @@ def load_problem(name: str, max_rows: int | None = None, seed: int = 0) -> Probl
         rows, _ = partition(rows, y, groups, max_rows / len(y), generator(seed, "rows", name))
     space = FeatureSpace.from_data(study.X, y)
     coded = space.encode(study.X.iloc[rows])
-    data = TrainingData.from_coded(None, coded, y[rows], space=space, classes=np.array([0, 1]))
+    data = TrainingData.from_coded(
+        study.X.iloc[rows], coded, y[rows], space=space, classes=np.array([0, 1])
+    )
     return Problem(
         name=name,
         data=data,

@@ -96,6 +96,7 @@ def regenerate(
     seed: int = 0,
     n_jobs: int = 1,
     command: str = "steadytree paper",
+    draw: bool = True,
     progress: Callable[[Progress], None] | None = None,
 ) -> Regenerated:
     """Run the paper's experiments and write the page; a second call redoes only what is missing.
@@ -115,6 +116,8 @@ def regenerate(
         Worker processes; the results do not depend on it.
     command : str
         Written on the page.
+    draw : bool, default True
+        Draw the figures.
     progress : callable, optional
         Told of every finished piece of work.
 
@@ -155,10 +158,11 @@ def regenerate(
     }
     write_atomic(folder / "results.json", canonical_json(content, indent=1) + "\n")
     figures: list[Caption] = []
-    try:
-        figures = [c for c in draw_all(results, every, folder / "figures") if c.experiment in asked]
-    except MissingDependencyError as error:
-        notes.append(f"No figures: {error}")
+    if draw:
+        try:
+            figures = draw_all(results, tables, folder / "figures")
+        except MissingDependencyError as error:
+            notes.append(f"No figures: {error}")
     sections = build_sections(tables, findings, figures)
     write_atomic(folder / "index.md", render_markdown(sections, facts, notes))
     try:

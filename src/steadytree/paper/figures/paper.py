@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from steadytree.core.format import tree_from_dict
@@ -17,7 +17,6 @@ from steadytree.paper.figures.drawing import (
 )
 from steadytree.paper.runs import Results
 from steadytree.paper.settings import PROTOCOLS
-from steadytree.paper.summaries.beyond import ALL
 from steadytree.paper.summaries.paper import METHODS
 from steadytree.paper.tables import Table
 from steadytree.plotting import ParetoFrontierDisplay, TreeComparisonDisplay
@@ -35,7 +34,7 @@ NAMED_COLOURS = {METHODS[key]: COLOURS[key] for key in METHODS}
 def _example_figure(results: Results, tables: Tables) -> Any:
     """Four trees: before and after, by cross-validation and by the paper's method."""
     names = results.datasets("example", "paper")
-    if not names:
+    if "example" not in tables or not names:
         return None
     # The stand-in of the case study the paper shows, where it is there.
     unit = results.of("example", "colon" if "colon" in names else names[-1], "paper")[0]
@@ -51,37 +50,31 @@ def _example_figure(results: Results, tables: Tables) -> Any:
     return figure
 
 
-def _sensitivity_figure(results: Results, tables: Tables) -> Any:
-    if "direct" not in tables and "indirect" not in tables:
+def _direct_figure(results: Results, tables: Tables) -> Any:
+    if "direct" not in tables:
         return None
-    figure, axes = new_figure(1, 3, (13.0, 3.8))
-    if "direct" in tables:
-        rows = tables["direct"].where(dataset=ALL) or tables["direct"].rows
-        for ax, way, title in (
-            (axes[0, 0], "clipped", "thresholds clipped to the range"),
-            (axes[0, 1], "literal", "thresholds not clipped"),
-        ):
-            lines = _curves(tables["direct"], "size", way)
-            line_panel(
-                ax,
-                lines,
-                xlabel="θmax",
-                ylabel="distance, % of the bound (depth of the tree)",
-                errors={_last(lines): [_percent(r[f"{way}_sd"]) for r in rows]},
-                title=f"Direct perturbation: {title}",
-            )
-    if "indirect" in tables:
-        rows = tables["indirect"].where(dataset=ALL) or tables["indirect"].rows
-        lines = _curves(tables["indirect"], "replaced", "bound")
-        line_panel(
-            axes[0, 2],
-            lines,
-            xlabel="share of the training rows replaced",
-            ylabel="distance, % of the bound (D = 12)",
-            errors={_last(lines): [_percent(r["bound_sd"]) for r in rows]},
-            title="Indirect perturbation",
-        )
-    legend_below(figure, next(ax for ax in axes.flat if ax.lines), columns=8)
+    figure, axes = new_figure(1, 2, (10.0, 4.0), sharey=True)
+    for ax, way, title in (
+        (axes[0, 0], "clipped", "thresholds clipped to the range"),
+        (axes[0, 1], "literal", "thresholds not clipped"),
+    ):
+        _curves(ax, tables["direct"], "size", way, xlabel="θmax", title=title)
+    axes[0, 0].set_ylabel("distance, % of the bound\n(depth of the tree)", color=INK)
+    legend_below(figure, axes[0, 0], columns=7)
+    return figure
+
+
+def _indirect_figure(results: Results, tables: Tables) -> Any:
+    if "indirect" not in tables:
+        return None
+    figure, axes = new_figure(1, 2, (10.0, 4.0))
+    for ax, way, title in (
+        (axes[0, 0], "bound", "distance, % of the bound (D = 12)"),
+        (axes[0, 1], "dissimilarity", "dissimilarity, %"),
+    ):
+        xlabel = "share of the training rows replaced"
+        _curves(ax, tables["indirect"], "replaced", way, xlabel=xlabel, title=title)
+    legend_below(figure, axes[0, 0], columns=7)
     return figure
 
 
@@ -89,17 +82,16 @@ def _percent(value: float | None) -> float | None:
     return None if value is None else 100 * value
 
 
-def _curves(
-    table: Table, x: str, y: str
-) -> dict[str, tuple[Sequence[float], Sequence[float | None]]]:
-    return {
+def _curves(ax: Any, table: Table, x: str, y: str, *, xlabel: str, title: str) -> None:
+    """One line per data set; a band of one standard deviation around the pooled one."""
+    by_name = grouped(table.rows, "dataset")
+    lines = {
         str(name): ([r[x] for r in rows], [_percent(r[y]) for r in rows])
-        for name, rows in grouped(table.rows, "dataset").items()
+        for name, rows in by_name.items()
     }
-
-
-def _last(lines: Mapping[str, Any]) -> str:
-    return list(lines)[-1]
+    pooled = str(list(by_name)[-1])
+    band = [_percent(r[f"{y}_sd"]) for r in by_name[pooled]]
+    line_panel(ax, lines, xlabel=xlabel, ylabel="", errors={pooled: band}, title=title)
 
 
 def _frontiers_figure(results: Results, tables: Tables) -> Any:
@@ -287,11 +279,17 @@ PAPER_FIGURES: dict[Caption, Callable[[Results, Tables], Any]] = {
         "the paper's method (bottom). Rules that correspond have the same colour and number.",
     ): _example_figure,
     Caption(
-        "sensitivity",
         "direct",
-        "Distance between the original and the perturbed tree, by data set and pooled (band: one "
-        "standard deviation of the pooled repetitions).",
-    ): _sensitivity_figure,
+        "direct",
+        "Distance between a tree and itself with moved thresholds, by data set and pooled (band: "
+        "one standard deviation of the pooled repetitions).",
+    ): _direct_figure,
+    Caption(
+        "indirect",
+        "indirect",
+        "Distance between trees before and after a share of the training rows was replaced, by "
+        "data set and pooled (band: one standard deviation of the pooled repetitions).",
+    ): _indirect_figure,
     Caption(
         "frontiers",
         "frontiers",

@@ -255,7 +255,7 @@ def _retraining(tables: Tables) -> list[Finding]:
                 "38 % less distance for 4.6 % AUC (other data, no time order)"
                 if method == "paper"
                 else "not in the paper",
-                f"{share(row['reduction'])} less distance, {points(row['auc_change'])} AUC "
+                f"{share(row['reduction'])} less dissimilarity, {points(row['auc_change'])} AUC "
                 f"points against CART, {share(row['flips'])} of the decisions flip",
                 by_majority(closer, len(each)) if method == "paper" else OURS,
                 f"Closer than CART in {count_text(closer, len(each))} data sets, more than a "
