@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -41,8 +40,7 @@ def retraining() -> Retraining:
     """Breast cancer: a CART tree deployed on 300 rows, 269 arrive."""
     X, y = breast_cancer()
     # A column that trees do not use, for subgroups: three people in the smallest group.
-    X = X.assign(site=["north", "south"][0])
-    site = np.where(np.arange(len(X)) % 2 == 0, "north", "south")
+    site = np.where(np.arange(len(X)) % 2 == 0, "north", "south").astype(object)
     site[[301, 333, 401]] = "ward 7"
     X["site"] = pd.Categorical(site)
     space = FeatureSpace.from_data(X, y)
@@ -188,9 +186,3 @@ def stable_result(n_bootstraps: int = 10) -> Any:
         pareto_mask_=mask,
         get_params=lambda deep=False: {"random_state": 0, "select": "tolerance"},
     )
-
-
-def quiet(call: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return call()

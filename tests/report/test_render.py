@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steadytree.report import render, write_report
+from steadytree.report.notebook import (
+    path_matching_html,
+    retraining_html,
+    stable_tree_html,
+    tree_diff_html,
+)
+from steadytree.report.render import script_safe_json
+from steadytree.report.svg import nice_ticks
+from tests.report import samples
+
+
+class Page(HTMLParser):
+    """Tags, attributes and texts of a page, as a browser would meet them."""
+
+    VOID = ("meta", "input", "br", "link", "img", "hr")
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.texts: dict[str, str] = {}
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"closing tag {tag} without an opening one"
+        assert self.open[-1] == tag, f"{self.open[-1]} is closed by {tag}"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        where = self.open[-1] if self.open else ""
+        self.texts[where] = self.texts.get(where, "") + data
+
+
+KINDS = {
+    "retraining": lambda: samples.retraining(),
+    "hostile": lambda: samples.mixed_diff(hostile=True),
+    "single leaf": lambda: samples.single_leaf_diff(),
+    "regression": lambda: samples.regression_diff(),
+    "stable": lambda: samples.stable_result(2),
+}
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_page_is_well_formed_and_asks_for_nothing(kind: str) -> None:
+    text = render(KINDS[kind]())
+    page = Page(text)
+    assert page.open == []
+    for tag, attributes in page.tags:
+        assert tag not in ("img", "link", "iframe", "object", "embed", "base")
+        for name, value in attributes.items():
+            assert not name.startswith("on"), f"inline handler {name} on {tag}"
+            assert name != "style", f"style attribute on {tag}"
+            if name in ("src", "href", "action"):
+                assert value is not None
+                assert value.startswith("#"), f"{tag} points to {value}"
+    ids = [a["id"] for _, a in page.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+
+
+def test_policy_allows_exactly_the_page_s_own_style_and_script() -> None:
+    text = render(samples.mixed_diff())
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text).group(1)
+    policy = policy.replace("&#39;", "'")
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    for tag in ("style", "script"):
+        body = re.search(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL).group(1)
+        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+
+
+@pytest.mark.parametrize("text", list(samples.HOSTILE.values()))
+def test_embedded_data_survives_and_cannot_end_its_script(text: str) -> None:
+    content = {"name": text, text: ["\u2028\u2029", "<!--", "]]>"]}
+    safe = script_safe_json(content)
+    assert json.loads(safe) == content
+    for forbidden in ("<", ">", "&", "\u2028", "\u2029"):
+        assert forbidden not in safe
+
+
+def test_hostile_names_appear_as_text_only() -> None:
+    text = render(samples.mixed_diff(hostile=True), title="<b>title</b> & 'quotes'")
+    assert "<img" not in text
+    assert "<b>title" not in text
+    assert "&lt;b&gt;title" in text
+    assert text.count("</script>") == 2
+
+
+def test_the_script_may_not_contain_what_would_end_it() -> None:
+    text = render(samples.mixed_diff())
+    assert "49" not in re.findall(r"\{\{ 7 \* 7 \}\}", text)
+    assert "{%" not in re.sub(r'<script type="application/json".*?</script>', "", text, flags=re.S)
+
+
+def test_five_hundred_candidates_stay_below_two_megabytes(tmp_path: Path) -> None:
+    """Candidates of a real grid: no two trees need be equal, and the largest have many rules."""
+    model = samples.stable_result(10)
+    path = write_report(model, tmp_path / "report.html")
+    assert len(model.candidates_) == 500
+    assert path.stat().st_size < 2_000_000
+
+
+def test_size_is_kept_even_for_five_hundred_large_different_trees(tmp_path: Path) -> None:
+    import numpy as np
+
+    model = samples.stable_result(1)
+    big = samples.large_diff()
+    rng = np.random.default_rng(0)
+    trees = [
+        big.new.replace(threshold=big.new.threshold + rng.normal(0, 1e-6), label=big.new.label)
+        for _ in range(500)
+    ]
+    from types import SimpleNamespace
+
+    large = SimpleNamespace(
+        **{
+            **vars(model),
+            "candidates_": trees,
+            "feature_space_": big.space,
+            "best_index_": 0,
+            "mean_distances_": rng.random(500),
+            "scores_": rng.random(500),
+            "pareto_mask_": np.arange(500) < 3,
+        }
+    )
+    import steadytree.report.candidates as candidates
+
+    # The budget, not the time that 500 diffs of 200 rules take, is what is tested.
+    before = candidates.diff_trees
+    cached: list[Any] = []
+
+    def once(*args: Any, **options: Any) -> Any:
+        if not cached:
+            cached.append(before(*args, **options))
+        return cached[0]
+
+    candidates.diff_trees = once
+    try:
+        path = write_report(large, tmp_path / "large.html")
+    finally:
+        candidates.diff_trees = before
+    assert path.stat().st_size < 2_000_000
+    assert "were left out to keep this file small" in path.read_text(encoding="utf-8")
+
+
+def test_report_methods_write_the_file(tmp_path: Path) -> None:
+    path = samples.mixed_diff().report(tmp_path / "diff.html", title="Colours")
+    assert "<h1>Colours</h1>" in path.read_text(encoding="utf-8")
+    path = samples.retraining().report(tmp_path / "retraining.html", subgroups=["site"])
+    text = path.read_text(encoding="utf-8")
+    assert "By site" in text
+    assert "Proposed update" in text
+
+
+def test_multiclass_and_regression_words() -> None:
+    multiclass = render(samples.multiclass_diff())
+    for name in ("setosa", "versicolor", "virginica"):
+        assert name in multiclass
+    assert "share of the class decided on" in multiclass
+    regression = render(samples.regression_diff())
+    assert "Prediction" in regression
+    assert "Mean after" in regression
+
+
+def test_ticks_are_round_and_cover_the_interval() -> None:
+    assert nice_ticks(0, 1) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert nice_ticks(0.743, 0.757)[0] >= 0.743
+    assert nice_ticks(2, 2) == [2]
+
+
+# -- notebooks -----------------------------------------------------------------------------
+
+
+def test_compact_views_are_escaped_and_well_formed() -> None:
+    from steadytree.distance import match_paths
+
+    diff = samples.mixed_diff(hostile=True)
+    matching = match_paths(diff.old, diff.new, space=diff.space, variant="metric")
+    views = {
+        "diff": tree_diff_html(diff),
+        "matching": path_matching_html(matching),
+        "retraining": retraining_html(samples.retraining()),
+        "stable": stable_tree_html(samples.stable_result(1)),
+    }
+    for name, html in views.items():
+        page = Page(html)
+        assert page.open == [], name
+        assert all(tag not in ("img", "script") for tag, _ in page.tags), name
+    assert "Dissimilarity" in views["diff"]
+    assert "★" in views["retraining"]
+    assert matching._repr_html_() == views["matching"]
+
+
+def test_compact_views_need_no_jinja() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; sys.modules['jinja2'] = None\n"
+        "from tests.report.samples import mixed_diff\n"
+        "from steadytree.report.notebook import tree_diff_html\n"
+        "from steadytree.exceptions import MissingDependencyError\n"
+        "assert 'rules' in tree_diff_html(mixed_diff())\n"
+        "try:\n"
+        "    mixed_diff().report('/nowhere/x.html')\n"
+        "except MissingDependencyError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "steadytree[report]" in done.stdout
