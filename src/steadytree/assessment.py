@@ -268,8 +268,9 @@ def _prepare(
     categorical_features: str | Sequence[int | str | bool] | None,
 ) -> tuple[NDArray[np.float64], TrainingData]:
     """Check the data and code it; returns the coded table beside what learners need."""
-    classifies = is_classifier(estimator)
-    if isinstance(estimator, type) or not (classifies or is_regressor(estimator)):
+    known = not isinstance(estimator, type) and hasattr(estimator, "fit")
+    classifies = known and is_classifier(estimator)
+    if not (classifies or (known and is_regressor(estimator))):
         raise InputError(
             f"expected a scikit-learn classifier or regressor, got {estimator!r}; "
             "pass an instance such as DecisionTreeClassifier()"

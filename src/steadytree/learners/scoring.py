@@ -170,7 +170,8 @@ def _score_group(
 
 def _leaves(tree: Tree, holdout: Holdout, rows: NDArray[np.int64]) -> NDArray[np.int32]:
     coded = holdout.coded if tree.precision == "float64" else holdout.rounded
-    return tree.apply_coded(coded if rows.size == len(coded) else coded[rows])
+    everything = rows.size == len(coded) and np.array_equal(rows, np.arange(rows.size))
+    return tree.apply_coded(coded if everything else coded[rows])
 
 
 class _RankScore:
