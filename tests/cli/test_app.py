@@ -100,16 +100,6 @@ def test_results_go_to_stdout_and_progress_to_stderr(files: Files, tmp_path: Pat
     assert "\x1b[" not in done.stdout + done.stderr
 
 
-def test_quiet_says_nothing_but_the_result(files: Files) -> None:
-    done = command(
-        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome"),
-        *("--trees", 10, "--folds", 2, "-q"),
-    )
-    assert done.returncode == 0
-    assert done.stderr == ""
-    assert "Candidates on the frontier" in done.stdout
-
-
 @pytest.mark.skipif(os.name != "posix", reason="signals as on Unix")
 def test_an_interrupt_leaves_no_half_written_file(files: Files, tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -52,6 +52,7 @@ def test_the_whole_story(run: Run, files: Files, tmp_path: Path) -> None:
 def test_in_words(run: Run, files: Files) -> None:
     result = run("retrain", files.new, "--deployed", files.tree, "--target", "outcome", *FAST)
     assert result.code == 0, result.err
+    assert result.err == ""  # -q: nothing but the result
     assert "Candidates on the frontier" in result.out
     assert "Dissimilarity" in result.out or "No rule changed" in result.out
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from steadytree.diff import TreeDiff, diff_trees
+from steadytree.diff.pairing import some_case_follows_both
 from tests.diff.trees import (
     CATEGORIES,
     COLOURS,
@@ -42,6 +43,7 @@ def changed(diff: TreeDiff) -> dict[int, str]:
 
 
 @given(nodes())
+@settings(max_examples=60)
 def test_a_tree_is_unchanged_against_itself(root: Any) -> None:
     diff = compare(root, root)
     assert diff.unchanged
@@ -52,6 +54,7 @@ def test_a_tree_is_unchanged_against_itself(root: Any) -> None:
 
 
 @given(st.data())
+@settings(max_examples=60)
 def test_a_moved_threshold_is_read_back(data: st.DataObject) -> None:
     root = data.draw(splits())
     numeric = [w for w in split_places(root) if isinstance(at(root, w).at, float)]
@@ -80,6 +83,7 @@ def test_a_moved_threshold_is_read_back(data: st.DataObject) -> None:
 
 
 @given(st.data())
+@settings(max_examples=60)
 def test_a_relabelled_leaf_is_read_back(data: st.DataObject) -> None:
     root = data.draw(nodes())
     where = data.draw(st.sampled_from(leaf_places(root)))
@@ -104,6 +108,7 @@ def test_two_leaves_that_swap_labels_are_relabelled() -> None:
 
 
 @given(st.data())
+@settings(max_examples=60)
 def test_a_moved_threshold_and_a_relabelled_leaf_combine(data: st.DataObject) -> None:
     root = data.draw(splits())
     numeric = [w for w in split_places(root) if isinstance(at(root, w).at, float)]
@@ -124,6 +129,7 @@ def test_a_moved_threshold_and_a_relabelled_leaf_combine(data: st.DataObject) ->
 
 
 @given(st.data())
+@settings(max_examples=60)
 def test_a_split_added_at_a_leaf_is_read_back(data: st.DataObject) -> None:
     root = data.draw(nodes())
     where = data.draw(st.sampled_from(leaf_places(root)))
@@ -148,6 +154,7 @@ def test_a_split_added_at_a_leaf_is_read_back(data: st.DataObject) -> None:
 
 
 @given(st.data())
+@settings(max_examples=60)
 def test_a_pruned_split_is_read_back(data: st.DataObject) -> None:
     root = data.draw(splits())
     last = [
@@ -171,6 +178,7 @@ def test_a_pruned_split_is_read_back(data: st.DataObject) -> None:
 
 
 @given(st.data())
+@settings(max_examples=60)
 def test_another_order_of_splits_is_no_change(data: st.DataObject) -> None:
     first, second = data.draw(st.permutations(range(5)))[:2]
     cut_one, cut_two = data.draw(cuts(first)), data.draw(cuts(second))
@@ -190,6 +198,7 @@ def test_another_order_of_splits_is_no_change(data: st.DataObject) -> None:
 
 
 @given(st.data())
+@settings(max_examples=60)
 def test_a_category_that_changes_sides_is_read_back(data: st.DataObject) -> None:
     root = data.draw(splits())
     by_set = [
@@ -216,6 +225,7 @@ def test_a_category_that_changes_sides_is_read_back(data: st.DataObject) -> None
 
 
 @given(st.data())
+@settings(max_examples=60)
 def test_a_changed_direction_of_missing_values_is_read_back(data: st.DataObject) -> None:
     root = data.draw(splits())
     can_miss = [w for w in split_places(root) if NAMES[at(root, w).feature] in ("age", "colour")]
@@ -234,6 +244,7 @@ def test_a_changed_direction_of_missing_values_is_read_back(data: st.DataObject)
 
 
 @given(nodes(), nodes())
+@settings(max_examples=60)
 def test_every_rule_of_both_trees_appears_once(old: Any, new: Any) -> None:
     diff = compare(old, new)
     assert [r.old.path for r in diff.rules if r.old] == list(range(count(old)))
@@ -255,6 +266,7 @@ def test_every_rule_of_both_trees_appears_once(old: Any, new: Any) -> None:
 
 
 @given(nodes(), nodes())
+@settings(max_examples=60)
 def test_the_diff_read_backwards_mirrors_it(old: Any, new: Any) -> None:
     there, back = compare(old, new), compare(new, old)
     assert there.dissimilarity == pytest.approx(back.dissimilarity)
@@ -284,6 +296,41 @@ def test_a_swapped_split_reads_as_replaced() -> None:
     assert split.text == "the split on age at 50 replaced by weight at 50: 2 rules"
 
 
+def test_a_rule_that_no_case_could_follow_both_ways_is_not_moved() -> None:
+    """Much in common (dose, site), but age <= 30 before and age > 60 now."""
+
+    def tree(age: float, flip: bool) -> Split:
+        inner = Split(0, age, Leaf(0, 0.1), Leaf(1, 0.9))
+        if flip:
+            inner = Split(0, age, Leaf(1, 0.9), Leaf(0, 0.1))
+        rest = Split(4, frozenset({0}), inner, Leaf(1, 0.8))
+        return Split(2, 0.5, rest, Leaf(1, 0.7))
+
+    diff = compare(tree(0.3, False), tree(0.6, True))
+    assert diff.counts["kept"] == 2
+    for rule in diff.with_status("moved"):
+        assert rule.old is not None
+        assert rule.new is not None
+        assert some_case_follows_both(rule.old.conditions, rule.new.conditions)
+    assert [r.old.text for r in diff.with_status("dropped") if r.old] == [
+        "(age <= 30 or missing) and dose <= 0.5 and site is arm: no"
+    ]
+    assert [r.new.text for r in diff.with_status("added") if r.new] == [
+        "age > 60 and dose <= 0.5 and site is arm: no"
+    ]
+
+
+def test_a_split_that_is_still_there_is_not_called_removed() -> None:
+    """The split on age stays, but for other rules."""
+    age = Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
+    old = Split(2, 0.5, age, Split(1, 0.5, Leaf(0, 0.3), Leaf(1, 0.8)))
+    new = Split(2, 0.5, Leaf(0, 0.1), Split(1, 0.5, Leaf(0, 0.3), age))
+    diff = compare(old, new)
+    assert {split.kind for split in diff.splits} == {"condition_removed", "condition_added"}
+    assert "condition on age at 50 removed: 1 rule" in [s.text for s in diff.splits]
+    assert not any(split.first for split in diff.splits)
+
+
 def test_a_leaf_grown_into_a_tree_and_back() -> None:
     grown = Split(3, frozenset({0, 1}), Leaf(0, 0.1), Leaf(1, 0.9))
     diff = compare(Leaf(0, 0.3), grown)
@@ -305,6 +352,7 @@ def test_a_split_on_missingness_alone() -> None:
 
 
 @given(st.data())
+@settings(max_examples=60)
 def test_shares_alone_change_no_rule(data: st.DataObject) -> None:
     root = data.draw(nodes())
     where = data.draw(st.sampled_from(leaf_places(root)))

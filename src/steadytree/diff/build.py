@@ -76,7 +76,8 @@ def diff_trees(
       relabelled rules).
     - Where two pairs can exchange partners at the same cost, the reading with fewer
       changed conditions counts.
-    - A pair is one rule that changed only if the rules overlap: with
+    - A pair is one rule that changed only if some case could follow both of its forms,
+      and if these share enough of their conditions: with
       :math:`x^p_i` how much p tightens coordinate i of the space and
       :math:`s_p = \sum_i x^p_i`,
 

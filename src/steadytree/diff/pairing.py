@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 
+from steadytree.core.conditions import Condition
 from steadytree.core.paths import Paths
 from steadytree.diff.changes import ConditionChange, compare_conditions
+from steadytree.distance.costs import cost_matrix
 from steadytree.distance.matching import PathMatching
 
-__all__ = ["Pair", "read_pairs"]
+__all__ = ["Pair", "read_pairs", "some_case_follows_both"]
 
 # A matched pair is one rule that changed if at least this share of what the less
 # demanding rule asks is asked by the other as well; see diff_trees.
 SAME_RULE_OVERLAP = 0.5
 # Costs closer than this are equal.
 TIE = 1e-9
-# Looking for ties takes time quadratic in the number of changed pairs.
-MOST_PAIRS_FOR_TIES = 200
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,31 @@ def read_pairs(matching: PathMatching) -> list[Pair]:
     work.same_conditions_first()
     work.fewest_changes_at_ties()
     pairs = [work.pair(p, q) for p, q in sorted(work.partner.items())]
-    return [pair for pair in pairs if not pair.changes or pair.overlap >= SAME_RULE_OVERLAP]
+    return [
+        pair
+        for pair in pairs
+        if not pair.changes
+        or (
+            pair.overlap >= SAME_RULE_OVERLAP
+            and some_case_follows_both(work.conditions_a[pair.old], work.conditions_b[pair.new])
+        )
+    ]
+
+
+def some_case_follows_both(one: Sequence[Condition], two: Sequence[Condition]) -> bool:
+    """Whether the conditions of two rules can hold at once."""
+    other = {c.feature: c for c in two}
+    return all(_compatible(c, other[c.feature]) for c in one if c.feature in other)
+
+
+def _compatible(a: Condition, b: Condition) -> bool:
+    if a.missing and b.missing:
+        return True
+    if not (a.present and b.present):
+        return False
+    if a.allowed is not None:
+        return bool(set(a.allowed) & set(b.allowed or ()))
+    return max(a.lower, b.lower) < min(a.upper, b.upper)
 
 
 class _Work:
@@ -49,41 +72,33 @@ class _Work:
 
     def __init__(self, matching: PathMatching) -> None:
         self.a, self.b = matching.a, matching.b
-        self.label_weight = float(matching.options.label_weight)
+        self.conditions_a, self.conditions_b = self.a.conditions, self.b.conditions
+        self.cost = cost_matrix(self.a, self.b, matching.options)
         self.partner = {pair.path_a: pair.path_b for pair in matching.pairs}
-        self._pairs: dict[tuple[int, int], Pair] = {}
+        self._changes: dict[tuple[int, int], tuple[ConditionChange, ...]] = {}
 
-    @cached_property
-    def tightenings(self) -> tuple[list[dict[int, float]], list[dict[int, float]]]:
-        return _tightenings(self.a), _tightenings(self.b)
+    def changes(self, p: int, q: int) -> tuple[ConditionChange, ...]:
+        if (p, q) not in self._changes:
+            self._changes[p, q] = compare_conditions(
+                self.a.space, self.conditions_a[p], self.conditions_b[q]
+            )
+        return self._changes[p, q]
 
     def pair(self, p: int, q: int) -> Pair:
-        if (p, q) not in self._pairs:
-            self._pairs[p, q] = self._make_pair(p, q)
-        return self._pairs[p, q]
-
-    def _make_pair(self, p: int, q: int) -> Pair:
-        a, b = self.a, self.b
-        x, z = self.tightenings[0][p], self.tightenings[1][q]
+        x, z = _tightenings(self.a, p), _tightenings(self.b, q)
         shared = sum(min(v, z[i]) for i, v in x.items() if i in z)
-        total_p, total_q = float(a.tightening_sum[p]), float(b.tightening_sum[q])
-        less = min(total_p, total_q)
-        changes = compare_conditions(a.space, a.conditions_of(p), b.conditions_of(q))
-        if a.classes is None:
-            outcome = float(abs(a.value[p, 0] - b.value[q, 0]))
-        else:
-            outcome = float(a.label[p] != b.label[q])
-        cost = max((total_p + total_q) / 2 - shared, 0.0) + self.label_weight * outcome
-        return Pair(p, q, changes, cost, min(shared / less, 1.0) if less > 0 else 1.0)
+        less = float(min(self.a.tightening_sum[p], self.b.tightening_sum[q]))
+        overlap = min(shared / less, 1.0) if less > 0 else 1.0
+        return Pair(p, q, self.changes(p, q), max(float(self.cost[p, q]), 0.0), overlap)
 
     def same_conditions_first(self) -> None:
         """Put rules with the very same conditions together."""
         back = {q: p for p, q in self.partner.items()}
         same: dict[Any, int] = {}
-        for q in range(self.b.n_paths):
-            same.setdefault(self.b.conditions_of(q), q)
-        for p in range(self.a.n_paths):
-            twin = same.get(self.a.conditions_of(p))
+        for q, conditions in enumerate(self.conditions_b):
+            same.setdefault(conditions, q)
+        for p, conditions in enumerate(self.conditions_a):
+            twin = same.get(conditions)
             if twin is None or self.partner.get(p) == twin:
                 continue
             was_p, was_q = self.partner.pop(p, None), back.pop(twin, None)
@@ -97,29 +112,32 @@ class _Work:
 
     def fewest_changes_at_ties(self) -> None:
         """Exchange partners where that costs the same and changes fewer conditions."""
-        changed = [p for p, q in self.partner.items() if self.pair(p, q).changes]
-        if len(changed) > MOST_PAIRS_FOR_TIES:
-            return
+        changed = [p for p, q in self.partner.items() if self.changes(p, q)]
         again = True
         while again:
             again = False
-            for p, other in combinations(changed, 2):
-                now = (self.pair(p, self.partner[p]), self.pair(other, self.partner[other]))
-                then = (self.pair(p, now[1].new), self.pair(other, now[0].new))
-                dearer = sum(t.cost for t in then) - sum(n.cost for n in now)
-                if dearer <= TIE and _count(then) < _count(now):
-                    self.partner[p], self.partner[other] = now[1].new, now[0].new
+            for p, other in self._tied(changed):
+                q, r = self.partner[p], self.partner[other]
+                now = len(self.changes(p, q)) + len(self.changes(other, r))
+                then = len(self.changes(p, r)) + len(self.changes(other, q))
+                dearer = self.cost[p, r] + self.cost[other, q]
+                dearer -= self.cost[p, q] + self.cost[other, r]
+                if dearer <= TIE and then < now:
+                    self.partner[p], self.partner[other] = r, q
                     again = True
 
+    def _tied(self, changed: list[int]) -> list[tuple[int, int]]:
+        """Pairs of rules that can exchange partners at no cost, as matched now."""
+        rows = np.array(changed, dtype=np.intp)
+        columns = np.array([self.partner[p] for p in changed], dtype=np.intp)
+        cost = self.cost[np.ix_(rows, columns)]
+        own = np.diag(cost)
+        dearer = cost + cost.T - own[:, None] - own[None, :]
+        first, second = np.nonzero(np.triu(dearer <= TIE, k=1))
+        return list(zip(rows[first].tolist(), rows[second].tolist(), strict=True))
 
-def _count(pairs: tuple[Pair, Pair]) -> int:
-    return sum(len(pair.changes) for pair in pairs)
 
-
-def _tightenings(paths: Paths) -> list[dict[int, float]]:
-    """Each path's tightenings by coordinate."""
-    coord, tightening = paths.coord.tolist(), np.asarray(paths.tightening).tolist()
-    return [
-        dict(zip(coord[start:stop], tightening[start:stop], strict=True))
-        for start, stop in pairwise(paths.indptr.tolist())
-    ]
+def _tightenings(paths: Paths, path: int) -> dict[int, float]:
+    """How much a path tightens each coordinate."""
+    span = slice(int(paths.indptr[path]), int(paths.indptr[path + 1]))
+    return dict(zip(paths.coord[span].tolist(), paths.tightening[span].tolist(), strict=True))

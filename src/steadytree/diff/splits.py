@@ -6,6 +6,7 @@ should read "the first split on age moved from 50 to 53: 6 rules", not six chang
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,8 +21,9 @@ from steadytree.diff.changes import ConditionChange, Rule, RuleChange, shift_tex
 
 __all__ = ["SplitChange", "group_changes"]
 
-# Depth of the topmost split on each feature and threshold.
-Depths = dict[tuple[int, float | None], int]
+# A split: its feature, and its threshold, its two sets of categories, or None where it
+# only asks whether the value is missing.
+Cut = tuple[int, Hashable]
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,9 @@ class SplitChange:
     ----------
     kind : str
         "moved", "added", "removed", "replaced" (one split removed and another added in
-        the same rules), "categories_changed" or "missing_changed".
+        the same rules), "categories_changed" or "missing_changed". Where the tree has
+        the split as often as before, only conditions of rules changed: "bound_moved",
+        "condition_added", "condition_removed".
     feature, name
         The feature split on (of the old split, if it was replaced).
     rules : tuple of int
@@ -85,6 +89,18 @@ class SplitChange:
             return f"{the} on {self.name} sends {who} the other way: {count}"
         if self.kind == "missing_changed":
             return f"missing values of {self.name} go the other way: {count}"
+        if self.kind == "bound_moved":
+            assert self.old_bound is not None
+            assert self.new_bound is not None
+            return (
+                f"bound on {self.name} moved from {format_number(self.old_bound)} to "
+                f"{format_number(self.new_bound)}"
+                f"{shift_text(self.shift, self.share_of_range)}: {count}"
+            )
+        if self.kind in ("condition_added", "condition_removed"):
+            bound = self.new_bound if self.kind == "condition_added" else self.old_bound
+            verb = self.kind.removeprefix("condition_")
+            return f"condition on {self.name}{_at(bound, self.categories)} {verb}: {count}"
         old = self.name + _at(self.old_bound, self.categories)
         if self.kind == "removed":
             return f"{the} on {old} removed: {count}"
@@ -106,8 +122,10 @@ def group_changes(rules: Sequence[RuleChange], old: Paths, new: Paths) -> tuple[
     found: dict[Hashable, _Group] = {}
     for rule in rules:
         for change in rule.changes:
-            group = found.setdefault(_key(change, space), _Group(change, set(), set()))
-            group.changed.add(rule.number)
+            key = _key(change, space)
+            found.setdefault(key, _Group(change, _cut_of(change, space), set(), set()))
+            found[key].changed.add(rule.number)
+    before, after = _Splits.of(old), _Splits.of(new)
     # A rule that is there only now belongs to a split that other rules show to be new.
     for rule in rules:
         lone = rule.new if rule.status == "added" else rule.old
@@ -115,9 +133,9 @@ def group_changes(rules: Sequence[RuleChange], old: Paths, new: Paths) -> tuple[
             continue
         kind = "condition_added" if rule.status == "added" else "condition_removed"
         for key in _keys_of_rule(kind, lone, space):
-            if key in found:
+            more, fewer = (before, after) if rule.status == "dropped" else (after, before)
+            if key in found and more.exceeds(fewer, found[key].cut):
                 found[key].lone.add(rule.number)
-    before, after = _split_depths(old), _split_depths(new)
     made = [_Made.of(group, before, after) for group in found.values()]
     made = _join_replaced(made)
     made.sort(key=lambda m: (m.depth, -len(m.split.rules), m.split.rules))
@@ -129,6 +147,7 @@ class _Group:
     """The same change in several rules, and rules only there because of it."""
 
     change: ConditionChange
+    cut: Cut
     changed: set[int]
     lone: set[int]
 
@@ -140,13 +159,32 @@ class _Made:
     split: SplitChange
 
     @classmethod
-    def of(cls, group: _Group, before: Depths, after: Depths) -> _Made:
+    def of(cls, group: _Group, before: _Splits, after: _Splits) -> _Made:
         split = _split_change(group.change, tuple(sorted(group.changed | group.lone)))
-        added = split.kind == "added"
-        depth = _depth_of(
-            after if added else before, split, split.new_bound if added else split.old_bound
-        )
-        return cls(depth, frozenset(group.changed), replace(split, first=depth == 0))
+        cut, last = group.cut, max(before.last, after.last) + 1
+        if split.kind in ("missing_changed", "categories_changed"):
+            depth = before.depth_of_feature(split.feature, last)
+            return cls(depth, frozenset(group.changed), replace(split, first=depth == 0))
+        if split.kind == "added":
+            home, other, fewer, real = after, before, "condition_added", after.exceeds(before, cut)
+        else:
+            home, other, fewer, real = before, after, "condition_removed", True
+            if split.kind == "moved":
+                fewer = "bound_moved"
+                real = after.exceeds(before, (split.feature, split.new_bound))
+            real = real and before.exceeds(after, cut)
+        if not real:
+            return cls(last, frozenset(group.changed), replace(split, kind=fewer))
+        depth = home.depth.get(cut, last)
+        first = depth == 0 and other.depth.get(cut) != 0
+        return cls(depth, frozenset(group.changed), replace(split, first=first))
+
+
+def _cut_of(change: ConditionChange, space: FeatureSpace) -> Cut:
+    """Name the split that a change concerns: the new one if it was added, else the old."""
+    added = change.kind == "condition_added"
+    whole, bound = (change.new, change.new_bound) if added else (change.old, change.old_bound)
+    return change.feature, _cut(whole, bound, space)
 
 
 def _key(change: ConditionChange, space: FeatureSpace) -> Hashable:
@@ -204,25 +242,43 @@ def _split_change(change: ConditionChange, numbers: tuple[int, ...]) -> SplitCha
     )
 
 
-def _split_depths(paths: Paths) -> Depths:
-    """Depth of the topmost split on each feature and threshold (None: not by threshold)."""
-    aligned = align_tree(paths.tree, paths.space)
-    depths: Depths = {}
-    for node in aligned.tree.preorder.tolist():
-        if aligned.tree.is_leaf[node]:
-            continue
-        t = float(aligned.tree.threshold[node])
-        key = (int(aligned.feature[node]), t if np.isfinite(t) else None)
-        depth = int(aligned.tree.node_depth[node])
-        depths[key] = min(depth, depths.get(key, depth))
-    return depths
+@dataclass(frozen=True)
+class _Splits:
+    """The splits of a tree: how often each occurs, and how near the root."""
 
+    depth: dict[Cut, int]
+    count: Counter[Cut]
 
-def _depth_of(depths: Depths, item: SplitChange, bound: float | None) -> int:
-    deep = max(depths.values(), default=0) + 1
-    if item.kind == "missing_changed":
-        return min((d for (j, _), d in depths.items() if j == item.feature), default=deep)
-    return depths.get((item.feature, bound), deep)
+    @property
+    def last(self) -> int:
+        return max(self.depth.values(), default=0)
+
+    def exceeds(self, other: _Splits, cut: Cut) -> bool:
+        return self.count[cut] > other.count[cut]
+
+    def depth_of_feature(self, feature: int, default: int) -> int:
+        return min((d for (j, _), d in self.depth.items() if j == feature), default=default)
+
+    @classmethod
+    def of(cls, paths: Paths) -> _Splits:
+        aligned = align_tree(paths.tree, paths.space)
+        tree, space = aligned.tree, paths.space
+        depths: dict[Cut, int] = {}
+        count: Counter[Cut] = Counter()
+        for node in np.flatnonzero(~tree.is_leaf).tolist():
+            j, mask = int(aligned.feature[node]), aligned.left_mask[node]
+            name: Hashable
+            if mask is None:
+                t = float(tree.threshold[node])
+                name = t if np.isfinite(t) else None
+            else:
+                cats = space.categories[j] or ()
+                left = frozenset(c for code, c in enumerate(cats) if mask >> code & 1)
+                name = frozenset({left, frozenset(cats) - left})
+            depth = int(tree.node_depth[node])
+            depths[j, name] = min(depth, depths.get((j, name), depth))
+            count[j, name] += 1
+        return cls(depths, count)
 
 
 def _join_replaced(made: list[_Made]) -> list[_Made]:

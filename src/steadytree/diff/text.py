@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["diff_html", "diff_markdown", "diff_text", "headline", "rule_facts"]
 
+MOST_CHANGES = 12
+"""Changes of splits that are listed; two trees with little in common have many."""
+
 ORDER = ("moved", "relabelled", "added", "dropped", "kept")
 
 
@@ -127,12 +130,19 @@ def diff_text(diff: TreeDiff) -> str:
     lines = headline(diff)
     if diff.splits:
         lines += ["", "What changed"]
-        lines += [f"  - {split.text}{_rows(split.share)}" for split in diff.splits]
+        lines += [f"  - {line}" for line in _what_changed(diff)]
     for status, rules in _sections(diff):
         lines += ["", f"{status.capitalize()} ({len(rules)})"]
         for rule in rules:
             lines += _rule_lines(diff, rule)
     return "\n".join(lines)
+
+
+def _what_changed(diff: TreeDiff) -> list[str]:
+    """Return the changes of splits in words, the smaller ones counted."""
+    shown = [split.text + _rows(split.share) for split in diff.splits[:MOST_CHANGES]]
+    rest = len(diff.splits) - len(shown)
+    return shown + ([f"and {rest} more"] if rest else [])
 
 
 def _rows(share: float | None) -> str:
@@ -155,7 +165,7 @@ def diff_markdown(diff: TreeDiff) -> str:
     lines += [f"{_md(line)}  " for line in headline(diff)[1:]]
     if diff.splits:
         lines += ["", "### What changed", ""]
-        lines += [f"- {_md(split.text + _rows(split.share))}" for split in diff.splits]
+        lines += [f"- {_md(line)}" for line in _what_changed(diff)]
     lines += ["", "### Rules", "", "| # | status | before | now | details |"]
     lines += ["| --: | --- | --- | --- | --- |"]
     for _, rules in _sections(diff):
@@ -178,7 +188,7 @@ def _md(text: str) -> str:
 def diff_html(diff: TreeDiff) -> str:
     """Return a small table for notebooks; everything the data says is escaped."""
     head = "".join(f"<p>{escape(line)}</p>" for line in headline(diff))
-    items = "".join(f"<li>{escape(s.text + _rows(s.share))}</li>" for s in diff.splits)
+    items = "".join(f"<li>{escape(line)}</li>" for line in _what_changed(diff))
     changes = f"<ul>{items}</ul>" if items else ""
     body = []
     for _, rules in _sections(diff):

@@ -139,7 +139,8 @@ class TreeDiff:
         lost, kept), ``n_rows``, ``flips``, ``mean_value_shift``, ``splits``, ``rules``.
 
         Each of ``splits``: ``kind`` (moved, added, removed, replaced,
-        categories_changed, missing_changed), ``feature``, ``new_feature``, ``first``,
+        categories_changed, missing_changed, bound_moved, condition_added,
+        condition_removed), ``feature``, ``new_feature``, ``first``,
         ``from``, ``to``, ``shift``, ``share_of_range``, ``categories``,
         ``new_categories``, ``rules`` (numbers), ``share``, ``text``.
 
