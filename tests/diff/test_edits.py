@@ -77,6 +77,7 @@ def test_a_moved_threshold_is_read_back(data: st.DataObject) -> None:
         assert change.share_of_range == pytest.approx(new - node.at)
     (split,) = diff.splits
     assert (split.kind, split.name) == ("moved", NAMES[node.feature])
+    assert not split.only_conditions
     assert set(split.rules) == concerned
     assert split.first == (where == ())
     assert (split.old_bound, split.new_bound) == (node.at * span, new * span)
@@ -326,8 +327,9 @@ def test_a_split_that_is_still_there_is_not_called_removed() -> None:
     old = Split(2, 0.5, age, Split(1, 0.5, Leaf(0, 0.3), Leaf(1, 0.8)))
     new = Split(2, 0.5, Leaf(0, 0.1), Split(1, 0.5, Leaf(0, 0.3), age))
     diff = compare(old, new)
-    assert {split.kind for split in diff.splits} == {"condition_removed", "condition_added"}
-    assert "condition on age at 50 removed: 1 rule" in [s.text for s in diff.splits]
+    assert {split.kind for split in diff.splits} == {"removed", "added"}
+    assert all(split.only_conditions for split in diff.splits)
+    assert "a condition on age at 50 removed: 1 rule" in [s.text for s in diff.splits]
     assert not any(split.first for split in diff.splits)
 
 

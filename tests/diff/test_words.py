@@ -75,7 +75,7 @@ TOP = {
 }
 SPLIT = {
     *("kind", "feature", "new_feature", "first", "from", "to", "shift", "share_of_range"),
-    *("categories", "new_categories", "rules", "share", "text"),
+    *("categories", "new_categories", "rules", "share", "text", "only_conditions"),
 }
 RULE = {
     *("number", "status", "kinds", "relabelled", "value_change", "cost", "overlap"),

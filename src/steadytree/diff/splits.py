@@ -34,9 +34,10 @@ class SplitChange:
     ----------
     kind : str
         "moved", "added", "removed", "replaced" (one split removed and another added in
-        the same rules), "categories_changed" or "missing_changed". Where the tree has
-        the split as often as before, only conditions of rules changed: "bound_moved",
-        "condition_added", "condition_removed".
+        the same rules), "categories_changed" or "missing_changed".
+    only_conditions : bool
+        The trees have the split equally often; it is conditions of some rules that were
+        moved, added or removed, not the split itself.
     feature, name
         The feature split on (of the old split, if it was replaced).
     rules : tuple of int
@@ -69,6 +70,7 @@ class SplitChange:
     new_name: str | None = None
     new_categories: tuple[Any, ...] = ()
     share: float | None = None
+    only_conditions: bool = False
 
     @property
     def text(self) -> str:
@@ -79,8 +81,9 @@ class SplitChange:
         if self.kind == "moved":
             assert self.old_bound is not None
             assert self.new_bound is not None
+            what = "a bound" if self.only_conditions else the
             return (
-                f"{the} on {self.name} moved from {format_number(self.old_bound)} to "
+                f"{what} on {self.name} moved from {format_number(self.old_bound)} to "
                 f"{format_number(self.new_bound)}"
                 f"{shift_text(self.shift, self.share_of_range)}: {count}"
             )
@@ -89,18 +92,9 @@ class SplitChange:
             return f"{the} on {self.name} sends {who} the other way: {count}"
         if self.kind == "missing_changed":
             return f"missing values of {self.name} go the other way: {count}"
-        if self.kind == "bound_moved":
-            assert self.old_bound is not None
-            assert self.new_bound is not None
-            return (
-                f"bound on {self.name} moved from {format_number(self.old_bound)} to "
-                f"{format_number(self.new_bound)}"
-                f"{shift_text(self.shift, self.share_of_range)}: {count}"
-            )
-        if self.kind in ("condition_added", "condition_removed"):
-            bound = self.new_bound if self.kind == "condition_added" else self.old_bound
-            verb = self.kind.removeprefix("condition_")
-            return f"condition on {self.name}{_at(bound, self.categories)} {verb}: {count}"
+        if self.only_conditions:
+            bound = self.new_bound if self.kind == "added" else self.old_bound
+            return f"a condition on {self.name}{_at(bound, self.categories)} {self.kind}: {count}"
         old = self.name + _at(self.old_bound, self.categories)
         if self.kind == "removed":
             return f"{the} on {old} removed: {count}"
@@ -165,16 +159,12 @@ class _Made:
         if split.kind in ("missing_changed", "categories_changed"):
             depth = before.depth_of_feature(split.feature, last)
             return cls(depth, frozenset(group.changed), replace(split, first=depth == 0))
-        if split.kind == "added":
-            home, other, fewer, real = after, before, "condition_added", after.exceeds(before, cut)
-        else:
-            home, other, fewer, real = before, after, "condition_removed", True
-            if split.kind == "moved":
-                fewer = "bound_moved"
-                real = after.exceeds(before, (split.feature, split.new_bound))
-            real = real and before.exceeds(after, cut)
+        home, other = (after, before) if split.kind == "added" else (before, after)
+        real = home.exceeds(other, cut)
+        if split.kind == "moved":
+            real = real and after.exceeds(before, (split.feature, split.new_bound))
         if not real:
-            return cls(last, frozenset(group.changed), replace(split, kind=fewer))
+            return cls(last, frozenset(group.changed), replace(split, only_conditions=True))
         depth = home.depth.get(cut, last)
         first = depth == 0 and other.depth.get(cut) != 0
         return cls(depth, frozenset(group.changed), replace(split, first=first))
@@ -285,9 +275,11 @@ def _join_replaced(made: list[_Made]) -> list[_Made]:
     """One split removed and one added at the same depth in the same rules: a swap."""
     out = list(made)
     for gone in made:
-        if gone.split.kind != "removed":
+        if gone.split.kind != "removed" or gone.split.only_conditions:
             continue
         for come in out:
+            if come.split.only_conditions:
+                continue
             if (come.split.kind, come.changed, come.depth) == ("added", gone.changed, gone.depth):
                 out.remove(come)
                 out.remove(gone)

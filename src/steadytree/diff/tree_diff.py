@@ -139,10 +139,9 @@ class TreeDiff:
         lost, kept), ``n_rows``, ``flips``, ``mean_value_shift``, ``splits``, ``rules``.
 
         Each of ``splits``: ``kind`` (moved, added, removed, replaced,
-        categories_changed, missing_changed, bound_moved, condition_added,
-        condition_removed), ``feature``, ``new_feature``, ``first``,
-        ``from``, ``to``, ``shift``, ``share_of_range``, ``categories``,
-        ``new_categories``, ``rules`` (numbers), ``share``, ``text``.
+        categories_changed, missing_changed), ``only_conditions``, ``feature``,
+        ``new_feature``, ``first``, ``from``, ``to``, ``shift``, ``share_of_range``,
+        ``categories``, ``new_categories``, ``rules`` (numbers), ``share``, ``text``.
 
         Each of ``rules``: ``number``, ``status``, ``kinds``, ``relabelled``,
         ``value_change``, ``cost``, ``overlap``, ``share_in_both``, ``changes`` (each
@@ -206,6 +205,7 @@ def _plain(value: Any) -> Any:
 def _split_dict(split: SplitChange) -> dict[str, Any]:
     return {
         "kind": split.kind,
+        "only_conditions": split.only_conditions,
         "feature": split.name,
         "new_feature": split.new_name,
         "first": split.first,
