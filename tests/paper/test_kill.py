@@ -68,3 +68,12 @@ def test_killed_five_times_it_loses_nothing(tmp_path: Path) -> None:
     whole = regenerate(tmp_path / "whole", settings=settings, **ASKED)
     for name in ("results.json", "tables/frontier_sizes.csv", "tables/direct.csv"):
         assert (out / name).read_bytes() == (whole.out / name).read_bytes()
+
+
+def test_a_worker_whose_run_is_gone_ends_before_the_next_piece() -> None:
+    program = "from steadytree.paper.runs import _work; _work(0, None, None, 1)"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=False
+    )
+    assert ended.returncode == 1
+    assert ended.stderr == b""

@@ -7,6 +7,7 @@ or on the order of the work.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ def run_jobs(
 
     tell(0, None)
     if missing:
-        work = (delayed(_work)(i, jobs[i], store) for i in missing)
+        work = (delayed(_work)(i, jobs[i], store, os.getpid()) for i in missing)
         workers = Parallel(
             n_jobs=min(n_jobs, len(missing)), return_as="generator_unordered", batch_size=1
         )
@@ -136,6 +137,9 @@ def run_jobs(
     return Results(units)
 
 
-def _work(position: int, job: Job, store: UnitStore) -> int:
+def _work(position: int, job: Job, store: UnitStore, run: int) -> int:
+    if os.getpid() != run and os.getppid() != run:
+        # The run was killed: its workers must not go on by themselves.
+        os._exit(1)
     store.save(config_of(job), KINDS[job.kind].compute(job))
     return position
