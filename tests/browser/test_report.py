@@ -383,6 +383,7 @@ def test_no_tree_is_clipped_on_paper(kind: str, report: Any, visit: Any) -> None
 def test_texts_of_a_tree_do_not_overlap(report: Any, visit: Any) -> None:
     for kind in ("retraining", "hostile", "large", "regression"):
         page = visit(report(kind))
+        fill_case(page, {})
         overlaps = page.evaluate(
             """() => [...document.querySelectorAll('svg.tree .row')].flatMap(row => {
                 const boxes = [...row.querySelectorAll('text')].map(t => [t.textContent,

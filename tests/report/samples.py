@@ -51,7 +51,6 @@ def retraining() -> Retraining:
         deployed,
         X[300:].reset_index(drop=True),
         y[300:],
-        price=0.1,
         space=space,
         n_folds=3,
         n_estimators=40,

@@ -53,6 +53,7 @@ def test_numbers_in_words() -> None:
     assert percent(0.43) == "43\u202f%"
     assert percent(0.0) == "0\u202f%"
     assert percent(None) == "–"
+    assert percent(0.004, 0) == "<\u202f1\u202f%"
     assert signed(0.0123) == "+0.012"
     assert signed(-0.0001) == "0.000"
     assert fixed(-0.5, 1) == "−0.5"

@@ -72,6 +72,10 @@ def share_step(n_rows: float, min_cell: int) -> float:
 
 
 def coarse_share(share: float, n_rows: float, min_cell: int) -> float:
-    """Share rounded to the step that protects single people among ``n_rows``."""
+    """Share rounded to the step that protects single people among ``n_rows``.
+
+    What would be rounded to nobody becomes half a step: some, but few.
+    """
     step = share_step(n_rows, min_cell)
-    return round(round(share / step) * step, 4)
+    steps = round(share / step)
+    return round(step / 2 if steps == 0 and share > 0 else steps * step, 4)

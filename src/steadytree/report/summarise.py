@@ -338,7 +338,7 @@ def _dissimilarity_fact(diff: TreeDiff) -> dict[str, str]:
     return _fact(
         "Dissimilarity",
         percent(diff.dissimilarity),
-        "0 % means the same rules; trees that share no feature are at about 80 %",
+        "0\u202f% means the same rules; trees that share no feature are at about 80\u202f%",
     )
 
 

@@ -71,7 +71,9 @@ def branch_words(
         return name, f"is {listed(words)}"
     threshold = tree["threshold"][parent]
     if threshold == "inf":
-        return name, "is not missing" if is_left and not takes_missing else "is missing"
+        if is_left:
+            return name, "has any value, or none" if takes_missing else "is not missing"
+        return name, "is missing" if takes_missing else "(nobody comes this way)"
     limit = number(math.inf if threshold == "-inf" else float(threshold))
     if threshold == "-inf":
         limit = f"−{limit}"
@@ -217,9 +219,8 @@ def _leaf_columns(
             f'<text class="t-value" x="{g["value"]}" y="{y + 4.5:g}" text-anchor="end">'
             f"{escape(rate)}</text>"
         )
-    share = tree["share"][node]
-    shown = percent(share, 0) if share is not None else ""
-    if shown:
+    if any(share is not None for share in tree["share"]):
+        shown = percent(tree["share"][node], 0)
         out.append(
             f'<text class="t-share" x="{g["share"]}" y="{y + 4.5:g}" text-anchor="end">'
             f"{escape(shown)}</text>"

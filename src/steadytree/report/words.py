@@ -131,5 +131,7 @@ def percent(share: float | None, digits: int | None = None) -> str:
     """Share in per cent: one decimal below ten per cent, none above, unless told."""
     if share is None or not math.isfinite(share):
         return "–"
+    if digits == 0 and 0 < share < 0.0095:
+        return f"<{THIN}1{THIN}%"
     places = digits if digits is not None else (1 if 0 < abs(share) < 0.0995 else 0)
     return f"{100 * share:.{places}f}".replace("-", MINUS) + THIN + "%"

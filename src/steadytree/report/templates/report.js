@@ -23,6 +23,7 @@
   };
   const percent = (share, digits = null) => {
     if (share === null || share === undefined) return "–";
+    if (digits === 0 && share > 0 && share < 0.0095) return "<\u202f1\u202f%";
     const places = digits ?? (Math.abs(share) > 0 && Math.abs(share) < 0.0995 ? 1 : 0);
     return (100 * share).toFixed(places).replace("-", "−") + "\u202f%";
   };
@@ -144,7 +145,8 @@
       return [feature.name, `is ${listed(words)}`];
     }
     const t = threshold(tree.threshold[parent]);
-    if (t === Infinity) return [feature.name, isLeft && !takesMissing ? "is not missing" : "is missing"];
+    if (t === Infinity && isLeft) return [feature.name, takesMissing ? "has any value, or none" : "is not missing"];
+    if (t === Infinity) return [feature.name, takesMissing ? "is missing" : "(nobody comes this way)"];
     const text = `${isLeft ? "≤" : ">"} ${t === -Infinity ? "−inf" : numberText(t)}`;
     return [feature.name, takesMissing ? `${text} or missing` : text];
   }
@@ -219,9 +221,8 @@
         row.append(make("text", { class: "t-label", x: g.label, y: y + 4.5 },
           shorten(decision, g.label_columns) + (tree.against.includes(p.node) ? "*" : "")));
         if (rate) row.append(make("text", { class: "t-value", x: g.value, y: y + 4.5, "text-anchor": "end" }, rate));
-        const share = tree.share[p.node];
-        if (share !== null && share !== undefined)
-          row.append(make("text", { class: "t-share", x: g.share, y: y + 4.5, "text-anchor": "end" }, percent(share, 0)));
+        if (tree.share.some((s) => s !== null))
+          row.append(make("text", { class: "t-share", x: g.share, y: y + 4.5, "text-anchor": "end" }, percent(tree.share[p.node], 0)));
       }
       svg.append(row);
     }

@@ -1,0 +1,43 @@
+"""The picture of the report in the README is made here.
+
+``STEADYTREE_UPDATE_IMAGES=1 python -m pytest tests/browser/test_screenshot.py`` writes it anew.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import image
+
+from steadytree.report import write_report
+from tests.report import samples
+
+pytestmark = pytest.mark.browser
+
+PICTURE = Path(__file__).resolve().parents[2] / "docs" / "images" / "report.png"
+
+
+def test_screenshot_of_the_report(tmp_path: Path, visit: Any) -> None:
+    path = write_report(
+        samples.retraining(),
+        tmp_path / "report.html",
+        title="Breast cancer: proposed update of the deployed tree",
+    )
+    page = visit(path, viewport={"width": 1280, "height": 1320}, device_scale_factor=1.5)
+    moved = page.locator("#tree-old .row.leaf.moved .t-back").first
+    moved.scroll_into_view_if_needed()
+    moved.hover()
+    page.evaluate("() => window.scrollTo(0, 0)")
+    target = PICTURE if os.environ.get("STEADYTREE_UPDATE_IMAGES") == "1" else tmp_path / "r.png"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=target)
+    pixels = np.asarray(image.imread(target))
+    assert pixels.shape[:2] == (1980, 1920)
+    # Neither blank nor a wall of ink, and the README's copy exists.
+    dark = (pixels[..., :3].mean(axis=2) < 0.5).mean()
+    assert 0.005 < dark < 0.2
+    assert PICTURE.exists()
