@@ -36,9 +36,7 @@ if TYPE_CHECKING:
         TreeComparisonDisplay,
         TreeMapDisplay,
     )
-    from steadytree.retraining import Retraining, retrain
-    from steadytree.retraining.history import History
-    from steadytree.retraining.sequence import retrain_sequence
+    from steadytree.retraining import History, Retraining, retrain, retrain_sequence
 
 __version__ = "0.1.0"
 
@@ -96,9 +94,7 @@ _HOME = {
         "TreeComparisonDisplay",
         "TreeMapDisplay",
     ),
-    "retraining": ("Retraining", "retrain"),
-    "retraining.history": ("History",),
-    "retraining.sequence": ("retrain_sequence",),
+    "retraining": ("History", "Retraining", "retrain", "retrain_sequence"),
 }
 _LAZY = {name: module for module, names in _HOME.items() for name in names}
 

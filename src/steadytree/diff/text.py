@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 from steadytree.core.conditions import format_number
@@ -12,7 +11,7 @@ from steadytree.diff.changes import STATUSES, Rule, RuleChange, percent
 if TYPE_CHECKING:
     from steadytree.diff.tree_diff import TreeDiff
 
-__all__ = ["diff_html", "diff_markdown", "diff_text", "headline", "rule_facts"]
+__all__ = ["diff_markdown", "diff_text", "headline", "rule_facts"]
 
 MOST_CHANGES = 12
 """Changes of splits that are listed; two trees with little in common have many."""
@@ -183,24 +182,3 @@ def _md(text: str) -> str:
         text = text.replace(mark, "\\" + mark)
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return " ".join(text.split())
-
-
-def diff_html(diff: TreeDiff) -> str:
-    """Return a small table for notebooks; everything the data says is escaped."""
-    head = "".join(f"<p>{escape(line)}</p>" for line in headline(diff))
-    items = "".join(f"<li>{escape(line)}</li>" for line in _what_changed(diff))
-    changes = f"<ul>{items}</ul>" if items else ""
-    body = []
-    for _, rules in _sections(diff):
-        for rule in rules:
-            cells = (
-                str(rule.number),
-                rule.status,
-                "" if rule.old is None else rule.old.text,
-                "" if rule.new is None else rule.new.text,
-                "; ".join(rule_facts(diff, rule)),
-            )
-            body.append("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in cells) + "</tr>")
-    names = "".join(f"<th>{n}</th>" for n in ("#", "status", "before", "now", "details"))
-    table = f"<table><thead><tr>{names}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-    return f'<div class="steadytree-diff">{head}{changes}{table}</div>'

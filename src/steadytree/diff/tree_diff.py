@@ -189,9 +189,9 @@ class TreeDiff:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        from steadytree.diff.text import diff_html
+        from steadytree.report.notebook import tree_diff_html
 
-        return diff_html(self)
+        return tree_diff_html(self)
 
 
 def _plain(value: Any) -> Any:

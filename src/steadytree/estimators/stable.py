@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -88,6 +90,20 @@ class _StableTree(TreePredictorMixin, BaseEstimator):
         check_is_fitted(self)
         tree: Tree = self.best_estimator_.to_tree()
         return tree
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the choice of this tree among its candidates as one HTML page."""
+        from steadytree.report import write_report
+
+        check_is_fitted(self)
+        return Path(write_report(self, path, **options))
+
+    def _repr_html_inner(self) -> str:
+        if not hasattr(self, "best_index_"):
+            return super()._repr_html_inner()
+        from steadytree.report.notebook import stable_tree_html
+
+        return stable_tree_html(self)
 
     def _leaf_of(self, X: Any) -> NDArray[np.int32]:
         tree = self.to_tree()

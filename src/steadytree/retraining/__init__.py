@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from steadytree.retraining.gates import GateCheck, GateResult, check_gates
+from steadytree.retraining.history import History
 from steadytree.retraining.propose import retrain
 from steadytree.retraining.result import Retraining
+from steadytree.retraining.sequence import TreeSequence, retrain_sequence
 
-__all__ = ["Retraining", "retrain"]
+__all__ = [
+    "GateCheck",
+    "GateResult",
+    "History",
+    "Retraining",
+    "TreeSequence",
+    "check_gates",
+    "retrain",
+    "retrain_sequence",
+]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
 from steadytree.retraining.explanation import explain_retraining
+from steadytree.retraining.gates import GateCheck, check_gates
 from steadytree.retraining.performance import (
     Predictions,
     flip_table,
@@ -208,6 +208,17 @@ class Retraining:
         """Three sentences: what is proposed, what it is worth, whom it affects."""
         return explain_retraining(self)
 
+    def check(self, **limits: Any) -> GateCheck:
+        """Hold the proposal against limits, as the command line does.
+
+        Parameters
+        ----------
+        **limits
+            ``max_dissimilarity``, ``max_flips``, ``min_score_change``, ``max_leaves``; see
+            :func:`steadytree.retraining.gates.check_gates`.
+        """
+        return check_gates(self, **limits)
+
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the decision report as one HTML file and return its path."""
         from steadytree.report import write_report
@@ -224,11 +235,9 @@ class Retraining:
         return self.explain()
 
     def _repr_html_(self) -> str:
-        shown = self.frontier.drop(columns=["edits"])
-        return (
-            f"<div><p>{html.escape(self.explain())}</p>"
-            f"{shown.to_html(float_format=lambda v: f'{v:.3f}', na_rep='')}</div>"
-        )
+        from steadytree.report.notebook import retraining_html
+
+        return retraining_html(self)
 
 
 def _predictions_of(tree: Tree, X: Any) -> Predictions:
