@@ -47,11 +47,12 @@ REACH = 2  # distances of a search, two buffers
 DUAL_U, DUAL_V = 4, 5
 PACKED_V, PACKED_U = 6, 7  # duals with the index in the low bits; -FAR: out of play
 OUTSIDE = 8  # as PACKED_V, for columns outside the core; -FAR: inside
-EXIT = 9  # cheapest column outside the core, by row
+EXIT = 9  # cost of the cheapest column outside the core, by row
 ROW, COLUMN = 10, 11  # partners: of a column of the core, of a row
 DISTANCE, TREE = 12, 13  # a search: distance of each step, and its column (or row)
 TAKER = 14  # who takes a column when a search ends
-N_VECTORS = 15
+EXIT_AT = 15  # the column of EXIT; it may have joined the core since, then EXIT is too low
+N_VECTORS = 16
 
 _compiled: Any = njit(nogil=True, cache=True)
 _inlined: Any = njit(nogil=True, cache=True, inline="always")
@@ -114,6 +115,23 @@ def _place_reduced(mem: Any, row: Any, dual: Any, size: Any, value: Any) -> Any:
 
 
 @_compiled
+def _find_exit(mem: Any, width: Any, cost: Any, stride: Any, i: Any, shift: Any) -> Any:
+    """Cheapest column outside the core for row i; FAR where none is left."""
+    row, outside = cost + i * stride, OUTSIDE * width
+    key = _minimum(mem, row, outside, stride)
+    at = _i(0)
+    if key < FAR:
+        if shift > 0:
+            at = key & ((_i(1) << shift) - 1)
+        else:
+            at = _place_reduced(mem, row, outside, stride, key)
+    value = (key >> shift) << shift
+    mem[EXIT * width + i] = value
+    mem[EXIT_AT * width + i] = at
+    return value
+
+
+@_compiled
 def _threshold(mem: Any, m: Any, wanted: Any) -> Any:
     """Return t so that about (and at most) ``wanted`` of the column minima are below it."""
     low, high = mem[0], mem[0]
@@ -168,7 +186,7 @@ def _gather(
     size: Any,
     padded: Any,
 ) -> Any:
-    """Copy the core's columns, and transpose them, four rows at a time."""
+    """Copy the core's columns (maybe onto themselves), and transpose them, by four rows."""
     original = ORIGINAL * width
     for i in range(0, n, 4):
         i1, i2, i3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
@@ -200,27 +218,6 @@ def _gather(
 
 
 @_compiled
-def _transpose(mem: Any, cost: Any, stride: Any, flip: Any, rows: Any, n: Any, m: Any) -> Any:
-    for i in range(0, n, 4):
-        i1, i2, i3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
-        c0, c1, c2, c3 = (
-            cost + i * stride,
-            cost + i1 * stride,
-            cost + i2 * stride,
-            cost + i3 * stride,
-        )
-        for a in range(m):
-            f = flip + a * rows + i
-            mem[_u(f)] = mem[_u(c0 + a)]
-            mem[_u(f + 1)] = mem[_u(c1 + a)]
-            mem[_u(f + 2)] = mem[_u(c2 + a)]
-            mem[_u(f + 3)] = mem[_u(c3 + a)]
-    for a in range(m):
-        for i in range((n + 3) & -4, rows):
-            mem[flip + a * rows + i] = 0
-
-
-@_compiled
 def _join_core(
     mem: Any,
     width: Any,
@@ -233,34 +230,25 @@ def _join_core(
     n: Any,
     size: Any,
     leaver: Any,
-    shift: Any,
+    mask: Any,
 ) -> Any:
     """Put the exit of row ``leaver`` into the core, as column ``size``."""
-    mask = (_i(1) << shift) - 1
-    outside, way_out = OUTSIDE * width, EXIT * width
-    key = mem[way_out + leaver]
-    if shift > 0:
-        j = key & mask
-    else:
-        j = _place_reduced(mem, cost + leaver * stride, outside, stride, key)
+    j = mem[EXIT_AT * width + leaver]
     mem[ORIGINAL * width + size] = j
     mem[DUAL_V * width + size] = 0
     mem[PACKED_V * width + size] = -(size & mask)
     mem[ROW * width + size] = -1
-    mem[outside + j] = -FAR
+    mem[OUTSIDE * width + j] = -FAR
     fresh = size % LANES == 0
     if fresh:
         for a in range(size + 1, size + LANES):
             mem[PACKED_V * width + a] = -FAR
+            for i in range(n):
+                mem[core + i * pitch + a] = 0
     for i in range(n):
         x = mem[cost + i * stride + j]
         mem[flip + size * rows + i] = x
         mem[core + i * pitch + size] = x
-        if fresh:
-            for a in range(size + 1, size + LANES):
-                mem[core + i * pitch + a] = 0
-        if mem[way_out + i] == x + (j & mask):
-            mem[way_out + i] = _minimum(mem, cost + i * stride, outside, stride)
     for i in range(n, rows):
         mem[flip + size * rows + i] = 0
 
@@ -298,9 +286,11 @@ def _start(
         mem[column_of + i] = -1
         leave = FAR
         if compact:
-            leave = _minimum(mem, cost + i * stride, OUTSIDE * width, stride)
-        mem[EXIT * width + i] = leave
-        leave = (leave >> shift) << shift
+            leave = _find_exit(mem, width, cost, stride, i, shift)
+        else:
+            mem[EXIT * width + i] = FAR
+            mem[EXIT_AT * width + i] = 0
+            mem[OUTSIDE * width] = 0
         if leave < value:
             value = leave
         else:
@@ -345,7 +335,8 @@ def _match_rows(
     """Shortest augmenting paths from the rows without a column; the core's new size."""
     mask = (_i(1) << shift) - 1
     u, v, packed_v = DUAL_U * width, DUAL_V * width, PACKED_V * width
-    way_out, row_of, column_of = EXIT * width, ROW * width, COLUMN * width
+    way_out, exit_at, outside = EXIT * width, EXIT_AT * width, OUTSIDE * width
+    row_of, column_of = ROW * width, COLUMN * width
     distance, tree, taker = DISTANCE * width, TREE * width, TAKER * width
     for free in range(n):
         if mem[column_of + free] >= 0:
@@ -356,7 +347,10 @@ def _match_rows(
         padded = (size + (LANES - 1)) & -LANES
         dual = mem[u + i]
         key = _first_scan(mem, table + i * pitch, packed_v, source, padded, -dual)
-        leave = ((mem[way_out + i] - dual) >> shift) << shift
+        leave = mem[way_out + i]
+        if mem[outside + mem[exit_at + i]] == -FAR:
+            leave = _find_exit(mem, width, cost, stride, i, shift)
+        leave -= dual
         leaver = i
         while leave > key:
             a = key & mask if shift > 0 else _place(mem, source, padded, key)
@@ -370,10 +364,13 @@ def _match_rows(
             mem[_u(packed_v + a)] = -FAR
             mem[_u(source + a)] = FAR
             offset = length - mem[_u(u + i)]
-            candidate = ((mem[_u(way_out + i)] + offset) >> shift) << shift
+            candidate = mem[_u(way_out + i)] + offset
             if candidate < leave:
-                leave = candidate
-                leaver = i
+                if mem[_u(outside + mem[_u(exit_at + i)])] == -FAR:
+                    candidate = _find_exit(mem, width, cost, stride, i, shift) + offset
+                if candidate < leave:
+                    leave = candidate
+                    leaver = i
             key = _scan(mem, table + i * pitch, packed_v, source, into, padded, offset)
             source, into = into, source
         # The path ends in a free column, or in one outside the core, which joins it.
@@ -385,7 +382,7 @@ def _match_rows(
         else:
             length = leave
             end = size
-            _join_core(mem, width, cost, stride, table, pitch, flip, rows, n, size, leaver, shift)
+            _join_core(mem, width, cost, stride, table, pitch, flip, rows, n, size, leaver, mask)
             size += 1
             i = leaver
         a = end
@@ -565,7 +562,7 @@ def solve_rectangular(
             x = mem[j]
             mem[DUAL_V * width + j] = x if square else (x - limit if x < limit else 0)
             mem[ORIGINAL * width + j] = j
-        _transpose(mem, cost, stride, flip, rows, n, m)
+        _gather(mem, width, cost, stride, cost, stride, flip, rows, n, m, stride)
     _start(
         mem,
         width,

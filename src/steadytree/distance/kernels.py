@@ -19,14 +19,13 @@ from joblib import effective_n_jobs
 from numba import njit
 from numpy.typing import NDArray
 
-from steadytree.core.paths import Paths
 from steadytree.distance.assignment import (
-    COLUMN,
     FAR,
     N_VECTORS,
     index_bits,
     solve_rectangular,
 )
+from steadytree.distance.fallback import solve
 from steadytree.distance.packing import (
     BASE,
     COORDS,
@@ -41,13 +40,11 @@ from steadytree.distance.packing import (
     SUMS,
     VALUES,
     PackedCollection,
-    pack,
 )
 
 __all__ = ["pairwise", "solve"]
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # A chunk of work holds about this many pairs: small enough to share out, large enough that
 # calling it costs nothing.
@@ -234,44 +231,6 @@ def _build_cost(
 
 
 @_compiled
-def _cover_prices(mem: Any, cost: Any, stride: Any, n: Any, m: Any, shift: Any) -> Any:
-    """Take c(p) = min over q of d(p, q) off the costs; the sum of c."""
-    total = _i(0)
-    for j in range(m):
-        total += mem[j] >> shift
-    for i in range(n):
-        row = _u(cost + i * stride)
-        for j in range(_u(m)):
-            mem[row + j] -= mem[j]
-    for j in range(m):
-        mem[j] = 0
-    return total
-
-
-@_compiled
-def _pair(
-    meta: Any,
-    structure: Any,
-    amounts: Any,
-    s: Any,
-    t: Any,
-    mem: Any,
-    layout: Any,
-    n_values: Any,
-    cover: Any,
-    shift: Any,
-) -> Any:
-    """Distance in quanta; tree s has at most as many paths as tree t."""
-    width, cost, core, flip, stack, depths = layout
-    n, m, stride = meta[s, N_PATHS], meta[t, N_PATHS], meta[t, STRIDE]
-    _build_cost(meta, structure, amounts, s, t, mem, width, cost, stack, depths, n_values)
-    total = meta[t, PRICE_SUM]
-    if cover:
-        total = _cover_prices(mem, cost, stride, n, m, shift)
-    return total + solve_rectangular(mem, width, cost, stride, core, flip, n, m, shift)
-
-
-@_compiled
 def _rows(
     meta: Any,
     structure: Any,
@@ -292,12 +251,26 @@ def _rows(
 
     Within one collection (``symmetric``) only to later trees.
     """
+    width, cost, core, flip, stack, depths = layout
     for i in range(first, last):
         for j in range(i + 1 if symmetric else 0, meta.shape[0] - others):
             s, t = _i(i), _i(others + j)
             if meta[s, N_PATHS] > meta[t, N_PATHS]:
                 s, t = t, s
-            total = _pair(meta, structure, amounts, s, t, mem, layout, n_values, cover, shift)
+            n, m, stride = meta[s, N_PATHS], meta[t, N_PATHS], meta[t, STRIDE]
+            _build_cost(meta, structure, amounts, s, t, mem, width, cost, stack, depths, n_values)
+            total = meta[t, PRICE_SUM]
+            if cover:
+                # An unmatched path costs its distance to the nearest path of the other tree.
+                for k in range(m):
+                    total += mem[k] >> shift
+                for k in range(n):
+                    row = _u(cost + k * stride)
+                    for q in range(_u(m)):
+                        mem[row + q] -= mem[q]
+                for k in range(m):
+                    mem[k] = 0
+            total += solve_rectangular(mem, width, cost, stride, core, flip, n, m, shift)
             out[i, j] = total * quantum
 
 
@@ -375,42 +348,3 @@ def pairwise(
     if symmetric:
         out += out.T
     return out[np.ix_(a.inverse, b.inverse)]
-
-
-def solve(
-    a: Paths, b: Paths, *, label_weight: float, outcome: str, variant: str
-) -> tuple[FloatArray, IntArray]:
-    """Match the paths of two trees, eq. (distance).
-
-    Returns
-    -------
-    cost : ndarray (a.n_paths, b.n_paths)
-        Path distances d(p, q), eq. (dist-paths).
-    partner : int array (a.n_paths,)
-        The path of b that each path of a is matched with; -1 where it has none.
-    """
-    swapped = a.n_paths > b.n_paths
-    small, large = (
-        pack([p], label_weight=label_weight, outcome=outcome, variant=variant)
-        for p in ((b, a) if swapped else (a, b))
-    )
-    n, m = small.max_paths, large.max_paths
-    problem = _Problem(small, large)
-    mem = np.empty(problem.memory, dtype=np.int64)
-    width, cost, _, _, stack, depths = problem.layout
-    _build_cost(*problem.pools, 0, 1, mem, width, cost, stack, depths, small.n_values)
-    stride = int(large.meta[0, STRIDE])
-    reduced = mem[cost : cost + n * stride].reshape(n, stride)[:, :m] >> problem.shift
-    # The costs are d - c; the column terms of label 0 are s/2 - c, and lambda for other labels.
-    own = large.amounts[large.meta[0, SUMS] :][:m]
-    price = own - large.amounts[large.meta[0, BASE] :][:m]
-    if small.n_values == 0:
-        price += 2 * round(label_weight * 2.0 ** (small.bits - 1)) * (large.paths[0].label != 0)
-    distances = (reduced + price) * 2.0**-small.bits
-    _pair(*problem.pools, 0, 1, mem, problem.layout, *problem.rest)
-    columns = mem[COLUMN * width : COLUMN * width + n].copy()
-    if not swapped:
-        return distances, columns
-    partner = np.full(m, -1, dtype=np.int64)
-    partner[columns] = np.arange(n)
-    return np.ascontiguousarray(distances.T), partner
