@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from steadytree.core.conditions import format_number
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -305,7 +304,7 @@ class TreeComparisonDisplay:
     ) -> tuple[str, dict[str, Any]]:
         number = self._numbers[which].get(node)
         if tree.classes is None:
-            outcome = format_number(float(tree.value[node, 0]))
+            outcome = f"{float(tree.value[node, 0]):.4g}"
         else:
             assert tree.label is not None
             label = int(tree.label[node])
