@@ -135,9 +135,19 @@ def test_a_score_that_cannot_be_is_not_a_number() -> None:
     tree = as_tree(DecisionTreeClassifier(max_depth=2).fit(X, y))
     measure, _ = make_measure(None, holdout_of(X, y))
     assert np.isnan(measure.on_rows(tree, np.flatnonzero(y == 1)))
-    flat = as_tree(DecisionTreeRegressor(max_depth=2).fit(X, X[:, 0]))
-    measure, _ = make_measure(None, holdout_of(X, np.full(len(y), 2.5)))
-    assert np.isnan(measure.on_rows(flat, np.arange(5)))
+    guess = as_tree(DecisionTreeRegressor(max_depth=2).fit(X, X[:, 0]))
+    measure, _ = make_measure(None, holdout_of(X, X[:, 0]))
+    assert np.isnan(measure.on_rows(guess, np.arange(1)))
+
+
+def test_a_constant_response_scores_as_in_scikit_learn() -> None:
+    X, _ = load_breast_cancer(return_X_y=True)
+    constant = np.full(len(X), 2.5)
+    measure, _ = make_measure(None, holdout_of(X, constant))
+    for target in (constant, X[:, 0]):
+        tree = as_tree(DecisionTreeRegressor(max_depth=2).fit(X, target))
+        expected = r2_score(constant[:50], tree.predict(X[:50]))
+        assert measure.on_rows(tree, np.arange(50)) == expected
 
 
 def test_a_class_without_rows_is_left_out_of_the_average() -> None:

@@ -276,7 +276,7 @@ class _R2:
     def _sums(
         self, tree: Tree, rows: NDArray[np.int64]
     ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
-        """Weight, response, its square and the squared error, summed by fold."""
+        """Weight, response, its square, the squared error and rows, summed by fold."""
         holdout = self.holdout
         response = holdout.y[rows] - self.centre
         predicted = tree.value[_leaves(tree, holdout, rows), 0] - self.centre
@@ -285,8 +285,11 @@ class _R2:
         folds, count = holdout.folds[rows], holdout.n_folds
         sums = np.stack(
             [
-                np.bincount(folds, weights=weight * term, minlength=count)
-                for term in (1.0, response, response**2, squared_error)
+                *(
+                    np.bincount(folds, weights=weight * term, minlength=count)
+                    for term in (1.0, response, response**2, squared_error)
+                ),
+                np.bincount(folds, minlength=count),
             ],
             axis=1,
         ).astype(np.float64)
@@ -294,10 +297,13 @@ class _R2:
 
     @staticmethod
     def _r2(sums: FloatArray) -> FloatArray:
+        """R² as scikit-learn defines it: 1 or 0 for a constant response, NaN for one row."""
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = sums[:, 2] - sums[:, 1] ** 2 / sums[:, 0]
-            usable = spread > 1e-12 * np.abs(sums[:, 2])
-            return np.where(usable, 1 - sums[:, 3] / spread, np.nan)
+            tiny = 1e-12 * np.abs(sums[:, 2])
+            constant = np.where(sums[:, 3] <= tiny, 1.0, 0.0)
+            values = np.where(spread > tiny, 1 - sums[:, 3] / spread, constant)
+        return np.where(sums[:, 4] < 2, np.nan, values)
 
 
 class _AnyScorer:
