@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeRegressor
 
+from steadytree.core.space import FeatureSpace
+from steadytree.diff import diff_trees
+from steadytree.readers import as_tree
 from steadytree.report.disclosure import coarse_share, few, mask_partition, share_step
+from steadytree.report.rules import RuleTable
 
 cells = st.lists(st.integers(0, 60), min_size=1, max_size=12)
 
@@ -49,3 +54,18 @@ def test_one_step_of_a_share_stands_for_enough_people(share: float, n: int, leas
 @pytest.mark.parametrize(("n", "step"), [(600, 0.01), (300, 0.02), (171, 0.05), (40, 0.1)])
 def test_steps_for_five_people(n: int, step: float) -> None:
     assert share_step(n, 5) == step
+
+
+def test_a_mean_of_few_people_is_coarse_in_the_table_too() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((200, 2)), rng.random(200)
+    model = DecisionTreeRegressor(min_samples_leaf=2, max_leaf_nodes=40, random_state=0).fit(X, y)
+    space = FeatureSpace.from_data(X, y, task="regression")
+    tree = as_tree(model, space=space)
+    low, high = space.response_range or (0.0, 0.0)
+    rows = RuleTable(diff_trees(tree, tree, space=space), min_cell=5).rows
+    small = [row["new"] for row in rows if tree.weight[row["new"]["leaf"]] < 5]
+    assert small
+    for half in small:
+        steps = (float(half["outcome"]) - low) / ((high - low) / 20)
+        assert steps == pytest.approx(round(steps), abs=0.01)

@@ -72,13 +72,13 @@ class OutFolder:
         if self.folder is not None:
             self._done(save_tree(tree, self._path(name)))
 
-    def report(self, name: str, subject: Any) -> None:
+    def report(self, name: str, subject: Any, **options: Any) -> None:
         """Write the HTML report of something that has one; say so where it cannot be made."""
         if self.folder is None:
             return
         try:
             from steadytree.report import write_report
 
-            self._done(write_report(subject, self._path(name)))
+            self._done(write_report(subject, self._path(name), **options))
         except MissingDependencyError as error:
             self.output.say(f"no report: {error}")

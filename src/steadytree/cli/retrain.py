@@ -135,7 +135,7 @@ def command(
     folder.table("candidates.csv", result.frontier)
     folder.document("diff.json", result.diff.to_dict())
     folder.text("diff.md", result.diff.to_markdown())
-    folder.report("report.html", result)
+    folder.report("report.html", result, subgroups=people)
     version = None
     if past is not None:
         version = past.append(result, note=f"retrained on {data.name}")

@@ -15,7 +15,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["coarse_share", "few", "mask_partition", "share_step"]
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+
+__all__ = [
+    "coarse_mean",
+    "coarse_share",
+    "few",
+    "mask_partition",
+    "rests_on_few",
+    "share_step",
+]
 
 _STEPS = (0.01, 0.02, 0.05, 0.1)
 
@@ -79,3 +89,18 @@ def coarse_share(share: float, n_rows: float, min_cell: int) -> float:
     step = share_step(n_rows, min_cell)
     steps = round(share / step)
     return round(step / 2 if steps == 0 and share > 0 else steps * step, 4)
+
+
+def rests_on_few(tree: Tree, node: int, min_cell: int) -> bool:
+    """Whether fewer people than ``min_cell`` stand behind a leaf (of a tree of people)."""
+    assert tree.weight is not None
+    return bool(tree.weight[node] < min_cell <= tree.weight[0])
+
+
+def coarse_mean(mean: float, space: FeatureSpace) -> float:
+    """Round a mean of too few responses to a twentieth of the response range."""
+    low, high = space.response_range or (0.0, 0.0)
+    step = (high - low) / 20
+    if step > 0:
+        mean = low + round((mean - low) / step) * step
+    return float(f"{mean:.4g}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steadytree.diff import ConditionChange, Rule, RuleChange, SplitChange, TreeDiff
-from steadytree.report.disclosure import coarse_share, mask_partition
+from steadytree.report.disclosure import coarse_mean, coarse_share, mask_partition, rests_on_few
 from steadytree.report.words import (
     clean,
     condition_words,
@@ -97,13 +97,21 @@ class RuleTable:
             "new": self._half(change.new, "new"),
         }
 
+    def _mean(self, rule: Rule, side: str) -> float:
+        """Predicted value, coarse where it rests on few people, as in the drawing."""
+        tree = self.diff.old if side == "old" else self.diff.new
+        mean = float(rule.value[0])
+        if rule.leaf in self._masked[side] or rests_on_few(tree, rule.leaf, self.min_cell):
+            return coarse_mean(mean, self.diff.space)
+        return float(f"{mean:.4g}")
+
     def _half(self, rule: Rule | None, side: str) -> dict[str, Any] | None:
         if rule is None:
             return None
         return {
             "leaf": rule.leaf,
             "conditions": rule_words(rule.conditions, self.diff.space),
-            "outcome": number(float(f"{rule.value[0]:.4g}"))
+            "outcome": number(self._mean(rule, side))
             if rule.label is None
             else name_words(rule.label),
             "share": self._share(rule, side),

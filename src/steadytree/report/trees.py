@@ -17,6 +17,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff
 from steadytree.plotting.layout import fold_nodes
+from steadytree.report.disclosure import coarse_mean, rests_on_few
 from steadytree.report.words import clean
 
 __all__ = ["STATUS_LETTERS", "compact_tree", "features_data", "tree_data"]
@@ -143,20 +144,14 @@ def _leaf_values(
     A share that rests on too few people is left out; a mean is what the tree predicts and
     cannot be, so it is rounded to a twentieth of the response range.
     """
-    assert tree.weight is not None
     out: list[list[float] | None] = [None] * tree.n_nodes
     hidden: set[int] = set()
     for node in tree.leaves.tolist():
-        rests_on_few = tree.weight[node] < min_cell and tree.weight[0] >= min_cell
-        if rests_on_few or node in hidden_values:
+        if rests_on_few(tree, node, min_cell) or node in hidden_values:
             hidden.add(node)
         if tree.classes is None:
             mean = float(tree.value[node, 0])
-            low, high = space.response_range or (0.0, 0.0)
-            step = (high - low) / 20
-            if node in hidden and step > 0:
-                mean = low + round((mean - low) / step) * step
-            out[node] = [float(f"{mean:.4g}")]
+            out[node] = [coarse_mean(mean, space) if node in hidden else float(f"{mean:.4g}")]
         elif node not in hidden:
             assert classes is not None
             row = [0.0] * len(classes)
