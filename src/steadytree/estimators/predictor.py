@@ -252,8 +252,8 @@ class TreeClassifier(ClassifierTreeMixin, ClassifierMixin, _FinishedTree):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
     >>> print(TreeClassifier(model).rules())
-    |-- x2 <= 2.45: 0 (0: 100.0 %)
-    |-- x2 > 2.45: 1 (1: 50.0 %)
+    |-- x3 <= 0.8: 0 (0: 100.0 %)
+    |-- x3 > 0.8: 1 (1: 50.0 %)
     """
 
     _wants_classifier = True

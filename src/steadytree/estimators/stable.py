@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
@@ -11,9 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
-from sklearn.model_selection import ParameterGrid
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,6 +30,12 @@ from steadytree.estimators._candidates import (
     honest_estimate,
     mean_distances,
 )
+from steadytree.estimators._grid import (
+    Grid,
+    base_and_grid,
+    largest_depth,
+    warn_of_large_leaves,
+)
 from steadytree.estimators._inputs import (
     FitInput,
     class_weighted,
@@ -49,15 +52,13 @@ from steadytree.estimators.predictor import (
     TreePredictorMixin,
     TreeRegressor,
 )
-from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
-from steadytree.learners.collections import PAPER_GRID, grow_collections
+from steadytree.exceptions import InputError, UnsupportedModelError
+from steadytree.learners.collections import grow_collections
 from steadytree.learners.fitting import TrainingData
 from steadytree.learners.scoring import make_measure, score_trees
 from steadytree.selection import RULES, Rule, check_tolerance
 
 __all__ = ["StableTreeClassifier", "StableTreeRegressor"]
-
-Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 
 
 class _StableTree(TreePredictorMixin, BaseEstimator):
@@ -140,7 +141,7 @@ class _StableTree(TreePredictorMixin, BaseEstimator):
         self
         """
         objectives = self._check_settings()
-        base, grid = self._base_and_grid()
+        base, grid = base_and_grid(self.estimator, self.param_grid, task=self._task)
         data = prepare_fit(
             self,
             X,
@@ -175,7 +176,7 @@ class _StableTree(TreePredictorMixin, BaseEstimator):
         usable = data.weights > 0
         batches = (parts.first[usable[parts.first]], parts.training[usable[parts.training]])
         check_batches(*batches)
-        _warn_of_large_leaves(base, grid, batches[0].size)
+        warn_of_large_leaves(base, grid, batches[0].size)
         try:
             reference, candidates = grow_collections(
                 base,
@@ -201,7 +202,7 @@ class _StableTree(TreePredictorMixin, BaseEstimator):
             raise UnsupportedModelError(
                 f"expected a base estimator that grows one tree, got {type(base).__name__}: {error}"
             ) from error
-        self.max_depth_ = _largest_depth(base, grid, (*reference.trees, *candidates.trees))
+        self.max_depth_ = largest_depth(base, grid, (*reference.trees, *candidates.trees))
         distances = mean_distances(
             candidates.trees,
             reference.trees,
@@ -286,30 +287,6 @@ class _StableTree(TreePredictorMixin, BaseEstimator):
         check_tolerance(self.tolerance)
         check_options(variant=self.variant, label_weight=self.label_weight, max_depth=1)
         return check_objectives(self.objectives)
-
-    def _base_and_grid(self) -> tuple[Any, list[dict[str, Any]]]:
-        """Return the learner and the settings to try."""
-        classifies = self._task == "classification"
-        base = self.estimator
-        if base is None:
-            base = DecisionTreeClassifier() if classifies else DecisionTreeRegressor()
-        if isinstance(base, type) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
-            raise InputError(
-                f"expected estimator to be a scikit-learn tree, got {base!r}; "
-                "pass an instance such as DecisionTreeClassifier()"
-            )
-        if (is_regressor(base) if classifies else is_classifier(base)) is True:
-            raise InputError(
-                f"expected a base estimator for {self._task}, got {type(base).__name__}"
-            )
-        grid: Any = self.param_grid
-        if grid is None:
-            known = base.get_params(deep=False)
-            grid = {name: values for name, values in PAPER_GRID.items() if name in known}
-        settings = [dict(one) for one in ParameterGrid(grid)]
-        if not settings:
-            raise InputError(f"expected param_grid to hold at least one setting, got {grid!r}")
-        return base, settings
 
 
 class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
@@ -551,28 +528,3 @@ variant, label_weight, nested, categorical_features, n_jobs, random_state, verbo
 
     def _predictor(self, tree: Tree) -> TreeRegressor:
         return TreeRegressor(tree)
-
-
-def _largest_depth(base: Any, grid: Sequence[Mapping[str, Any]], trees: Sequence[Tree]) -> int:
-    """D: the largest depth the grid allows, or the deepest tree where it sets no limit."""
-    default = base.get_params(deep=False).get("max_depth")
-    limits = [one.get("max_depth", default) for one in grid]
-    # Settings that gave the same tree share an object.
-    deepest = max(tree.depth for tree in {id(tree): tree for tree in trees}.values())
-    if any(limit is None for limit in limits):
-        return deepest
-    return max(deepest, *(int(limit) for limit in limits))
-
-
-def _warn_of_large_leaves(base: Any, grid: Sequence[Mapping[str, Any]], n_rows: int) -> None:
-    default = base.get_params(deep=False).get("min_samples_leaf")
-    sizes = {one.get("min_samples_leaf", default) for one in grid}
-    large = sorted(m for m in sizes if isinstance(m, Integral) and 2 * int(m) > n_rows)
-    if large:
-        warnings.warn(
-            f"expected a first batch of at least {2 * int(large[-1])} rows, two of the grid's "
-            f"largest leaves, got {n_rows}: min_samples_leaf {', '.join(map(str, large))} "
-            "cannot split it; leave these out of param_grid or use more rows",
-            SteadyTreeWarning,
-            stacklevel=3,
-        )
