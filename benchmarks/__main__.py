@@ -1,0 +1,52 @@
+"""Time the distance against its peers: ``python -m benchmarks`` writes benchmarks/results.md.
+
+    python -m benchmarks                     # everything, about ten minutes
+    python -m benchmarks --quick             # a smaller run of everything
+    python -m benchmarks --only distances    # one benchmark; results.md is left alone
+
+One process, one thread, methods interleaved, processor time, and every result compared
+with the peers' in the same run. Only ratios within one run mean anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+# Must precede the first import of a numeric library.
+from benchmarks import single_thread  # noqa: F401
+from benchmarks.tables import Section, machine
+
+# Name and module; a module has ``run(quick: bool) -> list[Section]``.
+REGISTRY = {
+    "distances": "benchmarks.distances",
+    "startup": "benchmarks.startup",
+}
+RESULTS = Path(__file__).with_name("results.md")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--only", choices=sorted(REGISTRY), action="append", help="run just this")
+    parser.add_argument("--quick", action="store_true", help="fewer trees and repeats")
+    parser.add_argument("--output", type=Path, help=f"where to write (default {RESULTS.name})")
+    chosen = parser.parse_args(arguments)
+    sections: list[Section] = []
+    for name in chosen.only or REGISTRY:
+        sections += importlib.import_module(REGISTRY[name]).run(quick=chosen.quick)
+    text = "# Benchmark results\n\n" + machine() + "".join(s.markdown() for s in sections)
+    target = chosen.output or (None if chosen.only or chosen.quick else RESULTS)
+    if target is not None:
+        target.write_text(text)
+        print(f"wrote {target}", file=sys.stderr)
+    failed = [s.title for s in sections if not s.holds]
+    if failed:
+        print(f"below the goal: {', '.join(failed)}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

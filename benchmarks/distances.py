@@ -1,0 +1,239 @@
+"""Distances between collections: ours against the peers, on small, middling and large trees."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.peers import (
+    Dense,
+    DtDistance,
+    cdist_scipy,
+    lapx_distance,
+    lapx_solvers,
+    numpy_scipy,
+)
+from benchmarks.tables import Section, interleave, number, progress
+from benchmarks.workloads import Workload, w1, w2, with_leaves
+from steadytree.core.paths import Paths
+from steadytree.distance.backend import pairwise
+from steadytree.distance.packing import pack
+
+Pairs = Sequence[tuple[int, int]]
+Peer = Callable[[Any, Any], float]
+EXACT = 1e-9
+DT_EXACT = 1e-6
+
+
+def ours(
+    a: Sequence[Paths], b: Sequence[Paths], *, variant: str = "paper", deduplicate: bool = False
+) -> NDArray[np.float64]:
+    """Distances of all pairs from paths, packing included, one thread."""
+    first, second = (
+        pack(side, label_weight=1.0, outcome="label", variant=variant, deduplicate=deduplicate)
+        for side in (a, b)
+    )
+    return pairwise(first, second, 1)
+
+
+def loop(peer: Peer, a: Sequence[Any], b: Sequence[Any], pairs: Pairs) -> NDArray[np.float64]:
+    return np.array([peer(a[i], b[j]) for i, j in pairs])
+
+
+def check(name: str, theirs: NDArray[np.float64], mine: NDArray[np.float64], limit: float) -> float:
+    """Largest relative difference; a wrong result makes the times meaningless."""
+    worst = float((np.abs(theirs - mine) / np.maximum(np.abs(mine), 1.0)).max())
+    if not worst <= limit:
+        raise AssertionError(f"expected agreement with {name} to {limit}, got {worst:.2g}")
+    return worst
+
+
+def sample(work: Workload, count: int, seed: int = 0) -> list[tuple[int, int]]:
+    rng = np.random.default_rng(seed)
+    shape = [len(side) for side in work.paths]
+    if count >= shape[0] * shape[1]:
+        return [(i, j) for i in range(shape[0]) for j in range(shape[1])]
+    cells = rng.choice(shape[0] * shape[1], count, replace=False)
+    return [(int(c) // shape[1], int(c) % shape[1]) for c in cells]
+
+
+def best_lapx(a: Sequence[Dense], b: Sequence[Dense], pairs: Pairs) -> tuple[str, Peer]:
+    """The solver of lapx that is quickest on a few of the pairs."""
+    peers = {name: lapx_distance(solver) for name, solver in lapx_solvers().items()}
+    times = interleave(
+        {name: lambda p=peer: loop(p, a, b, pairs) for name, peer in peers.items()},  # type: ignore[misc]
+        repeats=2,
+    )
+    best = min(times, key=times.__getitem__)
+    return best, peers[best]
+
+
+def dt_factor(work: Workload, dense: Sequence[Sequence[Dense]], count: int) -> tuple[float, int]:
+    """Return how many times longer dt-distance takes than numpy+scipy on the same pairs."""
+    peer = DtDistance(work)
+    pairs = sample(work, count, seed=1)
+    start = time.process_time()
+    theirs = loop(peer, *work.models, pairs)
+    seconds = time.process_time() - start
+    mine = np.array(
+        [ours([work.paths[0][i]], [work.paths[1][j]], variant="cover")[0, 0] for i, j in pairs]
+    )
+    check("dt-distance", theirs, mine, DT_EXACT)
+    plain = interleave({"numpy": lambda: loop(numpy_scipy, *dense, pairs)}, repeats=3)["numpy"]
+    return seconds / plain, len(pairs)
+
+
+def compare(
+    work: Workload, title: str, *, pairs: int, dt_pairs: int, repeats: int
+) -> tuple[Section, dict[str, float]]:
+    """One table: microseconds a pair of every method, and ours as a ratio to each."""
+    progress(f"{title}: {work.describe()}")
+    a, b = work.paths
+    dense = [[Dense.of(paths) for paths in side] for side in work.paths]
+    chosen = sample(work, pairs)
+    where = tuple(np.array(chosen).T)
+    solver, lapx = best_lapx(*dense, chosen[: max(10, len(chosen) // 20)])
+    mine = ours(a, b)
+    peers: dict[str, Peer] = {
+        "numpy + scipy": numpy_scipy,
+        "cdist + scipy": cdist_scipy,
+        f"lapx ({solver}), cdist": lapx,
+    }
+    worst = {
+        name: check(name, loop(peer, *dense, chosen), mine[where], EXACT)
+        for name, peer in peers.items()
+    }
+    runs: dict[str, Callable[[], object]] = {
+        name: (lambda p=peer: loop(p, *dense, chosen))  # type: ignore[misc]
+        for name, peer in peers.items()
+    }
+    runs["ours"] = lambda: ours(a, b)
+    seconds = interleave(runs, repeats)
+    micro = {
+        name: 1e6 * s / (mine.size if name == "ours" else len(chosen))
+        for name, s in seconds.items()
+    }
+    if dt_pairs:
+        factor, used = dt_factor(work, dense, dt_pairs)
+        micro["dt-distance 0.1.4"] = factor * micro["numpy + scipy"]
+    section = Section(title, ["method", "µs a pair", "ours is faster by"], work.describe() + ".")
+    for name, value in sorted(micro.items(), key=lambda item: -item[1]):
+        ratio = "" if name == "ours" else f"{number(value / micro['ours'])} ×"
+        section.add(name, number(value), ratio)
+    section.notes.append(
+        f"{len(chosen):,} pairs for the peers, all {mine.size:,} for ours (packing included, no "
+        f"deduplication); largest relative difference {max(worst.values()):.0e}."
+    )
+    if dt_pairs:
+        section.notes.append(
+            f"dt-distance: {number(factor)} × numpy + scipy on the same {used} pairs, and equal to "
+            f'our variant="cover" to {DT_EXACT:.0e}; it was given the ranges of the features.'
+        )
+    return section, micro
+
+
+def small_trees(quick: bool) -> Section:
+    work = w1(50 if quick else 200)
+    section, micro = compare(
+        work,
+        "W1: breast cancer, the paper's grid",
+        pairs=2500 if quick else 20000,
+        dt_pairs=20 if quick else 150,
+        repeats=3,
+    )
+    mine = micro["ours"]
+    section.goal("numpy + scipy", micro["numpy + scipy"] / mine, 20)
+    section.goal("dt-distance", micro["dt-distance 0.1.4"] / mine, 4000)
+    many = w1(100 if quick else 1000)
+    progress(f"with deduplication: {many.describe()}")
+    a, b = many.paths
+    seconds = interleave({"ours": lambda: ours(a, b, deduplicate=True)}, repeats=3)["ours"]
+    per_pair = 1e6 * seconds / (len(a) * len(b))
+    block = slice(0, 100)
+    alike = ours(a[block], b[block])
+    check("itself without deduplication", ours(a, b, deduplicate=True)[block, block], alike, 0.0)
+    packed = [
+        pack(side, label_weight=1.0, outcome="label", variant="paper").n_distinct for side in (a, b)
+    ]
+    section.add(f"ours, deduplicated, {len(a):,} × {len(b):,}", number(per_pair), "")
+    section.notes.append(
+        f"Deduplicated: {packed[0]} and {packed[1]} distinct trees, {seconds:.3f} s for "
+        f"{len(a) * len(b):,} distances."
+    )
+    section.goal("numpy + scipy, deduplicated", micro["numpy + scipy"] / per_pair, 180)
+    section.goal("dt-distance, deduplicated", micro["dt-distance 0.1.4"] / per_pair, 40000)
+    return section.show()
+
+
+def middling_trees(quick: bool) -> Section:
+    section, micro = compare(
+        w2(30 if quick else 100),
+        "W2: 20,000 rows, the paper's grid",
+        pairs=200 if quick else 2500,
+        dt_pairs=3 if quick else 25,
+        repeats=3,
+    )
+    mine = micro["ours"]
+    section.goal("numpy + scipy", micro["numpy + scipy"] / mine, 40)
+    section.goal("cdist + scipy", micro["cdist + scipy"] / mine, 20)
+    section.goal("dt-distance", micro["dt-distance 0.1.4"] / mine, 2200)
+    return section.show()
+
+
+def large_trees(quick: bool) -> Section:
+    leaves = (500,) if quick else (500, 700, 900)
+    section, micro = compare(
+        with_leaves(leaves, 1 if quick else 2),
+        "Large trees: 500 leaves and more",
+        pairs=2 if quick else 12,
+        dt_pairs=0,
+        repeats=1 if quick else 2,
+    )
+    section.notes.append("dt-distance is left out: its linear program has a variable per cell.")
+    section.goal("cdist + scipy", micro["cdist + scipy"] / micro["ours"], 10)
+    return section.show()
+
+
+def growth(quick: bool) -> Section:
+    """How the time grows with the number of leaves."""
+    leaves = (8, 16, 32, 64, 128) if quick else (8, 16, 32, 64, 128, 256, 512, 1024)
+    section = Section(
+        "Growth with the number of leaves",
+        ["leaves", "ours, µs a pair", "cdist + scipy, µs", "ratio", "exponent of ours"],
+        "Both trees of a pair have the same number of leaves, the hardest case.",
+    )
+    before: tuple[int, float] | None = None
+    for count in leaves:
+        work = with_leaves((count,), 3)
+        a, b = work.paths
+        dense = [[Dense.of(paths) for paths in side] for side in work.paths]
+        pairs = sample(work, 9 if count < 500 else 3)
+        rounds = max(1, 2000 // count) if count < 500 else 1
+        check(
+            "scipy", loop(cdist_scipy, *dense, pairs), ours(a, b)[tuple(np.array(pairs).T)], EXACT
+        )
+        # Many copies of the same trees: packing must not weigh more than it does in use.
+        seconds = interleave(
+            {
+                "ours": lambda: ours(a * rounds, b * rounds),  # noqa: B023
+                "peer": lambda: loop(cdist_scipy, *dense, pairs),  # noqa: B023
+            },
+            repeats=3 if count < 500 else 1,
+        )
+        mine = 1e6 * seconds["ours"] / (9 * rounds**2)
+        theirs = 1e6 * seconds["peer"] / len(pairs)
+        slope = ""
+        if before is not None:
+            slope = f"{np.log(mine / before[1]) / np.log(count / before[0]):.1f}"
+        section.add(count, number(mine), number(theirs), f"{number(theirs / mine)} ×", slope)
+        before = count, mine
+    return section.show()
+
+
+def run(quick: bool) -> list[Section]:
+    ours(*(side[:1] for side in with_leaves((8,), 3).paths))  # compile, or read the cache
+    return [small_trees(quick), middling_trees(quick), large_trees(quick), growth(quick)]
