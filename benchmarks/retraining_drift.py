@@ -104,7 +104,7 @@ def drift_section(version: str) -> str:
         "## Synthetic drift\n",
         "Our first tree on 1,600 rows, 1,200 new rows, default price 0.2; "
         f"{SEEDS_DRIFT} seeds, {SEEDS_NONE} without drift.\n",
-        "| drift | strength | AUC keep | AUC retrained | AUC from scratch | behind scratch, points | "
+        "| drift | strength | AUC keep | AUC retrained | AUC from scratch | behind scratch | "
         "median edits | mean dissimilarity % | scratch's % | drift seen |",
         "|" + " --- |" * 10,
     ]

@@ -132,8 +132,9 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
 
     A tree grown on 0/1 outcomes follows noise: other rows, another tree. A random forest's
     out-of-bag shares, averaged with cross-fitted boosting, are the same signal with less
-    noise, and the ensemble can be asked about rows in between (augmentation). The tree has the usual knobs, reads mixed data as it is,
-    and is a good first tree to deploy: retraining has less reason to change it.
+    noise, and the ensemble can be asked about rows in between (augmentation). The tree has
+    the usual knobs, reads mixed data as it is, and is a good first tree to deploy:
+    retraining has less reason to change it.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
     min_samples_leaf : int, default 8
         Rows in every leaf, augmented rows counted in proportion.
     n_estimators : int, default 100
-        Trees of the forest.
+        Trees of the forest, and rounds of boosting (at most 100).
     n_copies : int, default 3
         Augmented rows per row: each value is swapped for another row's with probability ½.
     class_weight : dict, "balanced" or None

@@ -35,6 +35,11 @@ class Split:
     left: tuple[int, ...] | None  # codes that go left; None for a threshold
     missing_left: bool
 
+    def __post_init__(self) -> None:
+        if self.threshold != self.threshold:
+            # One NaN for all, so that equal category sets are equal splits.
+            object.__setattr__(self, "threshold", np.nan)
+
     def goes_left(self, values: FloatArray) -> NDArray[np.bool_]:
         """Whether each coded value goes left."""
         if self.left is None:

@@ -22,14 +22,16 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 __all__ = ["cross_fit_boosting"]
 
 ROUNDS = 100
+LEARNING = 5.0
+"""Learning rate times rounds: fewer rounds take longer steps."""
 FOLDS = 5
 
 
-def _model(n_classes: int | None, seed: int) -> Any:
+def _model(n_classes: int | None, rounds: int, seed: int) -> Any:
     kind = HistGradientBoostingRegressor if n_classes is None else HistGradientBoostingClassifier
     return kind(
-        learning_rate=0.05,
-        max_iter=ROUNDS,
+        learning_rate=min(1.0, LEARNING / rounds),
+        max_iter=rounds,
         max_leaf_nodes=4,
         min_samples_leaf=20,
         max_features=0.3,
@@ -53,6 +55,7 @@ def cross_fit_boosting(
     *,
     n_classes: int | None,
     sample_weight: NDArray[np.float64] | None,
+    rounds: int,
     n_jobs: int | None,
     seed: int,
 ) -> tuple[Any, NDArray[np.float64]] | None:
@@ -69,7 +72,9 @@ def cross_fit_boosting(
 
     def fit(rows: NDArray[Any]) -> Any:
         weight = None if sample_weight is None else sample_weight[rows]
-        return _model(n_classes, seed).fit(columns[rows], y[rows], sample_weight=weight)
+        return _model(n_classes, min(rounds, ROUNDS), seed).fit(
+            columns[rows], y[rows], sample_weight=weight
+        )
 
     with _threads(n_jobs):
         for train, test in folds(n_folds, shuffle=True, random_state=seed).split(columns, y):

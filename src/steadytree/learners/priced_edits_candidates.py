@@ -120,6 +120,8 @@ def _grown(
         else:
             was = split_text(node.parts[0], space)
             text = f"rebuild the part below {was} with {size} leaves, starting at {first}"
+            if size == node.n_leaves == 2 and new.parts[0].feature == node.parts[0].feature:
+                text = f"move {was} to {first}"  # the same thing, said more simply
         out.append(_edit(make, node, new, kind, text))
     return out
 

@@ -168,8 +168,10 @@ def fit_teacher(
     n_classes : int or None
         None for regression.
     sample_weight : array (n,), optional
-    n_estimators, n_jobs, seed
-        Of the forest.
+    n_estimators : int
+        Trees of the forest, and rounds of boosting (at most 100).
+    n_jobs, seed
+        Of both.
     """
     encoder = ColumnEncoder(space)
     columns = encoder.transform(coded)
@@ -203,7 +205,13 @@ def fit_teacher(
     boosted = None
     if FOREST_SHARE < 1:
         boosted = cross_fit_boosting(
-            columns, y, n_classes=n_classes, sample_weight=sample_weight, n_jobs=n_jobs, seed=seed
+            columns,
+            y,
+            n_classes=n_classes,
+            sample_weight=sample_weight,
+            rounds=n_estimators,
+            n_jobs=n_jobs,
+            seed=seed,
         )
     if boosted is None:
         return Teacher(out, forest, None, encoder, n_classes)

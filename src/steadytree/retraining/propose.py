@@ -122,7 +122,7 @@ def retrain(
     n_folds : int, default 5
         Folds of the cross-fitted scores; 0 for none. Their teachers have half as many trees.
     n_estimators : int, default 100
-        Trees of the teacher.
+        Trees of the teacher's forest, and its rounds of boosting (at most 100).
     max_leaf_nodes : int, optional
         Size to aim for; by default by the number of minority cases (6 to 24). A tree that
         is already larger may stay so.
