@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from steadytree.paper.findings.judge import Finding, Tables, by_majority, count_text, points, share
+from steadytree.paper.findings.judge import (
+    Finding,
+    Tables,
+    by_majority,
+    change_text,
+    count_text,
+    points,
+    share,
+)
 from steadytree.paper.summaries.beyond import ALL
 from steadytree.paper.tables import format_value, mean
 
@@ -255,8 +263,8 @@ def _retraining(tables: Tables) -> list[Finding]:
                 "38 % less distance for 4.6 % AUC (other data, no time order)"
                 if method == "paper"
                 else "not in the paper",
-                f"{share(row['reduction'])} less dissimilarity, {points(row['auc_change'])} AUC "
-                f"points against CART, {share(row['flips'])} of the decisions flip",
+                f"{change_text(row['reduction'], 'dissimilarity')}, {points(row['auc_change'])} "
+                f"AUC points against CART, {share(row['flips'])} of the decisions flip",
                 by_majority(closer, len(each)) if method == "paper" else OURS,
                 f"Closer than CART in {count_text(closer, len(each))} data sets, more than a "
                 f"point of AUC lost in {count_text(loses, len(each))}.{coin}",

@@ -12,7 +12,16 @@ from typing import Any
 
 from steadytree.paper.tables import Table, format_value
 
-__all__ = ["VERDICTS", "Finding", "Tables", "by_majority", "count_text", "points", "share"]
+__all__ = [
+    "VERDICTS",
+    "Finding",
+    "Tables",
+    "by_majority",
+    "change_text",
+    "count_text",
+    "points",
+    "share",
+]
 
 VERDICTS = ("holds", "holds in part", "does not hold", "ours alone")
 
@@ -61,6 +70,13 @@ def by_majority(count: int, total: int) -> str:
 def count_text(count: int, total: int) -> str:
     """Write "4 of 6"."""
     return f"{count} of {total}"
+
+
+def change_text(reduction: float | None, what: str) -> str:
+    """Write a reduction in words: "38.0 % less distance", or more."""
+    if reduction is None:
+        return f"– {what}"
+    return f"{share(abs(reduction))} {'less' if reduction >= 0 else 'more'} {what}"
 
 
 def share(value: Any) -> str:

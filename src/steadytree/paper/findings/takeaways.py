@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from steadytree.paper import published
-from steadytree.paper.findings.judge import Finding, Tables, by_majority, count_text, points, share
+from steadytree.paper.findings.judge import (
+    Finding,
+    Tables,
+    by_majority,
+    change_text,
+    count_text,
+    points,
+    share,
+)
 from steadytree.paper.settings import PROTOCOLS
 from steadytree.paper.tables import mean
 
@@ -39,7 +47,7 @@ def _takeaways(tables: Tables) -> list[Finding]:
                 protocol,
                 "A 38 % improvement in stability costs 0.04 (4.6 %) in AUC.",
                 "38 % less distance for 3.7 AUC points",
-                f"{share(reduction)} less distance for {points(price)} points (mean of "
+                f"{change_text(reduction, 'distance')} for {points(price)} points (mean of "
                 f"{len(rows)} data sets)",
                 verdict,
                 f"Under the {protocol + ' ' if protocol == 'honest' else 'paper’s '}protocol "
@@ -68,8 +76,8 @@ def _reductions(tables: Tables, protocol: str) -> list[Finding]:
             published.TAKEAWAYS["pareto_distance"][key] / published.TAKEAWAYS["pareto_auc"][key]
         )
         value = 1 - least[key] / best[key] if best[key] and least[key] is not None else None
-        theirs.append(f"{name} {share(-paper)}")
-        ours.append(f"{name} {share(None if value is None else -value)}")
+        theirs.append(f"{name} {_signed(-paper)}")
+        ours.append(f"{name} {_signed(None if value is None else -value)}")
         same += value is not None and value > 0
     return [
         Finding(
@@ -83,6 +91,10 @@ def _reductions(tables: Tables, protocol: str) -> list[Finding]:
             f"{same} of the {len(names)} side effects have the sign the paper reports.",
         )
     ]
+
+
+def _signed(change: float | None) -> str:
+    return f"+{share(change)}" if change is not None and change > 0 else share(change)
 
 
 def _splits(tables: Tables) -> list[Finding]:
