@@ -39,8 +39,9 @@ def test_one_experiment_ends_with_the_page(tmp_path: Path) -> None:
     result = run(*arguments, "--n-jobs", "1")
     assert result.exit_code == 0
     assert str(tmp_path / "index.html") in result.stdout
-    assert "2/2" in result.stderr
+    assert "1/2" in result.stderr
     assert "left" in result.stderr
+    assert "2/2 (0 found) indirect wdbc, done" in result.stderr
     page = (tmp_path / "index.md").read_text()
     assert "steadytree paper --quick --only indirect --data wdbc" in page
     again = run(*arguments, "--n-jobs", "1", "--json")

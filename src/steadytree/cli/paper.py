@@ -142,6 +142,10 @@ def _time_text(seconds: float | None) -> str:
     return f"{minutes} min {rest:02d} s left" if minutes else f"{rest} s left"
 
 
+def _left_text(state: Progress) -> str:
+    return "done" if state.done == state.total else _time_text(state.seconds_left)
+
+
 @contextmanager
 def _progress(output: Output) -> Iterator[Callable[[Progress], None] | None]:
     """Show work done and time left on standard error: a bar on a terminal, else lines."""
@@ -158,8 +162,7 @@ def _progress(output: Output) -> Iterator[Callable[[Progress], None] | None]:
                 shown = tenth
                 what = f" {state.job.kind} {state.job.dataset}" if state.job else ""
                 output.say(
-                    f"{state.done}/{state.total} ({state.found} found){what}, "
-                    f"{_time_text(state.seconds_left)}"
+                    f"{state.done}/{state.total} ({state.found} found){what}, {_left_text(state)}"
                 )
 
         yield plain
@@ -184,7 +187,7 @@ def _progress(output: Output) -> Iterator[Callable[[Progress], None] | None]:
                 description=what,
                 completed=state.done,
                 total=state.total,
-                left=_time_text(state.seconds_left),
+                left=_left_text(state),
             )
 
         yield report
