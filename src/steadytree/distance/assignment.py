@@ -54,7 +54,8 @@ TAKER = 14  # who takes a column when a search ends
 EXIT_AT = 15  # the column of EXIT; it may have joined the core since, then EXIT is too low
 N_VECTORS = 16
 
-_compiled: Any = njit(nogil=True, cache=True)
+# Python never calls these itself, so numba need not compile wrappers for that.
+_compiled: Any = njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _inlined: Any = njit(nogil=True, cache=True, inline="always")
 # Unsigned positions: numba then leaves out its check for negative ones.
 _u: Any = np.uint64
@@ -503,7 +504,7 @@ def _settle_columns(
             mem[row_of + a] = i
 
 
-@_compiled
+@_inlined
 def solve_rectangular(
     mem: Any,
     width: Any,
@@ -590,6 +591,9 @@ def solve_rectangular(
     return total
 
 
+_solve: Any = njit(nogil=True, cache=True)(solve_rectangular.py_func)
+
+
 def assign(cost: IntArray, *, packed: bool = True) -> tuple[int, IntArray]:
     """Least total and the column of each row, for whole-number costs with rows <= columns.
 
@@ -611,9 +615,7 @@ def assign(cost: IntArray, *, packed: bool = True) -> tuple[int, IntArray]:
     table[:, :m] = cost << shift
     table[:, m:] = 0
     mem[:m] = table[:, :m].min(axis=0)
-    total = solve_rectangular(
-        mem, width, at, stride, at + area, at + 2 * area, n, m, np.int64(shift)
-    )
+    total = _solve(mem, width, at, stride, at + area, at + 2 * area, n, m, np.int64(shift))
     return int(total), mem[COLUMN * width : COLUMN * width + n].copy()
 
 

@@ -50,7 +50,8 @@ FloatArray = NDArray[np.float64]
 # calling it costs nothing.
 CHUNK_PAIRS = 2000
 
-_compiled: Any = njit(nogil=True, cache=True)
+_entry: Any = njit(nogil=True, cache=True)
+_compiled: Any = njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _inlined: Any = njit(nogil=True, cache=True, inline="always")
 # Offsets are unsigned: numba then leaves out the check for negative positions.
 _u: Any = np.uint64
@@ -230,7 +231,7 @@ def _build_cost(
         )
 
 
-@_compiled
+@_entry
 def _rows(
     meta: Any,
     structure: Any,
