@@ -55,7 +55,8 @@ EXIT_AT = 15  # the column of EXIT; it may have joined the core since, then EXIT
 N_VECTORS = 16
 
 # Python never calls these itself, so numba need not compile wrappers for that.
-_compiled: Any = njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_njit: Any = njit  # its stub lacks some options
+_compiled: Any = _njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _inlined: Any = njit(nogil=True, cache=True, inline="always")
 # Unsigned positions: numba then leaves out its check for negative ones.
 _u: Any = np.uint64

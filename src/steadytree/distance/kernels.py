@@ -51,7 +51,8 @@ FloatArray = NDArray[np.float64]
 CHUNK_PAIRS = 2000
 
 _entry: Any = njit(nogil=True, cache=True)
-_compiled: Any = njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_njit: Any = njit  # its stub lacks some options
+_compiled: Any = _njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _inlined: Any = njit(nogil=True, cache=True, inline="always")
 # Offsets are unsigned: numba then leaves out the check for negative positions.
 _u: Any = np.uint64
