@@ -107,7 +107,7 @@ def test_figures_are_the_same_bytes_each_time(done: Regenerated, tmp_path: Path)
 def test_nothing_finished_is_done_again(done: Regenerated) -> None:
     before = {p: p.stat().st_mtime_ns for p in (done.out / "units").rglob("*.json")}
     states: list[Progress] = []
-    regenerate(done.out, settings=TINY, only=SMALL, data=["wdbc", "colon"], progress=states.append)
+    run_again(done, states)
     assert [s.done for s in states] == [states[0].total]
     assert before == {p: p.stat().st_mtime_ns for p in (done.out / "units").rglob("*.json")}
 
@@ -117,7 +117,7 @@ def test_a_damaged_unit_alone_is_redone(done: Regenerated) -> None:
     good = files[0].read_bytes()
     files[0].write_bytes(good[:100])
     states: list[Progress] = []
-    regenerate(done.out, settings=TINY, only=SMALL, data=["wdbc", "colon"], progress=states.append)
+    run_again(done, states)
     assert states[-1].total - states[0].done == 1
     assert files[0].read_bytes() == good
 
