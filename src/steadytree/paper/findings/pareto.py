@@ -76,7 +76,8 @@ def _best_beats_cv(tables: Tables) -> list[Finding]:
         ]
         gap = mean(d["pareto_auc"]["auc"] - d["cv"]["auc"] for d in by_name.values())
         ahead = {name: d["forest"]["auc"] - d["pareto_auc"]["auc"] for name, d in by_name.items()}
-        forest = [name for name, lead in ahead.items() if lead <= 0]
+        forest = [name for name, gain in ahead.items() if gain <= 0]
+        lead = mean(ahead.values()) or 0.0
         count = sum(wins)
         how = (
             "chosen and reported on the same rows"
@@ -104,7 +105,8 @@ def _best_beats_cv(tables: Tables) -> list[Finding]:
                 count_text(len(forest), n) + (f" ({', '.join(forest)})" if forest else ""),
                 "holds" if len(forest) >= expected * n else "does not hold",
                 f"The single tree reaches the forest in {count_text(len(forest), n)} data sets; "
-                f"the forest is ahead by {points(mean(ahead.values()))} points on average.",
+                f"on average the forest is {points(abs(lead)).lstrip('+')} points "
+                f"{'ahead' if lead > 0 else 'behind'}.",
             )
         )
     return found
@@ -129,7 +131,13 @@ def _closest_beats_cv(tables: Tables) -> list[Finding]:
             if 2 * better >= n or 2 * steadier > n
             else "does not hold"
         )
-        gap = mean(d["pareto_distance"]["auc"] - d["cv"]["auc"] for d in by_name.values())
+        gap = mean(d["pareto_distance"]["auc"] - d["cv"]["auc"] for d in by_name.values()) or 0.0
+        if better == steadier == n:
+            words = "it dominates, in mean and in standard deviation"
+        elif gap >= -0.005:
+            words = "that is no domination, but no loss on average either"
+        else:
+            words = f"on average it loses {points(-gap).lstrip('+')} points to CART CV"
         found.append(
             Finding(
                 "accuracy",
@@ -140,9 +148,8 @@ def _closest_beats_cv(tables: Tables) -> list[Finding]:
                 f"{count_text(better, n)} and {count_text(steadier, n)}; {points(gap)} points "
                 "on average",
                 verdict,
-                f"Pareto Distance is better than CART CV in {count_text(better, n)} data sets "
-                f"and {points(gap)} points away on average, which is no domination"
-                + (" but no loss either." if (gap or 0) >= -0.005 else ": it costs AUC."),
+                f"Pareto Distance is better than CART CV in {count_text(better, n)} data sets; "
+                f"{words}.",
             )
         )
     return found
