@@ -70,7 +70,11 @@ def test_assignment_agrees_with_scipy(kind: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "m"), [(1, 1), (1, 2), (1, 50), (2, 2), (2, 40), (12, 13), (13, 13), (90, 100), (64, 300)]
+    ("n", "m"),
+    [
+        *[(1, 1), (1, 2), (1, 50), (2, 2), (2, 40), (12, 13), (13, 13), (90, 100), (64, 300)],
+        *[(96, 96), (96, 97), (120, 121), (150, 400), (200, 205), (100, 1500)],  # auction first
+    ],
 )
 def test_assignment_shapes(n: int, m: int) -> None:
     rng = np.random.default_rng(n * m)
