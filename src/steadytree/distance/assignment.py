@@ -15,8 +15,6 @@ it quick here:
 - Scans without branches: costs are multiples of 2**shift, and the column number in the low
   bits turns "where is the minimum" into "what is the minimum". With ``shift=0`` (very
   large trees or weights) the place is looked up.
-- Scans read one buffer and write another: updating in place compiles to masked stores,
-  which are slow on many processors.
 """
 
 from __future__ import annotations
@@ -28,13 +26,35 @@ from numba import njit
 from numpy.typing import NDArray
 
 from steadytree.distance.packing import LANES
+from steadytree.distance.scans import (
+    COLUMN,
+    DUAL_U,
+    DUAL_V,
+    EXIT,
+    EXIT_AT,
+    FAR,
+    N_VECTORS,
+    ORIGINAL,
+    OUTSIDE,
+    PACKED_U,
+    PACKED_V,
+    ROW,
+    TREE,
+    compiled,
+    find_exit,
+    inlined,
+    minimum,
+    place_reduced,
+    signed,
+    source_digest,
+    unsigned,
+)
+from steadytree.distance.searches import join_core, match_rows, settle_columns
 
-__all__ = ["COLUMN", "FAR", "N_VECTORS", "assign", "index_bits", "solve_rectangular"]
+__all__ = ["assign", "index_bits", "solve_rectangular"]
 
 IntArray = NDArray[np.int64]
 
-# Beyond every cost: marks columns that are out of play. Costs stay below 2**60.
-FAR = np.int64(1) << np.int64(61)
 # Share of n whose column minima are below the start's threshold: more matches at once,
 # but more columns that must be raised again. Measured flat between 0.8 and 1.
 CORE_SHARE = 0.9
@@ -42,101 +62,8 @@ CORE_SHARE = 0.9
 # searches look at in trees of 600 leaves and gains nothing below 100.
 AUCTION_FROM = 96
 
-# One memory block holds everything a pair needs: first these vectors of ``width`` numbers,
-# then the cost matrix, the core and its transpose at offsets the caller chooses.
-MINIMA = 0  # column minima of the cost matrix (and a second buffer for building them)
-ORIGINAL = 1  # number in the cost matrix of a column of the core
-REACH = 2  # distances of a search, two buffers
-DUAL_U, DUAL_V = 4, 5
-PACKED_V, PACKED_U = 6, 7  # duals with the index in the low bits; -FAR: out of play
-OUTSIDE = 8  # as PACKED_V, for columns outside the core; -FAR: inside
-EXIT = 9  # cost of the cheapest column outside the core, by row
-ROW, COLUMN = 10, 11  # partners: of a column of the core, of a row
-DISTANCE, TREE = 12, 13  # a search: distance of each step, and its column (or row)
-TAKER = 14  # who takes a column when a search ends
-EXIT_AT = 15  # the column of EXIT; it may have joined the core since, then EXIT is too low
-N_VECTORS = 16
 
-# Python never calls these itself, so numba need not compile wrappers for that.
-_njit: Any = njit  # its stub lacks some options
-_compiled: Any = _njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-_inlined: Any = njit(nogil=True, cache=True, inline="always")
-# Unsigned positions: numba then leaves out its check for negative ones.
-_u: Any = np.uint64
-_i: Any = np.int64
-
-
-@_inlined
-def _minimum(mem: Any, row: Any, dual: Any, size: Any) -> Any:
-    """Least reduced cost of a row."""
-    r0, d0 = _u(row), _u(dual)
-    best = FAR
-    for j in range(_u(size)):
-        r = mem[r0 + j] - mem[d0 + j]
-        best = r if r < best else best
-    return best
-
-
-@_inlined
-def _first_scan(mem: Any, row: Any, dual: Any, into: Any, size: Any, offset: Any) -> Any:
-    """Distances over the cells of one row; the least of them."""
-    r0, d0, t0 = _u(row), _u(dual), _u(into)
-    best = FAR
-    for j in range(_u(size)):
-        r = mem[r0 + j] - mem[d0 + j] + offset
-        mem[t0 + j] = r
-        best = r if r < best else best
-    return best
-
-
-@_inlined
-def _scan(mem: Any, row: Any, dual: Any, source: Any, into: Any, size: Any, offset: Any) -> Any:
-    """Distances so far, or over the cells of one more row; the least of them."""
-    r0, d0, s0, t0 = _u(row), _u(dual), _u(source), _u(into)
-    best = FAR
-    for j in range(_u(size)):
-        r = mem[r0 + j] - mem[d0 + j] + offset
-        s = mem[s0 + j]
-        s = r if r < s else s
-        mem[t0 + j] = s
-        best = s if s < best else best
-    return best
-
-
-@_compiled
-def _place(mem: Any, at: Any, size: Any, value: Any) -> Any:
-    for j in range(size):
-        if mem[at + j] == value:
-            return _i(j)
-    return _i(0)
-
-
-@_compiled
-def _place_reduced(mem: Any, row: Any, dual: Any, size: Any, value: Any) -> Any:
-    for j in range(size):
-        if mem[row + j] - mem[dual + j] == value:
-            return _i(j)
-    return _i(0)
-
-
-@_compiled
-def _find_exit(mem: Any, width: Any, cost: Any, stride: Any, i: Any, shift: Any) -> Any:
-    """Cheapest column outside the core for row i; FAR where none is left."""
-    row, outside = cost + i * stride, OUTSIDE * width
-    key = _minimum(mem, row, outside, stride)
-    at = _i(0)
-    if key < FAR:
-        if shift > 0:
-            at = key & ((_i(1) << shift) - 1)
-        else:
-            at = _place_reduced(mem, row, outside, stride, key)
-    value = (key >> shift) << shift
-    mem[EXIT * width + i] = value
-    mem[EXIT_AT * width + i] = at
-    return value
-
-
-@_compiled
+@compiled
 def _threshold(mem: Any, m: Any, wanted: Any) -> Any:
     """Return t so that about (and at most) ``wanted`` of the column minima are below it."""
     low, high = mem[0], mem[0]
@@ -146,9 +73,9 @@ def _threshold(mem: Any, m: Any, wanted: Any) -> Any:
         high = x if x > high else high
     for _ in range(12):
         middle = (low + high) >> 1
-        below = _i(0)
+        below = signed(0)
         for j in range(m):
-            below += _i(mem[j] < middle)
+            below += signed(mem[j] < middle)
         if below > wanted:
             high = middle
         else:
@@ -158,11 +85,11 @@ def _threshold(mem: Any, m: Any, wanted: Any) -> Any:
     return low
 
 
-@_compiled
+@compiled
 def _split(mem: Any, width: Any, stride: Any, m: Any, limit: Any, mask: Any) -> Any:
     """Columns with a minimum below the limit form the core; its size."""
     v, original, outside = DUAL_V * width, ORIGINAL * width, OUTSIDE * width
-    size = _i(0)
+    size = signed(0)
     for j in range(m):
         x = mem[j]
         if x < limit:
@@ -177,7 +104,7 @@ def _split(mem: Any, width: Any, stride: Any, m: Any, limit: Any, mask: Any) -> 
     return size
 
 
-@_compiled
+@compiled
 def _gather(
     mem: Any,
     width: Any,
@@ -203,17 +130,22 @@ def _gather(
         )
         t0, t1, t2, t3 = core + i * pitch, core + i1 * pitch, core + i2 * pitch, core + i3 * pitch
         for a in range(size):
-            j = mem[_u(original + a)]
-            x0, x1, x2, x3 = mem[_u(c0 + j)], mem[_u(c1 + j)], mem[_u(c2 + j)], mem[_u(c3 + j)]
+            j = mem[unsigned(original + a)]
+            x0, x1, x2, x3 = (
+                mem[unsigned(c0 + j)],
+                mem[unsigned(c1 + j)],
+                mem[unsigned(c2 + j)],
+                mem[unsigned(c3 + j)],
+            )
             f = flip + a * rows + i
-            mem[_u(f)] = x0
-            mem[_u(f + 1)] = x1
-            mem[_u(f + 2)] = x2
-            mem[_u(f + 3)] = x3
-            mem[_u(t0 + a)] = x0
-            mem[_u(t1 + a)] = x1
-            mem[_u(t2 + a)] = x2
-            mem[_u(t3 + a)] = x3
+            mem[unsigned(f)] = x0
+            mem[unsigned(f + 1)] = x1
+            mem[unsigned(f + 2)] = x2
+            mem[unsigned(f + 3)] = x3
+            mem[unsigned(t0 + a)] = x0
+            mem[unsigned(t1 + a)] = x1
+            mem[unsigned(t2 + a)] = x2
+            mem[unsigned(t3 + a)] = x3
         for k in range(i, min(i + 4, n)):
             for a in range(size, padded):
                 mem[core + k * pitch + a] = 0
@@ -222,43 +154,7 @@ def _gather(
             mem[flip + a * rows + i] = 0
 
 
-@_compiled
-def _join_core(
-    mem: Any,
-    width: Any,
-    cost: Any,
-    stride: Any,
-    core: Any,
-    pitch: Any,
-    flip: Any,
-    rows: Any,
-    n: Any,
-    size: Any,
-    leaver: Any,
-    mask: Any,
-) -> Any:
-    """Put the exit of row ``leaver`` into the core, as column ``size``."""
-    j = mem[EXIT_AT * width + leaver]
-    mem[ORIGINAL * width + size] = j
-    mem[DUAL_V * width + size] = 0
-    mem[PACKED_V * width + size] = -(size & mask)
-    mem[ROW * width + size] = -1
-    mem[OUTSIDE * width + j] = -FAR
-    fresh = size % LANES == 0
-    if fresh:
-        for a in range(size + 1, size + LANES):
-            mem[PACKED_V * width + a] = -FAR
-            for i in range(n):
-                mem[core + i * pitch + a] = 0
-    for i in range(n):
-        x = mem[cost + i * stride + j]
-        mem[flip + size * rows + i] = x
-        mem[core + i * pitch + size] = x
-    for i in range(n, rows):
-        mem[flip + size * rows + i] = 0
-
-
-@_compiled
+@compiled
 def _auction(
     mem: Any,
     width: Any,
@@ -280,7 +176,7 @@ def _auction(
     ``step`` more, which keeps rows from taking turns at ties. Only the duals are kept: they
     are close to the best ones, and the exact searches take over from there.
     """
-    mask = (_i(1) << shift) - 1
+    mask = (signed(1) << shift) - 1
     v, packed_v, row_of = DUAL_V * width, PACKED_V * width, ROW * width
     way_out, exit_at, outside = EXIT * width, EXIT_AT * width, OUTSIDE * width
     waiting = TREE * width
@@ -293,34 +189,34 @@ def _auction(
     for i in range(n):
         mem[waiting + i] = n - 1 - i
         if compact:
-            _find_exit(mem, width, cost, stride, i, shift)
+            find_exit(mem, width, cost, stride, i, shift)
         else:
             mem[way_out + i] = FAR
             mem[exit_at + i] = 0
             mem[outside] = 0
-    count = _i(n)
+    count = signed(n)
     bids = 20 * n
     while count > 0 and bids > 0:
         bids -= 1
         count -= 1
         i = mem[waiting + count]
         at = table + i * pitch
-        key = _minimum(mem, at, packed_v, padded)
+        key = minimum(mem, at, packed_v, padded)
         value = (key >> shift) << shift
         leave = mem[way_out + i]
         if leave < value and mem[outside + mem[exit_at + i]] == -FAR:
-            leave = _find_exit(mem, width, cost, stride, i, shift)
+            leave = find_exit(mem, width, cost, stride, i, shift)
         if leave < value:
             a = size
-            _join_core(mem, width, cost, stride, table, pitch, flip, rows, n, size, i, mask)
+            join_core(mem, width, cost, stride, table, pitch, flip, rows, n, size, i, mask)
             size += 1
             padded = (size + (LANES - 1)) & -LANES
-            second = min(value, _find_exit(mem, width, cost, stride, i, shift))
+            second = min(value, find_exit(mem, width, cost, stride, i, shift))
             value = leave
         else:
-            a = key & mask if shift > 0 else _place_reduced(mem, at, packed_v, padded, key)
+            a = key & mask if shift > 0 else place_reduced(mem, at, packed_v, padded, key)
             mem[packed_v + a] = -FAR
-            key = _minimum(mem, at, packed_v, padded)
+            key = minimum(mem, at, packed_v, padded)
             second = min((key >> shift) << shift, leave)
         # Far below any price that helps, but safe from overflow.
         dual = max(mem[v + a] - (second - value) - step, -(FAR >> 2))
@@ -334,7 +230,7 @@ def _auction(
     return size
 
 
-@_compiled
+@compiled
 def _start(
     mem: Any,
     width: Any,
@@ -352,7 +248,7 @@ def _start(
     square: Any,
 ) -> Any:
     """Row duals; rows take their cheapest column if free, then columns their next row."""
-    mask = (_i(1) << shift) - 1
+    mask = (signed(1) << shift) - 1
     u, v, packed_u, packed_v = DUAL_U * width, DUAL_V * width, PACKED_U * width, PACKED_V * width
     row_of, column_of = ROW * width, COLUMN * width
     for a in range(size):
@@ -362,12 +258,12 @@ def _start(
         mem[packed_v + a] = -FAR
     for i in range(n):
         at = table + i * pitch
-        key = _minimum(mem, at, packed_v, padded)
+        key = minimum(mem, at, packed_v, padded)
         value = (key >> shift) << shift
         mem[column_of + i] = -1
         leave = FAR
         if compact:
-            leave = _find_exit(mem, width, cost, stride, i, shift)
+            leave = find_exit(mem, width, cost, stride, i, shift)
         else:
             mem[EXIT * width + i] = FAR
             mem[EXIT_AT * width + i] = 0
@@ -375,7 +271,7 @@ def _start(
         if leave < value:
             value = leave
         else:
-            a = key & mask if shift > 0 else _place_reduced(mem, at, packed_v, padded, key)
+            a = key & mask if shift > 0 else place_reduced(mem, at, packed_v, padded, key)
             if mem[row_of + a] < 0:
                 mem[row_of + a] = i
                 mem[column_of + i] = a
@@ -386,205 +282,20 @@ def _start(
     for a in range(size):
         if mem[row_of + a] < 0 and (square or mem[v + a] < 0):
             at = flip + a * rows
-            key = _minimum(mem, at, packed_u, rows)
+            key = minimum(mem, at, packed_u, rows)
             value = (key >> shift) << shift
             if square or value < 0:
-                i = key & mask if shift > 0 else _place_reduced(mem, at, packed_u, rows, key)
+                i = key & mask if shift > 0 else place_reduced(mem, at, packed_u, rows, key)
                 if mem[column_of + i] < 0:
                     mem[column_of + i] = a
                     mem[row_of + a] = i
             else:
-                value = _i(0)
+                value = signed(0)
             mem[v + a] = value
             mem[packed_v + a] = value - (a & mask)
 
 
-@_compiled
-def _match_rows(
-    mem: Any,
-    width: Any,
-    cost: Any,
-    stride: Any,
-    table: Any,
-    pitch: Any,
-    flip: Any,
-    rows: Any,
-    n: Any,
-    size: Any,
-    shift: Any,
-) -> Any:
-    """Shortest augmenting paths from the rows without a column; the core's new size."""
-    mask = (_i(1) << shift) - 1
-    u, v, packed_v = DUAL_U * width, DUAL_V * width, PACKED_V * width
-    way_out, exit_at, outside = EXIT * width, EXIT_AT * width, OUTSIDE * width
-    row_of, column_of = ROW * width, COLUMN * width
-    distance, tree, taker = DISTANCE * width, TREE * width, TAKER * width
-    for free in range(n):
-        if mem[column_of + free] >= 0:
-            continue
-        i = _i(free)
-        steps = _i(0)
-        source, into = REACH * width, (REACH + 1) * width
-        padded = (size + (LANES - 1)) & -LANES
-        dual = mem[u + i]
-        key = _first_scan(mem, table + i * pitch, packed_v, source, padded, -dual)
-        leave = mem[way_out + i]
-        if mem[outside + mem[exit_at + i]] == -FAR:
-            leave = _find_exit(mem, width, cost, stride, i, shift)
-        leave -= dual
-        leaver = i
-        while leave > key:
-            a = key & mask if shift > 0 else _place(mem, source, padded, key)
-            i = mem[_u(row_of + a)]
-            if i < 0:
-                break
-            length = (key >> shift) << shift
-            mem[_u(distance + steps)] = length
-            mem[_u(tree + steps)] = a
-            steps += 1
-            mem[_u(packed_v + a)] = -FAR
-            mem[_u(source + a)] = FAR
-            offset = length - mem[_u(u + i)]
-            candidate = mem[_u(way_out + i)] + offset
-            if candidate < leave:
-                if mem[_u(outside + mem[_u(exit_at + i)])] == -FAR:
-                    candidate = _find_exit(mem, width, cost, stride, i, shift) + offset
-                if candidate < leave:
-                    leave = candidate
-                    leaver = i
-            key = _scan(mem, table + i * pitch, packed_v, source, into, padded, offset)
-            source, into = into, source
-        # The path ends in a free column, or in one outside the core, which joins it.
-        # Arithmetic is exact, so the way back is found by equality, among earlier steps.
-        if leave > key:
-            length = (key >> shift) << shift
-            end = a
-            i = _i(-1)
-        else:
-            length = leave
-            end = size
-            _join_core(mem, width, cost, stride, table, pitch, flip, rows, n, size, leaver, mask)
-            size += 1
-            i = leaver
-        a = end
-        reached = length
-        found = steps
-        while True:
-            before = found
-            found = _i(-1)
-            if i >= 0:
-                if i != free:
-                    for k in range(steps):
-                        if mem[row_of + mem[tree + k]] == i:
-                            found = _i(k)
-                            break
-            else:
-                i = _i(free)
-                at = flip + a * rows
-                target = reached + mem[v + a]
-                if mem[at + i] - mem[u + i] != target:
-                    for k in range(before):
-                        i = mem[_u(row_of + mem[_u(tree + k)])]
-                        if mem[_u(at + i)] - mem[_u(u + i)] + mem[_u(distance + k)] == target:
-                            found = _i(k)
-                            break
-            mem[taker + a] = i
-            if found < 0:
-                break
-            a = mem[tree + found]
-            reached = mem[distance + found]
-            i = _i(-1)
-        mem[u + free] += length
-        for k in range(steps):
-            a = mem[_u(tree + k)]
-            gain = length - mem[_u(distance + k)]
-            mem[_u(u + mem[_u(row_of + a)])] += gain
-            value = mem[_u(v + a)] - gain
-            mem[_u(v + a)] = value
-            mem[_u(packed_v + a)] = value - (a & mask)
-        a = end
-        while True:
-            i = mem[taker + a]
-            following = mem[column_of + i]
-            mem[row_of + a] = i
-            mem[column_of + i] = a
-            if i == free:
-                break
-            a = following
-    return size
-
-
-@_compiled
-def _settle_columns(
-    mem: Any, width: Any, flip: Any, rows: Any, n: Any, size: Any, shift: Any
-) -> Any:
-    """Give every unmatched column with v < 0 a row, or raise its v to 0."""
-    mask = (_i(1) << shift) - 1
-    u, v, packed_u = DUAL_U * width, DUAL_V * width, PACKED_U * width
-    row_of, column_of = ROW * width, COLUMN * width
-    distance, tree, taker = DISTANCE * width, TREE * width, TAKER * width
-    for i in range(n):
-        mem[packed_u + i] = mem[u + i] - (i & mask)
-    for lone in range(size):
-        if mem[row_of + lone] >= 0 or mem[v + lone] >= 0:
-            continue
-        source, into = REACH * width, (REACH + 1) * width
-        best = -mem[v + lone]
-        last = _i(-1)
-        steps = _i(0)
-        key = _first_scan(mem, flip + lone * rows, packed_u, source, rows, best)
-        while True:
-            length = (key >> shift) << shift
-            if length >= best:
-                break
-            i = key & mask if shift > 0 else _place(mem, source, rows, key)
-            mem[_u(packed_u + i)] = -FAR
-            mem[_u(source + i)] = FAR
-            mem[_u(distance + steps)] = length
-            mem[_u(tree + steps)] = i
-            a = mem[_u(column_of + i)]
-            offset = length - mem[_u(v + a)]
-            if offset < best:
-                best = offset
-                last = steps
-            steps += 1
-            key = _scan(mem, flip + a * rows, packed_u, source, into, rows, offset)
-            source, into = into, source
-        k = last
-        moves = _i(0)
-        given_up = _i(lone) if last < 0 else mem[column_of + mem[tree + last]]
-        while k >= 0:
-            i = mem[tree + k]
-            target = mem[distance + k] + mem[u + i]
-            found = _i(-1)
-            a = _i(lone)
-            if mem[flip + lone * rows + i] - mem[v + lone] != target:
-                for earlier in range(k):
-                    a = mem[column_of + mem[tree + earlier]]
-                    if mem[flip + a * rows + i] - mem[v + a] + mem[distance + earlier] == target:
-                        found = _i(earlier)
-                        break
-            mem[source + moves] = i
-            mem[taker + moves] = a
-            moves += 1
-            k = found
-        mem[v + lone] += best
-        for k in range(steps):
-            i = mem[tree + k]
-            gain = best - mem[distance + k]
-            mem[u + i] -= gain
-            mem[packed_u + i] = mem[u + i] - (i & mask)
-            mem[v + mem[column_of + i]] += gain
-        if last >= 0:
-            mem[row_of + given_up] = -1
-        for k in range(moves):
-            i = mem[source + k]
-            a = mem[taker + k]
-            mem[column_of + i] = a
-            mem[row_of + a] = i
-
-
-@_inlined
+@inlined
 def solve_rectangular(
     mem: Any,
     width: Any,
@@ -623,13 +334,13 @@ def solve_rectangular(
                 best = mem[j]
                 mem[column_of] = j
         return best >> shift
-    mask = (_i(1) << shift) - 1
+    mask = (signed(1) << shift) - 1
     square = n == m
     compact = m > 12 and 5 * m > 6 * n
     rows = (n + (LANES - 1)) & -LANES
-    limit = _i(0)
+    limit = signed(0)
     if not square:
-        limit = (_threshold(mem, m, _i(CORE_SHARE * n)) >> shift) << shift
+        limit = (_threshold(mem, m, signed(CORE_SHARE * n)) >> shift) << shift
     if compact:
         size = _split(mem, width, stride, m, limit, mask)
         padded = (size + (LANES - 1)) & -LANES
@@ -681,10 +392,10 @@ def solve_rectangular(
         compact,
         square,
     )
-    size = _match_rows(mem, width, cost, stride, table, pitch, flip, rows, n, size, shift)
+    size = match_rows(mem, width, cost, stride, table, pitch, flip, rows, n, size, shift)
     if not square:
-        _settle_columns(mem, width, flip, rows, n, size, shift)
-    total = _i(0)
+        settle_columns(mem, width, flip, rows, n, size, shift)
+    total = signed(0)
     for i in range(n):
         a = mem[column_of + i]
         total += mem[table + i * pitch + a] >> shift
@@ -692,7 +403,27 @@ def solve_rectangular(
     return total
 
 
-_solve: Any = njit(nogil=True, cache=True)(solve_rectangular.py_func)
+def _entry_point(digest: int) -> Any:
+    @njit(nogil=True, cache=True)
+    def solve(
+        mem: Any,
+        width: Any,
+        cost: Any,
+        stride: Any,
+        core: Any,
+        flip: Any,
+        n: Any,
+        m: Any,
+        shift: Any,
+    ) -> Any:
+        if digest == 0:
+            return signed(0)
+        return solve_rectangular(mem, width, cost, stride, core, flip, n, m, shift)
+
+    return solve
+
+
+_solve = _entry_point(source_digest())
 
 
 def assign(cost: IntArray, *, packed: bool = True) -> tuple[int, IntArray]:

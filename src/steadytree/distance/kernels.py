@@ -19,12 +19,7 @@ from joblib import effective_n_jobs
 from numba import njit
 from numpy.typing import NDArray
 
-from steadytree.distance.assignment import (
-    FAR,
-    N_VECTORS,
-    index_bits,
-    solve_rectangular,
-)
+from steadytree.distance.assignment import index_bits, solve_rectangular
 from steadytree.distance.fallback import solve
 from steadytree.distance.packing import (
     BASE,
@@ -41,6 +36,15 @@ from steadytree.distance.packing import (
     VALUES,
     PackedCollection,
 )
+from steadytree.distance.scans import (
+    FAR,
+    N_VECTORS,
+    compiled,
+    inlined,
+    signed,
+    source_digest,
+    unsigned,
+)
 
 __all__ = ["pairwise", "solve"]
 
@@ -50,36 +54,28 @@ FloatArray = NDArray[np.float64]
 # calling it costs nothing.
 CHUNK_PAIRS = 2000
 
-_entry: Any = njit(nogil=True, cache=True)
-_njit: Any = njit  # its stub lacks some options
-_compiled: Any = _njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-_inlined: Any = njit(nogil=True, cache=True, inline="always")
-# Offsets are unsigned: numba then leaves out the check for negative positions.
-_u: Any = np.uint64
-_i: Any = np.int64
 
-
-@_inlined
+@inlined
 def _step(
     mem: Any, source: Any, into: Any, amounts: Any, at: Any, m: Any, old: Any, new: Any
 ) -> Any:
     """Row of a node from its parent's: minus min(new, y) - min(old, y) in each column."""
-    s, t, y = _u(source), _u(into), _u(at)
+    s, t, y = unsigned(source), unsigned(into), unsigned(at)
     if new > old:
-        for j in range(_u(m)):
+        for j in range(unsigned(m)):
             x = amounts[y + j]
             x = x if x > old else old
             x = x if x < new else new
             mem[t + j] = mem[s + j] + (old - x)
     else:
-        for j in range(_u(m)):
+        for j in range(unsigned(m)):
             x = amounts[y + j]
             x = x if x > new else new
             x = x if x < old else old
             mem[t + j] = mem[s + j] + (x - new)
 
 
-@_inlined
+@inlined
 def _last_step(
     mem: Any,
     source: Any,
@@ -95,10 +91,10 @@ def _last_step(
     own: Any,
 ) -> Any:
     """Step into a leaf, its own and the columns' terms, and the running column minima."""
-    s, t, y, b = _u(source), _u(into), _u(at), _u(base)
-    before, after = _u(minimum), _u(new_minimum)
+    s, t, y, b = unsigned(source), unsigned(into), unsigned(at), unsigned(base)
+    before, after = unsigned(minimum), unsigned(new_minimum)
     constant = own + old
-    for j in range(_u(m)):
+    for j in range(unsigned(m)):
         x = amounts[y + j]
         x = x if x > old else old
         x = x if x < new else new
@@ -108,7 +104,7 @@ def _last_step(
         mem[after + j] = r if r < x else x
 
 
-@_inlined
+@inlined
 def _no_step(
     mem: Any,
     source: Any,
@@ -121,16 +117,16 @@ def _no_step(
     own: Any,
 ) -> Any:
     """Leaf whose last step is already taken, or does not concern the other tree."""
-    s, t, b = _u(source), _u(into), _u(base)
-    before, after = _u(minimum), _u(new_minimum)
-    for j in range(_u(m)):
+    s, t, b = unsigned(source), unsigned(into), unsigned(base)
+    before, after = unsigned(minimum), unsigned(new_minimum)
+    for j in range(unsigned(m)):
         r = mem[s + j] + amounts[b + j] + own
         mem[t + j] = r
         x = mem[before + j]
         mem[after + j] = r if r < x else x
 
 
-@_compiled
+@compiled
 def _add_outcomes(
     mem: Any,
     cost: Any,
@@ -146,18 +142,18 @@ def _add_outcomes(
     for j in range(m):
         mem[j] = FAR
     for i in range(n):
-        row = _u(cost + i * m)
+        row = unsigned(cost + i * m)
         for k in range(count):
             x = amounts[own + k * own_stride + i]
-            y = _u(other + k * m)
-            for j in range(_u(m)):
+            y = unsigned(other + k * m)
+            for j in range(unsigned(m)):
                 d = amounts[y + j] - x
                 mem[row + j] += d if d > 0 else -d
-        for j in range(_u(m)):
+        for j in range(unsigned(m)):
             mem[j] = min(mem[j], mem[row + j])
 
 
-@_compiled
+@compiled
 def _build_cost(
     meta: Any,
     structure: Any,
@@ -177,7 +173,7 @@ def _build_cost(
     coords, base = meta[t, COORDS], meta[t, BASE]
     labels, sums, ops = meta[s, LABELS], meta[s, SUMS], meta[s, OPS]
     # Two buffers of minima take turns; the last row writes into the first.
-    minimum, new_minimum = _i(0), width
+    minimum, new_minimum = signed(0), width
     if n & 1:
         minimum, new_minimum = new_minimum, minimum
     # In mem: a row of zeros, a row per depth, and at ``depths`` where each depth's row is.
@@ -207,8 +203,8 @@ def _build_cost(
         columns = base
         if n_values == 0:
             columns += structure[labels + path] * m
-        at = _i(-1)
-        old, new = _i(0), _i(0)
+        at = signed(-1)
+        old, new = signed(0), signed(0)
         if op < end:
             at = structure[coords + structure[op]]
             k = ops + 2 * op
@@ -216,7 +212,7 @@ def _build_cost(
             if at >= 0 and new < old:
                 _step(mem, source, into, amounts, at, m, old, new)
                 source = into
-                at = _i(-1)
+                at = signed(-1)
         row = cost + path * m
         own = amounts[sums + path]
         if at >= 0:
@@ -232,48 +228,58 @@ def _build_cost(
         )
 
 
-@_entry
-def _rows(
-    meta: Any,
-    structure: Any,
-    amounts: Any,
-    first: Any,
-    last: Any,
-    others: Any,
-    symmetric: Any,
-    mem: Any,
-    layout: Any,
-    n_values: Any,
-    cover: Any,
-    shift: Any,
-    quantum: Any,
-    out: Any,
-) -> Any:
-    """Distances of trees first..last-1 to the trees from number ``others`` on.
+def _entry_point(digest: int) -> Any:
+    @njit(nogil=True, cache=True)
+    def rows(
+        meta: Any,
+        structure: Any,
+        amounts: Any,
+        first: Any,
+        last: Any,
+        others: Any,
+        symmetric: Any,
+        mem: Any,
+        layout: Any,
+        n_values: Any,
+        cover: Any,
+        shift: Any,
+        quantum: Any,
+        out: Any,
+    ) -> Any:
+        """Distances of trees first..last-1 to the trees from number ``others`` on.
 
-    Within one collection (``symmetric``) only to later trees.
-    """
-    width, cost, core, flip, stack, depths = layout
-    for i in range(first, last):
-        for j in range(i + 1 if symmetric else 0, meta.shape[0] - others):
-            s, t = _i(i), _i(others + j)
-            if meta[s, N_PATHS] > meta[t, N_PATHS]:
-                s, t = t, s
-            n, m, stride = meta[s, N_PATHS], meta[t, N_PATHS], meta[t, STRIDE]
-            _build_cost(meta, structure, amounts, s, t, mem, width, cost, stack, depths, n_values)
-            total = meta[t, PRICE_SUM]
-            if cover:
-                # An unmatched path costs its distance to the nearest path of the other tree.
-                for k in range(m):
-                    total += mem[k] >> shift
-                for k in range(n):
-                    row = _u(cost + k * stride)
-                    for q in range(_u(m)):
-                        mem[row + q] -= mem[q]
-                for k in range(m):
-                    mem[k] = 0
-            total += solve_rectangular(mem, width, cost, stride, core, flip, n, m, shift)
-            out[i, j] = total * quantum
+        Within one collection (``symmetric``) only to later trees.
+        """
+        if digest == 0:
+            return
+        width, cost, core, flip, stack, depths = layout
+        for i in range(first, last):
+            for j in range(i + 1 if symmetric else 0, meta.shape[0] - others):
+                s, t = signed(i), signed(others + j)
+                if meta[s, N_PATHS] > meta[t, N_PATHS]:
+                    s, t = t, s
+                n, m, stride = meta[s, N_PATHS], meta[t, N_PATHS], meta[t, STRIDE]
+                _build_cost(
+                    meta, structure, amounts, s, t, mem, width, cost, stack, depths, n_values
+                )
+                total = meta[t, PRICE_SUM]
+                if cover:
+                    # An unmatched path costs its distance to the nearest path of the other tree.
+                    for k in range(m):
+                        total += mem[k] >> shift
+                    for k in range(n):
+                        row = unsigned(cost + k * stride)
+                        for q in range(unsigned(m)):
+                            mem[row + q] -= mem[q]
+                    for k in range(m):
+                        mem[k] = 0
+                total += solve_rectangular(mem, width, cost, stride, core, flip, n, m, shift)
+                out[i, j] = total * quantum
+
+    return rows
+
+
+_rows = _entry_point(source_digest())
 
 
 class _Problem:
