@@ -291,6 +291,7 @@ def test_groups_and_time_make_the_folds(mixed):
     groups = np.repeat(np.arange(100), 3)
     made = retrain(first, X[new], y[new], groups=groups, **QUICK)
     assert made.settings["folds"] == "groups"
+    assert set(made.performance()["interval"]) == {"clustered DeLong", "clustered normal"}
     time = np.arange(300) // 50
     made = retrain(first, X[new], y[new], time=time, **QUICK)
     assert made.settings["folds"] == "time"

@@ -144,7 +144,10 @@ def performance_table(
             }
             if masked:
                 record |= {k: np.nan for k in record if k not in ("group", "metric", "n")}
-            record |= {"interval": measure.interval, "masked": masked}
+            kind = measure.interval
+            if cluster is not None:  # Wilson's interval knows no clusters
+                kind = "clustered DeLong" if kind == "DeLong" else "clustered normal"
+            record |= {"interval": kind, "masked": masked}
             records.append(record)
     return pd.DataFrame(records).set_index(["group", "metric"])
 
