@@ -359,7 +359,8 @@ def solve_rectangular(
         low, high = mem[0], mem[0]
         for j in range(1, m):
             low, high = min(low, mem[j]), max(high, mem[j])
-        step = max((high - low) >> (shift + 6), 1) << shift
+        # A small part of the spread; of a square problem, where minima spread less, a larger.
+        step = max((high - low) >> (shift + (5 if square else 6)), 1) << shift
         size = _auction(
             mem,
             width,
