@@ -55,6 +55,8 @@ bench: $(BENCH_STAMP) ## time the distance against its peers; writes benchmarks/
 
 bench-retraining: $(BENCH_STAMP) ## time and score retraining against its peers
 	$(BIN)/python -m benchmarks.retraining
+	$(BIN)/python -m benchmarks.retraining_speed
+	$(BIN)/python -m benchmarks.distilled
 
 clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov

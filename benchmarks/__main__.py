@@ -23,6 +23,7 @@ from benchmarks.tables import Section, machine
 REGISTRY = {
     "distances": "benchmarks.distances",
     "startup": "benchmarks.startup",
+    "stable_trees": "benchmarks.stable_trees",
 }
 RESULTS = Path(__file__).with_name("results.md")
 
