@@ -266,3 +266,22 @@ def test_numba_is_not_imported_before_a_distance() -> None:
     code = "import sys, steadytree; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_two_small_trees_are_compared_without_numba() -> None:
+    code = """
+import sys
+import steadytree as st
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier
+X, y = load_iris(return_X_y=True)
+trees = [DecisionTreeClassifier(max_depth=d, random_state=0).fit(X, y) for d in range(1, 6)]
+space = st.FeatureSpace.from_data(X)
+few = st.pairwise_tree_distances(trees, space=space)
+assert "numba" not in sys.modules
+import steadytree.distance.kernels
+again = st.pairwise_tree_distances(trees, space=space)
+assert "numba" in sys.modules
+assert (few == again).all()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

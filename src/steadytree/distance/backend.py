@@ -1,12 +1,14 @@
 """Choose between the compiled kernels and the scipy fallback, at the first distance.
 
-Importing numba takes longer than importing everything else, so nothing does it before a
-distance is asked for.
+Importing numba takes longer than importing everything else, and compiling the kernels for
+the first time takes seconds, so nothing does either before it pays: a few small trees are
+compared by the fallback, which gives the same results bit for bit.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from types import ModuleType
 
 from numpy import float64
@@ -15,6 +17,9 @@ from numpy.typing import NDArray
 from steadytree.distance.packing import PackedCollection
 
 __all__ = ["backend", "pairwise"]
+
+SMALL_PAIRS = 64
+SMALL_CELLS = 200_000
 
 
 def backend() -> ModuleType:
@@ -40,5 +45,18 @@ def pairwise(
     a: PackedCollection, b: PackedCollection | None = None, n_jobs: int | None = None
 ) -> NDArray[float64]:
     """Distances between all trees of ``a`` and all of ``b`` (or of ``a``), eq. (distance)."""
-    out: NDArray[float64] = backend().pairwise(a, b, n_jobs)
+    chosen = _without_compiling() if _is_small(a, a if b is None else b) else backend()
+    out: NDArray[float64] = chosen.pairwise(a, b, n_jobs)
     return out
+
+
+def _is_small(a: PackedCollection, b: PackedCollection) -> bool:
+    """Whether scipy is done before numba would be imported."""
+    pairs = a.n_distinct * b.n_distinct
+    return pairs <= SMALL_PAIRS and pairs * a.max_paths * b.max_paths <= SMALL_CELLS
+
+
+def _without_compiling() -> ModuleType:
+    from steadytree.distance import fallback
+
+    return sys.modules.get("steadytree.distance.kernels", fallback)
