@@ -2,7 +2,7 @@
 
     python -m benchmarks                     # everything, about ten minutes
     python -m benchmarks --quick             # a smaller run of everything
-    python -m benchmarks --only distances    # one benchmark; results.md is left alone
+    python -m benchmarks --only startup      # one benchmark; the other results stay
 
 One process, one thread, methods interleaved, processor time, and every result compared
 with the peers' in the same run. Only ratios within one run mean anything.
@@ -28,6 +28,14 @@ REGISTRY = {
 RESULTS = Path(__file__).with_name("results.md")
 
 
+def replace_sections(text: str, sections: list[Section]) -> str:
+    """Return the results with some sections measured anew; new ones go to the end."""
+    head, *blocks = text.split("\n## ")
+    found = {block.splitlines()[0]: f"\n## {block}" for block in blocks}
+    found |= {section.title: section.markdown() for section in sections}
+    return head.rstrip() + "\n" + "".join(block.rstrip() + "\n" for block in found.values())
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -39,9 +47,11 @@ def main(arguments: list[str] | None = None) -> int:
     for name in chosen.only or REGISTRY:
         sections += importlib.import_module(REGISTRY[name]).run(quick=chosen.quick)
     text = "# Benchmark results\n\n" + machine() + "".join(s.markdown() for s in sections)
-    target = chosen.output or (None if chosen.only or chosen.quick else RESULTS)
+    target = chosen.output or (None if chosen.quick else RESULTS)
     if target is not None:
-        target.write_text(text)
+        if chosen.only and target.exists():
+            text = replace_sections(target.read_text(encoding="utf-8"), sections)
+        target.write_text(text, encoding="utf-8")
         print(f"wrote {target}", file=sys.stderr)
     failed = [s.title for s in sections if not s.holds]
     if failed:
