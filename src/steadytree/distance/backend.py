@@ -18,7 +18,7 @@ from steadytree.distance.packing import PackedCollection
 
 __all__ = ["backend", "pairwise"]
 
-SMALL_PAIRS = 64
+SMALL_PAIRS = 500
 SMALL_CELLS = 200_000
 
 
