@@ -227,26 +227,6 @@ def test_regression_trees_differ_by_value() -> None:
         assert kernels.pairwise(packed)[0, 1] == pytest.approx(plain, rel=1e-9)
 
 
-@pytest.mark.parametrize("module", [kernels, fallback])
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_solve_returns_the_matching(module: object, variant: str) -> None:
-    for seed in range(12):
-        (a, b, *_), regression = random_collection(100 + seed, count=2)
-        outcome = OUTCOMES[0 if regression else seed % 3]
-        keys = {"label_weight": 1.5, "outcome": outcome, "variant": variant}
-        chosen = options(variant, outcome, 1.5)
-        for first, second in ((a, b), (b, a)):
-            cost, partner = module.solve(first, second, **keys)  # type: ignore[attr-defined]
-            np.testing.assert_allclose(cost, cost_matrix(first, second, chosen), atol=1e-11)
-            assert partner.shape == (first.n_paths,)
-            rows = np.flatnonzero(partner >= 0)
-            assert np.unique(partner[rows]).size == rows.size == min(a.n_paths, b.n_paths)
-            price = scipy_assign(first, second, cost, chosen)[2]
-            taken = rows if first.n_paths >= second.n_paths else partner[rows]
-            total = cost[rows, partner[rows]].sum() + np.delete(price, taken).sum()
-            assert total == pytest.approx(scipy_distance(first, second, chosen), abs=1e-9)
-
-
 def test_fallback_is_chosen_without_numba() -> None:
     code = "from steadytree.distance.backend import backend; print(backend().__name__)"
     blocked = "import sys; sys.modules['numba'] = None; " + code

@@ -23,7 +23,7 @@ SMALL_CELLS = 200_000
 
 
 def backend() -> ModuleType:
-    """Return the module with ``pairwise`` and ``solve``: ``kernels``, or ``fallback``.
+    """Return the module whose ``pairwise`` to use: ``kernels``, or ``fallback``.
 
     ``fallback`` where numba cannot be imported or ``STEADYTREE_NO_NUMBA=1`` is set; both
     give the same results.

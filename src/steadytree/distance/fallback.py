@@ -21,12 +21,11 @@ from steadytree.distance.packing import (
     PackedCollection,
     compares_labels,
     outcome_amounts,
-    pack,
     quantise,
     unmatched,
 )
 
-__all__ = ["pairwise", "solve"]
+__all__ = ["pairwise"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -91,21 +90,3 @@ def pairwise(
     if symmetric:
         out += out.T
     return out[np.ix_(a.inverse, b.inverse)]
-
-
-def solve(
-    a: Paths, b: Paths, *, label_weight: float, outcome: str, variant: str
-) -> tuple[FloatArray, IntArray]:
-    """Match the paths of two trees; see ``kernels.solve``."""
-    packed = pack([a, b], label_weight=label_weight, outcome=outcome, variant=variant)
-    small, large = _Amounts(a, packed), _Amounts(b, packed)
-    swapped = a.n_paths > b.n_paths
-    if swapped:
-        small, large = large, small
-    cost, columns, _ = _match(small, large, variant)
-    cost = cost * 2.0**-packed.bits
-    if not swapped:
-        return cost, columns
-    partner = np.full(a.n_paths, -1, dtype=np.int64)
-    partner[columns] = np.arange(columns.size)
-    return np.ascontiguousarray(cost.T), partner

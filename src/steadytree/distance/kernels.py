@@ -20,7 +20,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from steadytree.distance.assignment import index_bits, solve_rectangular
-from steadytree.distance.fallback import solve
 from steadytree.distance.packing import (
     BASE,
     COORDS,
@@ -46,7 +45,7 @@ from steadytree.distance.scans import (
     unsigned,
 )
 
-__all__ = ["pairwise", "solve"]
+__all__ = ["pairwise"]
 
 FloatArray = NDArray[np.float64]
 
