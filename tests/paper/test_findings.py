@@ -48,7 +48,12 @@ def price(reduction: float, lost: float) -> dict[str, Table]:
 
 @pytest.mark.parametrize(
     ("reduction", "lost", "expected"),
-    [(0.4, 0.04, "holds"), (0.4, 0.0, "holds in part"), (0.1, 0.04, "does not hold")],
+    [
+        (0.4, 0.04, "holds"),
+        (0.4, 0.0, "holds in part"),
+        (0.1, 0.04, "holds in part"),
+        (0.1, 0.0, "does not hold"),
+    ],
 )
 def test_the_price_of_stability(reduction: float, lost: float, expected: str) -> None:
     tables = price(reduction, lost)
@@ -102,6 +107,22 @@ def direct(distances: list[float]) -> dict[str, Table]:
 )
 def test_linear_growth(distances: list[float], expected: str) -> None:
     assert verdict(direct(distances), "(clipped)") == expected
+
+
+def example(cv: float, pareto: float) -> dict[str, Table]:
+    rows = [
+        {"dataset": d, "protocol": "paper", "cv_bound": cv, "pareto_bound": pareto}
+        for d in ("wdbc", "colon")
+    ]
+    return {"example": table("example", rows)}
+
+
+@pytest.mark.parametrize(
+    ("cv", "pareto", "expected"),
+    [(0.1, 0.01, "holds"), (0.1, 0.08, "holds in part"), (0.05, 0.1, "does not hold")],
+)
+def test_hardly_moving_is_more_than_moving_less(cv: float, pareto: float, expected: str) -> None:
+    assert verdict(example(cv, pareto), "hardly moves") == expected
 
 
 def test_majorities() -> None:

@@ -142,7 +142,10 @@ def line_panel(
         ax.plot(x, values, color=colour, marker="osD^vPX"[k % 7], markersize=4, label=name)
         if errors is not None and name in errors:
             half = np.array([0.0 if v is None else v for v in errors[name]], dtype=float)
-            ax.fill_between(x, values - half, values + half, color=colour, alpha=0.15, linewidth=0)
+            low = values - half
+            # What cannot be negative is not drawn as if it could.
+            low = np.maximum(low, 0) if np.nanmin(values) >= 0 else low
+            ax.fill_between(x, low, values + half, color=colour, alpha=0.15, linewidth=0)
     ax.set_xlabel(xlabel, color=INK)
     ax.set_ylabel(ylabel, color=INK)
     ax.set_title(title, color=INK, loc="left", fontsize=10)

@@ -191,9 +191,9 @@ def _distances(tables: Tables) -> list[Finding]:
             f"at most {format_value(bound, 'small')} with D = 12; at most "
             f"{share(largest['pair'])} ({largest['dataset']}) with the depth of each pair",
             "holds" if not over - {"wdbc"} else "does not hold",
-            f"{tiny}; {scale} ({count_text(len(over_pair), len(names))} data sets then exceed "
-            f"5 %). Dissimilarity puts the same trees at "
-            f"{share(mean(r['dissimilarity'] for r in rows))}.",
+            f"{tiny}; {scale} (above 5 % then: {', '.join(sorted(over_pair)) or 'none'}, "
+            f"{count_text(len(over_pair), len(names))} data sets). Dissimilarity puts the same "
+            f"trees at {share(mean(r['dissimilarity'] for r in rows))}.",
         )
     ]
 

@@ -34,13 +34,14 @@ def _takeaways(tables: Tables) -> list[Finding]:
         assert reduction is not None
         assert price is not None
         gain, cost = reduction >= 0.25, 0.02 <= price <= 0.06
-        verdict = "holds" if gain and cost else "holds in part" if gain else "does not hold"
+        verdict = ("does not hold", "holds in part", "holds")[gain + cost]
+        gained = "as large as" if gain else "smaller than"
         if price < 0.01:
-            words = "stability is almost free: the closest tree predicts about as well"
+            paid = "it is almost free: the closest tree predicts about as well"
         elif cost:
-            words = "stability has a price of the size the paper reports"
+            paid = "its price is of the size the paper reports"
         else:
-            words = "stability has a price, but not of the size the paper reports"
+            paid = "its price is not of the size the paper reports"
         found.append(
             Finding(
                 "takeaways",
@@ -50,8 +51,7 @@ def _takeaways(tables: Tables) -> list[Finding]:
                 f"{change_text(reduction, 'distance')} for {points(price)} points (mean of "
                 f"{len(rows)} data sets)",
                 verdict,
-                f"Under the {protocol + ' ' if protocol == 'honest' else 'paper’s '}protocol "
-                f"{words}.",
+                f"The gain in stability is {gained} the paper reports; {paid}.",
             )
         )
         found += _reductions(tables, protocol)
@@ -110,7 +110,7 @@ def _splits(tables: Tables) -> list[Finding]:
         for feature, frequency in pairs:
             row = next((r for r in rows if r["place"] == place and r["feature"] == feature), None)
             ours_here = row["frequency"] if row else 0.0
-            error = row["standard_error"] if row else None
+            error = row["standard_error"] if row else 0.0
             theirs.append(f"{feature} {share(frequency)}")
             ours.append(f"{feature} {share(ours_here)} ± {share(error)}")
             near += error is not None and abs(ours_here - frequency) <= 2 * error
