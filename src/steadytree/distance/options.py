@@ -82,7 +82,6 @@ def paths_of(
 ) -> list[Paths]:
     """Read the models and write them as paths in one space with one list of classes."""
     trees = [as_tree(model) for model in models]
-    # An object met twice is read once: collections often repeat trees.
     common = common_space(trees, space)
     classes = align_classes(trees, common)
     if classes is None and options.outcome != "label":
@@ -98,6 +97,7 @@ def paths_of(
                 f"expected trees of depth at most max_depth={options.max_depth}, "
                 f"got one of depth {deepest}; raise max_depth"
             )
+    # A Tree that stands in a collection twice is walked once.
     made: dict[int, Paths] = {}
     for tree in trees:
         if id(tree) not in made:
