@@ -31,7 +31,7 @@ $(BENCH_STAMP): $(STAMP)
 	@touch $@
 
 demo: setup ## see the package work
-	$(BIN)/python -m steadytree.demo
+	$(BIN)/python -m examples.demo
 
 test: lint ## lint, then every test but the slow ones
 	@sh scripts/ensure_chromium.sh

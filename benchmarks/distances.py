@@ -20,8 +20,8 @@ from benchmarks.peers import (
 from benchmarks.tables import Section, interleave, number, progress
 from benchmarks.workloads import Workload, w1, w2, with_leaves
 from steadytree.core.paths import Paths
-from steadytree.distance.backend import pairwise
-from steadytree.distance.packing import pack
+from steadytree.distance._solver import pairwise
+from steadytree.distance._solver.pack import pack
 
 Pairs = Sequence[tuple[int, int]]
 Peer = Callable[[Any, Any], float]

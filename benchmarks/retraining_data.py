@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.paper.data import TIME_ORDERED, list_case_studies, load_case_study
+from reproduction.data import TIME_ORDERED, list_case_studies, load_case_study
 
 NAMES = tuple(sorted(list_case_studies()))
 TUNING = NAMES[::2]

@@ -17,9 +17,9 @@ from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.exceptions import ClippedThresholdWarning, SteadyTreeWarning
-from steadytree.learners.encoding import ColumnEncoder
+from steadytree.growing.cart import cross_validated_cart
+from steadytree.growing.encoding import ColumnEncoder
 from steadytree.retraining import retrain
-from steadytree.retraining.cart import cross_validated_cart
 
 PRICES = (0.3, 0.2, 0.1)
 FOREST = 100

@@ -33,8 +33,8 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.tables import Section, number, progress
 from steadytree.core.space import FeatureSpace
 from steadytree.estimators.stable import StableTreeClassifier
-from steadytree.learners.collections import PAPER_GRID, grow_collections
-from steadytree.learners.fitting import TrainingData
+from steadytree.growing.collections import PAPER_GRID, grow_collections
+from steadytree.growing.fitting import TrainingData
 
 GRID = list(ParameterGrid(PAPER_GRID))
 

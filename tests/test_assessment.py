@@ -12,12 +12,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from reproduction.data import load_case_study
 from steadytree.assessment import StabilityAssessment, assess_stability
 from steadytree.core.space import FeatureSpace
 from steadytree.distance import pairwise_tree_distances
 from steadytree.estimators import StableTreeClassifier, TreeRegressor
 from steadytree.exceptions import InputError, UnsupportedModelError
-from steadytree.paper.data import load_case_study
 
 
 @pytest.fixture(scope="module")

@@ -27,16 +27,16 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 
+from steadytree._progress import track
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import plain_scalar
 from steadytree.core.tree import Tree
 from steadytree.distance import pairwise_tree_distances
+from steadytree.evaluation.holdout import Holdout, make_measure
 from steadytree.exceptions import InputError, UnsupportedModelError
-from steadytree.learners.collections import draw_bootstrap
-from steadytree.learners.fitting import TrainingData, fit_tree
-from steadytree.learners.progress import track
-from steadytree.learners.scoring import Holdout, make_measure
-from steadytree.learners.tables import (
+from steadytree.growing.collections import draw_bootstrap
+from steadytree.growing.fitting import TrainingData, fit_tree
+from steadytree.growing.split_counts import (
     TOP,
     all_cuts,
     cut_point_table,

@@ -10,7 +10,7 @@ import pytest
 
 import steadytree as st
 from steadytree.core.paths import Paths
-from steadytree.core.rules import tree_text
+from steadytree.core.words import tree_text
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 from tests.golden import HOLES, RESPONSE, UNIT, build
 

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
-from tests.learners.mixed import mixed_table
+from tests.growing.mixed import mixed_table
 
 QUICK = {"n_estimators": 10, "random_state": 0}
 WHY = "bootstraps draw rows, not weights: scikit-learn exempts its own forests too"

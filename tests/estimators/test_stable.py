@@ -17,6 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from reproduction.data import load_case_study
 from steadytree.core.tree import Tree
 from steadytree.distance import distance_bound, pairwise_tree_distances
 from steadytree.estimators import (
@@ -26,7 +27,6 @@ from steadytree.estimators import (
     TreeClassifier,
 )
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
-from steadytree.paper.data import load_case_study
 from steadytree.selection import pareto_mask
 
 GRID = {"max_depth": [2, 3, 5], "min_samples_leaf": [5, 20]}

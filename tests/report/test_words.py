@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadytree.core.conditions import Condition
+from steadytree.core.words import Condition
 from steadytree.report.words import (
     clean,
     condition_words,

@@ -17,9 +17,9 @@ from steadytree.core.space import FeatureSpace
 from steadytree.distance import tree_distance
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
-from steadytree.learners.priced_edits_nodes import split_of
+from steadytree.growing.nodes import split_of
 from steadytree.retraining import retrain
-from tests.learners.mixed import mixed_table
+from tests.growing.mixed import mixed_table
 
 QUICK = {"n_estimators": 20, "n_folds": 2, "random_state": 0}
 

@@ -22,7 +22,7 @@ from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning
 
 __all__ = ["COMMANDS", "group", "run"]
 
-COMMANDS = ("fit", "compare", "retrain", "assess", "show", "paper", "completion")
+COMMANDS = ("fit", "compare", "retrain", "assess", "show", "completion")
 """Names of the commands, in the order of the help page; those without a file are left out."""
 
 INTERRUPTED = 130

@@ -27,9 +27,9 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.distance import tree_distance
+from steadytree.evaluation.scores import score_rows, standard_error
+from steadytree.evaluation.tables import flip_table
 from steadytree.exceptions import GateError, InputError
-from steadytree.retraining.performance import flip_table
-from steadytree.retraining.scoring import score_rows, standard_error
 
 __all__ = ["command"]
 

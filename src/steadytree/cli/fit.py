@@ -22,9 +22,9 @@ from steadytree.cli.options import (
 from steadytree.cli.output import Output
 from steadytree.cli.show import tree_rules
 from steadytree.cli.tables import LabelledTable, guess_task, read_labelled
-from steadytree.core.rules import tree_text
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.core.words import tree_text
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
@@ -196,7 +196,7 @@ def _fit_cart(
     model: Any, task: str, X: pd.DataFrame, y: Any, threshold: float | str | None
 ) -> Tree:
     """Let scikit-learn grow the tree on coded columns, and read it in the user's columns."""
-    from steadytree.learners.encoding import ColumnEncoder
+    from steadytree.growing.encoding import ColumnEncoder
 
     space = FeatureSpace.from_data(X, y, task=task)
     encoder = ColumnEncoder(space)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from steadytree.retraining.gates import GateCheck, check_gates
+from steadytree.evaluation.gates import GateCheck, check_gates
 
 __all__ = [
     "FILE",

@@ -10,12 +10,11 @@ import numpy as np
 
 from steadytree.cli.options import FILE, example
 from steadytree.cli.output import Output
-from steadytree.core.conditions import join_conditions
 from steadytree.core.format import load_tree
 from steadytree.core.paths import Paths
-from steadytree.core.rules import node_outcome_text, tree_text
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.core.words import join_conditions, node_outcome_text, tree_text
 
 __all__ = ["command"]
 

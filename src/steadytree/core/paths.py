@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.alignment import AlignedTree, align_tree
-from steadytree.core.conditions import Condition, NumericState, join_conditions
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.core.words import Condition, NumericState, join_conditions
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 
 __all__ = ["Paths", "coordinate_start", "walk_reachable"]

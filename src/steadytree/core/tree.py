@@ -476,7 +476,7 @@ class Tree:
         )
 
     def __str__(self) -> str:
-        from steadytree.core.rules import tree_text
+        from steadytree.core.words import tree_text
 
         return tree_text(self)
 

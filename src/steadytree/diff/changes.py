@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.conditions import Condition, format_number, join_conditions
 from steadytree.core.space import FeatureSpace
+from steadytree.core.words import Condition, format_number, join_conditions
 
 __all__ = [
     "KINDS",

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from steadytree.core.alignment import align_tree
-from steadytree.core.conditions import Condition, format_number
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
+from steadytree.core.words import Condition, format_number
 from steadytree.diff.changes import ConditionChange, Rule, RuleChange, shift_text
 
 __all__ = ["SplitChange", "group_changes"]

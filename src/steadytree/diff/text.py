@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from steadytree.core.conditions import format_number
+from steadytree.core.words import format_number
 from steadytree.diff.changes import STATUSES, Rule, RuleChange, percent
 
 if TYPE_CHECKING:

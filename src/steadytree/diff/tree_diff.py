@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from steadytree.core.conditions import Condition
 from steadytree.core.tabular import plain_scalar
+from steadytree.core.words import Condition
 from steadytree.diff.changes import STATUSES, ConditionChange, Rule, RuleChange
 from steadytree.diff.splits import SplitChange
 

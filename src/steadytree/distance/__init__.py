@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from steadytree.distance.bound import distance_bound
+from steadytree.distance.distances import pairwise_tree_distances, tree_distance
 from steadytree.distance.matching import MatchedPair, PathMatching, UnmatchedPath, match_paths
-from steadytree.distance.pairwise import pairwise_tree_distances, tree_distance
 
 __all__ = [
     "MatchedPair",

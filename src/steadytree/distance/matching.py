@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from steadytree.core.paths import Paths, coordinate_start
 from steadytree.core.space import FeatureSpace
 from steadytree.distance.bound import distance_bound
-from steadytree.distance.costs import assign, cost_matrix, mass, outcome_vectors
 from steadytree.distance.options import DistanceOptions, check_options, paths_of
+from steadytree.distance.variants import assign, cost_matrix, mass, outcome_vectors
 
 __all__ = ["CostPart", "MatchedPair", "PathMatching", "UnmatchedPath", "match_paths"]
 

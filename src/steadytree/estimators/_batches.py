@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from steadytree.estimators._inputs import FitInput, HoldoutInput
+from steadytree.evaluation.holdout import Holdout
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.learners.scoring import Holdout
 
 __all__ = [
     "FOLDS",

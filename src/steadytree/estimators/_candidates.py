@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance.bound import distance_bound
-from steadytree.distance.costs import mass
+from steadytree.distance.distances import pairwise_paths
 from steadytree.distance.matching import relative_distance
 from steadytree.distance.options import check_options, paths_of
-from steadytree.distance.pairwise import pairwise_paths
+from steadytree.distance.variants import mass
+from steadytree.evaluation.holdout import Scores
 from steadytree.exceptions import InputError
-from steadytree.learners.scoring import Scores
 from steadytree.selection import Rule, pareto_mask, select_candidate
 
 __all__ = [

@@ -28,8 +28,8 @@ from steadytree.estimators.predictor import (
     TreePredictorMixin,
 )
 from steadytree.exceptions import InputError
-from steadytree.learners.distillation import distil_tree, size_by_minority
-from steadytree.learners.teacher import fit_teacher, teach
+from steadytree.growing.distillation import distil_tree, size_by_minority
+from steadytree.growing.teacher import fit_teacher, teach
 
 __all__ = ["DistilledTreeClassifier", "DistilledTreeRegressor"]
 

@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from steadytree.core.paths import Paths
-from steadytree.core.rules import tree_text
 from steadytree.core.tree import Tree
+from steadytree.core.words import tree_text
 from steadytree.estimators._inputs import set_mixed_input_tags
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree

@@ -52,10 +52,10 @@ from steadytree.estimators.predictor import (
     TreePredictorMixin,
     TreeRegressor,
 )
+from steadytree.evaluation.holdout import make_measure, score_trees
 from steadytree.exceptions import InputError, UnsupportedModelError
-from steadytree.learners.collections import grow_collections
-from steadytree.learners.fitting import TrainingData
-from steadytree.learners.scoring import make_measure, score_trees
+from steadytree.growing.collections import grow_collections
+from steadytree.growing.fitting import TrainingData
 from steadytree.selection import RULES, Rule, check_tolerance
 
 __all__ = ["StableTreeClassifier", "StableTreeRegressor"]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.distance.pairwise import tree_distance
+from steadytree.distance.distances import tree_distance
 from steadytree.exceptions import InputError
 from steadytree.plotting._base import figure_for, plain_axes
 from steadytree.plotting.palette import INK, OKABE_ITO

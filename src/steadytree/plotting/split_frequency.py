@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.alignment import align_tree, common_space
-from steadytree.core.conditions import format_number
 from steadytree.core.space import FeatureSpace
+from steadytree.core.words import format_number
 from steadytree.exceptions import InputError
 from steadytree.plotting._base import figure_for, plain_axes
 from steadytree.plotting.palette import INK, MUTED, OKABE_ITO

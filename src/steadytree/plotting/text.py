@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
-from steadytree.core.conditions import format_number
 from steadytree.core.tree import Tree
+from steadytree.core.words import format_number
 
 __all__ = ["branch_text", "display_width", "literal", "percent", "shorten"]
 

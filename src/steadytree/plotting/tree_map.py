@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
 from steadytree.core.space import FeatureSpace
-from steadytree.distance.pairwise import pairwise_tree_distances
+from steadytree.distance.distances import pairwise_tree_distances
 from steadytree.exceptions import InputError
 from steadytree.plotting._base import figure_for
 from steadytree.plotting.palette import INK, MUTED, OKABE_ITO, SCORE_MAP

@@ -104,7 +104,7 @@ def retraining_html(result: Retraining, *, min_cell: int = 5) -> str:
 
 def stable_tree_html(estimator: Any) -> str:
     """Show a fitted StableTree: the chosen tree among its candidates, and its rules."""
-    from steadytree.core.rules import tree_text
+    from steadytree.core.words import tree_text
 
     best = int(estimator.best_index_)
     tree = estimator.candidates_[best]

@@ -6,8 +6,8 @@ import math
 import unicodedata
 from typing import Any
 
-from steadytree.core.conditions import Condition, format_number
 from steadytree.core.space import FeatureSpace
+from steadytree.core.words import Condition, format_number
 
 __all__ = [
     "clean",

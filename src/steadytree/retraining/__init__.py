@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from steadytree.retraining.gates import GateCheck, GateResult, check_gates
+from steadytree.evaluation.gates import GateCheck, GateResult, check_gates
 from steadytree.retraining.history import History
-from steadytree.retraining.propose import retrain
 from steadytree.retraining.result import Retraining
+from steadytree.retraining.retrain import retrain
 from steadytree.retraining.sequence import TreeSequence, retrain_sequence
 
 __all__ = [

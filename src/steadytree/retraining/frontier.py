@@ -18,9 +18,9 @@ import pandas as pd
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
+from steadytree.evaluation.folds import CrossFitted
+from steadytree.evaluation.scores import Score
 from steadytree.exceptions import ClippedThresholdWarning, InputError
-from steadytree.retraining.crossfit import CrossFitted
-from steadytree.retraining.scoring import Score
 from steadytree.selection import pareto_mask
 
 __all__ = ["CandidateTree", "build_frontier", "choose", "selection_cost"]

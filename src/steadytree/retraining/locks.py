@@ -11,7 +11,7 @@ from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
-from steadytree.learners.priced_edits_nodes import split_of, split_text
+from steadytree.growing.nodes import split_of, split_text
 
 __all__ = ["resolve_locks"]
 

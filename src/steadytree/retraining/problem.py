@@ -19,7 +19,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, is_frame, n_rows
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.learners.teacher import target_columns
+from steadytree.growing.teacher import target_columns
 from steadytree.readers import as_tree
 
 __all__ = ["Problem", "Rows", "express_in_space", "prepare_problem"]

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.tree import Tree
-from steadytree.learners.binning import BinnedTable
-from steadytree.learners.distillation import distil_tree, size_by_minority
-from steadytree.learners.priced_edits import EditedTree, PricedEdits, SearchSettings
-from steadytree.learners.teacher import (
+from steadytree.growing.binning import BinnedTable
+from steadytree.growing.distillation import distil_tree, size_by_minority
+from steadytree.growing.teacher import (
     COPIES,
     BlendedTeacher,
     Drift,
@@ -26,6 +25,7 @@ from steadytree.learners.teacher import (
     choose_teacher,
     teach,
 )
+from steadytree.retraining.edits.search import EditedTree, PricedEdits, SearchSettings
 from steadytree.retraining.problem import Problem
 
 __all__ = ["Recipe", "RecipeSettings", "run_recipe"]

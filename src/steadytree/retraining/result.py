@@ -18,18 +18,18 @@ from steadytree.core.tabular import n_rows
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
-from steadytree.retraining.explanation import explain_retraining
-from steadytree.retraining.gates import GateCheck, check_gates
-from steadytree.retraining.performance import (
+from steadytree.evaluation.gates import GateCheck, check_gates
+from steadytree.evaluation.tables import (
     Predictions,
     flip_table,
     flipped,
     performance_table,
     subgroups,
 )
+from steadytree.retraining.explanation import explain_retraining
 
 if TYPE_CHECKING:
-    from steadytree.learners.teacher import Drift
+    from steadytree.growing.teacher import Drift
 
 __all__ = ["Retraining"]
 
@@ -215,7 +215,7 @@ class Retraining:
         ----------
         **limits
             ``max_dissimilarity``, ``max_flips``, ``min_score_change``, ``max_leaves``; see
-            :func:`steadytree.retraining.gates.check_gates`.
+            :func:`steadytree.evaluation.gates.check_gates`.
         """
         return check_gates(self, **limits)
 

@@ -22,12 +22,12 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import pairwise_tree_distances
 from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
+from steadytree.evaluation.scores import score_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
 from steadytree.retraining.problem import express_in_space, prepare_problem
-from steadytree.retraining.propose import DEFAULT_PRICE, Progress, retrain
 from steadytree.retraining.result import Retraining
-from steadytree.retraining.scoring import score_rows
+from steadytree.retraining.retrain import DEFAULT_PRICE, Progress, retrain
 from steadytree.selection import within_tolerance
 
 __all__ = ["SequenceStep", "TreeSequence", "least_change_path", "retrain_sequence"]

@@ -1,0 +1,89 @@
+"""``make demo``: deploy a tree, let data arrive, retrain it, and see what changed.
+
+The data are the breast cancer measurements that ship with scikit-learn.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
+from steadytree.core.format import save_tree
+from steadytree.core.space import FeatureSpace
+from steadytree.core.words import tree_text
+from steadytree.distance import match_paths, tree_distance
+from steadytree.estimators import DistilledTreeClassifier
+from steadytree.readers import as_tree
+from steadytree.retraining import retrain
+
+__all__ = ["main"]
+
+MAX_DEPTH = 4
+MAX_LEAVES = 6
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Tell the story on standard output and leave a report to open."""
+    parser = argparse.ArgumentParser(description="Deploy, retrain and compare one tree.")
+    parser.add_argument("--out", type=Path, default=Path("demo-output"))
+    out: Path = parser.parse_args(arguments).out
+    out.mkdir(parents=True, exist_ok=True)
+
+    X, benign = load_breast_cancer(return_X_y=True, as_frame=True)
+    y = benign.map({0: "malignant", 1: "benign"})
+    half = len(X) // 2
+    space = FeatureSpace.from_data(X, y)
+
+    _heading("1. What happens today")
+    cart = DecisionTreeClassifier(max_leaf_nodes=MAX_LEAVES, min_samples_leaf=5, random_state=0)
+    before, after = (as_tree(cart.fit(X[:rows], y[:rows])) for rows in (half, len(X)))
+    matching = match_paths(before, after, space=space)
+    bound = tree_distance(before, after, space=space, normalize="bound", max_depth=MAX_LEAVES - 1)
+    print(f"A tree is trained on the first {half} of {len(X)} patients:\n")
+    print(tree_text(before))
+    print("\nData arrive, the same method is run on everything, and the rules become:\n")
+    print(tree_text(after))
+    print("\nRule by rule:\n")
+    print(matching)
+    print(f"\nThe paper's distance is {matching.distance:.2f} ({100 * bound:.1f} % of its bound);")
+    print(f"the trees are {100 * matching.relative:.0f} % dissimilar (0 % = the same rules).")
+
+    _heading("2. The same with steadytree")
+    learner = DistilledTreeClassifier(
+        max_leaf_nodes=MAX_LEAVES, max_depth=MAX_DEPTH, random_state=0
+    )
+    deployed = learner.fit(X[:half], y[:half])
+    print(f"A tree is distilled from a forest on the first {half} patients and deployed:\n")
+    print(tree_text(as_tree(deployed)))
+    result = retrain(
+        deployed,
+        X[half:],
+        y[half:],
+        X_old=X[:half],
+        y_old=y[:half],
+        space=space,
+        random_state=0,
+        n_jobs=-1,
+    )
+    print(f"\n{len(X) - half} more patients arrive and it is retrained, paying for every change:\n")
+    print(tree_text(result.tree))
+    print(f"\n{result.explain()}\n")
+    print(result.diff.to_text())
+
+    _heading("3. The decision report")
+    save_tree(as_tree(deployed), out / "deployed.json")
+    save_tree(result.tree, out / "proposed.json")
+    page = result.report(out / "report.html")
+    print(f"Trees: {out / 'deployed.json'}, {out / 'proposed.json'}")
+    print(f"Open this in a browser: {Path(page).resolve()}")
+
+
+def _heading(text: str) -> None:
+    print(f"\n{text}\n{'=' * len(text)}\n")
+
+
+if __name__ == "__main__":
+    main()

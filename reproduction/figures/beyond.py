@@ -1,0 +1,237 @@
+"""Figures of what goes beyond the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from reproduction.figures.drawing import (
+    PALETTE,
+    Caption,
+    bar_panel,
+    grouped,
+    legend_below,
+    line_panel,
+    new_figure,
+)
+from reproduction.runs import Results
+from reproduction.summaries.retraining import RETRAINING_METHODS
+from reproduction.tables import Table
+from steadytree.plotting._base import plain_axes
+from steadytree.plotting.palette import INK
+
+__all__ = ["BEYOND_FIGURES"]
+
+Tables = Mapping[str, Table]
+
+
+def _columns(rows: Any, names: Mapping[str, str]) -> dict[str, dict[str, float | None]]:
+    """Series for a bar panel: title -> value of a column in each data set."""
+    return {title: {r["dataset"]: r[key] for r in rows} for key, title in names.items()}
+
+
+def _optimism_figure(results: Results, tables: Tables) -> Any:
+    if "optimism" not in tables:
+        return None
+    rows = tables["optimism"].rows
+    figure, axes = new_figure(1, 2, (12.0, 3.8))
+    bar_panel(
+        axes[0, 0],
+        _columns(
+            rows,
+            {"pareto_auc_same": "rows it was chosen on", "pareto_auc_other": "rows it was not"},
+        ),
+        ylabel="AUC of Pareto AUC",
+    )
+    axes[0, 0].set_ylim(bottom=0.5)
+    names = {"price_same": "rows it was chosen on", "price_other": "rows it was not"}
+    errors = {title: {r["dataset"]: r[f"{key}_se"] for r in rows} for key, title in names.items()}
+    bar_panel(
+        axes[0, 1],
+        _columns(rows, names),
+        ylabel="price of stability, AUC points",
+        errors=errors,
+        percent=True,
+    )
+    axes[0, 1].set_ylabel("price of stability, AUC points", color=INK)
+    legend_below(figure, axes[0, 0])
+    return figure
+
+
+def _triangle_figure(results: Results, tables: Tables) -> Any:
+    if "triangle" not in tables:
+        return None
+    figure, axes = new_figure(1, 1, (7.0, 3.6))
+    series: dict[str, dict[str, float | None]] = {}
+    for row in tables["triangle"].rows:
+        name = f"{row['variant']} form, λ = {row['label_weight']:g}"
+        series.setdefault(name, {})[row["dataset"]] = row["share"]
+    bar_panel(axes[0, 0], series, ylabel="triples violated", percent=True)
+    legend_below(figure, axes[0, 0])
+    return figure
+
+
+def _label_weight_figure(results: Results, tables: Tables) -> Any:
+    if "label_weight" not in tables:
+        return None
+    figure, axes = new_figure(1, 2, (11.0, 3.6))
+    by_name = grouped(tables["label_weight"].rows, "dataset")
+    for ax, key, title in (
+        (axes[0, 0], "ranking_agreement", "rank correlation with λ = 1"),
+        (axes[0, 1], "reduction", "less distance, share"),
+    ):
+        lines = {
+            str(name): ([r["label_weight"] for r in rows], [r[key] for r in rows])
+            for name, rows in by_name.items()
+        }
+        line_panel(ax, lines, xlabel="label weight λ", ylabel=title)
+        ax.set_xscale("symlog", linthresh=0.5)
+    legend_below(figure, axes[0, 0], columns=6)
+    return figure
+
+
+def _normaliser_figure(results: Results, tables: Tables) -> Any:
+    rows = tables["normaliser"].where(protocol="paper") if "normaliser" in tables else []
+    if not rows:
+        return None
+    figure, axes = new_figure(1, 1, (7.0, 3.6))
+    bar_panel(
+        axes[0, 0],
+        _columns(
+            rows,
+            {
+                "fixed_with_depth": "one bound, D = 12",
+                "pair_with_depth": "bound of each pair",
+            },
+        ),
+        ylabel="rank correlation of mean\ndistance with depth",
+    )
+    axes[0, 0].axhline(0, color=INK, linewidth=0.8)
+    legend_below(figure, axes[0, 0])
+    return figure
+
+
+def _collection_size_figure(results: Results, tables: Tables) -> Any:
+    if "collection_size" not in tables:
+        return None
+    figure, axes = new_figure(1, 3, (13.0, 3.6))
+    by_name = grouped(tables["collection_size"].rows, "dataset")
+    for ax, key, title in (
+        (axes[0, 0], "best_auc", "best AUC, chosen and reported\non the same rows"),
+        (axes[0, 1], "auc_other_half", "AUC on rows not chosen on"),
+        (axes[0, 2], "frontier_size", "Pareto optimal trees"),
+    ):
+        lines = {
+            str(name): ([r["trees"] for r in rows], [r[key] for r in rows])
+            for name, rows in by_name.items()
+        }
+        line_panel(ax, lines, xlabel="trees per collection", ylabel=title)
+        ax.set_xscale("log")
+    legend_below(figure, axes[0, 0])
+    return figure
+
+
+def _size_figure(results: Results, tables: Tables) -> Any:
+    rows = tables["size"].where(protocol="paper") if "size" in tables else []
+    if not rows:
+        return None
+    figure, axes = new_figure(1, 2, (12.0, 3.8))
+    bar_panel(
+        axes[0, 0],
+        _columns(
+            rows,
+            {
+                "explained_by_leaves": "ranks of the distance explained by leaves",
+                "smallest_share": "gain that the smallest tree has",
+            },
+        ),
+        ylabel="share",
+        percent=True,
+    )
+    bar_panel(
+        axes[0, 1],
+        _columns(
+            rows,
+            {
+                "distance_with_auc": "distance and AUC",
+                "distance_with_auc_given_leaves": "the same, given the leaves",
+            },
+        ),
+        ylabel="rank correlation",
+    )
+    axes[0, 1].axhline(0, color=INK, linewidth=0.8)
+    for ax in axes[0]:
+        ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
+    return figure
+
+
+def _retraining_figure(results: Results, tables: Tables) -> Any:
+    if "retraining" not in tables:
+        return None
+    figure, axes = new_figure(1, 1, (8.5, 4.6))
+    ax = axes[0, 0]
+    plain_axes(ax)
+    for k, (method, title) in enumerate(RETRAINING_METHODS.items()):
+        colour = PALETTE[k % len(PALETTE)]
+        each = tables["retraining_by_dataset"].where(method=method)
+        ax.scatter(
+            [100 * r["dissimilarity"] for r in each],
+            [100 * r["auc_change"] for r in each],
+            s=16,
+            color=colour,
+            alpha=0.35,
+            linewidths=0,
+        )
+        row = tables["retraining"].where(method=method)[0]
+        ax.scatter(
+            100 * row["dissimilarity"],
+            100 * row["auc_change"],
+            s=90,
+            color=colour,
+            marker="osD^vPX"[k % 7],
+            label=title,
+        )
+    ax.axhline(0, color=INK, linewidth=0.8)
+    ax.set_xlabel("dissimilarity between the deployed and the new tree, %", color=INK)
+    ax.set_ylabel("AUC against CART trained anew, points", color=INK)
+    legend_below(figure, ax, columns=2)
+    return figure
+
+
+BEYOND_FIGURES: dict[Caption, Callable[[Results, Tables], Any]] = {
+    Caption(
+        "optimism",
+        "optimism",
+        "The chosen tree on the half of the holdout it was chosen on, and on the other half.",
+    ): _optimism_figure,
+    Caption(
+        "triangle", "triangle", "Triples of trees that violate the triangle inequality."
+    ): _triangle_figure,
+    Caption(
+        "label_weight",
+        "label-weight",
+        "What the label weight does to the ranking of the trees and to the gain.",
+    ): _label_weight_figure,
+    Caption(
+        "normaliser",
+        "normaliser",
+        "Rank correlation of the mean distance with depth, under one bound and under that of "
+        "each pair.",
+    ): _normaliser_figure,
+    Caption(
+        "collection_size",
+        "collection-size",
+        "Larger collections: what is reported, and what is true.",
+    ): _collection_size_figure,
+    Caption(
+        "size",
+        "size",
+        "How much of the mean distance is the number of leaves (the paper's protocol).",
+    ): _size_figure,
+    Caption(
+        "retraining",
+        "retraining",
+        "Each method by how far the tree moves and by its AUC against CART trained anew; small "
+        "points are data sets.",
+    ): _retraining_figure,
+}

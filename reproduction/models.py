@@ -1,0 +1,238 @@
+"""The learners of the paper's experiments: collections, the cross-validated tree, the forest.
+
+All of them work on a :class:`Problem`: one data set, coded once, with its feature space fixed
+from all its rows (ranges and categories only; no outcome enters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from reproduction.data import load_case_study
+from reproduction.protocols import Rows, folds, partition
+from reproduction.settings import generator
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.growing.collections import grow_collections
+from steadytree.growing.fitting import TrainingData
+
+__all__ = [
+    "Problem",
+    "auc",
+    "aucs",
+    "cross_validated_tree",
+    "grow_batches",
+    "grow_forest",
+    "load_problem",
+    "scores_of",
+]
+
+N_FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One data set, ready for scikit-learn and for our trees.
+
+    Attributes
+    ----------
+    data : TrainingData
+        Columns for scikit-learn, and the encoder that made them.
+    coded : float array (n, n_features)
+        For :meth:`Tree.apply_coded`, rounded to float32 as scikit-learn compares.
+    groups, time : int array or None
+        Rows that must stay together; the calendar year.
+    """
+
+    name: str
+    data: TrainingData
+    coded: NDArray[np.float64]
+    groups: NDArray[np.int64] | None
+    time: NDArray[np.int64] | None
+
+    @property
+    def space(self) -> FeatureSpace:
+        """Ranges and categories of the features."""
+        return self.data.space
+
+    @property
+    def y(self) -> NDArray[np.int64]:
+        """The outcome: 1 is the event."""
+        return self.data.y
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The features as the data set has them."""
+        frame: pd.DataFrame = self.data.table
+        return frame
+
+    @property
+    def columns(self) -> NDArray[np.float32]:
+        """The features as scikit-learn's trees take them."""
+        return self.data.columns
+
+
+@lru_cache(maxsize=2)
+def load_problem(name: str, max_rows: int | None = None, seed: int = 0) -> Problem:
+    """Load and code a data set; with ``max_rows``, a random part of it."""
+    study = load_case_study(name)
+    y = np.asarray(study.y, dtype=np.int64)
+    # Codes of the groups, in order of appearance: only equality matters.
+    groups = None if study.groups is None else study.groups.factorize()[0].astype(np.int64)
+    rows = np.arange(len(y))
+    if max_rows is not None and len(y) > max_rows:
+        rows, _ = partition(rows, y, groups, max_rows / len(y), generator(seed, "rows", name))
+    space = FeatureSpace.from_data(study.X, y)
+    coded = space.encode(study.X.iloc[rows])
+    data = TrainingData.from_coded(
+        study.X.iloc[rows], coded, y[rows], space=space, classes=np.array([0, 1])
+    )
+    return Problem(
+        name=name,
+        data=data,
+        coded=coded.astype(np.float32).astype(np.float64),
+        groups=None if groups is None else groups[rows],
+        time=None if study.time is None else np.asarray(study.time, dtype=np.int64)[rows],
+    )
+
+
+def auc(y: NDArray[np.int64], scores: NDArray[np.float64]) -> float:
+    """Area under the ROC curve, ties counted half; the share of pairs ranked rightly."""
+    _, level = np.unique(scores, return_inverse=True)
+    positive = np.bincount(level, weights=y)
+    negative = np.bincount(level) - positive
+    below = np.cumsum(negative) - negative
+    pairs = positive.sum() * negative.sum()
+    return float((positive * (below + negative / 2)).sum() / pairs) if pairs else float("nan")
+
+
+def scores_of(tree: Tree, problem: Problem, rows: Rows) -> NDArray[np.float64]:
+    """Share of the event in the leaf of each row."""
+    return np.asarray(tree.value[tree.apply_coded(problem.coded[rows]), 1])
+
+
+def aucs(problem: Problem, trees: Sequence[Tree], rows: Rows) -> NDArray[np.float64]:
+    """AUC of each tree on the rows; a tree that occurs twice is scored once."""
+    known: dict[int, float] = {}
+    for tree in trees:
+        if id(tree) not in known:
+            known[id(tree)] = auc(problem.y[rows], scores_of(tree, problem, rows))
+    return np.array([known[id(tree)] for tree in trees])
+
+
+def _fit(problem: Problem, rows: Rows, max_depth: int, min_leaf: int, seed: int) -> Any:
+    model = DecisionTreeClassifier(
+        max_depth=max_depth, min_samples_leaf=min_leaf, random_state=seed
+    )
+    return model.fit(problem.columns[rows], problem.y[rows])
+
+
+def grow_batches(
+    problem: Problem,
+    batches: Sequence[Rows],
+    *,
+    n_bootstraps: int,
+    depths: Sequence[int],
+    min_leaves: Sequence[int],
+    rng: np.random.Generator,
+) -> list[list[Tree]]:
+    """Grow a collection on each batch of rows: every point of the grid on every bootstrap.
+
+    Section 3.1. Each bootstrap is grown once per leaf size to the largest depth and cut to the
+    lesser ones. Trees come bootstrap by bootstrap, so that the first k bootstraps are the first
+    ``k * len(depths) * len(min_leaves)`` trees.
+    """
+    grid = [
+        {"max_depth": depth, "min_samples_leaf": leaf} for depth in depths for leaf in min_leaves
+    ]
+    grown = grow_collections(
+        DecisionTreeClassifier(),
+        problem.data,
+        batches,
+        grid,
+        n_bootstraps=n_bootstraps,
+        seeds=rng.integers(2**31, size=(len(batches), n_bootstraps)),
+        n_jobs=1,
+    )
+    return [list(collection.trees) for collection in grown]
+
+
+def _scores_by_depth(
+    model: Any, columns: NDArray[np.float32], depths: Sequence[int]
+) -> NDArray[np.float64]:
+    """Scores of the tree cut at each depth, one row per depth."""
+    inner = model.tree_
+    n = inner.node_count
+    ancestor = np.zeros((max(depths) + 1, n), dtype=np.intp)
+    level = np.zeros(n, dtype=np.intp)
+    left, right = inner.children_left.tolist(), inner.children_right.tolist()
+    for node in range(n):  # children are numbered after their parent
+        if left[node] >= 0:
+            for child in (left[node], right[node]):
+                level[child] = level[node] + 1
+                ancestor[:, child] = ancestor[:, node]
+                ancestor[level[child] :, child] = child
+    value = inner.value[:, 0, :]
+    event = model.classes_.tolist().index(1) if 1 in model.classes_ else None
+    share = np.zeros(n) if event is None else value[:, event] / value.sum(axis=1)
+    leaf = inner.apply(columns)
+    return np.stack([share[ancestor[depth, leaf]] for depth in depths])
+
+
+def cross_validated_tree(
+    problem: Problem,
+    rows: Rows,
+    *,
+    depths: Sequence[int],
+    min_leaves: Sequence[int],
+    rng: np.random.Generator,
+) -> Tree:
+    """Grow CART with depth and leaf size from a five-fold cross-validation of the AUC.
+
+    The paper's ``CART CV``. Equal scores go to the shallower tree, then to the larger leaves.
+    """
+    total = np.zeros((len(depths), len(min_leaves)))
+    seed = int(rng.integers(2**31))
+    for train, test in folds(rows, problem.y, problem.groups, N_FOLDS, rng):
+        if np.unique(problem.y[test]).size < 2:
+            continue
+        for k, leaf in enumerate(min_leaves):
+            model = _fit(problem, train, max(depths), leaf, seed)
+            cut = _scores_by_depth(model, problem.columns[test], depths)
+            total[:, k] += [auc(problem.y[test], row) for row in cut]
+    choices = [
+        (-round(float(total[i, k]), 12), depth, -leaf)
+        for i, depth in enumerate(depths)
+        for k, leaf in enumerate(min_leaves)
+    ]
+    _, depth, leaf = min(choices)
+    model = _fit(problem, rows, depth, -leaf, seed)
+    return problem.data.encoder.to_tree(model, classes=problem.data.class_list)
+
+
+def grow_forest(
+    problem: Problem, rows: Rows, *, size: int, seed: int
+) -> tuple[RandomForestClassifier, dict[str, Any]]:
+    """Grow the random forest, and describe it: its largest tree, importances by feature."""
+    forest = RandomForestClassifier(n_estimators=size, random_state=seed)
+    forest.fit(problem.columns[rows], problem.y[rows])
+    largest = max(forest.estimators_, key=lambda model: model.tree_.node_count)
+    importances = np.bincount(
+        problem.data.encoder.column_feature,
+        weights=forest.feature_importances_,
+        minlength=problem.space.n_features,
+    )
+    return forest, {
+        "depth": int(largest.tree_.max_depth),
+        "nodes": int(largest.tree_.node_count),
+        "importances": importances,
+    }

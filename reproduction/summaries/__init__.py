@@ -1,0 +1,35 @@
+"""Finished work summed up as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reproduction.runs import Results
+from reproduction.settings import Settings
+from reproduction.summaries.beyond import beyond_tables, sensitivity_tables
+from reproduction.summaries.paper import paper_tables
+from reproduction.summaries.retraining import retraining_tables
+from reproduction.summaries.takeaways import takeaway_tables
+from reproduction.tables import Table
+
+__all__ = ["summarise"]
+
+
+def summarise(results: Results, settings: Settings, names: Sequence[str]) -> dict[str, Table]:
+    """All tables that there are results for, by name.
+
+    Parameters
+    ----------
+    results : Results
+    settings : Settings
+    names : sequence of str
+        Data sets to describe.
+    """
+    made = {table.name: table for table in paper_tables(results, names)}
+    rest = (
+        *sensitivity_tables(results, settings),
+        *takeaway_tables(results, made),
+        *beyond_tables(results),
+        *retraining_tables(results),
+    )
+    return {**made, **{table.name: table for table in rest}}

@@ -1,0 +1,259 @@
+"""Shortest augmenting paths: from rows without a column, and from columns that must rise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steadytree.distance._solver.pack import LANES
+from steadytree.distance._solver.scans import (
+    COLUMN,
+    DISTANCE,
+    DUAL_U,
+    DUAL_V,
+    EXIT,
+    EXIT_AT,
+    FAR,
+    ORIGINAL,
+    OUTSIDE,
+    PACKED_U,
+    PACKED_V,
+    REACH,
+    ROW,
+    TAKER,
+    TREE,
+    compiled,
+    find_exit,
+    first_scan,
+    place,
+    scan,
+    signed,
+    unsigned,
+)
+
+__all__ = ["join_core", "match_rows", "settle_columns"]
+
+
+@compiled
+def join_core(
+    mem: Any,
+    width: Any,
+    cost: Any,
+    stride: Any,
+    core: Any,
+    pitch: Any,
+    flip: Any,
+    rows: Any,
+    n: Any,
+    size: Any,
+    leaver: Any,
+    mask: Any,
+) -> Any:
+    """Put the exit of row ``leaver`` into the core, as column ``size``."""
+    j = mem[EXIT_AT * width + leaver]
+    mem[ORIGINAL * width + size] = j
+    mem[DUAL_V * width + size] = 0
+    mem[PACKED_V * width + size] = -(size & mask)
+    mem[ROW * width + size] = -1
+    mem[OUTSIDE * width + j] = -FAR
+    fresh = size % LANES == 0
+    if fresh:
+        for a in range(size + 1, size + LANES):
+            mem[PACKED_V * width + a] = -FAR
+            for i in range(n):
+                mem[core + i * pitch + a] = 0
+    for i in range(n):
+        x = mem[cost + i * stride + j]
+        mem[flip + size * rows + i] = x
+        mem[core + i * pitch + size] = x
+    for i in range(n, rows):
+        mem[flip + size * rows + i] = 0
+
+
+@compiled
+def match_rows(
+    mem: Any,
+    width: Any,
+    cost: Any,
+    stride: Any,
+    table: Any,
+    pitch: Any,
+    flip: Any,
+    rows: Any,
+    n: Any,
+    size: Any,
+    shift: Any,
+) -> Any:
+    """Shortest augmenting paths from the rows without a column; the core's new size."""
+    mask = (signed(1) << shift) - 1
+    u, v, packed_v = DUAL_U * width, DUAL_V * width, PACKED_V * width
+    way_out, exit_at, outside = EXIT * width, EXIT_AT * width, OUTSIDE * width
+    row_of, column_of = ROW * width, COLUMN * width
+    distance, tree, taker = DISTANCE * width, TREE * width, TAKER * width
+    for free in range(n):
+        if mem[column_of + free] >= 0:
+            continue
+        i = signed(free)
+        steps = signed(0)
+        source, into = REACH * width, (REACH + 1) * width
+        padded = (size + (LANES - 1)) & -LANES
+        dual = mem[u + i]
+        key = first_scan(mem, table + i * pitch, packed_v, source, padded, -dual)
+        leave = mem[way_out + i]
+        if mem[outside + mem[exit_at + i]] == -FAR:
+            leave = find_exit(mem, width, cost, stride, i, shift)
+        leave -= dual
+        leaver = i
+        while leave > key:
+            a = key & mask if shift > 0 else place(mem, source, padded, key)
+            i = mem[unsigned(row_of + a)]
+            if i < 0:
+                break
+            length = (key >> shift) << shift
+            mem[unsigned(distance + steps)] = length
+            mem[unsigned(tree + steps)] = a
+            steps += 1
+            mem[unsigned(packed_v + a)] = -FAR
+            mem[unsigned(source + a)] = FAR
+            offset = length - mem[unsigned(u + i)]
+            candidate = mem[unsigned(way_out + i)] + offset
+            if candidate < leave:
+                if mem[unsigned(outside + mem[unsigned(exit_at + i)])] == -FAR:
+                    candidate = find_exit(mem, width, cost, stride, i, shift) + offset
+                if candidate < leave:
+                    leave = candidate
+                    leaver = i
+            key = scan(mem, table + i * pitch, packed_v, source, into, padded, offset)
+            source, into = into, source
+        # The path ends in a free column, or in one outside the core, which joins it.
+        # Arithmetic is exact, so the way back is found by equality, among earlier steps.
+        if leave > key:
+            length = (key >> shift) << shift
+            end = a
+            i = signed(-1)
+        else:
+            length = leave
+            end = size
+            join_core(mem, width, cost, stride, table, pitch, flip, rows, n, size, leaver, mask)
+            size += 1
+            i = leaver
+        a = end
+        reached = length
+        found = steps
+        while True:
+            before = found
+            found = signed(-1)
+            if i >= 0:
+                if i != free:
+                    for k in range(steps):
+                        if mem[row_of + mem[tree + k]] == i:
+                            found = signed(k)
+                            break
+            else:
+                i = signed(free)
+                at = flip + a * rows
+                target = reached + mem[v + a]
+                if mem[at + i] - mem[u + i] != target:
+                    for k in range(before):
+                        i = mem[unsigned(row_of + mem[unsigned(tree + k)])]
+                        if (
+                            mem[unsigned(at + i)]
+                            - mem[unsigned(u + i)]
+                            + mem[unsigned(distance + k)]
+                            == target
+                        ):
+                            found = signed(k)
+                            break
+            mem[taker + a] = i
+            if found < 0:
+                break
+            a = mem[tree + found]
+            reached = mem[distance + found]
+            i = signed(-1)
+        mem[u + free] += length
+        for k in range(steps):
+            a = mem[unsigned(tree + k)]
+            gain = length - mem[unsigned(distance + k)]
+            mem[unsigned(u + mem[unsigned(row_of + a)])] += gain
+            value = mem[unsigned(v + a)] - gain
+            mem[unsigned(v + a)] = value
+            mem[unsigned(packed_v + a)] = value - (a & mask)
+        a = end
+        while True:
+            i = mem[taker + a]
+            following = mem[column_of + i]
+            mem[row_of + a] = i
+            mem[column_of + i] = a
+            if i == free:
+                break
+            a = following
+    return size
+
+
+@compiled
+def settle_columns(
+    mem: Any, width: Any, flip: Any, rows: Any, n: Any, size: Any, shift: Any
+) -> Any:
+    """Give every unmatched column with v < 0 a row, or raise its v to 0."""
+    mask = (signed(1) << shift) - 1
+    u, v, packed_u = DUAL_U * width, DUAL_V * width, PACKED_U * width
+    row_of, column_of = ROW * width, COLUMN * width
+    distance, tree, taker = DISTANCE * width, TREE * width, TAKER * width
+    for i in range(n):
+        mem[packed_u + i] = mem[u + i] - (i & mask)
+    for lone in range(size):
+        if mem[row_of + lone] >= 0 or mem[v + lone] >= 0:
+            continue
+        source, into = REACH * width, (REACH + 1) * width
+        best = -mem[v + lone]
+        last = signed(-1)
+        steps = signed(0)
+        key = first_scan(mem, flip + lone * rows, packed_u, source, rows, best)
+        while True:
+            length = (key >> shift) << shift
+            if length >= best:
+                break
+            i = key & mask if shift > 0 else place(mem, source, rows, key)
+            mem[unsigned(packed_u + i)] = -FAR
+            mem[unsigned(source + i)] = FAR
+            mem[unsigned(distance + steps)] = length
+            mem[unsigned(tree + steps)] = i
+            a = mem[unsigned(column_of + i)]
+            offset = length - mem[unsigned(v + a)]
+            if offset < best:
+                best = offset
+                last = steps
+            steps += 1
+            key = scan(mem, flip + a * rows, packed_u, source, into, rows, offset)
+            source, into = into, source
+        k = last
+        moves = signed(0)
+        given_up = signed(lone) if last < 0 else mem[column_of + mem[tree + last]]
+        while k >= 0:
+            i = mem[tree + k]
+            target = mem[distance + k] + mem[u + i]
+            found = signed(-1)
+            a = signed(lone)
+            if mem[flip + lone * rows + i] - mem[v + lone] != target:
+                for earlier in range(k):
+                    a = mem[column_of + mem[tree + earlier]]
+                    if mem[flip + a * rows + i] - mem[v + a] + mem[distance + earlier] == target:
+                        found = signed(earlier)
+                        break
+            mem[source + moves] = i
+            mem[taker + moves] = a
+            moves += 1
+            k = found
+        mem[v + lone] += best
+        for k in range(steps):
+            i = mem[tree + k]
+            gain = best - mem[distance + k]
+            mem[u + i] -= gain
+            mem[packed_u + i] = mem[u + i] - (i & mask)
+            mem[v + mem[column_of + i]] += gain
+        if last >= 0:
+            mem[row_of + given_up] = -1
+        for k in range(moves):
+            i = mem[source + k]
+            a = mem[taker + k]
+            mem[column_of + i] = a
+            mem[row_of + a] = i

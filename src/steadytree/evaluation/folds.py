@@ -1,0 +1,120 @@
+"""Honest scores: every row is predicted by trees made without it.
+
+Folds are random (stratified), by group (a patient is never on both sides) or by time (train
+on the earlier rows, score on the next block).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+from steadytree.evaluation.scores import Score, score_rows, standard_error
+from steadytree.evaluation.tables import Predictions
+from steadytree.exceptions import InputError
+
+__all__ = ["CrossFitted", "Fold", "make_folds"]
+
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def make_folds(
+    y: NDArray[Any],
+    *,
+    classifier: bool,
+    n_folds: int,
+    groups: NDArray[Any] | None = None,
+    time: NDArray[Any] | None = None,
+    seed: int = 0,
+) -> list[Fold]:
+    """Return (train, test) row numbers of the folds; empty if the rows are too few for any."""
+    n = len(y)
+    if time is not None:
+        return _time_folds(n, n_folds, time, groups)
+    units = np.arange(n) if groups is None else groups
+    smallest = n
+    if classifier:
+        smallest = min(len(np.unique(units[y == k])) for k in np.unique(y))
+    n_folds = min(n_folds, smallest, len(np.unique(units)))
+    if n_folds < 2:
+        return []
+    if groups is None:
+        kind = StratifiedKFold if classifier else KFold
+        return list(kind(n_folds, shuffle=True, random_state=seed).split(np.zeros(n), y))
+    if classifier:
+        made = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+        return list(made.split(np.zeros(n), y, groups))
+    return list(GroupKFold(n_folds).split(np.zeros(n), y, groups))
+
+
+def _time_folds(
+    n: int, n_folds: int, time: NDArray[Any], groups: NDArray[Any] | None
+) -> list[Fold]:
+    """Blocks of time: train on all before, score on the next; equal times stay together."""
+    _, rank = np.unique(time, return_inverse=True)
+    order = np.sort(rank)
+    cuts = sorted({int(order[n * i // (n_folds + 1)]) for i in range(1, n_folds + 1)} - {0})
+    out = []
+    for start, stop in zip(cuts, [*cuts[1:], int(order[-1]) + 1], strict=True):
+        train, test = np.flatnonzero(rank < start), np.flatnonzero((rank >= start) & (rank < stop))
+        if groups is not None:
+            train = train[~np.isin(groups[train], groups[test])]
+        if len(train) and len(test):
+            out.append((train, test))
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFitted:
+    """Predictions of every candidate for the new rows, each row by trees made without it."""
+
+    y: NDArray[Any]
+    classifier: bool
+    folds: list[Fold]
+    predictions: dict[str, Predictions]
+    groups: NDArray[Any] | None = None
+
+    def fold_score(self, name: str, fold: int) -> Score:
+        """Score of a candidate on the rows of one fold."""
+        rows = self.folds[fold][1]
+        value = self.predictions[name].value[rows]
+        return score_rows(self.y[rows], value, classifier=self.classifier)
+
+    def score(self, name: str, leave_out: int | None = None) -> Score:
+        """Mean score over the folds (weighted by rows), optionally without one of them."""
+        used = [f for f in range(len(self.folds)) if f != leave_out]
+        parts = [(f, self.fold_score(name, f)) for f in used]
+        parts = [(f, part) for f, part in parts if not np.isnan(part.value)]
+        influence = np.zeros(len(self.y))
+        total = sum(len(self.folds[f][1]) for f, _ in parts)
+        if not total:
+            return Score(float("nan"), influence)
+        value = 0.0
+        for f, part in parts:
+            rows = self.folds[f][1]
+            share = len(rows) / total
+            value += share * part.value
+            influence[rows] += share * part.influence
+        return Score(value, influence)
+
+    def error(self, score: Score) -> float:
+        """Compute the standard error of a score or of a difference of scores."""
+        if np.isnan(score.value):
+            return float("nan")
+        return standard_error(score.influence, self.groups)
+
+
+def check_rowwise(values: Any, n: int, name: str) -> NDArray[Any] | None:
+    """Return groups or times as an array with one entry per new row."""
+    if values is None:
+        return None
+    array = np.asarray(values)
+    if array.shape != (n,):
+        raise InputError(
+            f"expected {n} entries in {name}, one per new row, got shape {array.shape}"
+        )
+    return array

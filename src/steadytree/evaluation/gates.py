@@ -1,0 +1,248 @@
+"""Limits that a new tree must hold before it may replace the deployed one.
+
+A build can fail on them: the command line exits with code 3 when a gate does not hold,
+and :meth:`GateCheck.raise_if_failed` raises :class:`GateError`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from steadytree.diff import TreeDiff
+from steadytree.exceptions import GateError, InputError
+
+__all__ = ["GATES", "GateCheck", "GateResult", "check_gates"]
+
+# Limits are decimal numbers that people type: 0.1 must not fail on the last bit.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class _Gate:
+    measure: str
+    upper: bool  # the measure may not exceed the limit; else not fall below it
+    words: str
+    show: Callable[[float], str]
+    valid: Callable[[float], bool]
+    expected: str
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}"
+
+
+def _whole(value: float) -> str:
+    return f"{value:.0f}"
+
+
+GATES: Mapping[str, _Gate] = {
+    "max_dissimilarity": _Gate(
+        "dissimilarity",
+        True,
+        "dissimilarity",
+        _percent,
+        lambda v: 0 <= v <= 1,
+        "a share between 0 and 1",
+    ),
+    "max_flips": _Gate(
+        "flips",
+        True,
+        "rows with another decision",
+        _percent,
+        lambda v: 0 <= v <= 1,
+        "a share between 0 and 1",
+    ),
+    "min_score_change": _Gate(
+        "score_change", False, "change of the score", _signed, math.isfinite, "a number"
+    ),
+    "max_leaves": _Gate(
+        "n_leaves",
+        True,
+        "leaves",
+        _whole,
+        lambda v: v >= 1 and v == int(v),
+        "a whole number from 1",
+    ),
+}
+"""The gates by name: what each measures, and on which side of it the limit lies."""
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """One limit, what was measured, and whether it held.
+
+    ``measured`` is NaN where it could not be measured: such a gate does not hold.
+    """
+
+    name: str
+    limit: float
+    measured: float
+    passed: bool
+
+    @property
+    def text(self) -> str:
+        """Return the result in words: "dissimilarity 12.0 %, at most 10.0 %: failed"."""
+        gate = GATES[self.name]
+        side = "at most" if gate.upper else "at least"
+        measured = "unknown" if math.isnan(self.measured) else gate.show(self.measured)
+        verdict = "passed" if self.passed else "failed"
+        return f"{gate.words} {measured}, {side} {gate.show(self.limit)}: {verdict}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "name": self.name,
+            "limit": self.limit,
+            "measured": None if math.isnan(self.measured) else self.measured,
+            "passed": self.passed,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True)
+class GateCheck:
+    """The results of all limits that were set; true when every one of them held."""
+
+    results: tuple[GateResult, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every gate held (also when none was set)."""
+        return all(result.passed for result in self.results)
+
+    @property
+    def failed(self) -> tuple[GateResult, ...]:
+        """The gates that did not hold."""
+        return tuple(result for result in self.results if not result.passed)
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def to_text(self) -> str:
+        """Return one line per gate."""
+        return "\n".join(result.text for result in self.results)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: ``passed`` and ``results``."""
+        return {"passed": self.passed, "results": [result.to_dict() for result in self.results]}
+
+    def raise_if_failed(self) -> None:
+        """Raise :class:`GateError` naming every gate that did not hold."""
+        if not self.passed:
+            listed = "; ".join(result.text for result in self.failed)
+            raise GateError(
+                f"expected every gate to hold, got {len(self.failed)} that did not: {listed}; "
+                "keep the deployed tree, raise the price of change, or revise the limit"
+            )
+
+
+def check_gates(
+    subject: Any,
+    *,
+    max_dissimilarity: float | None = None,
+    max_flips: float | None = None,
+    min_score_change: float | None = None,
+    max_leaves: int | None = None,
+    score_change: float | None = None,
+) -> GateCheck:
+    """Hold a proposed tree against limits.
+
+    Parameters
+    ----------
+    subject : Retraining, TreeDiff or mapping
+        What to check. A mapping gives the measures themselves: ``dissimilarity``,
+        ``flips``, ``score_change``, ``n_leaves``.
+    max_dissimilarity : float, optional
+        Largest dissimilarity to the deployed tree, between 0 and 1.
+    max_flips : float, optional
+        Largest share of rows whose decision changes.
+    min_score_change : float, optional
+        Smallest change of the score (new minus old): -0.01 allows to lose a point.
+    max_leaves : int, optional
+        Largest number of leaves of the new tree.
+    score_change : float, optional
+        The change of the score, for a subject that does not know it (a TreeDiff).
+
+    Returns
+    -------
+    GateCheck
+        A limit is held when it is met exactly; what could not be measured does not hold.
+
+    Raises
+    ------
+    InputError
+        For a limit that makes no sense, or one whose measure the subject lacks.
+
+    Examples
+    --------
+    >>> from steadytree.evaluation.gates import check_gates
+    >>> check = check_gates({"dissimilarity": 0.12, "flips": 0.01}, max_dissimilarity=0.1)
+    >>> print(check.to_text())
+    dissimilarity 12.0 %, at most 10.0 %: failed
+    """
+    limits = {
+        "max_dissimilarity": max_dissimilarity,
+        "max_flips": max_flips,
+        "min_score_change": min_score_change,
+        "max_leaves": max_leaves,
+    }
+    measures = _measures(subject)
+    if score_change is not None:
+        measures["score_change"] = float(score_change)
+    results = []
+    for name, limit in limits.items():
+        if limit is None:
+            continue
+        gate = GATES[name]
+        if math.isnan(limit) or not gate.valid(float(limit)):
+            raise InputError(f"expected {gate.expected} as {name}, got {limit}")
+        measured = measures.get(gate.measure)
+        if measured is None:
+            raise InputError(
+                f"expected a subject with {gate.words} for {name}, got none; "
+                "pass rows (and outcomes, for a score) so that it can be measured"
+            )
+        results.append(
+            GateResult(name, float(limit), measured, _holds(gate, measured, float(limit)))
+        )
+    return GateCheck(tuple(results))
+
+
+def _holds(gate: _Gate, measured: float, limit: float) -> bool:
+    if math.isnan(measured):
+        return False
+    return measured <= limit + ROUNDING if gate.upper else measured >= limit - ROUNDING
+
+
+def _measures(subject: Any) -> dict[str, float | None]:
+    if isinstance(subject, Mapping):
+        known = {gate.measure for gate in GATES.values()}
+        unknown = sorted(set(subject) - known)
+        if unknown:
+            raise InputError(f"expected measures among {sorted(known)}, got {unknown}")
+        return {name: None if v is None else float(v) for name, v in subject.items()}
+    if isinstance(subject, TreeDiff):
+        return {
+            "dissimilarity": subject.dissimilarity,
+            "flips": subject.flips,
+            "n_leaves": float(subject.new.n_leaves),
+        }
+    frontier = getattr(subject, "frontier", None)
+    if frontier is None:
+        raise InputError(
+            "expected a Retraining, a TreeDiff or a mapping of measures, "
+            f"got {type(subject).__name__}; pass what retrain or diff_trees returned"
+        )
+    return {
+        "dissimilarity": float(subject.dissimilarity),
+        "flips": float(subject.flips()),
+        "score_change": float(frontier.loc[subject.chosen, "score_change"]),
+        "n_leaves": float(subject.tree.n_leaves),
+    }

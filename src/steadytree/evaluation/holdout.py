@@ -1,0 +1,412 @@
+"""Score trees on rows they were not grown on, with a standard error, cheaply.
+
+A tree gives all rows of a leaf the same prediction, so that the area under the ROC curve
+needs only the class weights in each leaf. Any other scikit-learn scorer works as well; it
+is called on the whole holdout and once without each fold.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import get_scorer
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+
+from steadytree._progress import track
+from steadytree.core.tree import Tree
+from steadytree.exceptions import InputError
+
+__all__ = ["Holdout", "Scores", "make_measure", "score_trees"]
+
+FloatArray = NDArray[np.float64]
+
+TABLES_KEPT = 24  # holdouts without a fold, ready for scorers that look at columns
+
+
+@dataclass(frozen=True, eq=False)
+class Holdout:
+    """Rows to score on.
+
+    Attributes
+    ----------
+    table : array or frame
+        As the user passed it, for scorers that look at columns.
+    coded : float array
+    y : array
+        Positions in ``classes``, or responses.
+    weights : array or None
+    classes : array or None
+    folds : int array
+        Fold of each row, for the standard error and the honest estimate.
+    """
+
+    table: Any
+    coded: FloatArray
+    y: NDArray[Any]
+    weights: FloatArray | None
+    classes: NDArray[Any] | None
+    folds: NDArray[np.int64]
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.folds.max()) + 1
+
+    @cached_property
+    def rounded(self) -> FloatArray:
+        """Values as scikit-learn's trees compare them, rounded once for all trees."""
+        return self.coded.astype(np.float32).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of the candidates: on all rows, and without each fold."""
+
+    score: FloatArray
+    error: FloatArray
+    without_fold: FloatArray
+    """Of shape (n_candidates, n_folds)."""
+
+
+class Measure(Protocol):
+    """A score of a tree on some rows of a holdout."""
+
+    def all_and_without(
+        self, tree: Tree, rows: NDArray[np.int64]
+    ) -> tuple[float, float, FloatArray]:
+        """Return the score, its standard error, and the score without each fold."""
+
+    def on_rows(self, tree: Tree, rows: NDArray[np.int64]) -> float:
+        """Return the score on some rows."""
+
+
+def make_measure(scoring: Any, holdout: Holdout) -> tuple[Measure, Any]:
+    """Return how to score a tree, and the scikit-learn scorer that it equals.
+
+    The default is ROC AUC (one-vs-rest for several classes) or R².
+    """
+    classes = holdout.classes
+    default = "r2" if classes is None else "roc_auc" if len(classes) == 2 else "roc_auc_ovr"
+    name = default if scoring is None else scoring
+    if isinstance(name, str):
+        try:
+            scorer = get_scorer(name)
+        except ValueError as error:
+            raise InputError(
+                f"expected scoring to be a scikit-learn scorer, got {scoring!r}; "
+                "sklearn.metrics.get_scorer_names() lists them"
+            ) from error
+    elif callable(name):
+        scorer = name
+    else:
+        raise InputError(
+            f"expected scoring to be the name of a scorer, a callable or None, got {scoring!r}"
+        )
+    if name == default:
+        return (_R2(holdout) if classes is None else _RankScore(holdout)), scorer
+    return _AnyScorer(holdout, scorer), scorer
+
+
+def score_trees(
+    trees: Sequence[Tree],
+    group: NDArray[np.int64],
+    rows: Sequence[NDArray[np.int64]],
+    measure: Measure,
+    *,
+    n_folds: int,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Scores:
+    """Score trees, each distinct object once.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+    group : int array
+        Bootstrap of each tree.
+    rows : sequence of int arrays
+        For each bootstrap the holdout rows to score on.
+    measure : Measure
+    n_folds : int
+    n_jobs, verbose : int
+    """
+    members = [np.flatnonzero(group == g) for g in range(len(rows))]
+    jobs = (
+        delayed(_score_group)([trees[int(i)] for i in some], rows[g], measure)
+        for g, some in enumerate(members)
+    )
+    options: dict[str, Any] = {"return_as": "generator"} if verbose else {}
+    done = track(
+        Parallel(n_jobs=n_jobs, prefer="threads", **options)(jobs),
+        total=len(members),
+        label="Scoring trees",
+        verbose=verbose,
+    )
+    score, error = np.full(len(trees), np.nan), np.full(len(trees), np.nan)
+    without = np.full((len(trees), n_folds), np.nan)
+    for some, results in zip(members, done, strict=True):
+        for i, (value, spread, parts) in zip(some, results, strict=True):
+            score[i], error[i], without[i] = value, spread, parts
+    return Scores(score, error, without)
+
+
+def _score_group(
+    trees: Sequence[Tree], rows: NDArray[np.int64], measure: Measure
+) -> list[tuple[float, float, FloatArray]]:
+    known: dict[int, tuple[float, float, FloatArray]] = {}
+    for tree in trees:
+        if id(tree) not in known:
+            known[id(tree)] = measure.all_and_without(tree, rows)
+    return [known[id(tree)] for tree in trees]
+
+
+def _leaves(tree: Tree, holdout: Holdout, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+    coded = holdout.coded if tree.precision == "float64" else holdout.rounded
+    everything = rows.size == len(coded) and np.array_equal(rows, np.arange(rows.size))
+    return tree.apply_coded(coded if everything else coded[rows])
+
+
+class _RankScore:
+    """ROC AUC, one-vs-rest and macro-averaged for several classes, from leaf counts.
+
+    Its standard error is linearised: each row's influence on the area, summed in squares
+    (DeLong's estimate, for weighted rows and several classes).
+    """
+
+    def __init__(self, holdout: Holdout) -> None:
+        self.holdout = holdout
+
+    def all_and_without(
+        self, tree: Tree, rows: NDArray[np.int64]
+    ) -> tuple[float, float, FloatArray]:
+        holdout = self.holdout
+        leaf, y = _leaves(tree, holdout, rows), holdout.y[rows]
+        weights = None if holdout.weights is None else holdout.weights[rows]
+        n_folds = holdout.n_folds
+        cell = (holdout.folds[rows] * tree.n_nodes + leaf) * tree.value.shape[1] + y
+        shape = (n_folds, tree.n_nodes, tree.value.shape[1])
+        by_fold = np.bincount(cell, weights=weights, minlength=int(np.prod(shape))).reshape(shape)
+        total = by_fold.sum(axis=0)
+        squares = total
+        if weights is not None:
+            squares = np.bincount(cell, weights=weights**2, minlength=int(np.prod(shape)))
+            squares = squares.reshape(shape).sum(axis=0)
+        tables = np.concatenate([total[None], total[None] - by_fold])
+        areas, influence = self._areas(tree, tables)
+        error = float(np.sqrt((squares * influence**2).sum()))
+        return float(areas[0]), error if np.isfinite(areas[0]) else np.nan, areas[1:]
+
+    def on_rows(self, tree: Tree, rows: NDArray[np.int64]) -> float:
+        holdout = self.holdout
+        cell = _leaves(tree, holdout, rows) * tree.value.shape[1] + holdout.y[rows]
+        weights = None if holdout.weights is None else holdout.weights[rows]
+        table = np.bincount(cell, weights=weights, minlength=tree.value.size).astype(np.float64)
+        return float(self._areas(tree, table.reshape(1, *tree.value.shape))[0][0])
+
+    @staticmethod
+    def _areas(tree: Tree, tables: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Areas of several tables (node x class weights), and influences in the first."""
+        n_classes = tree.value.shape[1]
+        targets = (1,) if n_classes == 2 else tuple(range(n_classes))
+        areas = np.full((len(targets), len(tables)), np.nan)
+        influence = np.zeros((len(targets), *tables.shape[1:]))
+        for t, c in enumerate(targets):
+            # Leaves with equal shares are one step of the curve.
+            _, rank = np.unique(tree.value[:, c], return_inverse=True)
+            order = np.argsort(rank, kind="stable")
+            starts = np.searchsorted(rank[order], np.arange(rank.max() + 1))
+            positive, all_classes = tables[:, :, c], tables.sum(axis=2)
+            step_p = np.add.reduceat(positive[:, order], starts, axis=1)
+            step_n = np.add.reduceat((all_classes - positive)[:, order], starts, axis=1)
+            sum_p, sum_n = step_p.sum(axis=1), step_n.sum(axis=1)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                below = (np.cumsum(step_n, axis=1) - step_n / 2) / sum_n[:, None]
+                above = 1 - (np.cumsum(step_p, axis=1) - step_p / 2) / sum_p[:, None]
+                areas[t] = (step_p * below).sum(axis=1) / sum_p
+                pos = (below[0] - areas[t, 0]) / sum_p[0]
+                neg = (above[0] - areas[t, 0]) / sum_n[0]
+            # Weights left after a subtraction may be a rounding error above zero.
+            enough = np.minimum(sum_p, sum_n) > 1e-9 * (sum_p + sum_n)
+            areas[t, ~enough] = np.nan
+            if enough[0]:
+                influence[t] = neg[rank][:, None]
+                influence[t][:, c] = pos[rank]
+        present = ~np.isnan(areas)
+        count = present.sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.where(present, areas, 0).sum(axis=0) / count
+        return mean, influence.sum(axis=0) / max(int(count[0]), 1)
+
+
+class _R2:
+    """R² with a linearised standard error."""
+
+    def __init__(self, holdout: Holdout) -> None:
+        self.holdout = holdout
+        # R² does not change with the origin; the mean as origin keeps sums of squares exact.
+        self.centre = float(np.average(holdout.y, weights=holdout.weights))
+
+    def all_and_without(
+        self, tree: Tree, rows: NDArray[np.int64]
+    ) -> tuple[float, float, FloatArray]:
+        sums, parts = self._sums(tree, rows)
+        total = sums.sum(axis=0)
+        values = self._r2(np.concatenate([total[None], total[None] - sums]))
+        weight, response, squared_error = parts
+        mean = total[1] / total[0]
+        spread = total[2] - total[1] ** 2 / total[0]
+        if not (spread > 0 and rows.size > 1):
+            return float(values[0]), np.nan, values[1:]
+        influence = squared_error - (1 - values[0]) * (response - mean) ** 2
+        error = np.sqrt(((weight * influence) ** 2).sum()) / spread
+        return float(values[0]), float(error), values[1:]
+
+    def on_rows(self, tree: Tree, rows: NDArray[np.int64]) -> float:
+        sums, _ = self._sums(tree, rows)
+        return float(self._r2(sums.sum(axis=0)[None])[0])
+
+    def _sums(
+        self, tree: Tree, rows: NDArray[np.int64]
+    ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
+        """Weight, response, its square, the squared error and rows, summed by fold."""
+        holdout = self.holdout
+        response = holdout.y[rows] - self.centre
+        predicted = tree.value[_leaves(tree, holdout, rows), 0] - self.centre
+        squared_error = (response - predicted) ** 2
+        weight = np.ones(rows.size) if holdout.weights is None else holdout.weights[rows]
+        folds, count = holdout.folds[rows], holdout.n_folds
+        sums = np.stack(
+            [
+                *(
+                    np.bincount(folds, weights=weight * term, minlength=count)
+                    for term in (1.0, response, response**2, squared_error)
+                ),
+                np.bincount(folds, minlength=count),
+            ],
+            axis=1,
+        ).astype(np.float64)
+        return sums, (weight, response, squared_error)
+
+    @staticmethod
+    def _r2(sums: FloatArray) -> FloatArray:
+        """R² as scikit-learn defines it: 1 or 0 for a constant response, NaN for one row."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spread = sums[:, 2] - sums[:, 1] ** 2 / sums[:, 0]
+            tiny = 1e-12 * np.abs(sums[:, 2])
+            constant = np.where(sums[:, 3] <= tiny, 1.0, 0.0)
+            values = np.where(spread > tiny, 1 - sums[:, 3] / spread, constant)
+        return np.where(sums[:, 4] < 2, np.nan, values)
+
+
+class _AnyScorer:
+    """Any scikit-learn scorer; standard error by the delete-a-group jackknife over folds."""
+
+    def __init__(self, holdout: Holdout, scorer: Callable[..., Any]) -> None:
+        self.holdout = holdout
+        self.scorer = scorer
+        self.takes_weights = _takes_weights(scorer)
+        self._tables: dict[bytes, Any] = {}
+
+    def all_and_without(
+        self, tree: Tree, rows: NDArray[np.int64]
+    ) -> tuple[float, float, FloatArray]:
+        folds, count = self.holdout.folds[rows], self.holdout.n_folds
+        value = self.on_rows(tree, rows)
+        if count < 2:
+            return value, np.nan, np.full(count, np.nan)
+        parts = np.array([self.on_rows(tree, rows[folds != k]) for k in range(count)])
+        error = np.sqrt((count - 1) / count * ((parts - parts.mean()) ** 2).sum())
+        return value, float(error), parts
+
+    def on_rows(self, tree: Tree, rows: NDArray[np.int64]) -> float:
+        holdout = self.holdout
+        key = rows.tobytes()
+        table = self._tables.get(key)
+        if table is None:  # taken once for all trees of a bootstrap
+            table = _safe_indexing(holdout.table, rows)
+            while len(self._tables) >= TABLES_KEPT:
+                self._tables.pop(next(iter(self._tables)), None)
+            self._tables[key] = table
+        y = holdout.y[rows]
+        kind = _KnownRegressor if holdout.classes is None else _KnownClassifier
+        known = kind(tree, holdout.classes, table, _leaves(tree, holdout, rows))
+        truth = y if holdout.classes is None else holdout.classes[y]
+        weights = {}
+        if holdout.weights is not None and self.takes_weights:
+            weights["sample_weight"] = holdout.weights[rows]
+        try:
+            value = self.scorer(known, table, truth, **weights)
+        except Exception as error:
+            raise InputError(
+                f"expected scoring={_name(self.scorer)} to score a tree on the holdout, got "
+                f"{type(error).__name__}: {error}; check that it suits the task and its classes"
+            ) from error
+        if isinstance(value, (str, bytes, bool, dict)) or np.ndim(value) != 0:
+            raise InputError(
+                f"expected scoring={_name(self.scorer)} to return one number, got {value!r}"
+            )
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"expected scoring={_name(self.scorer)} to return one number, got {value!r}"
+            ) from None
+
+
+class _KnownLeaves(BaseEstimator):
+    """A predictor for scorers that remembers the leaves of the table it is scored on."""
+
+    def __init__(self, tree: Any = None, classes: Any = None, table: Any = None, leaf: Any = None):
+        self.tree = tree
+        self.classes = classes
+        self.table = table
+        self.leaf = leaf
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def _leaf_of(self, X: Any) -> Any:
+        return self.leaf if X is self.table else self.tree.apply(X)
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Do nothing: the tree is finished."""
+        return self
+
+
+class _KnownClassifier(ClassifierMixin, _KnownLeaves):
+    @property
+    def classes_(self) -> NDArray[Any]:
+        return np.asarray(self.classes)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        return np.asarray(self.classes[self.tree.label[self._leaf_of(X)]])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        return np.asarray(self.tree.value[self._leaf_of(X)])
+
+
+class _KnownRegressor(RegressorMixin, _KnownLeaves):
+    def predict(self, X: Any) -> FloatArray:
+        return np.asarray(self.tree.value[self._leaf_of(X), 0])
+
+
+def _takes_weights(scorer: Any) -> bool:
+    """Whether a scorer, or the metric inside it, has a ``sample_weight``."""
+    inner = getattr(scorer, "_score_func", scorer)
+    try:
+        return "sample_weight" in inspect.signature(inner).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _name(scorer: Any) -> str:
+    inner = getattr(scorer, "_score_func", scorer)
+    return str(getattr(inner, "__name__", type(inner).__name__))

@@ -1,0 +1,1 @@
+"""Growing trees from data: bootstrap collections, CART, distillation from a teacher."""

@@ -1,0 +1,88 @@
+"""A first tree worth keeping: one tree that says what a forest says.
+
+Distilled from a forest's out-of-bag predictions on real and augmented rows, sized by the
+number of minority cases, with leaf values from real rows only. Such a tree starts nearer to
+where retraining would take it, so it has less reason to change later.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.growing.best_first import grow_best_first
+from steadytree.growing.binning import BinnedTable
+from steadytree.growing.nodes import NodeFactory, export_tree
+from steadytree.growing.teacher import TaughtRows
+
+__all__ = ["distil_tree", "size_by_minority"]
+
+CASES_PER_LEAF = 2.5
+ROWS_PER_LEAF = 10.0
+FEWEST_LEAVES, MOST_LEAVES = 6, 24
+
+
+def size_by_minority(y: NDArray[Any], n_classes: int | None) -> int:
+    """Leaves that the data can pay for: one per 2.5 rows outside the largest class.
+
+    Between 6 and 24, the range a person reads. For regression, one per ten rows.
+    """
+    if n_classes is None:
+        cases = len(y) / ROWS_PER_LEAF
+    else:
+        cases = (len(y) - np.bincount(y, minlength=n_classes).max()) / CASES_PER_LEAF
+    return int(np.clip(round(cases), FEWEST_LEAVES, MOST_LEAVES))
+
+
+def distil_tree(
+    taught: TaughtRows,
+    space: FeatureSpace,
+    *,
+    classes: tuple[Any, ...] | None,
+    max_leaves: int,
+    min_leaf: int,
+    max_depth: int,
+    decision_threshold: float | None = None,
+    precision: str = "float64",
+    table: BinnedTable | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> Tree:
+    """Grow one tree on the teacher's targets.
+
+    Parameters
+    ----------
+    taught : TaughtRows
+    space : FeatureSpace
+    classes : tuple or None
+    max_leaves, max_depth : int
+    min_leaf : int
+        Rows of the taught table in every leaf (augmented rows included).
+    decision_threshold, precision, metadata
+        Stored with the tree.
+    table : BinnedTable, optional
+        The taught rows already binned.
+    """
+    if table is None:
+        table = BinnedTable(taught.coded, space, taught.n_real)
+    grown = grow_best_first(
+        table,
+        taught.weight,
+        taught.targets,
+        np.arange(len(taught.weight)),
+        max_leaves=max_leaves,
+        min_leaf=min_leaf,
+        max_depth=max_depth,
+    )
+    make = NodeFactory(taught, table)
+    return export_tree(
+        make.from_growth(grown, grown.n_leaves),
+        space,
+        classes=classes,
+        decision_threshold=decision_threshold,
+        precision=precision,
+        metadata=metadata,
+    )

@@ -1,0 +1,280 @@
+"""Fit one tree on some rows of mixed data, and read it in the user's own columns."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from steadytree.core.alignment import align_tree
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.exceptions import InputError
+from steadytree.growing.encoding import ColumnEncoder
+from steadytree.readers import as_tree
+
+__all__ = ["TrainingData", "fit_by_weight", "fit_tree", "in_space"]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Training rows in the two forms learners read, kept once for all bootstraps.
+
+    Attributes
+    ----------
+    table : array or frame
+        As the user passed it, for estimators that read mixed data themselves.
+    columns : float32 array
+        Numbers and 0/1 columns, for scikit-learn's trees.
+    y : array
+        Positions in ``classes``, or responses.
+    classes : array or None
+        All classes of the problem; None for regression.
+    weights : array or None
+        Sample weights; None where all are equal.
+    encoder : ColumnEncoder
+        Made the columns, and writes trees over them in the original features.
+    """
+
+    table: Any
+    columns: NDArray[np.float32]
+    y: NDArray[Any]
+    classes: NDArray[Any] | None
+    weights: NDArray[np.float64] | None
+    encoder: ColumnEncoder
+
+    @classmethod
+    def from_coded(
+        cls,
+        table: Any,
+        coded: NDArray[np.float64],
+        y: NDArray[Any],
+        *,
+        space: FeatureSpace,
+        classes: NDArray[Any] | None,
+        weights: NDArray[np.float64] | None = None,
+    ) -> TrainingData:
+        """Encode a coded table once; equal weights are dropped."""
+        if weights is not None and (weights == 1).all():
+            weights = None
+        encoder = ColumnEncoder(space)
+        return cls(table, encoder.transform(coded), y, classes, weights, encoder)
+
+    @property
+    def space(self) -> FeatureSpace:
+        """The space every tree is written in."""
+        return self.encoder.space
+
+    @property
+    def class_list(self) -> tuple[Any, ...] | None:
+        """All classes as plain values, as trees store them."""
+        return None if self.classes is None else tuple(self.classes.tolist())
+
+
+def fit_tree(
+    estimator: Any,
+    data: TrainingData,
+    rows: NDArray[np.int64],
+    *,
+    seed: int = 0,
+    decision_threshold: float | None = None,
+) -> Tree:
+    """Fit a copy of an estimator on some rows and read it in the original features.
+
+    scikit-learn's trees are given encoded columns, and repeated rows as repeats, so that
+    ``min_samples_leaf`` counts them as the paper does; with sample weights a leaf must
+    also hold the weight of as many average rows. Other estimators are given the
+    user's own table; if their ``fit`` takes ``sample_weight``, repeats become weights,
+    so that an out-of-bag estimate inside them never meets a copy of its own row.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A scikit-learn tree, a search over one (``GridSearchCV``), or anything whose
+        fitted form ``as_tree`` reads.
+    data : TrainingData
+    rows : int array
+        Rows to fit on, repeats allowed.
+    seed : int
+        For every ``random_state`` of the copy.
+    decision_threshold : float, optional
+    """
+    model = _seeded_copy(estimator, seed)
+    if isinstance(model, BaseDecisionTree):
+        return _fit_scikit_tree(model, data, rows, decision_threshold)
+    searches = isinstance(model, BaseSearchCV)
+    inner = model.estimator if searches else model
+    on_columns = isinstance(inner, BaseDecisionTree)
+    table = data.columns if on_columns else data.table
+    y = data.y if data.classes is None or on_columns else data.classes[data.y]
+    if has_fit_parameter(inner, "sample_weight"):
+        counts = np.bincount(rows, minlength=len(y)).astype(np.float64)
+        kept = np.flatnonzero(counts)
+        weights = counts[kept] * (1.0 if data.weights is None else data.weights[kept])
+        model.fit(_safe_indexing(table, kept), y[kept], sample_weight=weights)
+    elif data.weights is None:
+        model.fit(_safe_indexing(table, rows), y[rows])
+    else:
+        raise InputError(
+            f"expected a base estimator whose fit takes sample_weight, got "
+            f"{type(inner).__name__}; leave out sample_weight and class_weight"
+        )
+    fitted = model.best_estimator_ if searches else model
+    if on_columns:
+        return _to_tree(fitted, data, rows.size, decision_threshold)
+    tree = as_tree(fitted, decision_threshold, space=data.space)
+    return in_space(tree, data.space, data.class_list)
+
+
+def fit_by_weight(
+    estimator: Any,
+    data: TrainingData,
+    rows: NDArray[np.int64],
+    *,
+    seed: int = 0,
+    decision_threshold: float | None = None,
+) -> Tree:
+    """Fit CART on the distinct rows, weighted by how often they were drawn.
+
+    A leaf of at least M rows, repeats counted, is one of weight at least M, so that the
+    tree is the same and a third of the rows need not be sorted. Where weights would count
+    something else (sample or class weights, other leaf rules), :func:`fit_tree` serves.
+    """
+    model = _seeded_copy(estimator, seed)
+    leaf, split = model.min_samples_leaf, model.min_samples_split
+    counted_alike = (
+        data.weights is None
+        and getattr(model, "class_weight", None) is None
+        and model.min_weight_fraction_leaf == 0
+        and model.criterion != "absolute_error"
+        and isinstance(leaf, Integral)
+        and 2 * int(leaf) <= rows.size
+        and isinstance(split, Integral)
+        # A larger split size would be a second count of rows.
+        and split <= max(2, 2 * int(leaf))
+    )
+    if not counted_alike:
+        return fit_tree(estimator, data, rows, seed=seed, decision_threshold=decision_threshold)
+    model.min_weight_fraction_leaf = _share_of_weight(int(leaf), rows.size)
+    model.min_samples_leaf, model.min_samples_split = 1, 2
+    counts = np.bincount(rows, minlength=len(data.y)).astype(np.float64)
+    kept = np.flatnonzero(counts)
+    model.fit(data.columns[kept], data.y[kept], sample_weight=counts[kept])
+    return _to_tree(model, data, rows.size, decision_threshold)
+
+
+def in_space(tree: Tree, space: FeatureSpace, classes: tuple[Any, ...] | None) -> Tree:
+    """Write a tree in the columns, categories and classes of a space.
+
+    A tree grown on a resample may know fewer categories or classes. Classes it never met
+    get share 0; categories it never met go where its missing values go.
+    """
+    same_columns = tree.feature_names == space.names and tree.categories == space.categories
+    if not same_columns:
+        aligned = align_tree(tree, space)
+        tree = aligned.tree
+        sets: list[tuple[int, ...] | None] = [None] * tree.n_nodes
+        assert tree.missing_left is not None
+        missing_left = tree.missing_left.copy()
+        for node, mask in enumerate(aligned.left_mask):
+            if mask is None:
+                continue
+            j = int(aligned.feature[node])
+            count = len(space.categories[j] or ())
+            sets[node] = tuple(code for code in range(count) if mask >> code & 1)
+            if space.can_be_missing[j]:
+                missing_left[node] = bool(mask >> count & 1)
+        tree = tree.replace(
+            feature=aligned.feature,
+            left_categories=tuple(sets),
+            missing_left=missing_left,
+            n_features=space.n_features,
+            feature_names=space.names,
+            categories=space.categories,
+        )
+    if classes is not None and tree.classes is not None and tree.classes != classes:
+        where = [classes.index(c) for c in tree.classes]
+        value = np.zeros((tree.n_nodes, len(classes)))
+        value[:, where] = tree.value
+        assert tree.label is not None
+        tree = tree.replace(value=value, classes=classes, label=np.array(where)[tree.label])
+    if (tree.classes is None) != (classes is None):
+        kinds = ("regression", "classification")
+        raise InputError(
+            f"expected a base estimator for {kinds[classes is not None]}, "
+            f"got a {kinds[tree.classes is not None]} tree"
+        )
+    return tree if tree.space is space else tree.replace(space=space, label=tree.label)
+
+
+def _seeded_copy(estimator: Any, seed: int) -> Any:
+    """Return an unfitted copy with every random_state set."""
+    if isinstance(estimator, BaseDecisionTree):
+        # scikit-learn's clone reads the signature each time, which would cost as much as a fit.
+        model = copy.copy(estimator)
+        model.random_state = seed
+        return model
+    model = clone(estimator)
+    seeds = {
+        name: seed
+        for name in model.get_params(deep=True)
+        if name == "random_state" or name.endswith("__random_state")
+    }
+    return model.set_params(**seeds) if seeds else model
+
+
+def _fit_scikit_tree(
+    model: Any,
+    data: TrainingData,
+    rows: NDArray[np.int64],
+    decision_threshold: float | None,
+) -> Tree:
+    weights = None if data.weights is None else data.weights[rows]
+    y = data.y[rows]
+    if data.classes is not None and isinstance(model.class_weight, Mapping):
+        model.class_weight = _weights_by_position(model.class_weight, data.classes)
+    leaf = model.min_samples_leaf
+    if weights is not None and isinstance(leaf, Integral) and model.min_weight_fraction_leaf == 0:
+        # Rows that weigh next to nothing must not form leaves of their own.
+        model.min_weight_fraction_leaf = min(0.5, _share_of_weight(int(leaf), rows.size))
+    model.fit(data.columns[rows], y, sample_weight=weights)
+    return _to_tree(model, data, rows.size, decision_threshold)
+
+
+def _to_tree(model: Any, data: TrainingData, n_rows: int, decision_threshold: float | None) -> Tree:
+    if data.classes is not None:
+        # It was given positions: labels would be sorted again for every tree.
+        model.classes_ = data.classes[model.classes_]
+    return data.encoder.to_tree(
+        model,
+        classes=data.class_list,
+        decision_threshold=decision_threshold,
+        metadata={"n_training_rows": n_rows},
+    )
+
+
+def _share_of_weight(leaf: int, n_rows: int) -> float:
+    # A trifle less, so that rounding cannot refuse a leaf of exactly this many rows.
+    return leaf / n_rows * (1 - 1e-12)
+
+
+def _weights_by_position(
+    class_weight: Mapping[Any, float], classes: NDArray[Any]
+) -> dict[int, float]:
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    unknown = [label for label in class_weight if label not in position]
+    if unknown:
+        raise InputError(
+            f"expected class_weight for classes {classes.tolist()}, got {unknown} as well"
+        )
+    return {position[label]: weight for label, weight in class_weight.items()}

@@ -1,0 +1,412 @@
+"""An ensemble as the teacher of one tree: smooth targets instead of raw outcomes.
+
+A single tree fitted to 0/1 outcomes chases noise, which is what makes retrained trees
+jump. A forest's out-of-bag predictions, averaged with cross-fitted boosting, carry the same
+signal with far less noise, and the ensemble can be asked about rows that never occurred
+(augmentation). The drift switch decides whether it may still learn from the rows of before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.growing.binning import FloatArray
+from steadytree.growing.boosted import boosted_values, cross_fit_boosting
+from steadytree.growing.encoding import ColumnEncoder
+
+__all__ = [
+    "BlendedTeacher",
+    "Drift",
+    "TaughtRows",
+    "Teacher",
+    "augment",
+    "blend_with_deployed",
+    "choose_teacher",
+    "fit_teacher",
+    "target_columns",
+    "teach",
+]
+
+FOREST_LEAF = (5, 20)
+"""Rows in the leaves of the forest's trees: a hundredth of all rows, within these bounds."""
+FOREST_SHARE = 0.5
+"""Share of the forest in the teacher; the rest is boosting."""
+SWAP_PROBABILITY = 0.5
+COPIES = 3
+DRIFT_ERRORS = 2.0
+FEWEST_CASES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Teacher:
+    """A fitted ensemble and what it says of each of its own rows without having seen it.
+
+    Attributes
+    ----------
+    out_of_bag : array (n, k)
+        One column per class (one column for two classes: the share of the second), or the
+        response.
+    forest : scikit-learn forest
+    boosted : scikit-learn boosted trees, or None
+        None where the rows were too few to cross-fit it.
+    encoder : ColumnEncoder
+    n_classes : int or None
+    """
+
+    out_of_bag: FloatArray
+    forest: Any
+    boosted: Any
+    encoder: ColumnEncoder
+    n_classes: int | None
+
+    def predict(self, coded: FloatArray) -> FloatArray:
+        """Targets for any coded rows, in the columns of ``out_of_bag``."""
+        columns = self.encoder.transform(coded)
+        if self.n_classes is None:
+            said = np.asarray(self.forest.predict(columns), dtype=np.float64)[:, None]
+        else:
+            said = _class_columns(
+                self.forest.predict_proba(columns), self.forest.classes_, self.n_classes
+            )
+        if self.boosted is None:
+            return said
+        other = boosted_values(self.boosted, columns, self.n_classes)
+        return _mean_of(said, _kept_columns(other, self.n_classes))
+
+
+@dataclass(frozen=True)
+class Drift:
+    """What the drift switch saw.
+
+    Attributes
+    ----------
+    detected : bool
+        Whether a forest on the new rows alone predicts them better than one on old and new
+        rows, by more than ``limit`` standard errors.
+    statistic : float
+        Mean difference of the paired out-of-bag losses over its standard error (above 0: the
+        new rows alone do better); NaN where the new rows were too few to ask.
+    loss_both, loss_new : float
+        Mean out-of-bag loss on the new rows of either forest (log loss, or squared error).
+    limit : float
+    """
+
+    detected: bool
+    statistic: float
+    loss_both: float
+    loss_new: float
+    limit: float = DRIFT_ERRORS
+
+
+@dataclass(frozen=True, eq=False)
+class TaughtRows:
+    """Rows to fit a tree on: the real ones first, then augmented ones, with soft targets."""
+
+    coded: FloatArray
+    targets: FloatArray
+    weight: FloatArray
+    n_real: int
+    n_classes: int | None
+
+    @property
+    def n_targets(self) -> int:
+        """Number of target columns."""
+        return int(self.targets.shape[1])
+
+
+def target_columns(y: NDArray[Any], n_classes: int | None) -> FloatArray:
+    """Outcomes in the teacher's columns: one for two classes, one per class for more."""
+    if n_classes is None:
+        return np.asarray(y, dtype=np.float64)[:, None]
+    if n_classes == 2:
+        return np.asarray(y == 1, dtype=np.float64)[:, None]
+    return np.asarray(np.eye(n_classes)[y])
+
+
+def _class_columns(proba: Any, seen: NDArray[Any], n_classes: int) -> FloatArray:
+    out = np.zeros((len(proba), n_classes))
+    out[:, np.asarray(seen, dtype=np.intp)] = proba
+    return _kept_columns(out, n_classes)
+
+
+def _kept_columns(shares: FloatArray, n_classes: int | None) -> FloatArray:
+    """Two classes are kept as one column."""
+    return shares[:, 1:] if n_classes == 2 else shares
+
+
+def _mean_of(forest: FloatArray, boosted: FloatArray) -> FloatArray:
+    return np.asarray(FOREST_SHARE * forest + (1 - FOREST_SHARE) * boosted)
+
+
+def fit_teacher(
+    space: FeatureSpace,
+    coded: FloatArray,
+    y: NDArray[Any],
+    *,
+    n_classes: int | None,
+    sample_weight: FloatArray | None = None,
+    n_estimators: int = 100,
+    n_jobs: int | None = None,
+    seed: int = 0,
+) -> Teacher:
+    """Fit forest and boosting, and keep their predictions of rows they did not see.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+    coded : array (n, n_features)
+    y : array (n,)
+        Positions of the classes, or responses.
+    n_classes : int or None
+        None for regression.
+    sample_weight : array (n,), optional
+    n_estimators : int
+        Trees of the forest, and rounds of boosting (at most 100).
+    n_jobs, seed
+        Of both.
+    """
+    encoder = ColumnEncoder(space)
+    columns = encoder.transform(coded)
+    kind = RandomForestRegressor if n_classes is None else RandomForestClassifier
+    settings: dict[str, Any] = {"max_features": 1 / 3} if n_classes is None else {}
+    forest = kind(
+        n_estimators,
+        min_samples_leaf=int(np.clip(len(y) // 100, *FOREST_LEAF)),
+        oob_score=True,
+        bootstrap=True,
+        random_state=seed,
+        n_jobs=n_jobs,
+        **settings,
+    )
+    with warnings.catch_warnings():
+        # Rows that are in every bag are filled in below.
+        warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module="sklearn")
+        forest.fit(columns, y, sample_weight=sample_weight)
+    if n_classes is None:
+        raw = np.asarray(forest.oob_prediction_, dtype=np.float64)
+        # scikit-learn leaves 0 where a row was in every bag.
+        out, unknown = raw[:, None], _always_in_bag(forest, len(y))
+    else:
+        raw = np.asarray(forest.oob_decision_function_, dtype=np.float64)
+        unknown = ~np.isfinite(raw).all(axis=1) | (raw.sum(axis=1) <= 0)
+        out = _class_columns(raw, forest.classes_, n_classes)
+    if unknown.any():
+        alone = Teacher(out, forest, None, encoder, n_classes)
+        out[unknown] = alone.predict(coded[unknown])
+    boosted = None
+    if FOREST_SHARE < 1:
+        boosted = cross_fit_boosting(
+            columns,
+            y,
+            n_classes=n_classes,
+            sample_weight=sample_weight,
+            rounds=n_estimators,
+            n_jobs=n_jobs,
+            seed=seed,
+        )
+    if boosted is None:
+        return Teacher(out, forest, None, encoder, n_classes)
+    model, own = boosted
+    return Teacher(_mean_of(out, _kept_columns(own, n_classes)), forest, model, encoder, n_classes)
+
+
+def _always_in_bag(forest: Any, n: int) -> NDArray[np.bool_]:
+    if len(forest.estimators_) >= 40:  # chance of 0.63^40, one in 1e8
+        return np.zeros(n, dtype=bool)
+    always = np.ones(n, dtype=bool)
+    for drawn in forest.estimators_samples_:
+        inside = np.zeros(n, dtype=bool)
+        inside[drawn] = True
+        always &= inside
+    return always
+
+
+def augment(coded: FloatArray, copies: int, rng: np.random.Generator) -> FloatArray:
+    """Make copies of the rows with each value swapped for another row's with probability ½.
+
+    Between the real rows lie regions where a tree must decide too; the teacher is asked
+    about them.
+    """
+    out = []
+    for _ in range(copies):
+        other = coded[rng.permutation(len(coded))]
+        out.append(np.where(rng.random(coded.shape) < SWAP_PROBABILITY, other, coded))
+    return np.concatenate(out) if out else coded[:0]
+
+
+def teach(
+    teacher: Teacher | BlendedTeacher,
+    coded: FloatArray,
+    targets: FloatArray,
+    *,
+    sample_weight: FloatArray | None = None,
+    copies: int = COPIES,
+    seed: int = 0,
+) -> TaughtRows:
+    """Real rows with their targets (weight 1) and augmented rows (together weight 1)."""
+    weight = np.ones(len(coded)) if sample_weight is None else sample_weight
+    if copies == 0:
+        return TaughtRows(coded, targets, weight, len(coded), teacher.n_classes)
+    extra = augment(coded, copies, np.random.default_rng(seed))
+    return TaughtRows(
+        np.concatenate([coded, extra]),
+        np.concatenate([targets, teacher.predict(extra)]),
+        np.concatenate([weight, np.tile(weight, copies) / copies]),
+        len(coded),
+        teacher.n_classes,
+    )
+
+
+def row_losses(y: NDArray[Any], predicted: FloatArray, n_classes: int | None) -> FloatArray:
+    """Loss of each row: log loss with shares kept off 0 and 1, or squared error."""
+    if n_classes is None:
+        return np.asarray((y - predicted[:, 0]) ** 2)
+    shares = predicted[:, 0] if n_classes == 2 else predicted[np.arange(len(y)), y]
+    if n_classes == 2:
+        shares = np.where(y == 1, shares, 1 - shares)
+    return np.asarray(-np.log(np.clip(shares, 0.005, 0.995)))
+
+
+def choose_teacher(
+    space: FeatureSpace,
+    old: tuple[FloatArray, NDArray[Any], FloatArray | None] | None,
+    new: tuple[FloatArray, NDArray[Any], FloatArray | None],
+    *,
+    n_classes: int | None,
+    n_estimators: int = 100,
+    n_jobs: int | None = None,
+    seed: int = 0,
+) -> tuple[Teacher, FloatArray, Drift | None]:
+    """Teacher on old and new rows, or on new rows alone if those have drifted away.
+
+    The two forests are compared on the new rows by their paired out-of-bag losses; the one
+    on new rows alone wins if it is better by two standard errors.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+    old, new : (coded, y, sample_weight)
+        ``old`` may be None: then there is no switch.
+
+    Returns
+    -------
+    teacher, targets, drift
+        ``targets`` are for the old rows (if any) followed by the new rows.
+    """
+    settings: dict[str, Any] = {
+        "n_classes": n_classes,
+        "n_estimators": n_estimators,
+        "n_jobs": n_jobs,
+    }
+    coded_new, y_new, weight_new = new
+    if old is None:
+        teacher = fit_teacher(
+            space, coded_new, y_new, sample_weight=weight_new, seed=seed, **settings
+        )
+        return teacher, teacher.out_of_bag, None
+    coded_old, y_old, weight_old = old
+    weight = None
+    if weight_old is not None or weight_new is not None:
+        weight = np.concatenate(
+            [
+                np.ones(len(y_old)) if weight_old is None else weight_old,
+                np.ones(len(y_new)) if weight_new is None else weight_new,
+            ]
+        )
+    both = fit_teacher(
+        space,
+        np.concatenate([coded_old, coded_new]),
+        np.concatenate([y_old, y_new]),
+        sample_weight=weight,
+        seed=seed,
+        **settings,
+    )
+    if not _enough_cases(y_new, n_classes):
+        return both, both.out_of_bag, Drift(False, float("nan"), float("nan"), float("nan"))
+    alone = fit_teacher(
+        space, coded_new, y_new, sample_weight=weight_new, seed=seed + 1, **settings
+    )
+    loss_both = row_losses(y_new, both.out_of_bag[len(y_old) :], n_classes)
+    loss_new = row_losses(y_new, alone.out_of_bag, n_classes)
+    gain = loss_both - loss_new
+    statistic = float(gain.mean() / (gain.std() / np.sqrt(len(gain)) + 1e-12))
+    drift = Drift(
+        statistic > DRIFT_ERRORS, statistic, float(loss_both.mean()), float(loss_new.mean())
+    )
+    if not drift.detected:
+        return both, both.out_of_bag, drift
+    return alone, np.concatenate([alone.predict(coded_old), alone.out_of_bag]), drift
+
+
+def _enough_cases(y: NDArray[Any], n_classes: int | None) -> bool:
+    if n_classes is None:
+        return len(y) >= 2 * FEWEST_CASES
+    counts = np.bincount(y, minlength=n_classes)
+    return bool(len(y) - counts.max() >= FEWEST_CASES)
+
+
+@dataclass(frozen=True, eq=False)
+class BlendedTeacher:
+    """A teacher that partly believes the deployed tree, for want of the old rows.
+
+    The deployed tree is all that is left of the old data. Its predictions of the new rows
+    are honest (it never saw them), and so are the forest's out-of-bag ones, so the share of
+    the tree that predicts the new rows best can be read off them. Where the world has
+    changed, that share goes to 0 by itself.
+    """
+
+    teacher: Teacher
+    deployed: Tree
+    share: float
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes; None for regression."""
+        return self.teacher.n_classes
+
+    def predict(self, coded: FloatArray) -> FloatArray:
+        """Targets for any coded rows."""
+        return _blend(self.teacher.predict(coded), self._tree_values(coded), self.share)
+
+    @property
+    def out_of_bag(self) -> FloatArray:
+        """Forest's part only; see :func:`blend_with_deployed` for the blended targets."""
+        return self.teacher.out_of_bag
+
+    def _tree_values(self, coded: FloatArray) -> FloatArray:
+        return tree_columns(self.deployed, coded, self.n_classes)
+
+
+def tree_columns(tree: Tree, coded: FloatArray, n_classes: int | None) -> FloatArray:
+    """Predictions of a tree in the teacher's columns."""
+    value = tree.value[tree.apply_coded(coded)]
+    return value[:, 1:] if n_classes == 2 else value
+
+
+def _blend(forest: FloatArray, tree: FloatArray, share: float) -> FloatArray:
+    return np.asarray((1 - share) * forest + share * tree)
+
+
+def blend_with_deployed(
+    teacher: Teacher, deployed: Tree, coded: FloatArray, y: NDArray[Any]
+) -> tuple[BlendedTeacher, FloatArray]:
+    """Mix the forest with the deployed tree in the share that predicts the new rows best.
+
+    Returns the blended teacher and the targets of the rows.
+    """
+    forest = teacher.out_of_bag
+    tree = tree_columns(deployed, coded, teacher.n_classes)
+    apart = tree - forest
+    room = float((apart**2).sum())
+    error = target_columns(y, teacher.n_classes) - forest
+    share = float(np.clip((error * apart).sum() / room, 0.0, 1.0)) if room > 0 else 0.0
+    return BlendedTeacher(teacher, deployed, share), _blend(forest, tree, share)

@@ -1,1 +1,0 @@
-"""Growing trees: bootstrap collections, distillation from a teacher, priced edits."""

@@ -1,0 +1,312 @@
+r"""Change a deployed tree only where it pays: greedy search over priced edits.
+
+Retraining from scratch throws the deployed rules away; keeping them throws the new data
+away. The search starts at the deployed tree A and minimises
+
+.. math:: J(T) = \frac{loss(T; teacher)}{S} + \mu\,\frac{d'(A, T)}{m(A)} + c \cdot (edits),
+
+with d' the paper's path distance in its metric form (eq. distance; exact for every
+candidate), m(A) the deployed tree's mass, and S the spread of the teacher's targets with a
+floor, so that a teacher who sees nothing earns no edit. Decreasing prices, each started
+from the tree before, give the whole path from "keep" to "retrain" in one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.exceptions import InputError
+from steadytree.growing.binning import BinnedTable, FloatArray
+from steadytree.growing.leaf_values import label_evidence, natural_label, shares_of
+from steadytree.growing.nodes import NodeFactory, SearchNode, export_tree
+from steadytree.growing.teacher import TaughtRows
+from steadytree.retraining.edits.candidates import Candidate, EditLimits, candidates_of
+from steadytree.retraining.edits.distance import AnchoredDistance
+
+__all__ = ["EditedTree", "PricedEdits", "SearchSettings"]
+
+MAX_STEPS = 80
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Constants of the search.
+
+    Attributes
+    ----------
+    edit_cost : float
+        c: what an edit must save beyond its price, in units of S.
+    floor : float
+        S is at least this share of the outcome's own variance.
+    min_leaf : int
+        Rows of the taught table (augmented rows included) in every new leaf.
+    max_depth, max_leaves : int
+        Limits on the edited tree.
+    root_sizes : tuple of int
+        Further sizes to try when the whole tree is rebuilt.
+    label_weight : float
+        λ of the distance.
+    """
+
+    edit_cost: float = 0.005
+    floor: float = 0.1
+    min_leaf: int = 30
+    max_depth: int = 8
+    max_leaves: int = 28
+    root_sizes: tuple[int, ...] = ()
+    label_weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class EditedTree:
+    """The tree at one price, the edits that made it, and how far it has gone.
+
+    Attributes
+    ----------
+    price : float
+    tree : Tree
+    edits : tuple of str
+        In words, in the order they were made; relabelled leaves last.
+    distance : float
+        d'(A, T) of the metric variant.
+    objective_loss : float
+        loss / S.
+    """
+
+    price: float
+    tree: Tree
+    edits: tuple[str, ...]
+    distance: float
+    objective_loss: float
+
+
+class PricedEdits:
+    """Search over edits of one deployed tree.
+
+    Parameters
+    ----------
+    deployed : Tree
+        Written in the features and categories of ``space``.
+    taught : TaughtRows
+        Rows and soft targets, values rounded as the deployed tree compares them.
+    space : FeatureSpace
+    outcome_variance : float
+        Variance of the outcome itself (summed over the target columns), for the floor of S.
+    settings : SearchSettings
+    locked : iterable of int
+        Nodes of the deployed tree that edits may not touch: the condition of an inner node;
+        the whole rule and the label of a leaf.
+    """
+
+    def __init__(
+        self,
+        deployed: Tree,
+        taught: TaughtRows,
+        space: FeatureSpace,
+        *,
+        outcome_variance: float,
+        settings: SearchSettings | None = None,
+        locked: Iterable[int] = (),
+        table: BinnedTable | None = None,
+    ) -> None:
+        self.deployed = deployed
+        self.space = space
+        self.settings = settings = settings or SearchSettings()
+        self.n_classes = taught.n_classes
+        if table is None:
+            table = BinnedTable(taught.coded, space, taught.n_real)
+        self.make = NodeFactory(taught, table)
+        rows = np.arange(len(taught.weight))
+        self.root = self.make.from_tree(deployed, rows, lock_nodes(deployed, locked))
+        weight, targets = taught.weight, taught.targets
+        mean = np.average(targets, axis=0, weights=weight)
+        spread = float((weight[:, None] * (targets - mean) ** 2).sum())
+        self.scale = max(spread, settings.floor * outcome_variance * float(weight.sum()), 1e-12)
+        self.price = np.inf
+        self.anchor = AnchoredDistance(
+            space,
+            self.root,
+            anchor_outcome=self._anchor_outcome(),
+            classifier=self.n_classes is not None,
+            label_weight=settings.label_weight,
+        )
+        self.edits: list[str] = []
+
+    # -- outcomes -----------------------------------------------------------------
+
+    def _scaled(self, value: FloatArray) -> float:
+        if self.space.response_range is None:
+            raise InputError(
+                "expected a space with a response range for a regression tree, got none; "
+                "make it with FeatureSpace.from_data(X, y, task='regression')"
+            )
+        low, high = self.space.response_range
+        return float(np.clip((value[0] - low) / (high - low), 0, 1)) if high > low else 0.0
+
+    def _anchor_outcome(self) -> Callable[[SearchNode], float]:
+        if self.n_classes is not None:
+            return lambda leaf: leaf.inherited_label
+        return lambda leaf: self._scaled(leaf.prior if leaf.prior is not None else leaf.value)
+
+    def label(self, leaf: SearchNode) -> int:
+        """Label of a leaf at the current price: the deployed one unless change pays."""
+        kept = leaf.cache.get("label")
+        if kept is not None and kept[0] == self.price:
+            return int(kept[1])
+        threshold = self.deployed.decision_threshold
+        shares = shares_of(leaf.value, self.n_classes)
+        label = natural_label(shares, threshold)
+        old = leaf.inherited_label
+        if old >= 0 and old != label:
+            evidence = label_evidence(leaf.weight, shares, old, label, threshold) / self.scale
+            cost = self.price * self.settings.label_weight / self.anchor.mass
+            if leaf.locked or not evidence > cost:
+                label = old
+        leaf.cache["label"] = (self.price, label)
+        return label
+
+    def _outcome(self, leaf: SearchNode) -> float:
+        return self.label(leaf) if self.n_classes is not None else self._scaled(leaf.value)
+
+    def distance(self, root: SearchNode) -> float:
+        """D' of a candidate, in units of the deployed tree's mass."""
+        return self.anchor.distance(root, self._outcome) / self.anchor.mass
+
+    # -- search -------------------------------------------------------------------
+
+    def path(self, prices: Sequence[float]) -> list[EditedTree]:
+        """Edited trees for decreasing prices; an infinite price re-estimates leaves only."""
+        if any(b > a for a, b in pairwise(prices)):
+            raise InputError(f"expected decreasing prices, got {list(prices)}")
+        out = []
+        for price in prices:
+            self.price = float(price)
+            if np.isfinite(self.price):
+                for _ in range(MAX_STEPS):
+                    if not self._step():
+                        break
+            out.append(self._export())
+        return out
+
+    def _step(self) -> bool:
+        """Make the best edit at the current price; False if none pays."""
+        now = self.distance(self.root)
+        cost, scale = self.settings.edit_cost, self.scale
+        best_gain, best_root, best_edit = 1e-9, None, None
+        found = self._candidates()
+        found.sort(key=lambda item: -item[0].gain)
+        for edit, rebuild in found:
+            gain = edit.gain / scale - cost
+            # No edit can bring the tree closer to A than A itself.
+            if gain + self.price * now <= best_gain:
+                break
+            root = rebuild(edit.node)
+            if root.n_leaves > self.settings.max_leaves and root.n_leaves > self.root.n_leaves:
+                continue
+            gain -= self.price * (self.distance(root) - now)
+            if gain > best_gain:
+                best_gain, best_root, best_edit = gain, root, edit
+        if best_root is None or best_edit is None:
+            return False
+        self.root = best_root
+        self.edits.append(best_edit.text)
+        return True
+
+    def _candidates(self) -> list[tuple[Candidate, Callable[[SearchNode], SearchNode]]]:
+        settings = self.settings
+        limits = EditLimits(settings.min_leaf, settings.max_depth, settings.root_sizes)
+        price_per_move = min(self.price, 1e6) * 0.5 / self.anchor.mass * self.scale
+        least = max(1e-4, settings.edit_cost) * self.scale
+        out: list[tuple[Candidate, Callable[[SearchNode], SearchNode]]] = []
+
+        def visit(
+            node: SearchNode, depth: int, rebuild: Callable[[SearchNode], SearchNode]
+        ) -> None:
+            for edit in candidates_of(
+                self.make, node, depth, limits, price_per_move=price_per_move, least=least
+            ):
+                out.append((edit, rebuild))
+            if node.is_leaf:
+                return
+            split, left, right = node.parts
+
+            def with_left(new: SearchNode) -> SearchNode:
+                return rebuild(
+                    self.make.join(
+                        node.rows, split, new, right, prior=node.prior, locked=node.locked
+                    )
+                )
+
+            def with_right(new: SearchNode) -> SearchNode:
+                return rebuild(
+                    self.make.join(
+                        node.rows, split, left, new, prior=node.prior, locked=node.locked
+                    )
+                )
+
+            visit(left, depth + 1, with_left)
+            visit(right, depth + 1, with_right)
+
+        visit(self.root, 0, lambda new: new)
+        return out
+
+    # -- results ------------------------------------------------------------------
+
+    def _export(self) -> EditedTree:
+        labels: dict[int, int] = {}
+        relabelled: list[str] = []
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            if not node.is_leaf:
+                _, left, right = node.parts
+                stack += [right, left]
+            elif self.n_classes is not None:
+                labels[id(node)] = label = self.label(node)
+                if node.prior is not None and node.inherited_label not in (-1, label):
+                    classes = self.deployed.classes or ()
+                    relabelled.append(
+                        f"relabel a leaf from {classes[node.inherited_label]} to {classes[label]}"
+                    )
+        edits = (*self.edits, *relabelled)
+        tree = export_tree(
+            self.root,
+            self.space,
+            classes=self.deployed.classes,
+            decision_threshold=self.deployed.decision_threshold,
+            labels=labels,
+            precision=self.deployed.precision,
+            metadata={"price": _json_price(self.price), "edits": list(edits)},
+        )
+        distance = self.anchor.distance(self.root, self._outcome)
+        return EditedTree(self.price, tree, edits, distance, self.root.loss / self.scale)
+
+
+def _json_price(price: float) -> Any:
+    return price if np.isfinite(price) else "infinite"
+
+
+def lock_nodes(tree: Tree, locked: Iterable[int]) -> frozenset[int]:
+    """Nodes to lock: those given, and for a leaf every condition on its way."""
+    parent = {}
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        parent[int(tree.children_left[node])] = node
+        parent[int(tree.children_right[node])] = node
+    out: set[int] = set()
+    for node in locked:
+        if not 0 <= node < tree.n_nodes:
+            raise InputError(f"expected locked nodes below {tree.n_nodes}, got {node}")
+        out.add(node)
+        if tree.is_leaf[node]:
+            above = node
+            while above in parent:
+                above = parent[above]
+                out.add(above)
+    return frozenset(out)

@@ -1,0 +1,116 @@
+"""Every gate, below, at and above its limit, alone and with the others."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import Any
+
+import pytest
+
+from steadytree.evaluation.gates import GATES, check_gates
+from steadytree.exceptions import GateError, InputError
+from tests.diff.trees import Leaf, Split, build
+
+MEASURES = {
+    "max_dissimilarity": "dissimilarity",
+    "max_flips": "flips",
+    "min_score_change": "score_change",
+    "max_leaves": "n_leaves",
+}
+# (limit, {measured: whether it holds})
+TABLE: dict[str, tuple[float, dict[float, bool]]] = {
+    "max_dissimilarity": (0.1, {0.0: True, 0.1: True, 0.1001: False, 1.0: False}),
+    "max_flips": (0.05, {0.0: True, 0.05: True, 0.0501: False, 1.0: False}),
+    "min_score_change": (-0.01, {0.2: True, 0.0: True, -0.01: True, -0.0101: False}),
+    "max_leaves": (8, {1: True, 8: True, 9: False}),
+}
+ONE_BY_ONE = [
+    (name, limit, measured, holds)
+    for name, (limit, cases) in TABLE.items()
+    for measured, holds in [*cases.items(), (math.nan, False)]
+]
+
+
+@pytest.mark.parametrize(("name", "limit", "measured", "holds"), ONE_BY_ONE)
+def test_each_gate_alone(name: str, limit: float, measured: float, holds: bool) -> None:
+    check = check_gates({MEASURES[name]: measured}, **{name: limit})
+    (result,) = check.results
+    assert (result.name, result.limit, result.passed) == (name, limit, holds)
+    assert check.passed is holds
+    assert bool(check) is holds
+    assert result.text.endswith("passed" if holds else "failed")
+    content = json.loads(json.dumps(check.to_dict(), allow_nan=False))
+    assert content["passed"] is holds
+    assert content["results"][0]["measured"] == (None if math.isnan(measured) else measured)
+    if holds:
+        check.raise_if_failed()
+    else:
+        with pytest.raises(GateError, match="got 1 that did not") as caught:
+            check.raise_if_failed()
+        assert caught.value.exit_code == 3
+
+
+# For every gate: not set, set and held, set and not held.
+@pytest.mark.parametrize("states", list(itertools.product(["unset", "held", "broken"], repeat=4)))
+def test_every_combination(states: tuple[str, ...]) -> None:
+    limits: dict[str, Any] = {}
+    measures: dict[str, float] = {}
+    for name, state in zip(TABLE, states, strict=True):
+        limit, cases = TABLE[name]
+        measures[MEASURES[name]] = next(m for m, ok in cases.items() if ok == (state != "broken"))
+        if state != "unset":
+            limits[name] = limit
+    check = check_gates(measures, **limits)
+    assert check.passed == ("broken" not in states)
+    assert len(check.results) == 4 - states.count("unset")
+    assert len(check.failed) == states.count("broken")
+    assert [r.name for r in check.results] == list(limits)
+
+
+def test_a_diff_knows_all_but_the_score() -> None:
+    from steadytree.diff import diff_trees
+    from tests.diff.test_rows import rows
+
+    old = build(Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9)))
+    new = build(Split(0, 0.6, Leaf(0, 0.1), Leaf(1, 0.9)))
+    diff = diff_trees(old, new, rows(0))
+    check = check_gates(diff, max_dissimilarity=1, max_flips=1, max_leaves=2)
+    assert [r.measured for r in check.results] == [diff.dissimilarity, diff.flips, 2.0]
+    with pytest.raises(InputError, match="change of the score for min_score_change, got none"):
+        check_gates(diff, min_score_change=0)
+    assert not check_gates(diff, min_score_change=0, score_change=-0.02)
+    with pytest.raises(InputError, match="rows with another decision for max_flips"):
+        check_gates(diff_trees(old, new), max_flips=0.1)
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"max_dissimilarity": 1.5}, "expected a share between 0 and 1 as max_dissimilarity"),
+        ({"max_flips": -0.1}, "expected a share between 0 and 1 as max_flips, got -0.1"),
+        ({"min_score_change": math.nan}, "expected a number as min_score_change, got nan"),
+        ({"min_score_change": -math.inf}, "expected a number as min_score_change, got -inf"),
+        ({"max_leaves": 2.5}, "expected a whole number from 1 as max_leaves"),
+        ({"max_leaves": 0}, "expected a whole number from 1 as max_leaves"),
+    ],
+)
+def test_limits_that_make_no_sense(limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_gates(dict.fromkeys(MEASURES.values(), 0.0), **limits)
+
+
+def test_no_gate_holds_trivially() -> None:
+    check = check_gates({})
+    assert check.passed
+    assert check.to_dict() == {"passed": True, "results": []}
+    check.raise_if_failed()
+
+
+def test_unknown_subjects_are_named() -> None:
+    with pytest.raises(InputError, match="got float"):
+        check_gates(0.5, max_flips=1)
+    with pytest.raises(InputError, match=r"got \['auc'\]"):
+        check_gates({"auc": 0.5})
+    assert set(TABLE) == set(GATES)

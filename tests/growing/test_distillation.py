@@ -1,0 +1,82 @@
+"""Distilled trees: their size, their values, and that they say what the teacher says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from steadytree.growing.distillation import distil_tree, size_by_minority
+from steadytree.growing.leaf_values import reestimate_leaves, shares_of, shrunk_mean
+from steadytree.growing.teacher import fit_teacher, target_columns, teach
+from tests.growing.mixed import mixed_table, space_of
+
+
+def test_size_follows_the_rows_outside_the_largest_class():
+    y = np.zeros(1000, dtype=int)
+    assert size_by_minority(y, 2) == 6
+    y[:30] = 1
+    assert size_by_minority(y, 2) == 12
+    y[:500] = 1
+    assert size_by_minority(y, 2) == 24
+    three = np.repeat([0, 1, 2], [960, 20, 20])
+    assert size_by_minority(three, 3) == 16
+    assert size_by_minority(np.zeros(100), None) == 10
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_leaf_values_are_means_of_real_rows(task):
+    X, y = mixed_table(400, 5, task=task)
+    space = space_of(X, y, task)
+    n_classes = {"binary": 2, "multiclass": 3, "regression": None}[task]
+    coded = space.encode(X)
+    teacher = fit_teacher(space, coded, y, n_classes=n_classes, n_estimators=20)
+    taught = teach(teacher, coded, teacher.out_of_bag, copies=1)
+    classes = None if n_classes is None else tuple(range(n_classes))
+    tree = distil_tree(taught, space, classes=classes, max_leaves=6, min_leaf=20, max_depth=4)
+    assert 2 <= tree.n_leaves <= 6
+    assert tree.depth <= 4
+    leaf = tree.apply_coded(coded)
+    for node in np.unique(leaf):
+        mean = teacher.out_of_bag[leaf == node].mean(axis=0)
+        np.testing.assert_allclose(tree.value[node], shares_of(mean, n_classes), atol=1e-9)
+        assert tree.weight[node] == (leaf == node).sum()
+    assert tree.feature_importances().sum() == pytest.approx(1)
+
+
+def test_a_distilled_tree_finds_the_rule():
+    X, y = mixed_table(1500, 0)
+    space = space_of(X, y, "binary")
+    coded = space.encode(X)
+    teacher = fit_teacher(space, coded, y, n_classes=2, n_estimators=50)
+    taught = teach(teacher, coded, teacher.out_of_bag)
+    tree = distil_tree(taught, space, classes=(0, 1), max_leaves=8, min_leaf=32, max_depth=8)
+    X_test, y_test = mixed_table(2000, 9)
+    assert roc_auc_score(y_test, tree.predict_proba(X_test)[:, 1]) > 0.75
+    used = {space.labels[j] for j in tree.feature[tree.feature >= 0]}
+    assert used == {"age", "dose", "colour"}
+
+
+def test_re_estimation_keeps_rules_and_labels():
+    X, y = mixed_table(300, 0)
+    space = space_of(X, y, "binary")
+    coded = space.encode(X)
+    teacher = fit_teacher(space, coded, y, n_classes=2, n_estimators=20)
+    taught = teach(teacher, coded, teacher.out_of_bag, copies=0)
+    tree = distil_tree(taught, space, classes=(0, 1), max_leaves=5, min_leaf=10, max_depth=4)
+    flipped = target_columns(1 - y, 2)
+    targets = np.column_stack([1 - flipped, flipped])
+    new = reestimate_leaves(tree, coded, targets, np.ones(len(y)), prior_rows=0)
+    np.testing.assert_array_equal(new.label, tree.label)
+    np.testing.assert_array_equal(new.threshold, tree.threshold)
+    leaf = tree.apply_coded(coded)
+    for node in np.unique(leaf):
+        assert new.value[node, 1] == pytest.approx((1 - y)[leaf == node].mean())
+    assert new.kept_against_share.any()
+
+
+def test_the_prior_counts_as_rows():
+    total = np.array([3.0])
+    assert shrunk_mean(4.0, total, np.array([0.0]), 2.0) == pytest.approx(0.5)
+    assert shrunk_mean(4.0, total, None, 2.0) == pytest.approx(0.75)
+    assert shrunk_mean(0.0, np.array([0.0]), None, 0.0) is None

@@ -1,0 +1,26 @@
+"""The paper's experiments at the smallest size that still exercises every line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reproduction.settings import QUICK
+
+TINY = replace(
+    QUICK,
+    name="tiny",
+    n_splits=2,
+    n_bootstraps=1,
+    depths=(3, 5),
+    min_leaves=(5, 30),
+    forest_size=10,
+    label_weights=(0.0, 24.0),
+    perturbations=2,
+    perturbation_sizes=(0.1, 0.5, 1.0),
+    replacements=2,
+    replaced_shares=(0.2, 1.0),
+    example_splits=1,
+    batch_sizes=(1, 2),
+    batch_splits=1,
+    max_rows=400,
+)
