@@ -155,7 +155,7 @@ def naive_paths(
     reachable = [leaf for leaf in leaves_below(tree, 0) if demands(tree, space, leaf) is not None]
 
     def outcome(leaf: int) -> Any:
-        return tree.value[leaf, 0] if tree.label is None else tree.label[leaf]
+        return tree.label[leaf] if tree.is_classifier else tree.value[leaf, 0]
 
     ends: dict[int, list[int]] = {}  # node where a path ends -> the leaves it stands for
     for leaf in reachable:
@@ -180,7 +180,7 @@ def naive_paths(
                 leaf=end,
                 numeric=met[0],
                 allowed=met[1],
-                label=None if tree.label is None else classes[tree.label[members[0]]],
+                label=classes[tree.label[members[0]]] if tree.is_classifier else None,
                 shares={c: float(tree.value[together, i]) for i, c in enumerate(classes)},
                 response=float(tree.value[members[0], 0]),
             )

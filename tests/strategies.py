@@ -224,7 +224,7 @@ def shuffled_copy(rng: Random, tree: Tree, space: FeatureSpace) -> Tree:
         left_categories=tuple(tree.left_categories[old] for old in order),
         missing_left=tree.missing_left[order],
         weight=tree.weight[order],
-        label=None if tree.label is None else tree.label[order],
+        label=tree.label[order],
         classes=tree.classes,
         feature_names=tuple(tree.feature_names[old] for old in columns),
         categories=tuple(tree.categories[old] for old in columns),

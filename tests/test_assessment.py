@@ -69,7 +69,7 @@ def test_scores_are_on_rows_the_tree_was_not_grown_on(
 
 
 def test_the_split_table_counts_root_left_right_and_anywhere(found: StabilityAssessment) -> None:
-    names = found.space.labels
+    names = found.space.feature_labels
     table = found.splits
     assert table.index[-1] == "Leaf node"
     for place, child in (("root", None), ("left", "children_left"), ("right", "children_right")):
@@ -101,7 +101,7 @@ def test_a_tree_without_splits_is_a_leaf_node_everywhere(
 
 def test_cut_points_are_those_of_the_trees(found: StabilityAssessment) -> None:
     name = found.cut_points.index[0]
-    j = found.space.labels.index(name)
+    j = found.space.feature_labels.index(name)
     cuts = np.concatenate([t.threshold[t.feature == j] for t in found.trees])
     row = found.cut_points.loc[name]
     assert row["n_cuts"] == cuts.size
@@ -116,11 +116,13 @@ def test_cut_points_are_those_of_the_trees(found: StabilityAssessment) -> None:
 def test_importances_and_top_features(found: StabilityAssessment) -> None:
     each = np.array([tree.feature_importances() for tree in found.trees])
     np.testing.assert_allclose(found.importances_by_resample, each)
-    for j, name in enumerate(found.space.labels):
+    for j, name in enumerate(found.space.feature_labels):
         assert np.isclose(found.importances.loc[name, "mean"], each[:, j].mean())
         assert np.isclose(found.importances.loc[name, "sd"], each[:, j].std(ddof=1))
     assert np.isclose(found.importance_sd, each.std(axis=0, ddof=1).mean())
-    top = {found.space.labels[j] for row in each for j in np.argsort(-row)[:3] if row[j] > 0}
+    top = {
+        found.space.feature_labels[j] for row in each for j in np.argsort(-row)[:3] if row[j] > 0
+    }
     assert found.n_distinct_top_features == len(top)
     assert set(found.top_features.index) == top
     assert found.top_features["times"].sum() <= 3 * 8

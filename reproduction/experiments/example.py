@@ -111,7 +111,8 @@ def _compare(
 ) -> dict[str, Any]:
     distance = tree_distance(before, after, space=problem.space)
     old, new = (
-        {problem.space.labels[j] for j in tree.feature[~tree.is_leaf]} for tree in (before, after)
+        {problem.space.feature_labels[j] for j in tree.feature[~tree.is_leaf]}
+        for tree in (before, after)
     )
     return {
         "distance": distance,

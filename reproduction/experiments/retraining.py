@@ -105,7 +105,7 @@ def _ours(
     first = distilled.fit(table.iloc[old], problem.y[old]).to_tree()
     made: dict[str, tuple[Tree, Tree]] = {}
     for name, start in (("same", cart), ("own", first)):
-        deployed = start.with_decision_threshold(threshold)
+        deployed = start.relabelled(threshold)
         # Every price lies on one path, so one call serves them all; scores are taken on the test
         # rows here, so the cross-fitted ones are not needed.
         done = retrain(
@@ -133,7 +133,7 @@ def _compare(
     With labels at one half a rare outcome is never predicted, and neither the label term nor
     the flips could tell two trees apart.
     """
-    a, b = (tree.with_decision_threshold(threshold) for tree in (before, after))
+    a, b = (tree.relabelled(threshold) for tree in (before, after))
     scores = [scores_of(tree, problem, test) for tree in (a, b)]
     return {
         "distance": tree_distance(a, b, space=problem.space),

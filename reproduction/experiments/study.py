@@ -102,7 +102,7 @@ def compute(job: Job) -> dict[str, Any]:
             "events_choose": int(problem.y[split.choose].sum()),
             "events_report": int(problem.y[split.report].sum()),
         },
-        "features": list(problem.space.labels),
+        "features": list(problem.space.feature_labels),
         "methods": methods,
         "cloud": {
             "distance": mean,
@@ -201,7 +201,7 @@ def _count_first_splits(trees: Sequence[Tree]) -> dict[str, dict[str, int]]:
     for tree in trees:
         for place, node in _places(tree).items():
             leaf = node is None or bool(tree.is_leaf[node])
-            counts[place][LEAF if leaf else tree.labels[tree.feature[node]]] += 1
+            counts[place][LEAF if leaf else tree.feature_labels[tree.feature[node]]] += 1
     return {place: dict(sorted(counter.items())) for place, counter in counts.items()}
 
 
@@ -225,7 +225,7 @@ def _top(tree: Tree) -> dict[str, Any]:
         leaf = bool(tree.is_leaf[node])
         shown[place] = {
             "split": LEAF if leaf else split_text(tree, node, left=True),
-            "feature": LEAF if leaf else tree.labels[tree.feature[node]],
+            "feature": LEAF if leaf else tree.feature_labels[tree.feature[node]],
             "share_of_rows": tree.weight[node] / tree.weight[0],
             "share_of_events": tree.value[node, 1],
             "label": int(tree.label[node]),

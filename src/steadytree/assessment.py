@@ -44,7 +44,6 @@ from steadytree.growing.split_counts import (
     split_table,
     spread_of,
     top_feature_table,
-    tree_importances,
 )
 
 __all__ = ["StabilityAssessment", "assess_stability"]
@@ -364,7 +363,9 @@ def _report(
         index=names,
     )
     by_resample = pd.DataFrame(
-        [tree_importances(t) for t in trees], index=names, columns=list(data.space.labels)
+        [t.feature_importances() for t in trees],
+        index=names,
+        columns=list(data.space.feature_labels),
     )
     cuts = all_cuts(trees, data.space)
     pairs = np.triu_indices(len(trees), 1)
@@ -404,7 +405,7 @@ def _agreement(trees: Sequence[Tree], coded: NDArray[np.float64]) -> NDArray[np.
     leaves = [t.apply_coded(t.round_values(coded)) for t in trees]
     out = np.eye(len(trees))
     if trees[0].is_classifier:
-        said = [t.label[leaf] for t, leaf in zip(trees, leaves, strict=True) if t.label is not None]
+        said = [t.label[leaf] for t, leaf in zip(trees, leaves, strict=True)]
         for i, j in combinations(range(len(said)), 2):
             out[i, j] = out[j, i] = np.mean(said[i] == said[j])
         return out

@@ -23,7 +23,6 @@ def other(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = load_tree(files.tree)
     threshold = tree.threshold.copy()
     threshold[0] *= 1.05
-    assert tree.label is not None
     label = tree.label.copy()
     label[tree.leaves[1]] = 1 - label[tree.leaves[1]]
     path = tmp_path_factory.mktemp("other") / "other.json"

@@ -40,7 +40,7 @@ def test_a_tree_without_a_space_is_shown_too(run: Run, files: Files, tmp_path: P
 
 
 def test_a_decision_threshold_is_named(run: Run, files: Files, tmp_path: Path) -> None:
-    tree = load_tree(files.tree).with_decision_threshold(0.25)
+    tree = load_tree(files.tree).relabelled(0.25)
     save_tree(tree, tmp_path / "t.json")
     assert "positive from a share of 0.25" in run("show", tmp_path / "t.json").out
 

@@ -59,7 +59,7 @@ def test_from_a_polars_frame() -> None:
 def test_from_arrays() -> None:
     space = st.FeatureSpace.from_data(np.array([[0.0, 5.0], [1.0, np.nan]]))
     assert space.names is None
-    assert space.labels == ("x0", "x1")
+    assert space.feature_labels == ("x0", "x1")
     assert space.lower.tolist() == [0.0, 5.0]
     assert space.can_be_missing.tolist() == [False, True]
     mixed = st.FeatureSpace.from_data(np.array([[1.0, "a"], [2.0, "b"]], dtype=object))

@@ -240,7 +240,7 @@ def test_columns_and_nodes_in_another_order(
         upper=space.upper[order],
         categories=tuple(space.categories[j] for j in order),
         can_be_missing=space.can_be_missing[order],
-        names=tuple(space.labels[j] for j in order),
+        names=tuple(space.feature_labels[j] for j in order),
     )
     assert st.tree_distance(a, shuffled, space=permuted, variant=variant) == pytest.approx(
         distance, **CLOSE
@@ -260,7 +260,7 @@ def test_classes_renamed(collection: Collection, variant: str, options: dict[str
     second = b.replace(
         classes=names[back],
         value=b.value[:, back],
-        label=None if b.label is None else len(names) - 1 - b.label,
+        label=len(names) - 1 - b.label,
     )
     assert st.tree_distance(first, second, space=renamed, **options) == pytest.approx(
         st.tree_distance(a, b, space=space, **options), **CLOSE
@@ -323,7 +323,7 @@ def test_a_feature_nobody_uses(collection: Collection, variant: str) -> None:
         upper=np.append(space.upper, 4.0),
         categories=(*space.categories, None),
         can_be_missing=np.append(space.can_be_missing, True),
-        names=(*space.labels, "unused"),
+        names=(*space.feature_labels, "unused"),
     )
     assert st.tree_distance(*trees, space=wider, variant=variant) == pytest.approx(
         st.tree_distance(*trees, space=space, variant=variant), **CLOSE

@@ -152,7 +152,7 @@ def test_missing_and_unseen_categories_follow_the_missing_direction(coloured: Tr
 
 def test_labels_are_those_stored_with_the_leaves(coloured: Tree) -> None:
     # Leaf 3 says "yes" from a share of 0.4 on.
-    eager = coloured.with_decision_threshold(0.4)
+    eager = coloured.relabelled(0.4)
     data = pd.DataFrame({"colour": ["green"], "x": [0.1]})
     assert TreeClassifier(coloured).predict(data).tolist() == ["no"]
     assert TreeClassifier(eager).predict(data).tolist() == ["yes"]

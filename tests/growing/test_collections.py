@@ -14,9 +14,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.estimators import DistilledTreeRegressor
 from steadytree.exceptions import InputError, UnsupportedModelError
 from steadytree.growing.collections import PAPER_GRID, draw_bootstrap, grow_collections
-from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree, in_space
+from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
 from steadytree.readers import as_tree
 
 
@@ -410,17 +411,15 @@ def test_a_tree_is_written_in_the_space_it_is_compared_in() -> None:
         categories=(("c", "a"),),
         classes=("yes",),
     )
-    seen = in_space(tree, space, ("no", "yes"))
+    seen = tree.in_space(space, ("no", "yes"))
     assert seen.feature_names == ("x", "colour")
     assert seen.left_categories[0] == (1, 2)  # "c", and "b" which travels with missing
-    assert seen.missing_left is not None
     assert seen.missing_left[0]
     assert seen.classes == ("no", "yes")
     assert seen.predict(pd.DataFrame({"x": [0.1], "colour": ["a"]})).tolist() == ["yes"]
     np.testing.assert_array_equal(seen.value[:, 0], 0)
 
 
-def test_a_tree_for_the_other_task_is_refused(cancer: TrainingData) -> None:
-    tree = fit_tree(DecisionTreeClassifier(max_depth=1), cancer, np.arange(569))
-    with pytest.raises(InputError, match="expected a base estimator for regression"):
-        in_space(tree, cancer.space, None)
+def test_a_learner_for_the_other_task_is_refused(cancer: TrainingData) -> None:
+    with pytest.raises(InputError, match="expected a base estimator for classification"):
+        fit_tree(DistilledTreeRegressor(n_estimators=5), cancer, np.arange(569))

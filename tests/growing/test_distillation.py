@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from steadytree.growing.distillation import distil_tree, size_by_minority
-from steadytree.growing.leaf_values import reestimate_leaves, shares_of, shrunk_mean
-from steadytree.growing.teacher import fit_teacher, target_columns, teach
+from steadytree.growing.leaf_values import shares_of, shrunk_mean
+from steadytree.growing.teacher import fit_teacher, teach
 from tests.growing.mixed import mixed_table, space_of
 
 
@@ -53,26 +53,8 @@ def test_a_distilled_tree_finds_the_rule():
     tree = distil_tree(taught, space, classes=(0, 1), max_leaves=8, min_leaf=32, max_depth=8)
     X_test, y_test = mixed_table(2000, 9)
     assert roc_auc_score(y_test, tree.predict_proba(X_test)[:, 1]) > 0.75
-    used = {space.labels[j] for j in tree.feature[tree.feature >= 0]}
+    used = {space.feature_labels[j] for j in tree.feature[tree.feature >= 0]}
     assert used == {"age", "dose", "colour"}
-
-
-def test_re_estimation_keeps_rules_and_labels():
-    X, y = mixed_table(300, 0)
-    space = space_of(X, y, "binary")
-    coded = space.encode(X)
-    teacher = fit_teacher(space, coded, y, n_classes=2, n_estimators=20)
-    taught = teach(teacher, coded, teacher.out_of_bag, copies=0)
-    tree = distil_tree(taught, space, classes=(0, 1), max_leaves=5, min_leaf=10, max_depth=4)
-    flipped = target_columns(1 - y, 2)
-    targets = np.column_stack([1 - flipped, flipped])
-    new = reestimate_leaves(tree, coded, targets, np.ones(len(y)), prior_rows=0)
-    np.testing.assert_array_equal(new.label, tree.label)
-    np.testing.assert_array_equal(new.threshold, tree.threshold)
-    leaf = tree.apply_coded(coded)
-    for node in np.unique(leaf):
-        assert new.value[node, 1] == pytest.approx((1 - y)[leaf == node].mean())
-    assert new.kept_against_share.any()
 
 
 def test_the_prior_counts_as_rows():

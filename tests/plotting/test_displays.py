@@ -291,7 +291,7 @@ def test_split_frequencies_are_direct_counts(n: int) -> None:
         assert display.frequencies[place].sum() <= 1 + 1e-9
     assert display.frequencies["root"].sum() == pytest.approx(1.0)
     names = [t.get_text() for t in display.ax_[0].get_yticklabels()]
-    assert names == [space.labels[j] for j in display.features_]
+    assert names == [space.feature_labels[j] for j in display.features_]
     labels = list(display.ax_[4].texts)
     assert overlapping(text_boxes(display.ax_[4], labels)) == 0
     assert overlapping(text_boxes(display.ax_[0], display.ax_[0].get_yticklabels())) == 0

@@ -275,7 +275,7 @@ def test_locks(mixed, kind):
     tree = first.to_tree()
     root = first.rules().splitlines()[0].removeprefix("|-- ")
     rule = first.rules(style="list").splitlines()[0]
-    feature = tree.labels[tree.feature[0]]
+    feature = tree.feature_labels[tree.feature[0]]
     locked = {"root": "root", "node": 0, "feature": [feature], "condition": root, "rule": rule}
     made = retrain(
         first, X[300:], 1 - y[300:], locked=locked[kind], price=0.0, **{**QUICK, "n_folds": 0}

@@ -59,7 +59,7 @@ def command(
         "decision_threshold": tree.decision_threshold,
         "n_leaves": tree.n_leaves,
         "depth": tree.depth,
-        "features": sorted({tree.labels[j] for j in tree.feature.tolist() if j >= 0}),
+        "features": sorted({tree.feature_labels[j] for j in tree.feature.tolist() if j >= 0}),
         "rules": rules,
         "metadata": dict(tree.metadata),
     }
@@ -85,9 +85,7 @@ def tree_rules(tree: Tree) -> list[dict[str, Any]]:
     out = []
     for p in range(paths.n_paths):
         leaf = int(paths.leaf[p])
-        label = (
-            None if tree.classes is None or tree.label is None else tree.classes[tree.label[leaf]]
-        )
+        label = None if tree.classes is None else tree.classes[tree.label[leaf]]
         out.append(
             {
                 "leaf": leaf,

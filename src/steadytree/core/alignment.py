@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.one_hot import recombine_one_hot
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.exceptions import FeatureAlignmentError
+
+if TYPE_CHECKING:
+    from steadytree.core.tree import Tree
 
 __all__ = ["AlignedTree", "align_classes", "align_tree", "common_space"]
 
@@ -69,7 +71,6 @@ def align_tree(tree: Tree, space: FeatureSpace) -> AlignedTree:
     used = sorted(set(tree.feature[tree.feature >= 0].tolist()))
     code_maps = {j: _code_map(tree, space, j, int(where[j])) for j in used}
     masks: list[int | None] = [None] * tree.n_nodes
-    assert tree.missing_left is not None
     for node in np.flatnonzero([codes is not None for codes in tree.left_categories]).tolist():
         known, every = code_maps[int(tree.feature[node])] or ((), 0)
         mask = sum(1 << known[code] for code in tree.left_categories[node] or ())
@@ -88,8 +89,8 @@ def _code_map(
     if (ours is None) != (theirs is None):
         kinds = ("numeric", "categorical")
         raise FeatureAlignmentError(
-            f"expected feature {space.labels[k]!r} to be {kinds[theirs is not None]} as in the "
-            f"space, got a tree that treats it as {kinds[ours is not None]}; "
+            f"expected feature {space.feature_labels[k]!r} to be {kinds[theirs is not None]} "
+            f"as in the space, got a tree that treats it as {kinds[ours is not None]}; "
             "use the same encoding for both (see as_tree(..., one_hot=...))"
         )
     if ours is None or theirs is None:
@@ -98,7 +99,7 @@ def _code_map(
     unknown = [category for category in ours if category not in position]
     if unknown:
         raise FeatureAlignmentError(
-            f"expected categories {_some(theirs)} of feature {space.labels[k]!r}, "
+            f"expected categories {_some(theirs)} of feature {space.feature_labels[k]!r}, "
             f"got a tree that knows {_some(unknown)} as well; "
             "build the space from data that has these categories"
         )

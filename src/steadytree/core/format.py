@@ -76,8 +76,6 @@ def save_tree(tree: Tree, path: str | os.PathLike[str]) -> Path:
 
 def tree_to_dict(tree: Tree) -> dict[str, Any]:
     """Return the tree as plain values, in the layout of the JSON Schema."""
-    assert tree.weight is not None
-    assert tree.missing_left is not None
     space = None if tree.space is None else tree.space.to_dict()
     if space is not None:
         space["classes"] = None if space["classes"] is None else _scalars(space["classes"])
@@ -106,8 +104,8 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
             "missing_left": tree.missing_left.tolist(),
             "value": [_numbers(row) for row in tree.value.tolist()],
             "weight": _numbers(tree.weight.tolist()),
-            "label": None if tree.label is None else tree.label.tolist(),
-            "impurity": None if tree.impurity is None else _numbers(tree.impurity.tolist()),
+            "label": tree.label.tolist() if tree.is_classifier else None,
+            "impurity": _numbers(tree.impurity.tolist()),
         },
         "space": space,
         "metadata": dict(tree.metadata),
@@ -228,8 +226,11 @@ def tree_from_dict(content: Any) -> Tree:
     ]
     if len({len(row) for row in value}) > 1:
         raise TreeFormatError("nodes.value: expected rows of equal length, got different ones")
-    label = nodes.get("label", list, optional=True)
-    impurity = nodes.get("impurity", list, optional=True)
+    given: dict[str, Any] = {}
+    if (label := nodes.get("label", list, optional=True)) is not None:
+        given["label"] = nodes.ints("label", label)
+    if (impurity := nodes.get("impurity", list, optional=True)) is not None:
+        given["impurity"] = np.array(nodes.floats("impurity", impurity))
     classes = top.get("classes", list, optional=True)
     if (task == "classification") != (classes is not None):
         raise TreeFormatError(f"classes: expected {'some' if classes is None else 'none'}: {task}")
@@ -247,8 +248,7 @@ def tree_from_dict(content: Any) -> Tree:
             ),
             missing_left=np.array(nodes.bools("missing_left")),
             weight=np.array(nodes.floats("weight")),
-            label=None if label is None else nodes.ints("label", label),
-            impurity=None if impurity is None else np.array(nodes.floats("impurity", impurity)),
+            **given,
             classes=None if classes is None else tuple(_read_scalars(classes, "classes")),
             feature_names=_names(top),
             categories=_read_categories(top),

@@ -8,12 +8,14 @@ should be (the paper's category sets, Section 2.2).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
+
+if TYPE_CHECKING:
+    from steadytree.core.tree import Tree
 
 __all__ = ["normalise_groups", "recombine_one_hot"]
 
@@ -95,7 +97,6 @@ def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:
                 tuple(group_columns.values()) if group_columns else tree.categories[j]
             )
         new_index[j] = position[target]
-    assert tree.missing_left is not None
     sets = list(tree.left_categories)
     missing_left = tree.missing_left.copy()
     for node in np.flatnonzero(tree.feature >= 0).tolist():

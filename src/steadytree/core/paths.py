@@ -202,7 +202,6 @@ def walk_reachable(
     tree, space = aligned.tree, aligned.space
     left, right = tree.children_left.tolist(), tree.children_right.tolist()
     feature, threshold = aligned.feature.tolist(), tree.threshold.tolist()
-    assert tree.missing_left is not None
     missing_left = tree.missing_left.tolist()
     can_miss = space.can_be_missing.tolist()
     full = [
@@ -250,7 +249,7 @@ def _clipped_features(aligned: AlignedTree) -> list[str]:
     numeric = np.isfinite(tree.threshold)
     j, t = aligned.feature[numeric], tree.threshold[numeric]
     outside = (t < space.lower[j]) | (t > space.upper[j])
-    return [space.labels[k] for k in sorted(set(j[outside].tolist()))]
+    return [space.feature_labels[k] for k in sorted(set(j[outside].tolist()))]
 
 
 def _leaf_outcomes(
@@ -290,7 +289,7 @@ def _leaf_outcomes(
 
 
 def _outcome_key(tree: Tree, node: int) -> float | int:
-    return float(tree.value[node, 0]) if tree.label is None else int(tree.label[node])
+    return float(tree.value[node, 0]) if not tree.is_classifier else int(tree.label[node])
 
 
 class _PathBuilder:
@@ -434,7 +433,6 @@ def _outcomes(
         scaled = np.clip(value / span, 0, 1) if span > 0 else np.zeros_like(value)
         return np.zeros(len(nodes), dtype=np.int32), scaled
     assert classes is not None
-    assert tree.label is not None
     position = {c: i for i, c in enumerate(classes)}
     column = np.array([position[c] for c in tree.classes], dtype=np.int32)
     value = np.zeros((len(nodes), len(classes)))

@@ -233,7 +233,7 @@ class FeatureSpace:
         return int(self.lower.size)
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def feature_labels(self) -> tuple[str, ...]:
         """Feature names, or x0, x1, ... where there are none."""
         return self.names or tuple(f"x{j}" for j in range(self.n_features))
 

@@ -29,6 +29,8 @@ BoolArray = NDArray[np.bool_]
 # No readable tree comes near this; it bounds what a stranger's file can ask for.
 MAX_DEPTH = 1_000
 LEAF = -1
+# Default of fields that are filled in when the tree is built, so that nobody meets a None.
+_FILLED_IN: Any = None
 
 
 def labels_from_shares(shares: FloatArray, decision_threshold: float | None) -> IntArray:
@@ -70,7 +72,8 @@ class Tree:
     weight : float array, optional
         Total sample weight of each node (default 1).
     label : int array, optional
-        Position in ``classes`` of the label of each node; by default from the shares.
+        Position in ``classes`` of the label of each node; by default from the shares. Zeros
+        in a regression tree.
     classes : sequence, optional
         Class labels; None for a regression tree.
     feature_names : sequence of str, optional
@@ -82,7 +85,8 @@ class Tree:
     decision_threshold : float, optional
         The share of ``classes[1]`` from which a leaf is labelled positive.
     impurity : float array, optional
-        Impurity of each node, for feature importances; Gini from the shares if omitted.
+        Impurity of each node, for feature importances. If omitted: Gini from the shares, or
+        the variance of the node values below a node of a regression tree.
     space : FeatureSpace, optional
         The space the tree was trained in.
     metadata : mapping, optional
@@ -96,15 +100,15 @@ class Tree:
     value: FloatArray
     n_features: int
     left_categories: tuple[tuple[int, ...] | None, ...] = ()
-    missing_left: BoolArray | None = None
-    weight: FloatArray | None = None
-    label: IntArray | None = None
+    missing_left: BoolArray = _FILLED_IN
+    weight: FloatArray = _FILLED_IN
+    label: IntArray = _FILLED_IN
     classes: tuple[Any, ...] | None = None
     feature_names: tuple[str, ...] | None = None
     categories: Categories = ()
     precision: str = "float64"
     decision_threshold: float | None = None
-    impurity: FloatArray | None = None
+    impurity: FloatArray = _FILLED_IN
     space: FeatureSpace | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
@@ -181,8 +185,6 @@ class Tree:
                 f"expected precision 'float32' or 'float64', got {self.precision!r}"
             )
         self._check_outcome(n, value)
-        if self.impurity is not None:
-            store("impurity", column("impurity", np.float64))
         for name, array in (
             ("children_left", left),
             ("children_right", right),
@@ -193,6 +195,9 @@ class Tree:
             ("missing_left", missing_left),
         ):
             store(name, array)
+        if self.impurity is _FILLED_IN:
+            object.__setattr__(self, "impurity", self._default_impurity())
+        store("impurity", column("impurity", np.float64))
         object.__setattr__(self, "left_categories", sets)
         object.__setattr__(self, "categories", cats)
         object.__setattr__(self, "feature_names", names)
@@ -200,14 +205,19 @@ class Tree:
 
     def _check_outcome(self, n: int, value: FloatArray) -> None:
         """Check classes, shares, labels and the decision threshold of a classifier."""
+        stored: Any = self.label
+        label = None if stored is None else np.array(stored, dtype=np.int32)
         if self.classes is None:
             if value.shape[1] != 1:
                 raise TreeFormatError(
                     f"expected one value per node in a regression tree, got {value.shape[1]}; "
                     "a classification tree needs classes"
                 )
-            if self.label is not None or self.decision_threshold is not None:
+            label = np.zeros(n, dtype=np.int32) if label is None else label
+            if label.shape != (n,) or label.any() or self.decision_threshold is not None:
                 raise TreeFormatError("expected no labels in a regression tree, got some")
+            label.setflags(write=False)
+            object.__setattr__(self, "label", label)
             return
         classes = tuple(plain_scalar(c) for c in self.classes)
         if len(set(classes)) != len(classes) or len(classes) != value.shape[1]:
@@ -223,10 +233,9 @@ class Tree:
             if not 0 <= float(threshold) <= 1:
                 raise TreeFormatError(f"expected decision_threshold in [0, 1], got {threshold}")
             object.__setattr__(self, "decision_threshold", float(threshold))
-        if self.label is None:
+        if label is None:
             label = labels_from_shares(value, self.decision_threshold)
         else:
-            label = np.array(self.label, dtype=np.int32)
             if label.shape != (n,):
                 raise TreeFormatError(f"expected {n} labels, one per node, got {label.shape}")
             _first_bad(
@@ -236,6 +245,20 @@ class Tree:
         label.setflags(write=False)
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "classes", classes)
+
+    def _default_impurity(self) -> FloatArray:
+        """Gini of the shares; variance of the leaf values below a node, for regression."""
+        if self.classes is not None:
+            return np.asarray(1 - (self.value**2).sum(axis=1))
+        value, weight, impurity = self.value[:, 0], self.weight, np.zeros(self.n_nodes)
+        with np.errstate(over="ignore", invalid="ignore"):  # values near the largest float
+            for node in self.preorder[::-1].tolist():
+                if self.is_leaf[node] or not weight[node] > 0:
+                    continue
+                for child in (self.children_left[node], self.children_right[node]):
+                    within = impurity[child] + (value[child] - value[node]) ** 2
+                    impurity[node] += weight[child] * within / weight[node]
+        return np.nan_to_num(impurity, nan=0.0)
 
     # -- size and shape -----------------------------------------------------------
 
@@ -291,14 +314,14 @@ class Tree:
         return self.preorder[self.is_leaf[self.preorder]]
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def feature_labels(self) -> tuple[str, ...]:
         """Feature names, or x0, x1, ... where there are none."""
         return self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
 
     @property
     def kept_against_share(self) -> BoolArray:
         """Nodes whose label is not the one their own shares and threshold would give."""
-        if self.label is None:
+        if not self.is_classifier:
             return np.zeros(self.n_nodes, dtype=bool)
         return np.asarray(self.label != labels_from_shares(self.value, self.decision_threshold))
 
@@ -335,7 +358,6 @@ class Tree:
 
     def goes_left(self, nodes: NDArray[Any], values: FloatArray) -> BoolArray:
         """Whether a coded value goes left at a split node (arrays of equal length)."""
-        assert self.missing_left is not None
         left = values <= self.threshold[nodes]
         start, table = self._category_table
         if table.size:
@@ -366,7 +388,6 @@ class Tree:
         leaf = self.apply(X)
         if self.classes is None:
             return np.asarray(self.value[leaf, 0])
-        assert self.label is not None
         # Labels of several types stay what they are: numpy would make text of ("1", 1).
         mixed = len({type(c) for c in self.classes}) > 1
         names = np.array(self.classes, dtype=object if mixed else None)
@@ -381,21 +402,55 @@ class Tree:
     # -- derived trees ------------------------------------------------------------
 
     def replace(self, **changes: Any) -> Tree:
-        """Make a copy with some fields changed, checked again.
+        """Make a copy with some fields changed, checked again; labels stay unless given."""
+        return Tree(**{**{f.name: getattr(self, f.name) for f in fields(self)}, **changes})
 
-        Labels follow the shares again when ``value`` or ``decision_threshold`` changes
-        and no ``label`` is given.
+    def relabelled(self, decision_threshold: float | None) -> Tree:
+        """Return the same tree with the labels its shares give at a threshold.
+
+        None: the class with the largest share.
         """
-        kept = {f.name: getattr(self, f.name) for f in fields(self)}
-        if ("value" in changes or "decision_threshold" in changes) and "label" not in changes:
-            kept["label"] = None
-        return Tree(**{**kept, **changes})
+        return self.replace(decision_threshold=decision_threshold, label=None)
 
-    def with_decision_threshold(self, decision_threshold: float | None) -> Tree:
-        """Return the same tree, labelled by another threshold (the shares stay)."""
-        return self.replace(decision_threshold=decision_threshold)
+    def in_space(self, space: FeatureSpace, classes: tuple[Any, ...] | None = None) -> Tree:
+        """Write the tree in the columns, categories and (if given) classes of a space.
 
-    def select_nodes(self, leaf_nodes: Iterable[int] = ()) -> Tree:
+        A tree grown on a resample may know fewer categories or classes. Classes it never met
+        get share 0; categories it never met go where its missing values go.
+        """
+        from steadytree.core.alignment import align_tree
+
+        if space.names is None and self.feature_names is not None:
+            space = space.replace(names=self.feature_names)
+        tree = self
+        if (tree.feature_names, tree.categories) != (space.names, space.categories):
+            aligned = align_tree(tree, space)
+            tree, missing_left = aligned.tree, aligned.tree.missing_left.copy()
+            sets: list[tuple[int, ...] | None] = [None] * tree.n_nodes
+            for node, mask in enumerate(aligned.left_mask):
+                if mask is None:
+                    continue
+                j = int(aligned.feature[node])
+                count = len(space.categories[j] or ())
+                sets[node] = tuple(code for code in range(count) if mask >> code & 1)
+                if space.can_be_missing[j]:
+                    missing_left[node] = bool(mask >> count & 1)
+            tree = tree.replace(
+                feature=aligned.feature,
+                left_categories=tuple(sets),
+                missing_left=missing_left,
+                n_features=space.n_features,
+                feature_names=space.names,
+                categories=space.categories,
+            )
+        if classes is not None and tree.classes not in (None, classes):
+            where = np.array([classes.index(c) for c in tree.classes or ()])
+            value = np.zeros((tree.n_nodes, len(classes)))
+            value[:, where] = tree.value
+            tree = tree.replace(value=value, classes=classes, label=where[tree.label])
+        return tree if tree.space is space else tree.replace(space=space)
+
+    def prune_at(self, leaf_nodes: Iterable[int] = ()) -> Tree:
         """Return the tree with the given nodes made leaves, renumbered from the root.
 
         Values, weights and labels of the new leaves are those stored with the nodes.
@@ -416,8 +471,6 @@ class Tree:
                 LEAF if node in cut or self.is_leaf[node] else new[int(side[node])] for node in kept
             ]
 
-        assert self.missing_left is not None
-        assert self.weight is not None
         return self.replace(
             children_left=children(self.children_left),
             children_right=children(self.children_right),
@@ -429,26 +482,20 @@ class Tree:
             ),
             missing_left=self.missing_left[index],
             weight=self.weight[index],
-            label=None if self.label is None else self.label[index],
-            impurity=None if self.impurity is None else self.impurity[index],
+            label=self.label[index],
+            impurity=self.impurity[index],
         )
 
     def truncate(self, max_depth: int) -> Tree:
         """Cut the tree at ``max_depth``: the nodes there become leaves."""
         if max_depth < 0:
             raise InputError(f"expected max_depth >= 0, got {max_depth}")
-        return self.select_nodes(np.flatnonzero(self.node_depth == max_depth).tolist())
+        return self.prune_at(np.flatnonzero(self.node_depth == max_depth).tolist())
 
     def feature_importances(self) -> FloatArray:
         """Return the normalised total decrease of impurity brought by each feature."""
-        assert self.weight is not None
-        impurity = self.impurity
-        if impurity is None:
-            if self.classes is None:
-                raise InputError("expected impurities for a regression tree, got none stored")
-            impurity = 1 - (self.value**2).sum(axis=1)
         split = np.flatnonzero(~self.is_leaf)
-        total = self.weight * impurity
+        total = self.weight * self.impurity
         gain = total[split] - total[self.children_left[split]] - total[self.children_right[split]]
         out = np.bincount(self.feature[split], weights=gain, minlength=self.n_features)
         summed = out.sum()

@@ -56,7 +56,7 @@ class Condition:
     @classmethod
     def from_state(cls, space: FeatureSpace, feature: int, state: NumericState | int) -> Condition:
         """Condition for a walk's state: numeric bounds, or a bit set of categories."""
-        name = space.labels[feature]
+        name = space.feature_labels[feature]
         can_miss = bool(space.can_be_missing[feature])
         if isinstance(state, tuple):
             low, high, present, missing = state
@@ -134,8 +134,7 @@ def join_conditions(conditions: Sequence[Condition]) -> str:
 def split_text(tree: Tree, node: int, *, left: bool) -> str:
     """Condition for going left (or right) at a split, in words."""
     j = int(tree.feature[node])
-    name = tree.labels[j]
-    assert tree.missing_left is not None
+    name = tree.feature_labels[j]
     codes = tree.left_categories[node]
     cats = tree.categories[j]
     if codes is not None and cats is not None:
@@ -158,7 +157,6 @@ def node_outcome_text(tree: Tree, node: int, *, shares: bool = True) -> str:
     """Label and its share, or the mean response, of a node."""
     if tree.classes is None:
         return format_number(float(tree.value[node, 0]))
-    assert tree.label is not None
     label = int(tree.label[node])
     text = str(tree.classes[label])
     if not shares:

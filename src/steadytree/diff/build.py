@@ -326,7 +326,7 @@ def _with_share(split: SplitChange, rules: Sequence[RuleChange], rows: _Rows) ->
 def _used_names(paths: Paths) -> tuple[str, ...]:
     """Names of the features that some rule restricts, in the order of the space."""
     used = {c.feature for rule in paths.conditions for c in rule}
-    return tuple(paths.space.labels[j] for j in sorted(used))
+    return tuple(paths.space.feature_labels[j] for j in sorted(used))
 
 
 def _only_in(one: Paths, other: Paths) -> tuple[str, ...]:

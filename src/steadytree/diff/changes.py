@@ -244,10 +244,10 @@ def compare_conditions(
         if one == two:
             continue
         if space.categories[j] is not None:
-            changes += _compare_categories(j, space.labels[j], one, two)
+            changes += _compare_categories(j, space.feature_labels[j], one, two)
         else:
             span = float(space.upper[j] - space.lower[j])
-            changes += _compare_bounds(j, space.labels[j], one, two, span)
+            changes += _compare_bounds(j, space.feature_labels[j], one, two, span)
     return tuple(changes)
 
 

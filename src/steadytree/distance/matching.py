@@ -302,7 +302,8 @@ class _Explainer:
             key = (j, self._side(j, coord - int(self.start[j])))
             found[key] = found.get(key, 0.0) + difference
         return tuple(
-            CostPart(j, self.space.labels[j], side, cost) for (j, side), cost in found.items()
+            CostPart(j, self.space.feature_labels[j], side, cost)
+            for (j, side), cost in found.items()
         )
 
     def _side(self, j: int, offset: int) -> str:

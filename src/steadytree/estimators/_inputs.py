@@ -117,7 +117,7 @@ def prepare_fit(
     coded = space.encode(table)
     empty = np.isnan(coded).all(axis=0)
     if empty.any():
-        culprits = [space.labels[j] for j in np.flatnonzero(empty)]
+        culprits = [space.feature_labels[j] for j in np.flatnonzero(empty)]
         raise InputError(
             f"expected at least one value in every column, got only missing values in {culprits}; "
             "drop these columns: no split can use them"
@@ -199,7 +199,7 @@ def check_coded(coded: NDArray[np.float64], space: FeatureSpace) -> NDArray[np.f
     with np.errstate(invalid="ignore"):
         bad = (np.abs(coded) > largest).any(axis=0)
     if bad.any():
-        culprits = [space.labels[j] for j in np.flatnonzero(bad)]
+        culprits = [space.feature_labels[j] for j in np.flatnonzero(bad)]
         raise InputError(
             f"expected finite numbers below {largest:.3g}, got infinity or larger ones in "
             f"{culprits}; replace them with a number or with missing"

@@ -131,9 +131,7 @@ class ClassifierTreeMixin(TreePredictorMixin):
     def predict(self, X: Any) -> NDArray[Any]:
         """Label stored with the leaf that each row reaches."""
         leaf = self._leaf_of(X)
-        label = self.to_tree().label
-        assert label is not None
-        return np.asarray(self.classes_[label[leaf]])
+        return np.asarray(self.classes_[self.to_tree().label[leaf]])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class shares of the leaf that each row reaches, in the order of ``classes_``."""

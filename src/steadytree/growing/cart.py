@@ -62,8 +62,7 @@ def cross_validated_cart(
                 scores[i, k] += 0.0 if np.isnan(score) else score
     i, k = divmod(int(scores.argmax()), len(DEPTHS))
     tree = grow(np.arange(len(y)), MIN_LEAVES[i], DEPTHS[k])
-    return tree.replace(
+    return tree.relabelled(decision_threshold).replace(
         classes=classes,
-        decision_threshold=decision_threshold,
         metadata={"min_samples_leaf": MIN_LEAVES[i], "max_depth": DEPTHS[k], "edits": []},
     )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree, labels_from_shares
+from steadytree.core.tree import Tree
 
 __all__ = ["ColumnEncoder"]
 
@@ -159,7 +159,6 @@ class ColumnEncoder:
             missing_left=missing_left,
             value=value,
             weight=inner.weighted_n_node_samples,
-            label=None if classes is None else labels_from_shares(value, decision_threshold),
             classes=classes if own is not None else None,
             n_features=self.space.n_features,
             feature_names=self.space.names,

@@ -16,14 +16,13 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
-from steadytree.core.alignment import align_tree
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.growing.encoding import ColumnEncoder
 from steadytree.readers import as_tree
 
-__all__ = ["TrainingData", "fit_by_weight", "fit_tree", "in_space"]
+__all__ = ["TrainingData", "fit_by_weight", "fit_tree"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +132,13 @@ def fit_tree(
     if on_columns:
         return _to_tree(fitted, data, rows.size, decision_threshold)
     tree = as_tree(fitted, decision_threshold, space=data.space)
-    return in_space(tree, data.space, data.class_list)
+    if tree.is_classifier != (data.classes is not None):
+        kinds = ("regression", "classification")
+        raise InputError(
+            f"expected a base estimator for {kinds[data.classes is not None]}, "
+            f"got a {kinds[tree.is_classifier]} tree"
+        )
+    return tree.in_space(data.space, data.class_list)
 
 
 def fit_by_weight(
@@ -171,50 +176,6 @@ def fit_by_weight(
     kept = np.flatnonzero(counts)
     model.fit(data.columns[kept], data.y[kept], sample_weight=counts[kept])
     return _to_tree(model, data, rows.size, decision_threshold)
-
-
-def in_space(tree: Tree, space: FeatureSpace, classes: tuple[Any, ...] | None) -> Tree:
-    """Write a tree in the columns, categories and classes of a space.
-
-    A tree grown on a resample may know fewer categories or classes. Classes it never met
-    get share 0; categories it never met go where its missing values go.
-    """
-    same_columns = tree.feature_names == space.names and tree.categories == space.categories
-    if not same_columns:
-        aligned = align_tree(tree, space)
-        tree = aligned.tree
-        sets: list[tuple[int, ...] | None] = [None] * tree.n_nodes
-        assert tree.missing_left is not None
-        missing_left = tree.missing_left.copy()
-        for node, mask in enumerate(aligned.left_mask):
-            if mask is None:
-                continue
-            j = int(aligned.feature[node])
-            count = len(space.categories[j] or ())
-            sets[node] = tuple(code for code in range(count) if mask >> code & 1)
-            if space.can_be_missing[j]:
-                missing_left[node] = bool(mask >> count & 1)
-        tree = tree.replace(
-            feature=aligned.feature,
-            left_categories=tuple(sets),
-            missing_left=missing_left,
-            n_features=space.n_features,
-            feature_names=space.names,
-            categories=space.categories,
-        )
-    if classes is not None and tree.classes is not None and tree.classes != classes:
-        where = [classes.index(c) for c in tree.classes]
-        value = np.zeros((tree.n_nodes, len(classes)))
-        value[:, where] = tree.value
-        assert tree.label is not None
-        tree = tree.replace(value=value, classes=classes, label=np.array(where)[tree.label])
-    if (tree.classes is None) != (classes is None):
-        kinds = ("regression", "classification")
-        raise InputError(
-            f"expected a base estimator for {kinds[classes is not None]}, "
-            f"got a {kinds[tree.classes is not None]} tree"
-        )
-    return tree if tree.space is space else tree.replace(space=space, label=tree.label)
 
 
 def _seeded_copy(estimator: Any, seed: int) -> Any:

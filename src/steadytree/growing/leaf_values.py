@@ -8,12 +8,11 @@ evidence pays for changing it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from steadytree.core.tree import Tree, labels_from_shares
+from steadytree.core.tree import labels_from_shares
 from steadytree.growing.binning import FloatArray
 
-__all__ = ["label_evidence", "natural_label", "reestimate_leaves", "shares_of", "shrunk_mean"]
+__all__ = ["label_evidence", "natural_label", "shares_of", "shrunk_mean"]
 
 PRIOR_ROWS = 2.0
 """How many rows of evidence the deployed tree's own leaf value counts for."""
@@ -59,44 +58,3 @@ def label_evidence(
         boundary = 0.5 if decision_threshold is None else decision_threshold
         return float(weight * (shares[1] - boundary) ** 2)
     return float(weight * (shares[natural] - shares[kept]) ** 2 / 2)
-
-
-def reestimate_leaves(
-    tree: Tree,
-    coded: FloatArray,
-    targets: FloatArray,
-    weight: FloatArray,
-    *,
-    prior_rows: float = PRIOR_ROWS,
-) -> Tree:
-    """Return the tree with new leaf values and weights; rules and labels stay.
-
-    Parameters
-    ----------
-    tree : Tree
-    coded : array (n, n_features)
-        Rows coded as ``tree.encode`` would.
-    targets : array (n, k)
-        Class indicators or soft targets for each class, or the response (k = 1).
-    weight : array (n,)
-    prior_rows : float
-        Weight of the tree's own value in each node.
-    """
-    leaf = tree.apply_coded(coded)
-    n = tree.n_nodes
-    mass = np.bincount(leaf, weights=weight, minlength=n)
-    total = np.stack(
-        [np.bincount(leaf, weights=weight * t, minlength=n) for t in targets.T], axis=1
-    )
-    for node in tree.preorder[::-1].tolist():
-        if not tree.is_leaf[node]:
-            kids = [int(tree.children_left[node]), int(tree.children_right[node])]
-            mass[node], total[node] = mass[kids].sum(), total[kids].sum(axis=0)
-    known = mass + prior_rows > 0
-    value = np.where(
-        known[:, None],
-        (total + prior_rows * tree.value) / np.where(known, mass + prior_rows, 1.0)[:, None],
-        tree.value,
-    )
-    label: NDArray[np.int32] | None = tree.label
-    return tree.replace(value=value, weight=mass, label=label, impurity=None)

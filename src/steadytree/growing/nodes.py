@@ -212,7 +212,7 @@ class NodeFactory:
         def build(i: int, rows: IndexArray) -> SearchNode:
             prior = columns_of(tree.value[i], self.taught.n_classes)
             if tree.is_leaf[i]:
-                label = -1 if tree.label is None else int(tree.label[i])
+                label = int(tree.label[i]) if tree.is_classifier else -1
                 return self.leaf(rows, inherited_label=label, prior=prior, locked=i in locked)
             split = split_of(tree, i)
             below, above = self.divide(rows, split)
@@ -252,7 +252,6 @@ def columns_of(value: FloatArray, n_classes: int | None) -> FloatArray:
 
 def split_of(tree: Tree, node: int) -> Split:
     """Return the condition at a node of a tree."""
-    assert tree.missing_left is not None
     return Split(
         int(tree.feature[node]),
         float(tree.threshold[node]),
@@ -332,14 +331,14 @@ def export_tree(
         missing_left=np.array([False if s is None else s.missing_left for s in splits]),
         value=np.array(values),
         weight=np.array(weights),
-        label=None if classes is None else np.array(stored, dtype=np.int32),
+        label=np.array(stored, dtype=np.int32),
         classes=classes,
         n_features=space.n_features,
         feature_names=space.names,
         categories=space.categories,
         precision=precision,
         decision_threshold=decision_threshold,
-        impurity=None if classes is not None else np.array(impurity),
+        **({} if classes is not None else {"impurity": np.array(impurity)}),
         space=space,
         metadata=metadata or {},
     )

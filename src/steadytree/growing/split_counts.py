@@ -21,7 +21,6 @@ __all__ = [
     "split_table",
     "spread_of",
     "top_feature_table",
-    "tree_importances",
 ]
 
 LEAF_NODE = "Leaf node"
@@ -45,22 +44,9 @@ def spread_of(values: NDArray[Any]) -> dict[str, float]:
     }
 
 
-def tree_importances(tree: Tree) -> NDArray[np.float64]:
-    """Impurity decrease of each feature; from the node values where none is stored."""
-    if tree.is_classifier or tree.impurity is not None:
-        return tree.feature_importances()
-    assert tree.weight is not None
-    split = np.flatnonzero(~tree.is_leaf)
-    value, gain = tree.value[:, 0], np.zeros(split.size)
-    for child in (tree.children_left[split], tree.children_right[split]):
-        gain += tree.weight[child] * (value[child] - value[split]) ** 2
-    total = np.bincount(tree.feature[split], weights=gain, minlength=tree.n_features)
-    return np.asarray(total / total.sum() if total.sum() > 0 else total, dtype=np.float64)
-
-
 def split_table(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
     """Share of trees that split on each feature in each place (the paper's split table)."""
-    labels = [*space.labels, LEAF_NODE]
+    labels = [*space.feature_labels, LEAF_NODE]
     counts = np.zeros((len(labels), 4))
     for tree in trees:
         left, right = int(tree.children_left[0]), int(tree.children_right[0])
@@ -94,7 +80,13 @@ def all_cuts(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
                 chosen = min(tuple(codes), rest, key=lambda s: (len(s), s))
                 named = " or ".join(str(cats[c]) for c in chosen) or "(any)"
             rows.append(
-                (i, space.labels[j], int(tree.node_depth[node]), tree.threshold[node], named)
+                (
+                    i,
+                    space.feature_labels[j],
+                    int(tree.node_depth[node]),
+                    tree.threshold[node],
+                    named,
+                )
             )
     columns = ["resample", "feature", "depth", "threshold", "categories"]
     return pd.DataFrame(rows, columns=columns)
@@ -103,7 +95,7 @@ def all_cuts(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
 def cut_point_table(cuts: pd.DataFrame, space: FeatureSpace, n_trees: int) -> pd.DataFrame:
     """Spread of the thresholds of each feature, over all splits on it."""
     rows = {}
-    for j, name in enumerate(space.labels):
+    for j, name in enumerate(space.feature_labels):
         mine = cuts[cuts["feature"] == name]
         if mine.empty:
             continue

@@ -103,7 +103,6 @@ def fold_nodes(tree: Tree, max_leaves: int, *, important: Collection[int] = ()) 
         raise InputError(f"expected max_leaves of 1 or more, got {max_leaves}")
     if tree.n_leaves <= max_leaves:
         return frozenset()
-    assert tree.weight is not None
     wanted = np.zeros(tree.n_nodes, dtype=bool)
     wanted[list(important)] = True
     left, right = tree.children_left.tolist(), tree.children_right.tolist()

@@ -182,7 +182,7 @@ class SplitFrequencyDisplay:
             panel.set_xticks([0, 50, 100])
             panel.set_title(title, fontsize=10, color=INK, loc="left")
         axes[0].set_xlabel(f"Per cent of {self.n_trees:,} trees", fontsize=9, color=INK, loc="left")
-        names = [literal(shorten(self.space.labels[j], 26)) for j in self.features_]
+        names = [literal(shorten(self.space.feature_labels[j], 26)) for j in self.features_]
         axes[0].set_yticks(places, names)
         axes[0].set_ylim(rows - 0.4, -0.6)
         self._draw_cuts(axes[4])

@@ -64,7 +64,6 @@ def branch_text(tree: Tree, node: int, *, left: bool, missing: bool = False) -> 
     """
     j = int(tree.feature[node])
     cats, codes = tree.categories[j], tree.left_categories[node]
-    assert tree.missing_left is not None
     takes_missing = missing and bool(tree.missing_left[node]) == left
     if codes is not None and cats is not None:
         inside = set(codes)

@@ -71,7 +71,7 @@ def _split_that_sets(
     paths: Paths, parents: dict[int, int], leaf: int, name: str, bound: float, left: bool
 ) -> int | None:
     tree, node = paths.tree, leaf
-    names = tree.feature_names or paths.space.labels
+    names = tree.feature_names or paths.space.feature_labels
     while node in parents:
         parent = parents[node]
         went_left = int(tree.children_left[parent]) == node
@@ -247,8 +247,8 @@ class TreeComparisonDisplay:
     def _draw(self, ax: Any, paths: Paths, layout: TreeLayout, which: int) -> None:
         bare_axes(ax)
         tree = paths.tree
-        names = tree.feature_names or paths.space.labels
-        can_miss = dict(zip(paths.space.labels, paths.space.can_be_missing, strict=True))
+        names = tree.feature_names or paths.space.feature_labels
+        can_miss = dict(zip(paths.space.feature_labels, paths.space.can_be_missing, strict=True))
         where = layout.by_node()
         for placed in layout.nodes:
             if placed.parent >= 0:
@@ -306,7 +306,6 @@ class TreeComparisonDisplay:
         if tree.classes is None:
             outcome = f"{float(tree.value[node, 0]):.4g}"
         else:
-            assert tree.label is not None
             label = int(tree.label[node])
             share = percent(float(tree.value[node, label]))
             room = NAME_COLUMNS - display_width(share) - 4

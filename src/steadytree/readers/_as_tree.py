@@ -72,7 +72,7 @@ def as_tree(
     if space is not None:
         tree = tree.replace(space=space, label=tree.label)
     if decision_threshold is not None:
-        tree = tree.with_decision_threshold(_resolve_threshold(model, tree, decision_threshold))
+        tree = tree.relabelled(_resolve_threshold(model, tree, decision_threshold))
     return tree
 
 
@@ -116,7 +116,6 @@ def _resolve_threshold(model: Any, tree: Tree, threshold: float | str) -> float:
             raise InputError(
                 f'expected a number or "prevalence" as decision_threshold, got {threshold!r}'
             )
-        assert tree.weight is not None
         rows = tree.metadata.get("n_training_rows")
         weighted = tree.metadata.get("weighted", False)
         if rows is None or weighted or not np.isclose(float(rows), tree.weight[0]):

@@ -57,16 +57,17 @@ def read(model: Any) -> Tree:
     inner = model.tree_
     raw = np.asarray(inner.value)[:, 0, :]
     classes = None
-    label = None
+    given: dict[str, Any] = {}
     if hasattr(model, "classes_"):
         classes = tuple(np.asarray(model.classes_).tolist())
-        label = labels_from_shares(raw, None)
+        given["label"] = labels_from_shares(raw, None)
         total = raw.sum(axis=1, keepdims=True)
         # Shares already, as a rule: left alone, so that they stay equal bit for bit.
         raw = np.divide(raw, total, out=raw.copy(), where=(total > 0) & (np.abs(total - 1) > 1e-9))
         raw = np.where(total > 0, raw, 1 / raw.shape[1])
     names = getattr(model, "feature_names_in_", None)
-    missing_left = getattr(inner, "missing_go_to_left", None)
+    if hasattr(inner, "missing_go_to_left"):
+        given["missing_left"] = np.asarray(inner.missing_go_to_left, dtype=bool)
     return Tree(
         children_left=inner.children_left,
         children_right=inner.children_right,
@@ -74,9 +75,7 @@ def read(model: Any) -> Tree:
         threshold=inner.threshold,
         value=raw,
         n_features=int(model.n_features_in_),
-        missing_left=None if missing_left is None else np.asarray(missing_left, dtype=bool),
         weight=inner.weighted_n_node_samples,
-        label=label,
         classes=classes,
         feature_names=None if names is None else tuple(names.tolist()),
         precision="float32",
@@ -87,6 +86,7 @@ def read(model: Any) -> Tree:
             "weighted": getattr(model, "class_weight", None) is not None
             or not np.allclose(inner.weighted_n_node_samples, inner.n_node_samples),
         },
+        **given,
     )
 
 

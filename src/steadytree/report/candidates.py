@@ -115,7 +115,7 @@ def _identity(tree: Tree) -> bytes:
     """Bytes that two trees share when they have the same nodes, values and labels."""
     digest = hashlib.sha256(repr(tree.left_categories).encode())
     for array in (tree.children_left, tree.feature, tree.threshold, tree.value, tree.label):
-        digest.update(b"|" if array is None else np.ascontiguousarray(array).tobytes() + b"|")
+        digest.update(np.ascontiguousarray(array).tobytes() + b"|")
     digest.update(np.ascontiguousarray(tree.weight).tobytes())
     digest.update(np.ascontiguousarray(tree.missing_left).tobytes())
     return digest.digest()

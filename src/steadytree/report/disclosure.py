@@ -93,7 +93,6 @@ def coarse_share(share: float, n_rows: float, min_cell: int) -> float:
 
 def rests_on_few(tree: Tree, node: int, min_cell: int) -> bool:
     """Whether fewer people than ``min_cell`` stand behind a leaf (of a tree of people)."""
-    assert tree.weight is not None
     return bool(tree.weight[node] < min_cell <= tree.weight[0])
 
 

@@ -318,7 +318,6 @@ def _training_shares(tree: Tree, min_cell: int) -> dict[int, float | None]:
     """Share of the training rows at each leaf, where no other rows were counted."""
     from steadytree.report.disclosure import coarse_share, mask_partition
 
-    assert tree.weight is not None
     leaves, total = tree.leaves.tolist(), float(tree.weight[0])
     weights = [float(tree.weight[leaf]) for leaf in leaves]
     if total < min_cell:

@@ -35,7 +35,7 @@ def features_data(space: FeatureSpace, used: set[int]) -> list[dict[str, Any]]:
     """
     return [
         {
-            "name": clean(space.labels[j]),
+            "name": clean(space.feature_labels[j]),
             "categories": None
             if space.categories[j] is None
             else [clean(c) for c in space.categories[j] or ()],
@@ -85,7 +85,6 @@ def tree_data(
     """
     aligned = align_tree(tree, space)
     grown = aligned.tree
-    assert grown.missing_left is not None
     leaf = grown.is_leaf
     values, hidden = _leaf_values(grown, space, classes, hidden_values, min_cell)
     return {
@@ -103,7 +102,7 @@ def tree_data(
         ],
         "missing_left": [int(v) for v in grown.missing_left],
         "label": [
-            _label(grown, i, classes) if leaf[i] and grown.label is not None else None
+            _label(grown, i, classes) if leaf[i] and grown.is_classifier else None
             for i in range(grown.n_nodes)
         ],
         "value": values,
@@ -126,7 +125,6 @@ def _codes(mask: int, space: FeatureSpace, feature: int) -> list[int]:
 
 
 def _label(tree: Tree, node: int, classes: tuple[Any, ...] | None) -> int:
-    assert tree.label is not None
     assert tree.classes is not None
     assert classes is not None
     return classes.index(tree.classes[int(tree.label[node])])
@@ -176,7 +174,6 @@ def compact_tree(
     space = diff.space
     aligned = align_tree(tree, space)
     grown = aligned.tree
-    assert grown.missing_left is not None
     order = grown.preorder.tolist()
     leaf = grown.is_leaf
     by_leaf = {r.new.leaf: r for r in diff.rules if r.new is not None}

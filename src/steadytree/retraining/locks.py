@@ -51,8 +51,8 @@ def _nodes_of(item: Any, tree: Tree, space: FeatureSpace) -> set[int]:
     if text == "root":
         return {0}
     inner = np.flatnonzero(~tree.is_leaf).tolist()
-    if text in space.labels:
-        feature = space.labels.index(text)
+    if text in space.feature_labels:
+        feature = space.feature_labels.index(text)
         return {node for node in inner if int(tree.feature[node]) == feature}
     found = set()
     for node in inner:

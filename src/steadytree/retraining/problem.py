@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.alignment import align_tree
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, is_frame, n_rows
 from steadytree.core.tree import Tree
@@ -22,7 +21,7 @@ from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.teacher import target_columns
 from steadytree.readers import as_tree
 
-__all__ = ["Problem", "Rows", "express_in_space", "prepare_problem"]
+__all__ = ["Problem", "Rows", "prepare_problem"]
 
 FloatArray = NDArray[np.float64]
 
@@ -99,7 +98,7 @@ def prepare_problem(
     y_codes = _outcomes(tree, y_new, n_rows(X_new), "y_new")
     y_before = None if y_old is None else _outcomes(tree, y_old, n_rows(X_old), "y_old")
     fixed = _with_outcome(fixed, tree, y_codes, y_before)
-    anchored = express_in_space(tree, fixed)
+    anchored = tree.in_space(fixed)
     new = Rows(
         _coded(anchored, fixed, X_new, "X_new"),
         y_codes,
@@ -121,38 +120,6 @@ def prepare_problem(
             stacklevel=3,
         )
     return Problem(anchored, fixed, new, old, notes)
-
-
-def express_in_space(tree: Tree, space: FeatureSpace) -> Tree:
-    """Return the same tree, its features and categories numbered as in the space.
-
-    Categories that the tree never met follow its missing values.
-    """
-    if space.names is None and tree.feature_names is not None:
-        space = space.replace(names=tree.feature_names)
-    aligned = align_tree(tree, space)
-    inner = aligned.tree
-    assert inner.missing_left is not None
-    missing_left = inner.missing_left.copy()
-    sets: list[tuple[int, ...] | None] = []
-    for node, mask in enumerate(aligned.left_mask):
-        cats = space.categories[int(aligned.feature[node])]
-        if mask is None or cats is None:
-            sets.append(None)
-            continue
-        sets.append(tuple(code for code in range(len(cats)) if mask >> code & 1))
-        if space.can_be_missing[int(aligned.feature[node])]:
-            missing_left[node] = bool(mask >> len(cats) & 1)
-    return inner.replace(
-        feature=aligned.feature,
-        left_categories=tuple(sets),
-        missing_left=missing_left,
-        n_features=space.n_features,
-        feature_names=space.names,
-        categories=space.categories,
-        space=space,
-        label=inner.label,
-    )
 
 
 # -- the space ----------------------------------------------------------------------------
@@ -218,7 +185,7 @@ def _widen(
     missing = base.can_be_missing.copy()
     cats = list(base.categories)
     coded = base.encode(X_new)
-    for j, name in enumerate(base.labels):
+    for j, name in enumerate(base.feature_labels):
         known, met = cats[j], seen.categories[j]
         if known is not None:
             fresh = tuple(c for c in met or () if c not in set(known) and c != "(none)")
@@ -261,7 +228,7 @@ def _with_outcome(
 def _coded(tree: Tree, space: FeatureSpace, X: Any, name: str) -> FloatArray:
     coded = space.encode(X)
     if np.isinf(coded).any():
-        culprits = [space.labels[j] for j in np.flatnonzero(np.isinf(coded).any(axis=0))]
+        culprits = [space.feature_labels[j] for j in np.flatnonzero(np.isinf(coded).any(axis=0))]
         raise InputError(
             f"expected finite numbers in {name}, got an infinity in {culprits}; "
             "replace infinities with a number or with missing"

@@ -242,5 +242,5 @@ class Retraining:
 
 def _predictions_of(tree: Tree, X: Any) -> Predictions:
     leaf = tree.apply(X)
-    label = np.zeros(len(leaf), dtype=np.int32) if tree.label is None else tree.label[leaf]
+    label = tree.label[leaf]
     return Predictions(tree.value[leaf], label)

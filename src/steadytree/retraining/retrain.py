@@ -30,7 +30,7 @@ from steadytree.retraining.frontier import (
     selection_cost,
 )
 from steadytree.retraining.locks import resolve_locks
-from steadytree.retraining.problem import Problem, express_in_space, prepare_problem
+from steadytree.retraining.problem import Problem, prepare_problem
 from steadytree.retraining.recipe import Recipe, RecipeSettings, run_recipe
 from steadytree.retraining.result import Retraining
 
@@ -348,14 +348,14 @@ class _Runs:
             fitted = clone(model).fit(*self.tables.training(rows))
             tree, fitted_here = as_tree(fitted), True
         try:
-            tree = express_in_space(tree, self.problem.space)
+            tree = tree.in_space(self.problem.space)
         except SteadyTreeError as error:
             raise InputError(
                 f"candidate {name!r} does not fit the deployed tree: {error}"
             ) from error
         threshold = self.problem.deployed.decision_threshold
         if threshold is not None and tree.decision_threshold is None:
-            tree = tree.with_decision_threshold(threshold)
+            tree = tree.relabelled(threshold)
         if tree.classes != self.problem.deployed.classes:
             raise InputError(
                 f"expected candidate {name!r} to have the deployed tree's classes "
@@ -420,7 +420,7 @@ def _folds(
 
 def _predict(tree: Tree, coded: NDArray[np.float64]) -> Predictions:
     leaf = tree.apply_coded(tree.round_values(coded))
-    label = np.zeros(len(leaf), dtype=np.int32) if tree.label is None else tree.label[leaf]
+    label = tree.label[leaf]
     return Predictions(tree.value[leaf], label)
 
 

@@ -25,7 +25,7 @@ from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
 from steadytree.evaluation.scores import score_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
-from steadytree.retraining.problem import express_in_space, prepare_problem
+from steadytree.retraining.problem import prepare_problem
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.retrain import DEFAULT_PRICE, Progress, retrain
 from steadytree.selection import within_tolerance
@@ -241,7 +241,7 @@ def _one_space(
         lower=np.where(numeric, np.fmin(found.lower, np.fmin.reduce(coded)), 0.0),
         upper=np.where(numeric, np.fmax(found.upper, np.fmax.reduce(coded)), 0.0),
     )
-    return express_in_space(tree, wide), wide
+    return tree.in_space(wide), wide
 
 
 def _stacked(a: Any, b: Any) -> Any:
@@ -284,7 +284,7 @@ def _same(a: Tree, b: Tree) -> bool:
         and np.array_equal(a.threshold, b.threshold, equal_nan=True)
         and a.left_categories == b.left_categories
         and np.array_equal(a.value, b.value)
-        and (a.label is None or (b.label is not None and np.array_equal(a.label, b.label)))
+        and np.array_equal(a.label, b.label)
     )
 
 
@@ -296,21 +296,16 @@ def _candidates_of(
     coded = result.space.encode(result.X_new)[scored]
     out: list[_Candidate] = list(before)
     scores = [
-        _score(_in_space(candidate.tree, result.space), coded, result.y_new[scored])
+        _score(candidate.tree.in_space(result.space), coded, result.y_new[scored])
         for candidate in before
     ]
     score_of = result.frontier["score"].to_dict()
     for name, tree in result.trees.items():
-        if any(_same(tree, _in_space(c.tree, result.space)) for c in out):
+        if any(_same(tree, c.tree.in_space(result.space)) for c in out):
             continue
         out.append(_Candidate(str(name), batch, tree))
         scores.append(float(score_of[name]))
     return out, np.array(scores)
-
-
-def _in_space(tree: Tree, space: FeatureSpace) -> Tree:
-    """Write a tree in a space that may have grown since it was made."""
-    return tree if tree.space is space else express_in_space(tree, space)
 
 
 def _score(tree: Tree, coded: FloatArray, y: NDArray[Any]) -> float:
@@ -377,7 +372,7 @@ def _choose(made: list[Retraining], first: int, tolerance: float) -> TreeSequenc
     ]
     # Candidates only accumulate, so the last list holds all and positions never change.
     apart = pairwise_tree_distances(
-        [_in_space(candidate.tree, space) for candidate in everyone[-1]],
+        [candidate.tree.in_space(space) for candidate in everyone[-1]],
         space=space,
         variant="metric",
         normalize="relative",
@@ -405,7 +400,7 @@ def _choose(made: list[Retraining], first: int, tolerance: float) -> TreeSequenc
                 batch=first + t,
                 candidate=chosen.name,
                 made_for=max(chosen.made_for, 0),
-                tree=_in_space(chosen.tree, space),
+                tree=chosen.tree.in_space(space),
                 score=_known(scores[t][at]),
                 best_score=_known(scores[t].max()),
                 dissimilarity=float(apart[previous, at]),
@@ -426,7 +421,7 @@ def _position(candidates: list[_Candidate], result: Retraining) -> int:
     return next(
         i
         for i, c in reversed(list(enumerate(candidates)))
-        if _same(result.tree, _in_space(c.tree, result.space))
+        if _same(result.tree, c.tree.in_space(result.space))
     )
 
 

@@ -19,9 +19,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree import FeatureSpace, as_tree
 from steadytree.core.paths import Paths
-from steadytree.distance._solver import kernels
+from steadytree.distance._solver import backend, kernels
 from steadytree.distance._solver import scipy_solver as fallback
-from steadytree.distance._solver import backend
 from steadytree.distance._solver.assignment import assign, index_bits
 from steadytree.distance._solver.pack import pack
 from steadytree.distance.options import DistanceOptions
