@@ -84,6 +84,8 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
             group: dict(zip(columns, _scalars(list(columns.values())), strict=True))
             for group, columns in space["one_hot"].items()
         }
+    # What reading fills in again is not written.
+    derived = np.array_equal(tree.impurity, tree.default_impurity())
     return {
         "format": FORMAT_NAME,
         "version": FORMAT_VERSION,
@@ -105,7 +107,7 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
             "value": [_numbers(row) for row in tree.value.tolist()],
             "weight": _numbers(tree.weight.tolist()),
             "label": tree.label.tolist() if tree.is_classifier else None,
-            "impurity": _numbers(tree.impurity.tolist()),
+            "impurity": None if derived else _numbers(tree.impurity.tolist()),
         },
         "space": space,
         "metadata": dict(tree.metadata),

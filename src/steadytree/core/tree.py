@@ -196,7 +196,7 @@ class Tree:
         ):
             store(name, array)
         if self.impurity is _FILLED_IN:
-            object.__setattr__(self, "impurity", self._default_impurity())
+            object.__setattr__(self, "impurity", self.default_impurity())
         store("impurity", column("impurity", np.float64))
         object.__setattr__(self, "left_categories", sets)
         object.__setattr__(self, "categories", cats)
@@ -246,7 +246,7 @@ class Tree:
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "classes", classes)
 
-    def _default_impurity(self) -> FloatArray:
+    def default_impurity(self) -> FloatArray:
         """Gini of the shares; variance of the leaf values below a node, for regression."""
         if self.classes is not None:
             return np.asarray(1 - (self.value**2).sum(axis=1))
