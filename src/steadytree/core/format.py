@@ -84,8 +84,7 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
             group: dict(zip(columns, _scalars(list(columns.values())), strict=True))
             for group, columns in space["one_hot"].items()
         }
-    # What reading fills in again is not written.
-    derived = np.array_equal(tree.impurity, tree.default_impurity())
+    impurity = tree.given_fields()["impurity"]  # what reading fills in again is not written
     return {
         "format": FORMAT_NAME,
         "version": FORMAT_VERSION,
@@ -107,7 +106,7 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
             "value": [_numbers(row) for row in tree.value.tolist()],
             "weight": _numbers(tree.weight.tolist()),
             "label": tree.label.tolist() if tree.is_classifier else None,
-            "impurity": None if derived else _numbers(tree.impurity.tolist()),
+            "impurity": None if impurity is None else _numbers(impurity.tolist()),
         },
         "space": space,
         "metadata": dict(tree.metadata),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +111,7 @@ class Tree:
     impurity: FloatArray = _FILLED_IN
     space: FeatureSpace | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    _impurity_given: ClassVar[bool]
 
     # -- checks -------------------------------------------------------------------
 
@@ -195,8 +196,9 @@ class Tree:
             ("missing_left", missing_left),
         ):
             store(name, array)
-        if self.impurity is _FILLED_IN:
-            object.__setattr__(self, "impurity", self.default_impurity())
+        object.__setattr__(self, "_impurity_given", self.impurity is not _FILLED_IN)
+        if not self._impurity_given:
+            object.__setattr__(self, "impurity", self._default_impurity())
         store("impurity", column("impurity", np.float64))
         object.__setattr__(self, "left_categories", sets)
         object.__setattr__(self, "categories", cats)
@@ -246,7 +248,7 @@ class Tree:
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "classes", classes)
 
-    def default_impurity(self) -> FloatArray:
+    def _default_impurity(self) -> FloatArray:
         """Gini of the shares; variance of the leaf values below a node, for regression."""
         if self.classes is not None:
             return np.asarray(1 - (self.value**2).sum(axis=1))
@@ -403,7 +405,13 @@ class Tree:
 
     def replace(self, **changes: Any) -> Tree:
         """Make a copy with some fields changed, checked again; labels stay unless given."""
-        return Tree(**{**{f.name: getattr(self, f.name) for f in fields(self)}, **changes})
+        return Tree(**{**self.given_fields(), **changes})
+
+    def given_fields(self) -> dict[str, Any]:
+        """Return what it takes to build the tree again; None for what is then filled in."""
+        kept = {f.name: getattr(self, f.name) for f in fields(self)}
+        kept["metadata"] = dict(self.metadata)
+        return kept if self._impurity_given else {**kept, "impurity": None}
 
     def relabelled(self, decision_threshold: float | None) -> Tree:
         """Return the same tree with the labels its shares give at a threshold.
@@ -483,7 +491,7 @@ class Tree:
             missing_left=self.missing_left[index],
             weight=self.weight[index],
             label=self.label[index],
-            impurity=self.impurity[index],
+            impurity=self.impurity[index] if self._impurity_given else None,
         )
 
     def truncate(self, max_depth: int) -> Tree:
@@ -512,9 +520,7 @@ class Tree:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kept = {f.name: getattr(self, f.name) for f in fields(self)}
-        kept["metadata"] = dict(self.metadata)
-        return _rebuild, (kept,)
+        return _rebuild, (self.given_fields(),)
 
     def __repr__(self) -> str:
         kind = f"{len(self.classes)} classes" if self.classes is not None else "regression"
