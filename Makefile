@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint format bench bench-retraining clean
+.PHONY: help setup demo paper test test-slow lint format bench bench-retraining clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -32,6 +32,10 @@ $(BENCH_STAMP): $(STAMP)
 
 demo: setup ## see the package work
 	$(BIN)/python -m examples.demo
+
+# QUICK=1: a few minutes instead of hours; OUT=folder: another place for the page.
+paper: setup ## regenerate the paper's experiments into steadytree-paper/ (QUICK=1: a small run)
+	$(BIN)/python -m reproduction $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))
 
 test: lint ## lint, then every test but the slow ones
 	@sh scripts/ensure_chromium.sh
@@ -60,4 +64,4 @@ bench-retraining: $(BENCH_STAMP) ## time and score retraining against its peers
 
 clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests reproduction benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,10 +1,10 @@
-"""``steadytree paper``: regenerate the paper's experiments, with our numbers beside its own."""
+"""``python -m reproduction``: the paper's experiments again, our numbers beside its own."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,14 +14,19 @@ from reproduction.regenerate import Regenerated, regenerate, usable_datasets
 from reproduction.registry import EXPERIMENTS, KINDS
 from reproduction.runs import Progress
 from reproduction.settings import FULL, QUICK
+from steadytree.cli.app import run
 from steadytree.cli.options import FILE, common_options, example
 from steadytree.cli.output import Output
 
-__all__ = ["command"]
+__all__ = ["command", "main"]
+
+PROGRAM = "python -m reproduction"
 
 
 @click.command(
-    "paper", epilog=example("steadytree paper --quick --only frontiers --data wdbc --out paper")
+    "reproduction",
+    epilog=example(f"{PROGRAM} --quick --only frontiers --data wdbc --out paper"),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("--list", "list_only", is_flag=True, help="List experiments and data sets, and end.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only this experiment. Repeat.")
@@ -61,7 +66,7 @@ def command(
     side by side, with every number as CSV and JSON and every figure as PNG and SVG. Interrupted
     at any point and started again, it redoes only what is missing.
     """
-    output = Output("paper", as_json=as_json, verbosity=verbose - quiet)
+    output = Output("reproduction", as_json=as_json, verbosity=verbose - quiet)
     if list_only:
         _list(output)
         return
@@ -90,7 +95,7 @@ def _workers(n_jobs: int | None) -> int:
 
 def _command_line(quick: bool, only: tuple[str, ...], data: tuple[str, ...], seed: int) -> str:
     """Write the command that gives the same numbers; processes and folder do not matter."""
-    words = ["steadytree paper", *(["--quick"] if quick else [])]
+    words = [PROGRAM, *(["--quick"] if quick else [])]
     words += [f"--only {name}" for name in only] + [f"--data {name}" for name in data]
     return " ".join([*words, *([f"--seed {seed}"] if seed else [])])
 
@@ -191,3 +196,12 @@ def _progress(output: Output) -> Iterator[Callable[[Progress], None] | None]:
             )
 
         yield report
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0 done, 1 failed, 2 bad usage or input."""
+    return run(arguments, command=command, prog_name=PROGRAM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

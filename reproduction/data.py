@@ -56,7 +56,7 @@ def list_case_studies(*, available_only: bool = False) -> tuple[str, ...]:
     Parameters
     ----------
     available_only : bool, default=False
-        Only those whose data are installed: without ``steadytree[paper]``, ``wdbc`` alone.
+        Only those whose data are installed: without ``make setup``, ``wdbc`` alone.
     """
     if not available_only:
         return tuple(_LOADERS)
@@ -87,7 +87,7 @@ def load_case_study(name: str) -> CaseStudy:
     InputError
         If there is no data set of that name.
     MissingDependencyError
-        If its data are not installed (``pip install 'steadytree[paper]'``); ``wdbc`` always is.
+        If its data are not installed (``make setup`` does); ``wdbc`` always is.
 
     Examples
     --------

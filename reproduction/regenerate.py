@@ -21,6 +21,7 @@ from reproduction.page import (
 from reproduction.registry import KINDS, find_experiments, plan
 from reproduction.runs import Progress, run_jobs
 from reproduction.settings import FULL, Settings
+from reproduction.sources import INSTALL
 from reproduction.store import UnitStore, canonical_json
 from reproduction.summaries import summarise
 from reproduction.tables import Table
@@ -28,8 +29,6 @@ from steadytree.core.atomic import write_atomic
 from steadytree.exceptions import InputError, MissingDependencyError
 
 __all__ = ["Regenerated", "regenerate", "usable_datasets"]
-
-INSTALL = "pip install 'steadytree[paper]'"
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def regenerate(
     data: Sequence[str] = (),
     seed: int = 0,
     n_jobs: int = 1,
-    command: str = "steadytree paper",
+    command: str = "python -m reproduction",
     draw: bool = True,
     progress: Callable[[Progress], None] | None = None,
 ) -> Regenerated:

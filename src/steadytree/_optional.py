@@ -10,17 +10,19 @@ from steadytree.exceptions import MissingDependencyError
 __all__ = ["import_optional"]
 
 
-def import_optional(module: str, *, extra: str, purpose: str) -> Any:
+def import_optional(module: str, *, purpose: str, extra: str = "", install: str = "") -> Any:
     """Import a package that only some features need, or say how to install it.
 
     Parameters
     ----------
     module : str
         The module to import, such as ``"jinja2"`` or ``"matplotlib.pyplot"``.
-    extra : str
-        The extra of steadytree that installs it.
     purpose : str
         What needs it, named in the error.
+    extra : str
+        The extra of steadytree that installs it.
+    install : str
+        The command that installs it, where no extra does.
 
     Returns
     -------
@@ -39,8 +41,9 @@ def import_optional(module: str, *, extra: str, purpose: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != package:
             raise
+        command = install or f"pip install 'steadytree[{extra}]'"
         raise MissingDependencyError(
             f"{purpose} needs the package {package!r}, got an environment without it; "
-            f"install it with: pip install 'steadytree[{extra}]'",
+            f"install it with: {command}",
             name=package,
         ) from error

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from steadytree.cli.app import COMMANDS, group
 from tests.cli.conftest import Files, Run
 
-NAMES = [name for name in COMMANDS if name != "paper"]
+NAMES = list(COMMANDS)
 
 
 def command(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

@@ -1,19 +1,22 @@
-"""``steadytree paper`` as a user calls it."""
+"""``python -m reproduction`` as a user calls it."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from reproduction.__main__ import _command_line, _time_text, _workers
+from reproduction import __main__ as command_module
+from reproduction.__main__ import _command_line, _time_text, _workers, command, main
 from reproduction.registry import EXPERIMENTS
-from steadytree.cli import paper as command_module
-from steadytree.cli.app import group
 from tests.reproduction.tiny import TINY
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +25,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str) -> object:
-    return CliRunner().invoke(group, ["paper", *arguments], catch_exceptions=False)
+    return CliRunner().invoke(command, list(arguments), catch_exceptions=False)
 
 
 def test_the_list_names_every_experiment() -> None:
@@ -43,7 +46,7 @@ def test_one_experiment_ends_with_the_page(tmp_path: Path) -> None:
     assert "left" in result.stderr
     assert "2/2 (0 found) indirect wdbc, done" in result.stderr
     page = (tmp_path / "index.md").read_text()
-    assert "steadytree paper --quick --only indirect --data wdbc" in page
+    assert "python -m reproduction --quick --only indirect --data wdbc" in page
     again = run(*arguments, "--n-jobs", "1", "--json")
     document = json.loads(again.stdout)
     assert document["exit_code"] == 0
@@ -60,9 +63,9 @@ def test_quiet_says_only_the_result(tmp_path: Path) -> None:
 
 
 def test_the_command_on_the_page_leaves_out_what_does_not_matter() -> None:
-    assert _command_line(False, (), (), 0) == "steadytree paper"
+    assert _command_line(False, (), (), 0) == "python -m reproduction"
     assert _command_line(True, ("size",), ("wdbc",), 3) == (
-        "steadytree paper --quick --only size --data wdbc --seed 3"
+        "python -m reproduction --quick --only size --data wdbc --seed 3"
     )
 
 
@@ -73,3 +76,19 @@ def test_workers_and_words() -> None:
     assert _time_text(None) == "time left unknown"
     assert _time_text(59.6) == "1 min 00 s left"
     assert _time_text(12) == "12 s left"
+
+
+def test_errors_end_in_a_sentence_and_a_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--only", "frontier"]) == 2
+    assert "did you mean 'frontiers'?" in capsys.readouterr().err
+    assert main(["--no-such-option"]) == 2
+    assert main(["--data", "sarcoma", "--json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["type"] == "InputError"
+    assert "got 'sarcoma'" in error["message"]
+
+
+def test_the_module_runs_as_a_program() -> None:
+    program = [sys.executable, "-m", "reproduction", "--list"]
+    found = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "Experiments (--only NAME):" in found.stdout

