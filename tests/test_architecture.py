@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy
 import pytest
+
+import steadytree
 
 ROOT = Path(__file__).resolve().parent.parent
 # Not pyarrow: pandas itself imports it where it is installed.
@@ -51,3 +55,34 @@ def test_every_public_name_exists() -> None:
         "print(json.dumps([n for n in getattr(s, '__all__', []) if not hasattr(s, n)]))"
     )
     assert json.loads(run_python(code)) == []
+
+
+def test_type_checkers_see_every_public_name_where_it_lives() -> None:
+    source = Path(steadytree.__file__).read_text(encoding="utf-8")
+    seen = {
+        alias.name: node.module
+        for block in ast.parse(source).body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname == alias.name
+    }
+    assert seen == {
+        name: f"steadytree.{module}" for module, names in steadytree._HOME.items() for name in names
+    }
+
+
+def test_import_is_light() -> None:
+    """Nothing heavy is imported before it is used."""
+    heavy = ["numpy", "pandas", "scipy", "sklearn", "numba"]
+    code = f"import sys, steadytree; print([m for m in {heavy} if m in sys.modules])"
+    assert run_python(code).strip() == "[]"
+
+
+def test_versions_for_a_bug_report(capsys: pytest.CaptureFixture[str]) -> None:
+    steadytree.show_versions()
+    shown = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
+    assert shown["steadytree"] == steadytree.__version__
+    assert shown["numpy"] == numpy.__version__
+    assert "platform" in shown

@@ -5,80 +5,57 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from steadytree.core.format import load_tree, save_tree
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
-from steadytree.distance import (
-    PathMatching,
-    distance_bound,
-    match_paths,
-    pairwise_tree_distances,
-    tree_distance,
-)
-from steadytree.readers import as_tree
-from steadytree.selection import pareto_mask
-
-if TYPE_CHECKING:
-    from steadytree.assessment import StabilityAssessment, assess_stability
-    from steadytree.diff import TreeDiff, diff_trees
-    from steadytree.estimators import (
-        DistilledTreeClassifier,
-        DistilledTreeRegressor,
-        StableTreeClassifier,
-        StableTreeRegressor,
-        TreeClassifier,
-        TreeRegressor,
-    )
-    from steadytree.plotting import (
-        ParetoFrontierDisplay,
-        SensitivityDisplay,
-        SplitFrequencyDisplay,
-        TreeComparisonDisplay,
-        TreeMapDisplay,
-    )
-    from steadytree.retraining import History, Retraining, retrain, retrain_sequence
+if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
+    from steadytree._versions import show_versions as show_versions
+    from steadytree.assessment import StabilityAssessment as StabilityAssessment
+    from steadytree.assessment import assess_stability as assess_stability
+    from steadytree.core.format import load_tree as load_tree
+    from steadytree.core.format import save_tree as save_tree
+    from steadytree.core.space import FeatureSpace as FeatureSpace
+    from steadytree.core.tree import Tree as Tree
+    from steadytree.diff import TreeDiff as TreeDiff
+    from steadytree.diff import diff_trees as diff_trees
+    from steadytree.distance import PathMatching as PathMatching
+    from steadytree.distance import distance_bound as distance_bound
+    from steadytree.distance import match_paths as match_paths
+    from steadytree.distance import pairwise_tree_distances as pairwise_tree_distances
+    from steadytree.distance import tree_distance as tree_distance
+    from steadytree.estimators import DistilledTreeClassifier as DistilledTreeClassifier
+    from steadytree.estimators import DistilledTreeRegressor as DistilledTreeRegressor
+    from steadytree.estimators import StableTreeClassifier as StableTreeClassifier
+    from steadytree.estimators import StableTreeRegressor as StableTreeRegressor
+    from steadytree.estimators import TreeClassifier as TreeClassifier
+    from steadytree.estimators import TreeRegressor as TreeRegressor
+    from steadytree.plotting import ParetoFrontierDisplay as ParetoFrontierDisplay
+    from steadytree.plotting import SensitivityDisplay as SensitivityDisplay
+    from steadytree.plotting import SplitFrequencyDisplay as SplitFrequencyDisplay
+    from steadytree.plotting import TreeComparisonDisplay as TreeComparisonDisplay
+    from steadytree.plotting import TreeMapDisplay as TreeMapDisplay
+    from steadytree.readers import as_tree as as_tree
+    from steadytree.retraining import History as History
+    from steadytree.retraining import Retraining as Retraining
+    from steadytree.retraining import retrain as retrain
+    from steadytree.retraining import retrain_sequence as retrain_sequence
+    from steadytree.selection import pareto_mask as pareto_mask
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "DistilledTreeClassifier",
-    "DistilledTreeRegressor",
-    "FeatureSpace",
-    "History",
-    "ParetoFrontierDisplay",
-    "PathMatching",
-    "Retraining",
-    "SensitivityDisplay",
-    "SplitFrequencyDisplay",
-    "StabilityAssessment",
-    "StableTreeClassifier",
-    "StableTreeRegressor",
-    "Tree",
-    "TreeClassifier",
-    "TreeComparisonDisplay",
-    "TreeDiff",
-    "TreeMapDisplay",
-    "TreeRegressor",
-    "__version__",
-    "as_tree",
-    "assess_stability",
-    "diff_trees",
-    "distance_bound",
-    "load_tree",
-    "match_paths",
-    "pairwise_tree_distances",
-    "pareto_mask",
-    "retrain",
-    "retrain_sequence",
-    "save_tree",
-    "tree_distance",
-]
-
-# Names that need more of scikit-learn, or matplotlib, are imported when first used, so
-# that `import steadytree` stays lighter than `import sklearn.tree`.
+# Where each public name lives. Names are imported when first used, so that
+# `import steadytree` is quick and nothing optional is needed before it is asked for.
 _HOME = {
+    "_versions": ("show_versions",),
     "assessment": ("StabilityAssessment", "assess_stability"),
+    "core.format": ("load_tree", "save_tree"),
+    "core.space": ("FeatureSpace",),
+    "core.tree": ("Tree",),
     "diff": ("TreeDiff", "diff_trees"),
+    "distance": (
+        "PathMatching",
+        "distance_bound",
+        "match_paths",
+        "pairwise_tree_distances",
+        "tree_distance",
+    ),
     "estimators": (
         "DistilledTreeClassifier",
         "DistilledTreeRegressor",
@@ -94,15 +71,19 @@ _HOME = {
         "TreeComparisonDisplay",
         "TreeMapDisplay",
     ),
+    "readers": ("as_tree",),
     "retraining": ("History", "Retraining", "retrain", "retrain_sequence"),
+    "selection": ("pareto_mask",),
 }
-_LAZY = {name: module for module, names in _HOME.items() for name in names}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted([*_MODULE_OF, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 

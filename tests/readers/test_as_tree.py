@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -24,7 +27,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
 from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedModelError
-from tests.golden import UNIT, build
+from steadytree.readers import READERS
+from tests.golden import MID_1, UNIT, build
 
 X, Y = load_breast_cancer(return_X_y=True)
 SMALL = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
@@ -122,7 +126,10 @@ def test_prevalence_needs_unweighted_rows() -> None:
         (1.5, r"expected decision_threshold in \[0, 1\], got 1\.5"),
         (-0.1, r"expected decision_threshold in \[0, 1\], got -0\.1"),
         (float("nan"), r"expected decision_threshold in \[0, 1\], got nan"),
-        ("base rate", "expected a number or \"prevalence\" as decision_threshold, got 'base rate'"),
+        (
+            "base rate",
+            "expected a number, \"prevalence\" or None as decision_threshold, got 'base rate'",
+        ),
     ],
 )
 def test_bad_thresholds(threshold: Any, message: str) -> None:
@@ -132,10 +139,10 @@ def test_bad_thresholds(threshold: Any, message: str) -> None:
 
 def test_a_threshold_needs_two_classes() -> None:
     iris = DecisionTreeClassifier(max_depth=2).fit(*load_iris(return_X_y=True))
-    with pytest.raises(InputError, match=r"expected a tree with two classes .* got 3 classes"):
+    with pytest.raises(InputError, match=r"expected two classes .* got 3 classes"):
         st.as_tree(iris, 0.5)
     regression = DecisionTreeRegressor(max_depth=2).fit(X, Y)
-    with pytest.raises(InputError, match=r"expected a tree with two classes .* got regression"):
+    with pytest.raises(InputError, match=r"expected two classes .* got regression"):
         st.as_tree(regression, 0.5)
 
 
@@ -236,3 +243,28 @@ def test_errors_are_of_the_kinds_people_catch() -> None:
         st.as_tree(7)
     with pytest.raises(ValueError, match="before fit"):
         st.as_tree(DecisionTreeClassifier())
+
+
+# -- readers of other libraries -----------------------------------------------------------
+
+
+def test_every_reader_keeps_the_contract() -> None:
+    for library, module in READERS.items():
+        reader = import_module(module)
+        assert reader.reads(object()) is False, library
+        assert callable(reader.read), library
+
+
+def test_a_reader_is_one_module_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OtherStump:
+        """A model of a library that steadytree has never heard of."""
+
+    reader = ModuleType("reader_of_other_stumps")
+    reader.reads = lambda model: isinstance(model, OtherStump)  # type: ignore[attr-defined]
+    reader.read = lambda model: MID_1  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, reader.__name__, reader)
+    with pytest.raises(UnsupportedModelError, match="got OtherStump"):
+        st.as_tree(OtherStump())
+    monkeypatch.setitem(READERS, "other", reader.__name__)
+    assert st.as_tree(OtherStump()) is MID_1
+    assert st.tree_distance(OtherStump(), MID_1, space=UNIT) == 0.0

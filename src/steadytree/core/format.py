@@ -10,15 +10,14 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from steadytree._versions import library_versions
 from steadytree.core.atomic import write_atomic
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import plain_scalar
@@ -88,7 +87,7 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
     return {
         "format": FORMAT_NAME,
         "version": FORMAT_VERSION,
-        "written_with": _library_versions(),
+        "written_with": library_versions(("steadytree", "numpy", "scikit-learn")),
         "task": "classification" if tree.is_classifier else "regression",
         "classes": None if tree.classes is None else _scalars(tree.classes),
         "decision_threshold": tree.decision_threshold,
@@ -130,16 +129,6 @@ def _scalars(values: Sequence[Any]) -> list[Any]:
                 f"got {value!r}; convert them first, for example to text"
             )
     return out
-
-
-def _library_versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in ("steadytree", "numpy", "scikit-learn"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # run from a source tree that is not installed
-            continue
-    return found
 
 
 def tree_json_schema() -> dict[str, Any]:

@@ -7,7 +7,7 @@ left category set goes left. Each split says where missing values go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import Categories, encode_table, plain_scalar
 from steadytree.exceptions import InputError, TreeFormatError
 
-__all__ = ["MAX_DEPTH", "Tree", "labels_from_shares"]
+__all__ = ["MAX_DEPTH", "Tree", "labels_from_shares", "resolve_threshold"]
 
 IntArray = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
@@ -47,6 +47,35 @@ def labels_from_shares(shares: FloatArray, decision_threshold: float | None) -> 
             "leave decision_threshold=None: the label is then the most frequent class"
         )
     return (shares[:, 1] >= decision_threshold).astype(np.int32)
+
+
+def resolve_threshold(
+    decision_threshold: float | str | None,
+    classes: Sequence[Any] | None,
+    rate: Callable[[], float],
+) -> float | None:
+    """Return a decision threshold as a number, or say what it should have been.
+
+    "prevalence" is what ``rate`` returns: the share of the second class in the training rows.
+    """
+    if decision_threshold is None:
+        return None
+    if classes is None or len(classes) != 2:
+        got = "regression" if classes is None else f"{len(classes)} classes"
+        raise InputError(
+            f"expected two classes for a decision_threshold, got {got}; "
+            "leave decision_threshold=None"
+        )
+    if isinstance(decision_threshold, str):
+        if decision_threshold != "prevalence":
+            raise InputError(
+                'expected a number, "prevalence" or None as decision_threshold, '
+                f"got {decision_threshold!r}"
+            )
+        return rate()
+    if not 0 <= float(decision_threshold) <= 1:
+        raise InputError(f"expected decision_threshold in [0, 1], got {decision_threshold}")
+    return float(decision_threshold)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import is_categorical_column, is_frame, plain_scalar
+from steadytree.core.tree import resolve_threshold
 from steadytree.exceptions import InputError
 
 __all__ = [
@@ -223,24 +224,8 @@ def resolve_decision_threshold(
     decision_threshold: float | str | None, y: NDArray[Any], classes: NDArray[Any] | None
 ) -> float | None:
     """Return the threshold as a number; "prevalence" is the unweighted rate of ``classes[1]``."""
-    if decision_threshold is None:
-        return None
-    if classes is None or len(classes) != 2:
-        got = "regression" if classes is None else f"{len(classes)} classes"
-        raise InputError(
-            f"expected two classes for a decision_threshold, got {got}; "
-            "leave decision_threshold=None"
-        )
-    if isinstance(decision_threshold, str):
-        if decision_threshold != "prevalence":
-            raise InputError(
-                'expected a number, "prevalence" or None as decision_threshold, '
-                f"got {decision_threshold!r}"
-            )
-        return float(np.mean(y == 1))
-    if not 0 <= float(decision_threshold) <= 1:
-        raise InputError(f"expected decision_threshold in [0, 1], got {decision_threshold}")
-    return float(decision_threshold)
+    known = None if classes is None else classes.tolist()
+    return resolve_threshold(decision_threshold, known, lambda: float(np.mean(y == 1)))
 
 
 def set_mixed_input_tags(tags: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from steadytree.core.tree import Tree, labels_from_shares
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
+from steadytree.readers import read_model
 
 __all__ = ["advice", "read", "reads"]
 
@@ -29,7 +30,7 @@ def advice(model: Any) -> str:
         return "; pass its best_estimator_"
     if isinstance(model, BaseEnsemble):
         return ", a forest of many trees; pass one of its estimators_, or distil it into one tree"
-    return "; fit a scikit-learn decision tree, or give the model a to_tree() method"
+    return ""
 
 
 def read(model: Any) -> Tree:
@@ -100,6 +101,4 @@ def _read_pipeline(model: Any) -> Tree:
             "or fit steadytree's estimators, which encode categories themselves"
         )
     last = model.steps[-1][1]
-    from steadytree.readers._as_tree import as_tree
-
-    return as_tree(last)
+    return read_model(last)
