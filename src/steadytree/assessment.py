@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import (
     assert_all_finite,
     check_consistent_length,
@@ -32,7 +31,9 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import plain_scalar
 from steadytree.core.tree import Tree
 from steadytree.distance import pairwise_tree_distances
+from steadytree.evaluation.folds import make_folds
 from steadytree.evaluation.holdout import Holdout, make_measure
+from steadytree.evaluation.predictions import predict_rows
 from steadytree.exceptions import InputError, UnsupportedModelError
 from steadytree.growing.collections import draw_bootstrap
 from steadytree.growing.fitting import TrainingData, fit_tree
@@ -323,8 +324,8 @@ def _draw(
             f"expected at most {rarest} folds, as many as there are {what}, got {count}; "
             "lower n_resamples"
         )
-    folds = (KFold if y is None else StratifiedKFold)(count, shuffle=True, random_state=seed)
-    return [train for train, _ in folds.split(every, y)]
+    folds = make_folds(data.y, classifier=y is not None, n_folds=count, seed=seed)
+    return [train for train, _ in folds]
 
 
 def _report(
@@ -402,20 +403,22 @@ def _report(
 
 def _agreement(trees: Sequence[Tree], coded: NDArray[np.float64]) -> NDArray[np.float64]:
     """Agreement of predictions on all rows: same class, or concordance correlation."""
-    leaves = [t.apply_coded(t.round_values(coded)) for t in trees]
+    predictions = [predict_rows(tree, coded) for tree in trees]
     out = np.eye(len(trees))
-    if trees[0].is_classifier:
-        said = [t.label[leaf] for t, leaf in zip(trees, leaves, strict=True)]
-        for i, j in combinations(range(len(said)), 2):
-            out[i, j] = out[j, i] = np.mean(said[i] == said[j])
-        return out
-    guess = [t.value[leaf, 0] for t, leaf in zip(trees, leaves, strict=True)]
-    for i, j in combinations(range(len(guess)), 2):
-        a, b = guess[i], guess[j]
-        apart = a.var() + b.var() + (a.mean() - b.mean()) ** 2
-        together = 2 * np.mean((a - a.mean()) * (b - b.mean()))
-        out[i, j] = out[j, i] = together / apart if apart > 0 else 1.0
+    for i, j in combinations(range(len(trees)), 2):
+        if trees[0].is_classifier:
+            agreed = float(np.mean(predictions[i].label == predictions[j].label))
+        else:
+            agreed = _concordance(predictions[i].value[:, 0], predictions[j].value[:, 0])
+        out[i, j] = out[j, i] = agreed
     return out
+
+
+def _concordance(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    """Lin's concordance correlation; 1 where both are the same constant."""
+    spread = a.var() + b.var() + (a.mean() - b.mean()) ** 2
+    together = 2 * np.mean((a - a.mean()) * (b - b.mean()))
+    return float(together / spread) if spread > 0 else 1.0
 
 
 def _learner_name(estimator: Any) -> str:

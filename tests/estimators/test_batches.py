@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadytree.estimators._batches import assign_folds, check_share, split_share
+from steadytree.estimators._batches import check_share, split_share
 from steadytree.exceptions import InputError
 
 
@@ -36,23 +36,6 @@ def test_a_share_is_random_and_of_the_right_size() -> None:
     other, _ = split_share(rows, None, 0.3, np.random.default_rng(1))
     assert drawn.size == other.size == 300
     assert 50 < np.intersect1d(drawn, other).size < 130
-
-
-@given(st.lists(st.integers(0, 2), min_size=4, max_size=60), st.integers(1, 6))
-def test_folds_spread_every_class(labels: list[int], most: int) -> None:
-    y = np.array(labels)
-    folds = assign_folds(y, classifier=True, most=most, rng=np.random.default_rng(0))
-    rarest = min(np.bincount(y)[np.bincount(y) > 0])
-    assert folds.max() + 1 == max(1, min(most, rarest))
-    for label in np.unique(y):
-        counts = np.bincount(folds[y == label], minlength=folds.max() + 1)
-        assert counts.max() - counts.min() <= 1
-
-
-def test_folds_of_a_regression_hold_two_rows_or_more() -> None:
-    y = np.linspace(0, 1, 7)
-    folds = assign_folds(y, classifier=False, most=5, rng=np.random.default_rng(0))
-    assert np.bincount(folds).min() >= 2
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, True, "half", [0.5], None])

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.metrics import r2_score, roc_auc_score
 
-from steadytree.evaluation.folds import make_folds
 from steadytree.evaluation.scores import (
     auc_influence,
     r2_influence,
+    roc_steps,
     score_rows,
     standard_error,
     wilson,
@@ -24,9 +24,9 @@ def test_auc_is_scikit_learns_with_ties(seed):
     rng = np.random.default_rng(seed)
     y = np.r_[True, False, rng.random(30) < 0.4]
     score = rng.integers(0, 6, y.size) / 5
-    made = auc_influence(y, score)
-    assert made.value == pytest.approx(roc_auc_score(y, score))
-    assert made.influence.sum() == pytest.approx(0, abs=1e-12)
+    area = auc_influence(y, score)
+    assert area.value == pytest.approx(roc_auc_score(y, score))
+    assert area.influence.sum() == pytest.approx(0, abs=1e-12)
 
 
 def test_several_classes_and_responses():
@@ -37,8 +37,8 @@ def test_several_classes_and_responses():
     assert score_rows(y, value, classifier=True).value == pytest.approx(expected)
     response = rng.normal(size=200)
     guess = response + rng.normal(size=200)
-    made = score_rows(response, guess[:, None], classifier=False)
-    assert made.value == pytest.approx(r2_score(response, guess))
+    scored = score_rows(response, guess[:, None], classifier=False)
+    assert scored.value == pytest.approx(r2_score(response, guess))
     assert np.isnan(auc_influence(np.ones(5, dtype=bool), np.arange(5.0)).value)
 
 
@@ -49,9 +49,9 @@ def test_standard_errors_match_the_spread_over_samples(kind):
     for _ in range(400):
         x = rng.normal(size=300)
         y = x + rng.normal(size=300)
-        made = auc_influence(y > 0.5, x) if kind == "auc" else r2_influence(y, x)
-        values.append(made.value)
-        errors.append(standard_error(made.influence))
+        scored = auc_influence(y > 0.5, x) if kind == "auc" else r2_influence(y, x)
+        values.append(scored.value)
+        errors.append(standard_error(scored.influence))
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.12)
 
 
@@ -74,20 +74,16 @@ def test_wilson_is_scipys(hits, n):
     assert wilson(hits, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_folds_keep_groups_and_time_in_order():
+def test_rows_and_leaves_have_one_area():
+    """A leaf is many rows with one score: both ways to the area share their core."""
     rng = np.random.default_rng(0)
-    y = (rng.random(300) < 0.3).astype(int)
-    groups = rng.integers(0, 60, 300)
-    for train, test in make_folds(y, classifier=True, n_folds=4, groups=groups):
-        assert not set(groups[train]) & set(groups[test])
-    time = rng.integers(1990, 2000, 300)
-    folds = make_folds(y, classifier=True, n_folds=4, time=time, groups=groups)
-    assert len(folds) == 4
-    for train, test in folds:
-        assert time[train].max() < time[test].min()
-        assert not set(groups[train]) & set(groups[test])
-    tested = np.concatenate([test for _, test in folds])
-    assert len(tested) == len(set(tested.tolist()))
-    few = make_folds(np.r_[np.zeros(50, int), 1, 1], classifier=True, n_folds=5)
-    assert len(few) == 2
-    assert make_folds(np.r_[np.zeros(50, int), 1], classifier=True, n_folds=5) == []
+    step = rng.integers(0, 7, 400)
+    y = rng.random(400) < (step + 1) / 9
+    by_row = auc_influence(y, step / 6)
+    positive = np.bincount(step[y], minlength=7).astype(float)
+    negative = np.bincount(step[~y], minlength=7).astype(float)
+    below, above = roc_steps(positive, negative)
+    area = (positive * below).sum() / positive.sum()
+    assert by_row.value == pytest.approx(area, rel=1e-14)
+    assert (negative * above).sum() / negative.sum() == pytest.approx(area, rel=1e-14)
+    assert roc_steps(3 * positive, negative)[0].tolist() == below.tolist()

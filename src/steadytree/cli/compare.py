@@ -27,8 +27,8 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.distance import tree_distance
+from steadytree.evaluation.flips import flip_table, prediction_moved, response_span
 from steadytree.evaluation.scores import score_rows, standard_error
-from steadytree.evaluation.tables import flip_table
 from steadytree.exceptions import GateError, InputError
 
 __all__ = ["command"]
@@ -196,11 +196,8 @@ def _subgroups(
     if rows is None or not names:
         return {}
     before, after = diff.old.predict(rows.X), diff.new.predict(rows.X)
-    if diff.classes is None:
-        low, high = diff.space.response_range or (0.0, 0.0)
-        changed = np.abs(after - before) > 0.05 * (high - low)
-    else:
-        changed = before != after
+    span = response_span(diff.space, classifier=diff.classes is not None)
+    changed = before != after if span is None else prediction_moved(before, after, span)
     return {
         name: flip_table(rows.table, rows.column(name), changed, min_cell=10, level=0.95)
         for name in names

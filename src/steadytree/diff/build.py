@@ -19,14 +19,12 @@ from steadytree.diff.pairing import Pair, read_pairs
 from steadytree.diff.splits import SplitChange, group_changes
 from steadytree.diff.tree_diff import TreeDiff
 from steadytree.distance.matching import PathMatching, match_paths
+from steadytree.evaluation.flips import prediction_moved, response_span
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
 __all__ = ["diff_trees"]
 
-# In regression a row counts as flipped if its prediction moves by more than this share
-# of the response range.
-REGRESSION_FLIP = 0.05
 # Values closer than this are the same value.
 SAME_VALUE = 1e-12
 
@@ -111,7 +109,9 @@ def diff_trees(
     splits = group_changes(rules, a, b)
     flips = value_shift = None
     if rows is not None:
-        flips, value_shift = rows.outcome_changes(old_rules, new_rules, used.response_range)
+        flips, value_shift = rows.outcome_changes(
+            old_rules, new_rules, response_span(used, classifier=a.classes is not None)
+        )
         splits = tuple(_with_share(split, rules, rows) for split in splits)
     return TreeDiff(
         rules=rules,
@@ -178,16 +178,14 @@ class _Rows:
         self,
         old: Sequence[Rule],
         new: Sequence[Rule],
-        response_range: tuple[float, float] | None,
+        span: float | None,
     ) -> tuple[float, float | None]:
         """Share of rows that flip, and in regression the mean absolute change."""
-        if old[0].label is None:
+        if span is not None:
             one = np.array([r.value[0] for r in old])[self.old]
             two = np.array([r.value[0] for r in new])[self.new]
-            low, high = response_range or (0.0, 0.0)
-            moved = np.abs(two - one)
-            flips = float(self.weight[moved > REGRESSION_FLIP * (high - low)].sum())
-            return flips, float((moved * self.weight).sum())
+            flips = float(self.weight[prediction_moved(one, two, span)].sum())
+            return flips, float((np.abs(two - one) * self.weight).sum())
         known = {label: i for i, label in enumerate(dict.fromkeys(r.label for r in (*old, *new)))}
         one = np.array([known[r.label] for r in old])[self.old]
         two = np.array([known[r.label] for r in new])[self.new]

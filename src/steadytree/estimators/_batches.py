@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from steadytree.estimators._inputs import FitInput, HoldoutInput
+from steadytree.evaluation.folds import assign_folds
 from steadytree.evaluation.holdout import Holdout
 from steadytree.exceptions import InputError, SteadyTreeWarning
 
 __all__ = [
     "FOLDS",
     "Division",
-    "assign_folds",
     "check_batches",
     "check_first_batch",
     "check_share",
@@ -237,23 +237,3 @@ def check_holdout_classes(
         f"expected every class in the holdout, got no row of {absent}; "
         'use a larger holdout, holdout="oob", or other X_val and y_val'
     )
-
-
-def assign_folds(
-    y: NDArray[Any], *, classifier: bool, most: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Assign rows to folds at random, each class spread evenly.
-
-    There are at most ``most`` folds, and no more than the rarest class has rows, so that
-    every fold can be scored; with a single fold nothing can be estimated honestly.
-    """
-    n = len(y)
-    counts = np.bincount(y) if classifier else np.array([n // 2])
-    n_folds = int(max(1, min(most, counts[counts > 0].min())))
-    folds = np.empty(n, dtype=np.int64)
-    start = 0
-    for g in np.unique(y) if classifier else (None,):
-        members = np.flatnonzero(y == g) if classifier else np.arange(n)
-        folds[rng.permutation(members)] = (start + np.arange(members.size)) % n_folds
-        start += members.size
-    return folds

@@ -1,23 +1,20 @@
-"""Honest scores: every row is predicted by trees made without it.
+"""Divide rows into folds, so that what is grown on some can be scored on others.
 
-Folds are random (stratified), by group (a patient is never on both sides) or by time (train
-on the earlier rows, score on the next block).
+Folds are random (each class spread evenly), by group (a patient is never on both sides) or by
+time (train on the earlier rows, score on the next block).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from steadytree.evaluation.scores import Score, score_rows, standard_error
-from steadytree.evaluation.tables import Predictions
 from steadytree.exceptions import InputError
 
-__all__ = ["CrossFitted", "Fold", "make_folds"]
+__all__ = ["Fold", "assign_folds", "check_rowwise", "make_folds"]
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -42,13 +39,12 @@ def make_folds(
     n_folds = min(n_folds, smallest, len(np.unique(units)))
     if n_folds < 2:
         return []
-    if groups is None:
-        kind = StratifiedKFold if classifier else KFold
-        return list(kind(n_folds, shuffle=True, random_state=seed).split(np.zeros(n), y))
-    if classifier:
-        made = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-        return list(made.split(np.zeros(n), y, groups))
-    return list(GroupKFold(n_folds).split(np.zeros(n), y, groups))
+    splitter: Any = GroupKFold(n_folds)
+    if classifier or groups is None:
+        stratified = StratifiedKFold if groups is None else StratifiedGroupKFold
+        kind = stratified if classifier else KFold
+        splitter = kind(n_folds, shuffle=True, random_state=seed)
+    return list(splitter.split(np.zeros(n), y, groups))
 
 
 def _time_folds(
@@ -68,44 +64,26 @@ def _time_folds(
     return out
 
 
-@dataclass(frozen=True, eq=False)
-class CrossFitted:
-    """Predictions of every candidate for the new rows, each row by trees made without it."""
+def assign_folds(
+    y: NDArray[Any], *, classifier: bool, most: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Assign rows to folds at random, each class spread evenly.
 
-    y: NDArray[Any]
-    classifier: bool
-    folds: list[Fold]
-    predictions: dict[str, Predictions]
-    groups: NDArray[Any] | None = None
-
-    def fold_score(self, name: str, fold: int) -> Score:
-        """Score of a candidate on the rows of one fold."""
-        rows = self.folds[fold][1]
-        value = self.predictions[name].value[rows]
-        return score_rows(self.y[rows], value, classifier=self.classifier)
-
-    def score(self, name: str, leave_out: int | None = None) -> Score:
-        """Mean score over the folds (weighted by rows), optionally without one of them."""
-        used = [f for f in range(len(self.folds)) if f != leave_out]
-        parts = [(f, self.fold_score(name, f)) for f in used]
-        parts = [(f, part) for f, part in parts if not np.isnan(part.value)]
-        influence = np.zeros(len(self.y))
-        total = sum(len(self.folds[f][1]) for f, _ in parts)
-        if not total:
-            return Score(float("nan"), influence)
-        value = 0.0
-        for f, part in parts:
-            rows = self.folds[f][1]
-            share = len(rows) / total
-            value += share * part.value
-            influence[rows] += share * part.influence
-        return Score(value, influence)
-
-    def error(self, score: Score) -> float:
-        """Compute the standard error of a score or of a difference of scores."""
-        if np.isnan(score.value):
-            return float("nan")
-        return standard_error(score.influence, self.groups)
+    There are at most ``most`` folds, and no more than the rarest class has rows, so that
+    every fold can be scored; with a single fold nothing can be estimated honestly. Unlike
+    :func:`make_folds` it gives each row's fold, for scores without a fold, and it draws from
+    the caller's own generator.
+    """
+    n = len(y)
+    counts = np.bincount(y) if classifier else np.array([n // 2])
+    n_folds = int(max(1, min(most, counts[counts > 0].min())))
+    folds = np.empty(n, dtype=np.int64)
+    start = 0
+    for g in np.unique(y) if classifier else (None,):
+        members = np.flatnonzero(y == g) if classifier else np.arange(n)
+        folds[rng.permutation(members)] = (start + np.arange(members.size)) % n_folds
+        start += members.size
+    return folds
 
 
 def check_rowwise(values: Any, n: int, name: str) -> NDArray[Any] | None:

@@ -22,6 +22,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from steadytree._progress import track
 from steadytree.core.tree import Tree
+from steadytree.evaluation.scores import explained, roc_steps
 from steadytree.exceptions import InputError
 
 __all__ = ["Holdout", "Scores", "make_measure", "score_trees"]
@@ -227,9 +228,8 @@ class _RankScore:
             step_p = np.add.reduceat(positive[:, order], starts, axis=1)
             step_n = np.add.reduceat((all_classes - positive)[:, order], starts, axis=1)
             sum_p, sum_n = step_p.sum(axis=1), step_n.sum(axis=1)
+            below, above = roc_steps(step_p, step_n)
             with np.errstate(invalid="ignore", divide="ignore"):
-                below = (np.cumsum(step_n, axis=1) - step_n / 2) / sum_n[:, None]
-                above = 1 - (np.cumsum(step_p, axis=1) - step_p / 2) / sum_p[:, None]
                 areas[t] = (step_p * below).sum(axis=1) / sum_p
                 pos = (below[0] - areas[t, 0]) / sum_p[0]
                 neg = (above[0] - areas[t, 0]) / sum_n[0]
@@ -301,8 +301,8 @@ class _R2:
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = sums[:, 2] - sums[:, 1] ** 2 / sums[:, 0]
             tiny = 1e-12 * np.abs(sums[:, 2])
-            constant = np.where(sums[:, 3] <= tiny, 1.0, 0.0)
-            values = np.where(spread > tiny, 1 - sums[:, 3] / spread, constant)
+        constant = np.where(sums[:, 3] <= tiny, 1.0, 0.0)
+        values = explained(sums[:, 3], spread, constant=constant, tiny=tiny)
         return np.where(sums[:, 4] < 2, np.nan, values)
 
 

@@ -14,9 +14,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm, rankdata
+from scipy.stats import norm
 
-__all__ = ["Score", "auc_influence", "r2_influence", "score_rows", "standard_error", "wilson"]
+__all__ = [
+    "Score",
+    "auc_influence",
+    "explained",
+    "r2_influence",
+    "roc_steps",
+    "score_rows",
+    "standard_error",
+    "wilson",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -41,24 +50,59 @@ def standard_error(influence: FloatArray, groups: NDArray[Any] | None = None) ->
     return float(np.sqrt((influence**2).sum()))
 
 
+def roc_steps(positive: FloatArray, negative: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rank the steps of a ROC curve against the other class; ties count one half.
+
+    The area is the mean over the positives of the negatives' share below them, whether a
+    step is a single row's score or a leaf with the weight of many rows.
+
+    Parameters
+    ----------
+    positive, negative : float arrays (..., n_steps)
+        Weight of either class at each step, by rising score.
+
+    Returns
+    -------
+    below, above : float arrays (..., n_steps)
+        Share of the negatives below each step, and of the positives above it; NaN where
+        there are none.
+    """
+    sum_p, sum_n = positive.sum(axis=-1), negative.sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        below = (np.cumsum(negative, axis=-1) - negative / 2) / sum_n[..., None]
+        above = 1 - (np.cumsum(positive, axis=-1) - positive / 2) / sum_p[..., None]
+    return below, above
+
+
 def auc_influence(y: NDArray[np.bool_], score: FloatArray) -> Score:
     """Area under the ROC curve with DeLong's structural components; ties count one half.
 
     With one class only the value is NaN and no row has any influence.
     """
-    positive, negative = score[y], score[~y]
-    n1, n0 = positive.size, negative.size
+    n1 = int(y.sum())
+    n0 = y.size - n1
     influence = np.zeros(y.size)
     if n1 == 0 or n0 == 0:
         return Score(float("nan"), influence)
-    joint = rankdata(score)
-    # Share of the other class that each row outranks.
-    above = (joint[y] - rankdata(positive)) / n0
-    below = 1 - (joint[~y] - rankdata(negative)) / n1
-    value = float(above.mean())
-    influence[y] = (above - value) / n1
-    influence[~y] = (below - value) / n0
+    levels, step = np.unique(score, return_inverse=True)
+    positive = np.bincount(step[y], minlength=levels.size).astype(np.float64)
+    negative = np.bincount(step[~y], minlength=levels.size).astype(np.float64)
+    below, above = roc_steps(positive, negative)
+    value = float(below[step[y]].mean())
+    influence[y] = (below[step[y]] - value) / n1
+    influence[~y] = (above[step[~y]] - value) / n0
     return Score(value, influence)
+
+
+def explained(
+    error: Any, spread: Any, *, constant: Any = np.nan, tiny: Any = 0.0
+) -> NDArray[np.float64]:
+    """R² from the sums of squared errors and of squared distances from the mean.
+
+    A spread of at most ``tiny`` is that of a constant response, whose R² is ``constant``.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(spread > tiny, 1 - error / spread, constant))
 
 
 def r2_influence(y: FloatArray, predicted: FloatArray) -> Score:
@@ -68,7 +112,9 @@ def r2_influence(y: FloatArray, predicted: FloatArray) -> Score:
     if not total > 0:
         return Score(float("nan"), np.zeros(y.size))
     ratio = float(error.mean() / total)
-    return Score(1 - ratio, -(error - ratio * spread) / (total * y.size))
+    return Score(
+        float(explained(error.mean(), total)), -(error - ratio * spread) / (total * y.size)
+    )
 
 
 def score_rows(y: NDArray[Any], value: FloatArray, *, classifier: bool) -> Score:

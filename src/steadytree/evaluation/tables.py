@@ -16,101 +16,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from steadytree.core.tabular import column_names, column_values, n_rows
+from steadytree.evaluation.predictions import Predictions
 from steadytree.evaluation.scores import Score, r2_influence, score_rows, standard_error, wilson
-from steadytree.exceptions import InputError
 
-__all__ = ["Predictions", "flip_table", "flipped", "performance_table", "subgroups"]
+__all__ = ["performance_table"]
 
 FloatArray = NDArray[np.float64]
-
-REGRESSION_FLIP = 0.05
-"""For regression a decision has no label; a prediction that moves by more than this share
-of the response range counts as flipped."""
-
-MOST_LEVELS = 10
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """Predictions of one model for a set of rows.
-
-    Attributes
-    ----------
-    value : float array (n, k)
-        Class shares, or the response (k = 1); NaN rows were never predicted.
-    label : int array (n,)
-        Position of the decision in the classes; zeros for regression.
-    """
-
-    value: FloatArray
-    label: NDArray[np.int32]
-
-    def take(self, rows: NDArray[Any]) -> Predictions:
-        """Return the predictions of some rows."""
-        return Predictions(self.value[rows], self.label[rows])
-
-
-def flipped(old: Predictions, new: Predictions, span: float | None) -> NDArray[np.bool_]:
-    """Rows whose decision differs; ``span`` is the response range of a regression."""
-    if span is None:
-        return np.asarray(old.label != new.label)
-    return np.asarray(np.abs(old.value[:, 0] - new.value[:, 0]) > REGRESSION_FLIP * span)
-
-
-def subgroups(X: Any, by: Any) -> Iterator[tuple[Any, NDArray[np.intp]]]:
-    """Split rows by a column name, an array with one entry per row, or a function of X.
-
-    A numeric column with more than ten values is cut at its quartiles. Missing values
-    form their own group.
-    """
-    count = n_rows(X)
-    if isinstance(by, str):
-        names = column_names(X)
-        if names is None or by not in names:
-            raise InputError(
-                f"expected a column of the new rows, got by={by!r}; "
-                f"columns are {list(names) if names else 'unnamed: pass an array instead'}"
-            )
-        values = column_values(X, by)
-    else:
-        values = np.asarray(by(X) if isinstance(by, Callable) else by)  # type: ignore[arg-type]
-    if values.shape != (count,):
-        raise InputError(
-            f"expected one subgroup per row, {count} in all, got shape {values.shape}; "
-            "pass the name of a column or an array aligned with X_new"
-        )
-    series = pd.Series(values)
-    if series.dtype.kind in "fi" and series.nunique() > MOST_LEVELS:
-        series = pd.qcut(series, 4, duplicates="drop")
-    codes, levels = pd.factorize(series, sort=True, use_na_sentinel=True)
-    for code, level in enumerate(levels):
-        shown = str(level) if isinstance(level, pd.Interval) else level
-        yield shown, np.flatnonzero(codes == code)
-    if (codes < 0).any():
-        yield "(missing)", np.flatnonzero(codes < 0)
-
-
-def flip_table(
-    X: Any, by: Any, changed: NDArray[np.bool_], *, min_cell: int, level: float
-) -> pd.DataFrame:
-    """Share of rows whose decision changes in each subgroup, with Wilson intervals."""
-    rows = []
-    for name, index in subgroups(X, by):
-        n, hits = len(index), int(changed[index].sum())
-        masked = n < min_cell
-        low, high = wilson(hits, n, level)
-        rows.append(
-            {
-                "group": name,
-                "n": n,
-                "flips": np.nan if masked else hits / n,
-                "low": np.nan if masked else low,
-                "high": np.nan if masked else high,
-                "masked": masked,
-            }
-        )
-    return pd.DataFrame(rows).set_index("group")
 
 
 def performance_table(

@@ -16,8 +16,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from steadytree.evaluation.folds import make_folds
 
 __all__ = ["cross_fit_boosting"]
 
@@ -63,11 +64,9 @@ def cross_fit_boosting(
 
     Returns None where the rows are too few to leave any out.
     """
-    smallest = len(y) if n_classes is None else int(np.unique(y, return_counts=True)[1].min())
-    n_folds = min(FOLDS, smallest)
-    if n_folds < 2 or len(y) < 2 * n_folds:
+    folds = make_folds(y, classifier=n_classes is not None, n_folds=FOLDS, seed=seed)
+    if not folds or len(y) < 2 * len(folds):
         return None
-    folds = KFold if n_classes is None else StratifiedKFold
     own = np.zeros((len(y), 1 if n_classes is None else n_classes))
 
     def fit(rows: NDArray[Any]) -> Any:
@@ -77,7 +76,7 @@ def cross_fit_boosting(
         )
 
     with _threads(n_jobs):
-        for train, test in folds(n_folds, shuffle=True, random_state=seed).split(columns, y):
+        for train, test in folds:
             own[test] = boosted_values(fit(train), columns[test], n_classes)
         return fit(np.arange(len(y))), own
 

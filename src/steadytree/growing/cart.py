@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.evaluation.folds import make_folds
+from steadytree.evaluation.predictions import predict_rows
 from steadytree.evaluation.scores import score_rows
 from steadytree.growing.encoding import ColumnEncoder
 
@@ -48,16 +49,15 @@ def cross_validated_cart(
         model.fit(columns[rows], y[rows], sample_weight=weight)
         return encoder.to_tree(model, classes=everyone)
 
-    smallest = len(y) if classes is None else int(np.unique(y, return_counts=True)[1].min())
-    n_folds = max(2, min(n_folds, smallest))
-    folds = KFold if classes is None or smallest < 2 else StratifiedKFold
+    # A class with a single row cannot be in every fold: then the rows are halved as they are.
+    folds = make_folds(y, classifier=classes is not None, n_folds=n_folds, seed=seed)
+    folds = folds or make_folds(y, classifier=False, n_folds=2, seed=seed)
     scores = np.zeros((len(MIN_LEAVES), len(DEPTHS)))
-    for train, test in folds(n_folds, shuffle=True, random_state=seed).split(columns, y):
+    for train, test in folds:
         for i, min_leaf in enumerate(MIN_LEAVES):
             deep = grow(train, min_leaf, DEPTHS[-1])
             for k, depth in enumerate(DEPTHS):
-                tree = deep.truncate(depth)
-                value = tree.value[tree.apply_coded(tree.round_values(coded[test]))]
+                value = predict_rows(deep.truncate(depth), coded[test]).value
                 score = score_rows(y[test], value, classifier=classes is not None).value
                 scores[i, k] += 0.0 if np.isnan(score) else score
     i, k = divmod(int(scores.argmax()), len(DEPTHS))

@@ -18,6 +18,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.evaluation.predictions import predict_rows
 from steadytree.growing.binning import FloatArray
 from steadytree.growing.boosted import boosted_values, cross_fit_boosting
 from steadytree.growing.encoding import ColumnEncoder
@@ -388,7 +389,7 @@ class BlendedTeacher:
 
 def tree_columns(tree: Tree, coded: FloatArray, n_classes: int | None) -> FloatArray:
     """Predictions of a tree in the teacher's columns."""
-    value = tree.value[tree.apply_coded(coded)]
+    value = predict_rows(tree, coded).value
     return value[:, 1:] if n_classes == 2 else value
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadytree.evaluation.tables import REGRESSION_FLIP
+from steadytree.evaluation.flips import REGRESSION_FLIP
 
 if TYPE_CHECKING:
     from steadytree.retraining.result import Retraining

@@ -18,14 +18,10 @@ from steadytree.core.tabular import n_rows
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
+from steadytree.evaluation.flips import flip_table, flipped, subgroups
 from steadytree.evaluation.gates import GateCheck, check_gates
-from steadytree.evaluation.tables import (
-    Predictions,
-    flip_table,
-    flipped,
-    performance_table,
-    subgroups,
-)
+from steadytree.evaluation.predictions import Predictions, predict_rows
+from steadytree.evaluation.tables import performance_table
 from steadytree.retraining.explanation import explain_retraining
 
 if TYPE_CHECKING:
@@ -135,11 +131,8 @@ class Retraining:
     @cached_property
     def changed_decisions(self) -> NDArray[np.bool_]:
         """Which new rows get another decision from the proposed tree."""
-        return flipped(
-            _predictions_of(self.deployed, self.X_new),
-            _predictions_of(self.tree, self.X_new),
-            self._span,
-        )
+        old, new = (predict_rows(t, t.encode(self.X_new)) for t in (self.deployed, self.tree))
+        return flipped(old, new, self._span)
 
     def flips(self, by: Any = None, *, min_cell: int = 10, level: float = 0.95) -> Any:
         """Share of the new rows whose decision changes.
@@ -238,9 +231,3 @@ class Retraining:
         from steadytree.report.notebook import retraining_html
 
         return retraining_html(self)
-
-
-def _predictions_of(tree: Tree, X: Any) -> Predictions:
-    leaf = tree.apply(X)
-    label = tree.label[leaf]
-    return Predictions(tree.value[leaf], label)

@@ -17,8 +17,10 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.evaluation.folds import CrossFitted, Fold, check_rowwise, make_folds
-from steadytree.evaluation.tables import Predictions, flipped
+from steadytree.evaluation.crossfit import CrossFitted
+from steadytree.evaluation.flips import flipped
+from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
+from steadytree.evaluation.predictions import Predictions, predict_rows
 from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
 from steadytree.growing.cart import cross_validated_cart
 from steadytree.readers import as_tree
@@ -190,12 +192,12 @@ def retrain(
     full = made[0]
     scores = _cross_fitted(problem, full.candidates, made[1:], folds, group_of)
     coded = problem.new.coded
-    before = _predict(problem.deployed, coded)
+    before = predict_rows(problem.deployed, coded)
     span = None
     if problem.space.response_range is not None and problem.n_classes is None:
         span = problem.space.response_range[1] - problem.space.response_range[0]
     flips = {
-        c.name: float(flipped(before, _predict(c.tree, coded), span).mean())
+        c.name: float(flipped(before, predict_rows(c.tree, coded), span).mean())
         for c in full.candidates
     }
     frontier = build_frontier(full.candidates, problem.deployed, problem.space, scores, flips)
@@ -418,12 +420,6 @@ def _folds(
     return [(train, test) for train, test in made if len(np.unique(problem.new.y[train])) > 1]
 
 
-def _predict(tree: Tree, coded: NDArray[np.float64]) -> Predictions:
-    leaf = tree.apply_coded(tree.round_values(coded))
-    label = tree.label[leaf]
-    return Predictions(tree.value[leaf], label)
-
-
 def _cross_fitted(
     problem: Problem,
     candidates: Sequence[CandidateTree],
@@ -439,7 +435,7 @@ def _cross_fitted(
     }
     for (_, test), run in zip(folds, made, strict=True):
         for item in run.candidates:
-            part = _predict(item.tree, coded[test])
+            part = predict_rows(item.tree, coded[test])
             predictions[item.name].value[test] = part.value
             predictions[item.name].label[test] = part.label
     return CrossFitted(problem.new.y, problem.n_classes is not None, folds, predictions, groups)

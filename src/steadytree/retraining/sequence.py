@@ -22,6 +22,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import pairwise_tree_distances
 from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
+from steadytree.evaluation.predictions import predict_rows
 from steadytree.evaluation.scores import score_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
@@ -309,7 +310,7 @@ def _candidates_of(
 
 
 def _score(tree: Tree, coded: FloatArray, y: NDArray[Any]) -> float:
-    value = tree.value[tree.apply_coded(tree.round_values(coded))]
+    value = predict_rows(tree, coded).value
     return float(score_rows(y, value, classifier=tree.is_classifier).value)
 
 

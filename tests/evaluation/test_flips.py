@@ -1,0 +1,65 @@
+"""What counts as another decision, and how subgroups are counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeRegressor
+
+import steadytree as st
+from steadytree.evaluation.flips import (
+    flip_table,
+    flipped,
+    prediction_moved,
+    response_span,
+    subgroups,
+)
+from steadytree.evaluation.predictions import Predictions, predict_rows
+from steadytree.exceptions import InputError
+
+
+def predictions(value, label=None):
+    shares = np.asarray(value, dtype=float)
+    labels = np.zeros(len(shares), dtype=np.int32) if label is None else np.asarray(label)
+    return Predictions(shares.reshape(len(shares), -1), labels)
+
+
+def test_a_prediction_has_moved_beyond_a_twentieth_of_the_range():
+    old, new = np.zeros(4), np.array([0.0, 0.5, 0.51, -0.51])
+    assert prediction_moved(old, new, 10.0).tolist() == [False, False, True, True]
+    assert flipped(predictions(old), predictions(new), 10.0).tolist() == [False, False, True, True]
+
+
+def test_a_class_that_differs_is_another_decision():
+    old, new = predictions(np.ones((3, 2)), [0, 1, 1]), predictions(np.zeros((3, 2)), [0, 0, 1])
+    assert flipped(old, new, None).tolist() == [False, True, False]
+
+
+def test_diff_and_retraining_rule_count_the_same_flips():
+    """The rule is one: the diff's share equals the mean over rows."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    y = X["a"] + rng.normal(size=300)
+    space = st.FeatureSpace.from_data(X, y, task="regression")
+    old, new = (
+        st.as_tree(DecisionTreeRegressor(max_depth=3).fit(X[part], y[part]), space=space)
+        for part in (slice(0, 150), slice(150, 300))
+    )
+    span = response_span(space, classifier=False)
+    moved = flipped(*(predict_rows(t, space.encode(X)) for t in (old, new)), span)
+    assert 0 < moved.mean() < 1
+    assert st.diff_trees(old, new, X, space=space).flips == pytest.approx(moved.mean())
+    assert response_span(space, classifier=True) is None
+
+
+def test_few_rows_are_masked_and_missing_values_form_a_group():
+    X = pd.DataFrame({"sex": ["f"] * 12 + ["m"] * 5 + [None] * 11})
+    table = flip_table(X, "sex", np.arange(28) % 2 == 0, min_cell=10, level=0.95)
+    assert table.index.tolist() == ["f", "m", "(missing)"]
+    assert table["masked"].tolist() == [False, True, False]
+    assert table.loc["f", "flips"] == 0.5
+    assert np.isnan(table.loc["m", "flips"])
+    assert len(list(subgroups(pd.DataFrame({"age": np.arange(40.0)}), "age"))) == 4
+    with pytest.raises(InputError, match="expected a column of the new rows"):
+        list(subgroups(X, "age"))
