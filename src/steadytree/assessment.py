@@ -27,6 +27,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 
 from steadytree._progress import track
+from steadytree._views import notebook_view, plot_assessment
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import plain_scalar
 from steadytree.core.tree import Tree
@@ -140,8 +141,7 @@ class StabilityAssessment:
         return f"with a concordance correlation of {agreement:.2f}"
 
     def _repr_html_(self) -> str:
-        text = str(self).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        return f"<pre>{text}</pre>{self.summary.round(4).to_html()}"
+        return notebook_view(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the trees as plain values, for JSON."""
@@ -164,11 +164,7 @@ class StabilityAssessment:
         -------
         SplitFrequencyDisplay
         """
-        from steadytree.plotting import SplitFrequencyDisplay
-
-        return SplitFrequencyDisplay.from_trees(
-            self.trees, space=self.space, max_features=max_features, ax=ax
-        )
+        return plot_assessment(self, max_features=max_features, ax=ax)
 
 
 def assess_stability(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -56,6 +57,28 @@ def retraining() -> Retraining:
         n_estimators=40,
         random_state=0,
     )
+
+
+@cache
+def regression_retraining() -> Retraining:
+    """Diabetes: a CART tree deployed on 221 rows, 221 arrive."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    deployed = DecisionTreeRegressor(max_depth=2, min_samples_leaf=12, random_state=0)
+    return retrain(
+        deployed.fit(X[:221], y[:221]),
+        X[221:].reset_index(drop=True),
+        y[221:].to_numpy(),
+        n_folds=2,
+        n_estimators=20,
+        random_state=0,
+    )
+
+
+def with_changed_decisions(result: Retraining, hits: int) -> Retraining:
+    """The same result, but for the number of rows that it changes the decision of."""
+    copied = replace(result)
+    copied.__dict__["changed_decisions"] = np.arange(len(result.X_new)) < hits
+    return copied
 
 
 def _diff(model: Any, X: Any, y: Any, space: FeatureSpace, **options: Any) -> TreeDiff:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,8 +12,16 @@ from sklearn.tree import DecisionTreeRegressor
 from steadytree.core.space import FeatureSpace
 from steadytree.diff import diff_trees
 from steadytree.readers import as_tree
-from steadytree.report.disclosure import coarse_share, few, mask_partition, share_step
+from steadytree.report import render
+from steadytree.report.disclosure import (
+    PeopleCount,
+    coarse_share,
+    few,
+    mask_partition,
+    share_step,
+)
 from steadytree.report.rules import RuleTable
+from tests.report import samples
 
 cells = st.lists(st.integers(0, 60), min_size=1, max_size=12)
 
@@ -69,3 +80,50 @@ def test_a_mean_of_few_people_is_coarse_in_the_table_too() -> None:
     for half in small:
         steps = (float(half["outcome"]) - low) / ((high - low) / 20)
         assert steps == pytest.approx(round(steps), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "told"),
+    [
+        (0, 100, "0 of 100"),
+        (3, 100, "fewer than 5 of 100"),
+        (50, 100, "50 of 100"),
+        (97, 100, "all but fewer than 5 of 100"),
+        (100, 100, "100 of 100"),
+        (2, 4, "a number that is not shown of None"),
+    ],
+)
+def test_a_count_of_people_is_told_only_where_no_single_one_shows(
+    count: int, total: int, told: str
+) -> None:
+    people = PeopleCount.of(count, total, 5)
+    assert f"{people.replaced or people.count} of {people.total}" == told
+    assert people.masked is (people.share is None) is (people.replaced is not None)
+
+
+def _visible(page: str) -> str:
+    """Text of a page without its script and data."""
+    page = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
+
+
+@pytest.mark.parametrize("hits", [3, 218])
+@pytest.mark.parametrize("view", ["report", "notebook"])
+@pytest.mark.parametrize("kind", ["regression_retraining", "retraining"])
+def test_no_view_of_a_retraining_counts_a_handful_of_people(
+    kind: str, view: str, hits: int
+) -> None:
+    whole = getattr(samples, kind)()
+    n = len(whole.X_new)
+    hits = hits if hits < 5 else n - 3
+    result = samples.with_changed_decisions(whole, hits)
+    text = _visible(render(result) if view == "report" else result._repr_html_())
+    assert re.search(rf"\b{hits} of (the )?{n}\b", text) is None
+    assert f"fewer than 5 of {'the ' if view == 'notebook' else ''}{n}" in text
+
+
+def test_a_diff_in_a_notebook_hides_all_but_a_handful_of_people() -> None:
+    diff = samples.multiclass_diff()
+    n = diff.n_rows
+    nearly_all = replace(diff, flips=(n - 2) / n)
+    assert "changes for all but fewer than 5 people" in nearly_all._repr_html_()

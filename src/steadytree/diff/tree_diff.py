@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from steadytree._views import notebook_view, write_report
 from steadytree.core.tabular import plain_scalar
 from steadytree.core.words import Condition
 from steadytree.diff.changes import STATUSES, ConditionChange, Rule, RuleChange
@@ -104,6 +105,14 @@ class TreeDiff:
         """Rules of the given status."""
         return tuple(r for r in self.rules if r.status in statuses)
 
+    def gate_measures(self) -> dict[str, float | None]:
+        """Return what :func:`steadytree.evaluation.gates.check_gates` holds against limits."""
+        return {
+            "dissimilarity": self.dissimilarity,
+            "flips": self.flips,
+            "n_leaves": float(self.new.n_leaves),
+        }
+
     # -- other forms --------------------------------------------------------------
 
     def to_text(self) -> str:
@@ -177,9 +186,7 @@ class TreeDiff:
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the comparison as one self-contained HTML page."""
-        from steadytree.report import write_report
-
-        return Path(write_report(self, path, **options))
+        return write_report(self, path, **options)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{self.counts[s]} {s}" for s in STATUSES if self.counts[s])
@@ -189,9 +196,7 @@ class TreeDiff:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        from steadytree.report.notebook import tree_diff_html
-
-        return tree_diff_html(self)
+        return notebook_view(self)
 
 
 def _plain(value: Any) -> Any:

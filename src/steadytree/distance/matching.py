@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from steadytree._views import notebook_view
 from steadytree.core.paths import Paths, coordinate_start
 from steadytree.core.space import FeatureSpace
 from steadytree.distance.bound import distance_bound
@@ -138,9 +139,7 @@ class PathMatching:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from steadytree.report.notebook import path_matching_html
-
-        return path_matching_html(self)
+        return notebook_view(self)
 
 
 def match_paths(

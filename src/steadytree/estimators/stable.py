@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from steadytree._views import notebook_view, write_report
 from steadytree.core.tree import Tree
 from steadytree.distance.options import check_options
 from steadytree.estimators._batches import (
@@ -94,17 +95,13 @@ class _StableTree(TreePredictorMixin, BaseEstimator):
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the choice of this tree among its candidates as one HTML page."""
-        from steadytree.report import write_report
-
         check_is_fitted(self)
-        return Path(write_report(self, path, **options))
+        return write_report(self, path, **options)
 
     def _repr_html_inner(self) -> str:
         if not hasattr(self, "best_index_"):
             return super()._repr_html_inner()
-        from steadytree.report.notebook import stable_tree_html
-
-        return stable_tree_html(self)
+        return notebook_view(self)
 
     def _leaf_of(self, X: Any) -> NDArray[np.int32]:
         tree = self.to_tree()

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from steadytree.diff import TreeDiff
 from steadytree.exceptions import GateError, InputError
 
 __all__ = ["GATES", "GateCheck", "GateResult", "check_gates"]
@@ -157,8 +156,8 @@ def check_gates(
     Parameters
     ----------
     subject : Retraining, TreeDiff or mapping
-        What to check. A mapping gives the measures themselves: ``dissimilarity``,
-        ``flips``, ``score_change``, ``n_leaves``.
+        What to check: anything with ``gate_measures()``, or the measures themselves:
+        ``dissimilarity``, ``flips``, ``score_change``, ``n_leaves``.
     max_dissimilarity : float, optional
         Largest dissimilarity to the deployed tree, between 0 and 1.
     max_flips : float, optional
@@ -228,21 +227,10 @@ def _measures(subject: Any) -> dict[str, float | None]:
         if unknown:
             raise InputError(f"expected measures among {sorted(known)}, got {unknown}")
         return {name: None if v is None else float(v) for name, v in subject.items()}
-    if isinstance(subject, TreeDiff):
-        return {
-            "dissimilarity": subject.dissimilarity,
-            "flips": subject.flips,
-            "n_leaves": float(subject.new.n_leaves),
-        }
-    frontier = getattr(subject, "frontier", None)
-    if frontier is None:
+    if not hasattr(subject, "gate_measures"):
         raise InputError(
             "expected a Retraining, a TreeDiff or a mapping of measures, "
             f"got {type(subject).__name__}; pass what retrain or diff_trees returned"
         )
-    return {
-        "dissimilarity": float(subject.dissimilarity),
-        "flips": float(subject.flips()),
-        "score_change": float(frontier.loc[subject.chosen, "score_change"]),
-        "n_leaves": float(subject.tree.n_leaves),
-    }
+    measures: Mapping[str, float | None] = subject.gate_measures()
+    return dict(measures)

@@ -7,6 +7,7 @@ from steadytree.plotting.sensitivity import SensitivityDisplay
 from steadytree.plotting.split_frequency import SplitFrequencyDisplay
 from steadytree.plotting.tree_comparison import TreeComparisonDisplay
 from steadytree.plotting.tree_map import TreeMapDisplay
+from steadytree.plotting.versions import draw_versions
 
 __all__ = [
     "ParetoFrontierDisplay",
@@ -14,4 +15,5 @@ __all__ = [
     "SplitFrequencyDisplay",
     "TreeComparisonDisplay",
     "TreeMapDisplay",
+    "draw_versions",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from steadytree.report.notebook import notebook_view
 from steadytree.report.render import render, render_summary, write_report
 from steadytree.report.summarise import summarise
 
-__all__ = ["render", "render_summary", "summarise", "write_report"]
+__all__ = ["notebook_view", "render", "render_summary", "summarise", "write_report"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from steadytree.core.tree import Tree
 from steadytree.diff import diff_trees
-from steadytree.report.disclosure import few
+from steadytree.report.disclosure import PeopleCount
 from steadytree.report.trees import compact_tree
 from steadytree.report.words import clean
 
@@ -20,8 +20,6 @@ __all__ = ["TREE_BUDGET", "frontier_data"]
 
 TREE_BUDGET = 1_100_000
 """Bytes for candidate trees: with them the whole page stays below 2 MB."""
-
-Z = 1.959964
 
 
 def frontier_data(
@@ -124,8 +122,7 @@ def _identity(tree: Tree) -> bytes:
 def _candidate(record: Mapping[str, Any], n_rows: int | None, min_cell: int) -> dict[str, Any]:
     flips, masked = _finite(record.get("flips")), False
     if flips is not None and n_rows:
-        count = round(flips * n_rows)
-        masked = few(count, min_cell) or few(n_rows - count, min_cell)
+        masked = PeopleCount.of(flips * n_rows, n_rows, min_cell).masked
     edits = record.get("edits")
     return {
         "name": clean(record["name"]),

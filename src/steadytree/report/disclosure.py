@@ -11,6 +11,7 @@ as a head count.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 
 __all__ = [
+    "PeopleCount",
     "coarse_mean",
     "coarse_share",
     "few",
@@ -33,6 +35,45 @@ _STEPS = (0.01, 0.02, 0.05, 0.1)
 def few(count: float, min_cell: int) -> bool:
     """Whether a count is of some people, but of too few; nobody is not a person."""
     return 0 < count < min_cell
+
+
+@dataclass(frozen=True)
+class PeopleCount:
+    """How many of some people, as far as it may be told: every page gets its counts from here.
+
+    Attributes
+    ----------
+    count, total : int or None
+        None where not told.
+    replaced : str or None
+        Words in place of a count that is not told: "fewer than 5", "all but fewer than 5".
+    """
+
+    count: int | None
+    total: int | None
+    replaced: str | None = None
+
+    @classmethod
+    def of(cls, count: float, total: int, min_cell: int) -> PeopleCount:
+        """Mask the count where it, or the rest, is of too few people."""
+        count = round(count)
+        if total < min_cell:
+            return cls(None, None, "a number that is not shown")
+        if few(count, min_cell):
+            return cls(None, total, f"fewer than {min_cell}")
+        if few(total - count, min_cell):
+            return cls(None, total, f"all but fewer than {min_cell}")
+        return cls(count, total)
+
+    @property
+    def masked(self) -> bool:
+        """Whether the count is not told."""
+        return self.count is None
+
+    @property
+    def share(self) -> float | None:
+        """Share of the people; None where not told."""
+        return None if self.count is None or not self.total else self.count / self.total
 
 
 def mask_partition(

@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import singledispatch
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from steadytree.report.disclosure import few
+from steadytree.assessment import StabilityAssessment
+from steadytree.core.words import tree_text
+from steadytree.diff import TreeDiff
+from steadytree.distance.matching import PathMatching
+from steadytree.estimators.stable import _StableTree
+from steadytree.exceptions import InputError
+from steadytree.report.disclosure import PeopleCount
 from steadytree.report.rules import RuleTable, split_words
 from steadytree.report.words import clean, name_words, percent, significant
+from steadytree.retraining import Retraining
+from steadytree.retraining.explanation import whom_words
 
-if TYPE_CHECKING:
-    from steadytree.diff import TreeDiff
-    from steadytree.distance.matching import PathMatching
-    from steadytree.retraining import Retraining
-
-__all__ = ["path_matching_html", "retraining_html", "stable_tree_html", "tree_diff_html"]
+__all__ = [
+    "assessment_html",
+    "notebook_view",
+    "path_matching_html",
+    "retraining_html",
+    "stable_tree_html",
+    "tree_diff_html",
+]
 
 MAX_ROWS = 30
 _STATUS_SIGNS = {"kept": "○", "moved": "▲", "relabelled": "◆", "added": "+", "dropped": "×"}
 
 
+@singledispatch
+def notebook_view(result: Any) -> str:
+    """Return a result as HTML for a notebook; each kind registers its view below."""
+    raise InputError(
+        f"expected a result with a notebook view, got {type(result).__name__}; print it instead"
+    )
+
+
+@notebook_view.register(TreeDiff)
 def tree_diff_html(diff: TreeDiff, *, min_cell: int = 5) -> str:
     """Show a diff: counts, changes of splits in words, and the rules that changed."""
     counts = diff.counts
@@ -47,6 +67,7 @@ def tree_diff_html(diff: TreeDiff, *, min_cell: int = 5) -> str:
     return _box(parts)
 
 
+@notebook_view.register(PathMatching)
 def path_matching_html(matching: PathMatching) -> str:
     """Show a matching: the distance, and the pairs that cost something, dearest first."""
     a, b = matching.a, matching.b
@@ -78,22 +99,26 @@ def path_matching_html(matching: PathMatching) -> str:
     return _box(parts)
 
 
+@notebook_view.register(Retraining)
 def retraining_html(result: Retraining, *, min_cell: int = 5) -> str:
     """Show a retraining: what is proposed, and what each candidate costs."""
-    parts = [_line(escape(clean(result.explain())))]
-    n = len(result.changed_decisions)
+    told = result.explanation
+    n = told.total
+    changed = PeopleCount.of(told.count, n, min_cell)
+    whom = whom_words(told.event, told.count, n, changed.replaced)
+    parts = [_line(escape(clean(f"{told.what} {told.worth} {whom}")))]
     body = []
     for name, row in result.frontier.iterrows():
         tags = " ★" if row["chosen"] else ""
-        flips = float(row["flips"])
+        flips = PeopleCount.of(float(row["flips"]) * n, n, min_cell)
         body.append(
             [
                 escape(clean(name)) + tags,
                 escape(percent(float(row["dissimilarity"]))),
                 escape(significant(float(row["score"]), 3)),
-                f"fewer than {min_cell} people"
-                if few(round(flips * n), min_cell)
-                else escape(percent(flips)),
+                escape(percent(float(row["flips"])))
+                if flips.replaced is None
+                else f"{flips.replaced} people",
                 str(int(row["n_leaves"])),
                 "yes" if row["on_frontier"] else "",
             ]
@@ -102,10 +127,9 @@ def retraining_html(result: Retraining, *, min_cell: int = 5) -> str:
     return _box([*parts, _table(heads, body)])
 
 
+@notebook_view.register(_StableTree)
 def stable_tree_html(estimator: Any) -> str:
     """Show a fitted StableTree: the chosen tree among its candidates, and its rules."""
-    from steadytree.core.words import tree_text
-
     best = int(estimator.best_index_)
     tree = estimator.candidates_[best]
     frontier = int(sum(estimator.pareto_mask_))
@@ -120,14 +144,22 @@ def stable_tree_html(estimator: Any) -> str:
     return _box([_line(line), f"<pre>{escape(chr(10).join(text[:MAX_ROWS] + more))}</pre>"])
 
 
+@notebook_view.register(StabilityAssessment)
+def assessment_html(assessment: StabilityAssessment) -> str:
+    """Show an assessment: its text, and the table it summarises."""
+    table: str = assessment.summary.round(4).to_html()
+    return f"<pre>{escape(str(assessment), quote=False)}</pre>{table}"
+
+
 # -- pieces ----------------------------------------------------------------------------
 
 
 def _flips(flips: float | None, n_rows: int | None, min_cell: int) -> str:
     if flips is None or n_rows is None:
         return ""
-    if few(round(flips * n_rows), min_cell):
-        return f"; the decision changes for fewer than {min_cell} people"
+    changed = PeopleCount.of(flips * n_rows, n_rows, min_cell)
+    if changed.replaced is not None:
+        return f"; the decision changes for {changed.replaced} people"
     return f"; the decision changes for {escape(percent(flips))} of the rows"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from steadytree.report.disclosure import few, mask_partition
+from steadytree.report.disclosure import PeopleCount, few, mask_partition
 from steadytree.report.words import clean
 from steadytree.retraining import Retraining
 
@@ -68,14 +68,13 @@ def people_data(
 
 def flips_data(changed: Any, min_cell: int) -> dict[str, Any]:
     """Count and share of changed decisions; None where too few to show."""
-    n, hits = len(changed), int(np.sum(changed))
-    masked = few(hits, min_cell) or few(n - hits, min_cell) or n < min_cell
+    people = PeopleCount.of(np.sum(changed), len(changed), min_cell)
     return {
-        "n": n if n >= min_cell else None,
-        "count": None if masked else hits,
-        "share": None if masked else round(hits / n, 4),
-        "most": round(min_cell / n, 4) if n >= min_cell else None,
-        "masked": masked,
+        "n": people.total,
+        "count": people.count,
+        "share": None if people.share is None else round(people.share, 4),
+        "most": None if people.total is None else round(min_cell / people.total, 4),
+        "masked": people.masked,
     }
 
 

@@ -15,6 +15,7 @@ from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.exceptions import InputError
 from steadytree.report.candidates import frontier_data
+from steadytree.report.disclosure import PeopleCount, coarse_share, mask_partition
 from steadytree.report.people import By, people_data
 from steadytree.report.provenance import (
     Entry,
@@ -28,6 +29,7 @@ from steadytree.report.rules import RuleTable, split_words
 from steadytree.report.trees import features_data, tree_data, used_features
 from steadytree.report.words import clean, name_words, percent, signed
 from steadytree.retraining import Retraining
+from steadytree.retraining.explanation import whom_words
 
 __all__ = ["SCHEMA_NAME", "SCHEMA_VERSION", "summarise"]
 
@@ -95,8 +97,8 @@ def _summarise_diff(diff: TreeDiff, title: str | None, min_cell: int) -> dict[st
     out = _base("diff", title or "What changed between two decision trees", diff, min_cell, names)
     flips = None
     if diff.flips is not None and diff.n_rows is not None:
-        count = round(diff.flips * diff.n_rows)
-        flips = _flips_fact(count, diff.n_rows, min_cell, "rows")
+        changed = PeopleCount.of(diff.flips * diff.n_rows, diff.n_rows, min_cell)
+        flips = _flips_fact(changed, min_cell, "rows")
     out["headline"] = {
         "sentences": [_change_sentence(diff, "The new tree", "the old one")],
         "facts": [_dissimilarity_fact(diff), _rules_fact(diff), *([flips] if flips else [])],
@@ -121,18 +123,19 @@ def _summarise_retraining(
     people = people_data(result, subgroups=subgroups, min_cell=min_cell, level=level)
     out["people"] = people
     score = "AUC" if result.deployed.is_classifier else "R²"
-    flips = _flips_fact(
-        int(result.changed_decisions.sum()), len(result.changed_decisions), min_cell, "new rows"
-    )
-    # The last sentence of the explanation counts people without a mask: the fact does with one.
-    explained = result.explain().partition("The decision changes for")[0].strip()
+    told = result.explanation
+    changed = PeopleCount.of(told.count, told.total, min_cell)
+    sentences = [told.what, told.worth]
+    if not result.deployed.is_classifier and changed.total is not None:
+        # What counts as a changed decision is told nowhere else on the page.
+        sentences.append(whom_words(told.event, told.count, told.total, changed.replaced))
     out["headline"] = {
-        "sentences": [clean(explained).replace(" <= ", " ≤ ")],
+        "sentences": [clean(" ".join(sentences)).replace(" <= ", " ≤ ")],
         "facts": [
             _dissimilarity_fact(diff),
             _rules_fact(diff),
             *_score_fact(result, score, level),
-            flips,
+            _flips_fact(changed, min_cell, "new rows"),
         ],
     }
     frame = result.frontier.reset_index()
@@ -316,8 +319,6 @@ def _base(
 
 def _training_shares(tree: Tree, min_cell: int) -> dict[int, float | None]:
     """Share of the training rows at each leaf, where no other rows were counted."""
-    from steadytree.report.disclosure import coarse_share, mask_partition
-
     leaves, total = tree.leaves.tolist(), float(tree.weight[0])
     weights = [float(tree.weight[leaf]) for leaf in leaves]
     if total < min_cell:
@@ -390,17 +391,16 @@ def _honest_fact(model: Any, chosen_by: float) -> dict[str, str]:
     return _fact("Score", f"{estimate:.3f}", f"estimate{spread}; chosen by {chosen_by:.3f}")
 
 
-def _flips_fact(count: int, total: int, min_cell: int, what: str) -> dict[str, str]:
-    label = "Decisions that change"
-    if total < min_cell:
+def _flips_fact(changed: PeopleCount, min_cell: int, what: str) -> dict[str, str]:
+    label, total = "Decisions that change", changed.total
+    if total is None:
         return _fact(label, "not shown", f"fewer than {min_cell} {what}")
-    if 0 < count < min_cell:
-        return _fact(
-            label, f"< {percent(min_cell / total)}", f"fewer than {min_cell} of {total:,} {what}"
-        )
-    if 0 < total - count < min_cell:
-        return _fact(label, "nearly all", f"all but fewer than {min_cell} of {total:,} {what}")
-    return _fact(label, percent(count / total), f"{count:,} of {total:,} {what}")
+    if changed.replaced is None:
+        detail = f"{changed.count:,} of {total:,} {what}"
+        return _fact(label, percent(changed.share), detail)
+    few = changed.replaced.startswith("fewer")
+    value = f"< {percent(min_cell / total)}" if few else "nearly all"
+    return _fact(label, value, f"{changed.replaced} of {total:,} {what}")
 
 
 def _change_sentence(diff: TreeDiff, new: str, old: str) -> str:

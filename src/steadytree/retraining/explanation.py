@@ -1,7 +1,12 @@
-"""Three plain sentences about a retraining, for the person who has to sign it."""
+"""Three plain sentences about a retraining, for the person who has to sign it.
+
+The third one counts people. Its count is kept as data, so that a page that must not tell
+single people apart can word it with a mask.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +16,57 @@ from steadytree.evaluation.flips import REGRESSION_FLIP
 if TYPE_CHECKING:
     from steadytree.retraining.result import Retraining
 
-__all__ = ["explain_retraining"]
+__all__ = ["Explanation", "explain_retraining", "whom_words"]
 
 
-def explain_retraining(result: Retraining) -> str:
+@dataclass(frozen=True)
+class Explanation:
+    """What is proposed and why, what it is worth, and whom it affects.
+
+    Attributes
+    ----------
+    what, worth : str
+        Sentences.
+    event : str
+        What happens to the people concerned, without how many they are.
+    count, total : int
+        New rows that it happens to, and all new rows.
+    """
+
+    what: str
+    worth: str
+    event: str
+    count: int
+    total: int
+
+    @property
+    def whom(self) -> str:
+        """Sentence on whom it affects, with the exact count."""
+        return whom_words(self.event, self.count, self.total)
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.worth} {self.whom}"
+
+
+def explain_retraining(result: Retraining) -> Explanation:
     """Say what is proposed and why, what it is worth, and whom it affects."""
-    return " ".join([_what(result), _worth(result), _whom(result)])
+    event = "The decision changes"
+    if not result.deployed.is_classifier:
+        event = f"The prediction moves by more than {REGRESSION_FLIP:.0%} of its range"
+    changed = result.changed_decisions
+    return Explanation(_what(result), _worth(result), event, int(changed.sum()), len(changed))
+
+
+def whom_words(event: str, count: int, total: int, masked: str | None = None) -> str:
+    """Sentence on how many rows something happens to.
+
+    ``masked`` stands in place of a count that is not shown: "fewer than 5".
+    """
+    if masked is not None:
+        return f"{event} for {masked} of the {total:,} new rows."
+    if count == 0:
+        return f"{event} for none of the {total:,} new rows."
+    return f"{event} for {count:,} of the {total:,} new rows ({_percent(count / total)})."
 
 
 def _percent(share: float) -> str:
@@ -75,15 +125,3 @@ def _worth(result: Retraining) -> str:
         f"{how} its {name} is {float(row['score']):.3f} against {keep:.3f} for the deployed "
         f"tree ({change:+.3f}, standard error {error:.3f}: {verdict})."
     )
-
-
-def _whom(result: Retraining) -> str:
-    count = int(result.changed_decisions.sum())
-    total = len(result.changed_decisions)
-    if result.deployed.is_classifier:
-        what = "The decision changes"
-    else:
-        what = f"The prediction moves by more than {REGRESSION_FLIP:.0%} of its range"
-    if count == 0:
-        return f"{what} for none of the {total:,} new rows."
-    return f"{what} for {count:,} of the {total:,} new rows ({_percent(result.flips())})."

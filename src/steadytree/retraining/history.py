@@ -21,7 +21,7 @@ from typing import Any
 
 import pandas as pd
 
-from steadytree._optional import import_optional
+from steadytree._views import plot_versions
 from steadytree.core.atomic import write_atomic
 from steadytree.core.format import tree_from_dict, tree_to_dict
 from steadytree.core.space import FeatureSpace
@@ -422,34 +422,13 @@ class History:
         -------
         matplotlib Axes
         """
-        plt = import_optional("matplotlib.pyplot", extra="plot", purpose="History.plot")
         frame = self.versions
         if frame.empty:
             raise HistoryError(f"{self.path}: expected at least one version to draw, got none")
         if score is not None and f"score_{score}" not in frame:
             known = [str(n).removeprefix("score_") for n in frame if str(n).startswith("score_")]
             raise HistoryError(f"{self.path}: expected a score among {known}, got {score!r}")
-        if ax is None:
-            _, ax = plt.subplots()
-        for name, label, marker in (
-            ("dissimilarity_to_first", "to the first version", "o"),
-            ("dissimilarity_to_previous", "to the version before", "s"),
-        ):
-            values = 100 * frame[name].fillna(0.0)
-            ax.plot(frame.index, values, marker=marker, label=label)
-        rejected = frame.index[frame["status"] == "rejected"]
-        heights = 100 * frame.loc[rejected, "dissimilarity_to_first"].fillna(0.0)
-        if len(rejected):
-            ax.scatter(rejected, heights, marker="x", s=90, color="black", label="rejected")
-        ax.set(xlabel="version", ylabel="dissimilarity (%)", ylim=(0, None), xticks=frame.index)
-        if score is not None:
-            other = ax.twinx()
-            other.plot(
-                frame.index, frame[f"score_{score}"], color="grey", linestyle=":", label=score
-            )
-            other.set_ylabel(score)
-        ax.legend()
-        return ax
+        return plot_versions(frame, score=score, ax=ax)
 
 
 def _dissimilarity(a: Tree, b: Tree, space: FeatureSpace) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from steadytree._views import notebook_view, write_report
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import n_rows
 from steadytree.core.tree import Tree
@@ -22,7 +23,7 @@ from steadytree.evaluation.flips import flip_table, flipped, subgroups
 from steadytree.evaluation.gates import GateCheck, check_gates
 from steadytree.evaluation.predictions import Predictions, predict_rows
 from steadytree.evaluation.tables import performance_table
-from steadytree.retraining.explanation import explain_retraining
+from steadytree.retraining.explanation import Explanation, explain_retraining
 
 if TYPE_CHECKING:
     from steadytree.growing.teacher import Drift
@@ -197,9 +198,23 @@ class Retraining:
 
     # -- in words -----------------------------------------------------------------
 
+    @property
+    def explanation(self) -> Explanation:
+        """The three sentences of :meth:`explain` one by one, the count of people as data."""
+        return explain_retraining(self)
+
     def explain(self) -> str:
         """Three sentences: what is proposed, what it is worth, whom it affects."""
-        return explain_retraining(self)
+        return str(self.explanation)
+
+    def gate_measures(self) -> dict[str, float | None]:
+        """Return what :meth:`check` holds against limits."""
+        return {
+            "dissimilarity": self.dissimilarity,
+            "flips": self.flips(),
+            "score_change": float(self.frontier["score_change"][self.chosen]),
+            "n_leaves": float(self.tree.n_leaves),
+        }
 
     def check(self, **limits: Any) -> GateCheck:
         """Hold the proposal against limits, as the command line does.
@@ -214,9 +229,7 @@ class Retraining:
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the decision report as one HTML file and return its path."""
-        from steadytree.report import write_report
-
-        return Path(write_report(self, path, **options))
+        return write_report(self, path, **options)
 
     def __repr__(self) -> str:
         return (
@@ -228,6 +241,4 @@ class Retraining:
         return self.explain()
 
     def _repr_html_(self) -> str:
-        from steadytree.report.notebook import retraining_html
-
-        return retraining_html(self)
+        return notebook_view(self)
