@@ -9,32 +9,32 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score
 
-from benchmarks.retraining_data import NAMES, TUNING, split
-from benchmarks.retraining_methods import Setting
+from reproduction.models import auc
+from reproduction.retraining_methods import cart
+from reproduction.retraining_protocol import NAMES, TUNING, split_set
 from steadytree.estimators.distilled import DistilledTreeClassifier
 
 
 def one(name: str, seed: int) -> dict[str, object]:
-    parts = split(name, seed)
-    cart = Setting(parts, seed).cart(everything=True)
-    sized = DistilledTreeClassifier(max_leaf_nodes=max(2, cart.n_leaves), random_state=seed)
+    rows = split_set(name, seed)
+    usual = cart(rows, seed, everything=True)
+    sized = DistilledTreeClassifier(max_leaf_nodes=max(2, usual.n_leaves), random_state=seed)
     free = DistilledTreeClassifier(random_state=seed)
 
-    def auc(model: object) -> float:
-        shares = model.predict_proba(parts.X_test)[:, 1]  # type: ignore[attr-defined]
-        return float(roc_auc_score(parts.y_test, shares))
+    def score(model: Any) -> float:
+        return auc(rows.y_test, model.predict_proba(rows.X_test)[:, 1])
 
     return {
         "name": name,
-        "leaves": cart.n_leaves,
-        "CART": auc(cart),
-        "distilled, same leaves": auc(sized.fit(parts.X_all, parts.y_all)),
-        "distilled, default size": auc(free.fit(parts.X_all, parts.y_all)),
+        "leaves": usual.n_leaves,
+        "CART": score(usual),
+        "distilled, same leaves": score(sized.fit(rows.X_all, rows.y_all)),
+        "distilled, default size": score(free.fit(rows.X_all, rows.y_all)),
     }
 
 

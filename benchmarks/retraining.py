@@ -8,68 +8,60 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
-import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.retraining_data import NAMES, TUNING, UNTOUCHED, split
-from benchmarks.retraining_methods import Setting, baselines, ours, peers
+from benchmarks.unit_cache import UnitCache
+from reproduction.retraining_methods import METHOD_KINDS
+from reproduction.retraining_protocol import NAMES, TUNING, UNTOUCHED, coin_gain, split_set
 
 HERE = Path(__file__).parent
-CACHE = HERE / ".cache"
 SEEDS = (0, 1, 2)
 FIXED_VERSION = "1"
-KINDS = {"baselines": baselines, "ours": ours, "peers": peers}
 REFERENCE = "CART retrained"
 
+# What the rows of our own methods depend on; the others are done once (FIXED_VERSION).
+LEARNER_SOURCES = (
+    "src/steadytree/growing",
+    "src/steadytree/retraining/edits",
+    "src/steadytree/retraining/problem.py",
+    "src/steadytree/retraining/recipe.py",
+    "reproduction/retraining_methods.py",
+    "reproduction/retraining_protocol.py",
+)
 
-def learner_version() -> str:
-    """Digest of the code that our own rows depend on."""
-    source = HERE.parent / "src" / "steadytree"
-    files = [
-        *sorted((source / "learners").glob("*.py")),
-        source / "retraining" / "recipe.py",
-        source / "retraining" / "problem.py",
-        HERE / "retraining_methods.py",
-    ]
+
+def learner_version(root: Path = HERE.parent) -> str:
+    """Digest of the code that our own rows depend on; a source that is gone is an error."""
+    files: list[Path] = []
+    for name in LEARNER_SOURCES:
+        found = sorted((root / name).rglob("*.py")) if (root / name).is_dir() else [root / name]
+        if not found:
+            raise FileNotFoundError(f"expected Python files in {root / name}, got none")
+        files += found
     text = b"".join(path.read_bytes() for path in files)
     return hashlib.sha256(text).hexdigest()[:12]
 
 
-def unit(kind: str, name: str, seed: int, version: str) -> list[dict[str, Any]]:
-    """Rows of one unit, from the cache if they are there."""
-    path = CACHE / f"retraining-{kind}-{version}.jsonl"
-    if path.exists():
-        for line in path.read_text().splitlines():
-            kept = json.loads(line)
-            if kept["name"] == name and kept["seed"] == seed:
-                return kept["rows"]
-    start = time.perf_counter()
-    setting = Setting(split(name, seed), seed)
-    rows = list(KINDS[kind](setting))
-    CACHE.mkdir(exist_ok=True)
-    with path.open("a") as file:
-        file.write(json.dumps({"name": name, "seed": seed, "rows": rows}) + "\n")
-    print(f"{kind} {name} {seed}: {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
-    return rows
-
-
 def collect(
-    names: tuple[str, ...], seeds: tuple[int, ...], kinds: tuple[str, ...] = tuple(KINDS)
+    names: tuple[str, ...], seeds: tuple[int, ...], kinds: tuple[str, ...] = tuple(METHOD_KINDS)
 ) -> pd.DataFrame:
     """All rows of the chosen sets and seeds, computed where the cache lacks them."""
     rows = []
     for kind in kinds:
         version = learner_version() if kind == "ours" else FIXED_VERSION
+        cache = UnitCache(f"retraining-{kind}-{version}")
         for seed in seeds:
             for name in names:
-                made = unit(kind, name, seed, version)
-                rows += [{"name": name, "seed": seed, **row} for row in made]
+                unit = cache.get(
+                    {"name": name, "seed": seed},
+                    lambda kind=kind, name=name, seed=seed: {
+                        "rows": list(METHOD_KINDS[kind](split_set(name, seed), seed))
+                    },
+                )
+                rows += [{"name": name, "seed": seed, **row} for row in unit["rows"]]
     return pd.DataFrame(rows)
 
 
@@ -99,11 +91,11 @@ def per_set(frame: pd.DataFrame) -> pd.DataFrame:
         ours_here = ours_here.set_index("method")
         scratch, keep = ours_here.loc["from scratch"], ours_here.loc["keep"]
         gain = 100 * (scratch["auc"] - keep["auc"])
-        moved = row["distance"] / scratch["distance"] if scratch["distance"] > 0 else 0.0
+        coin = coin_gain(gain, row["distance"], scratch["distance"])
         record["gain"] = gain
         record["gained"] = 100 * (row["auc"] - keep["auc"])
         record["auc_vs_scratch"] = 100 * (row["auc"] - scratch["auc"])
-        record["vs_coin"] = record["gained"] - moved * gain
+        record["vs_coin"] = record["gained"] - coin
         out.append(record)
     return pd.DataFrame(out)
 

@@ -7,20 +7,17 @@ on other features. Three strengths of each, and none.
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
 
+from benchmarks.unit_cache import UnitCache
+from reproduction.models import auc
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.retraining import retrain
 
-CACHE = Path(__file__).parent / ".cache"
 N_OLD, N_NEW, N_TEST = 1_600, 1_200, 2_000
 STRENGTHS = (0.33, 0.67, 1.0)
 SEEDS_DRIFT, SEEDS_NONE = 5, 20
@@ -50,7 +47,7 @@ def one(kind: str, strength: float, seed: int) -> dict[str, Any]:
     X_new, y_new = draw(N_NEW, kind, strength, rng)
     X_test, y_test = draw(N_TEST, kind, strength, rng)
     first = DistilledTreeClassifier(decision_threshold="prevalence", random_state=seed)
-    made = retrain(
+    result = retrain(
         first.fit(X_old, y_old),
         X_new,
         y_new,
@@ -60,41 +57,29 @@ def one(kind: str, strength: float, seed: int) -> dict[str, Any]:
         random_state=seed,
     )
 
-    def auc(name: str) -> float:
-        return float(roc_auc_score(y_test, made.trees[name].predict_proba(X_test)[:, 1]))
+    def score(name: str) -> float:
+        return auc(y_test, result.trees[name].predict_proba(X_test)[:, 1])
 
-    row = made.frontier.loc["price 0.2"]
-    assert made.drift is not None
+    row = result.frontier.loc["price 0.2"]
+    assert result.drift is not None
     return {
-        "auc_keep": auc("keep"),
-        "auc": auc("price 0.2"),
-        "auc_scratch": auc("from scratch"),
+        "auc_keep": score("keep"),
+        "auc": score("price 0.2"),
+        "auc_scratch": score("from scratch"),
         "dissimilarity": float(row["dissimilarity"]),
-        "scratch_dissimilarity": float(made.frontier.loc["from scratch", "dissimilarity"]),
+        "scratch_dissimilarity": float(result.frontier.loc["from scratch", "dissimilarity"]),
         "edits": int(row["n_edits"]),
-        "detected": bool(made.drift.detected),
+        "detected": bool(result.drift.detected),
     }
 
 
 def collect(version: str) -> pd.DataFrame:
-    path = CACHE / f"drift-{version}.jsonl"
-    known = {}
-    if path.exists():
-        for line in path.read_text().splitlines():
-            kept = json.loads(line)
-            known[kept["kind"], kept["strength"], kept["seed"]] = kept
-    CACHE.mkdir(exist_ok=True)
+    cache = UnitCache(f"drift-{version}")
     rows = []
     for kind, strength in CASES:
         for seed in range(SEEDS_NONE if kind == "none" else SEEDS_DRIFT):
-            key = (kind, strength, seed)
-            if key not in known:
-                known[key] = {"kind": kind, "strength": strength, "seed": seed}
-                known[key] |= one(kind, strength, seed)
-                with path.open("a") as file:
-                    file.write(json.dumps(known[key]) + "\n")
-                print(f"drift {key}", file=sys.stderr, flush=True)
-            rows.append(known[key])
+            key = {"kind": kind, "strength": strength, "seed": seed}
+            rows.append(cache.get(key, lambda key=key: one(**key)))
     return pd.DataFrame(rows)
 
 

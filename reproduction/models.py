@@ -75,6 +75,10 @@ class Problem:
         frame: pd.DataFrame = self.data.table
         return frame
 
+    def take(self, rows: Rows) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+        """Features and outcomes of some rows."""
+        return self.table.iloc[rows], self.y[rows]
+
     @property
     def columns(self) -> NDArray[np.float32]:
         """The features as scikit-learn's trees take them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reproduction.retraining_protocol import coin_gain
 from reproduction.runs import Results
 from reproduction.summaries.beyond import ALL
 from reproduction.tables import Column, Table, mean, standard_error
@@ -92,7 +93,7 @@ def _row(name: str, method: str, title: str, units: list[Unit]) -> Unit:
     found = [u["methods"][method] for u in units]
     plain = [u["methods"]["cart"] for u in units]
     moved = sum(f["metric"] for f in found)
-    apart, usual = (sum(u["dissimilarity"] for u in units_) for units_ in (found, plain))
+    change, usual = (sum(u["dissimilarity"] for u in units_) for units_ in (found, plain))
     row: Unit = {
         "dataset": name,
         "method": method,
@@ -100,7 +101,7 @@ def _row(name: str, method: str, title: str, units: list[Unit]) -> Unit:
         "repetitions": len(units),
         "dissimilarity": mean(f["dissimilarity"] for f in found),
         "distance": mean(f["distance"] for f in found),
-        "reduction": 1 - apart / usual if usual else None,
+        "reduction": 1 - change / usual if usual else None,
         "auc_before": mean(f["auc_before"] for f in found),
         "auc_after": mean(f["auc_after"] for f in found),
         "auc_change": mean(
@@ -114,7 +115,7 @@ def _row(name: str, method: str, title: str, units: list[Unit]) -> Unit:
         anew = [u["methods"]["scratch"] for u in units]
         whole = sum(a["metric"] for a in anew)
         gain = mean(a["auc_after"] - a["auc_before"] for a in anew)
-        row["coin_gain"] = gain * moved / whole if whole and gain is not None else None
+        row["coin_gain"] = coin_gain(gain, moved, whole) if whole and gain is not None else None
     else:
         row["coin_gain"] = None
     return row

@@ -163,13 +163,6 @@ def test_larger_collections_contain_the_smaller() -> None:
     assert sizes[1]["best_auc"] >= sizes[0]["best_auc"]
 
 
-def test_time_parts_are_whole_years_in_order() -> None:
-    time = np.repeat(np.arange(1990, 2000), 50)
-    old, new, test = retraining.time_parts(time)
-    assert time[old].max() < time[new].min() <= time[new].max() < time[test].min()
-    assert (len(old), len(new), len(test)) == (200, 150, 150)
-
-
 def test_retraining_compares_all_methods() -> None:
     found = retraining.compute(job("retraining", "mgus2"))
     methods = found["methods"]

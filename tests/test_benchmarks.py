@@ -1,0 +1,76 @@
+"""The long benchmarks can be stopped and taken up again, and notice that the code changed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks import retraining, unit_cache
+from benchmarks.unit_cache import UnitCache
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_a_finished_unit_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unit_cache, "CACHE", tmp_path)
+    key = {"name": "wdbc", "seed": 0}
+    assert UnitCache("some").get(key, lambda: {"rows": [1]}) == {**key, "rows": [1]}
+    again = UnitCache("some")
+    assert again.get(key, lambda: pytest.fail("it was done again"))["rows"] == [1]
+    assert again.get({**key, "seed": 1}, lambda: {"rows": [2]})["rows"] == [2]
+
+
+def test_the_version_follows_every_source_of_the_learner(tmp_path: Path) -> None:
+    for name in retraining.LEARNER_SOURCES:
+        target = tmp_path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, target)
+        else:
+            shutil.copy(ROOT / name, target)
+    first = retraining.learner_version(tmp_path)
+    assert first == retraining.learner_version(ROOT)
+    for name in retraining.LEARNER_SOURCES:
+        path = tmp_path / name
+        file = sorted(path.rglob("*.py"))[0] if path.is_dir() else path
+        text = file.read_bytes()
+        file.write_bytes(text + b"# changed\n")
+        assert retraining.learner_version(tmp_path) != first
+        file.write_bytes(text)
+
+
+def test_a_source_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        retraining.learner_version(tmp_path)
+
+
+def row(start: str, method: str, distance: float, auc: float) -> dict[str, object]:
+    numbers = {"distance": distance, "dissimilarity": distance / 10, "auc": auc, "leaves": 7}
+    flips = {"flips_half": 0.01, "flips_base": 0.1, "identical": False, "seconds": 1.0}
+    return {"name": "wdbc", "seed": 0, "start": start, "method": method, **numbers, **flips}
+
+
+def test_the_table_puts_every_method_beside_cart_and_a_coin() -> None:
+    frame = pd.DataFrame(
+        [
+            row("cart", "CART retrained", 4.0, 0.80),
+            row("cart", "keep", 0.0, 0.76),
+            row("cart", "price 0.2", 1.0, 0.81),
+            row("cart", "from scratch", 5.0, 0.82),
+        ]
+    )
+    sets = retraining.per_set(frame).set_index("method")
+    assert sets.loc["price 0.2", "less_distance"] == pytest.approx(75)
+    assert sets.loc["price 0.2", "auc_vs_cart"] == pytest.approx(1)
+    # A coin that moves a fifth as far as training anew gains a fifth of its six points.
+    assert sets.loc["price 0.2", "vs_coin"] == pytest.approx(5 - 6 / 5)
+    lines = retraining.table(sets.reset_index()).splitlines()
+    assert [line.split(" | ")[1] for line in lines[2:]] == [
+        "CART retrained",
+        "keep",
+        "price 0.2",
+        "from scratch",
+    ]
