@@ -16,7 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-__all__ = ["CodedRows", "stack_tables"]
+from steadytree.exceptions import InputError
+
+__all__ = ["CodedRows", "code_outcomes", "stack_tables"]
 
 FloatArray = NDArray[np.float64]
 
@@ -83,3 +85,59 @@ def stack_tables(tables: Sequence[Any]) -> Any:
             first = first.vstack(table)
         return first
     return np.concatenate([np.asarray(table) for table in tables])
+
+
+def code_outcomes(
+    y: Any,
+    classes: Sequence[Any] | None,
+    n_rows: int,
+    *,
+    name: str = "y",
+    owner: str = "the deployed tree",
+    fix: str = "a new class needs a new tree: train one with all classes and deploy it",
+) -> NDArray[Any]:
+    """Positions of outcomes in the classes, or (``classes=None``) responses as floats.
+
+    Parameters
+    ----------
+    y : array-like
+        One outcome per row.
+    classes : sequence or None
+    n_rows : int
+    name, owner, fix : str
+        For the errors: what ``y`` is called, whose classes these are, and what to do about
+        a class that is not among them.
+    """
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (n_rows,):
+        raise InputError(
+            f"expected {n_rows} outcomes in {name}, one per row, got shape {values.shape}; "
+            "pass the outcomes of the same rows in the same order"
+        )
+    several = owner.endswith("s")
+    if classes is None:
+        try:
+            numbers = values.astype(np.float64)
+        except (TypeError, ValueError):
+            kind = "are regression trees" if several else "is a regression tree"
+            raise InputError(
+                f"expected numbers in {name}: {owner} {kind}, "
+                f"got {values.dtype}; a class outcome needs a classification tree"
+            ) from None
+        if not np.isfinite(numbers).all():
+            raise InputError(f"expected finite outcomes in {name}, got missing or infinite ones")
+        return numbers
+    position = {c: i for i, c in enumerate(classes)}
+    plain = values.tolist()
+    unseen = sorted({str(v) for v in plain if v not in position})
+    if unseen:
+        shown = ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
+        if values.dtype.kind == "f" and len(unseen) > 20:
+            fix = "these look like responses: retrain a regression tree instead"
+        raise InputError(
+            f"expected {owner}'{'' if several else 's'} classes {list(classes)} in {name}, "
+            f"got unseen {shown}; {fix}"
+        )
+    return np.array([position[v] for v in plain], dtype=np.int64)

@@ -23,6 +23,7 @@ __all__ = [
     "column_names",
     "column_values",
     "encode_table",
+    "find_columns",
     "is_categorical_column",
     "is_frame",
     "n_rows",
@@ -140,6 +141,34 @@ def _reads_as_number(value: Any) -> bool:
     return True
 
 
+def find_columns(X: Any, names: Sequence[str] | None, n_features: int) -> list[int | str]:
+    """Columns to read a tree's or space's features from: names, or positions without names.
+
+    Costs next to nothing, so that a table that lacks columns is refused before any work.
+    """
+    have = column_names(X)
+    if have is not None and names is not None:
+        lacking = [name for name in names if name not in set(have)]
+        if lacking:
+            raise FeatureAlignmentError(
+                f"expected columns {list(names)}, got a frame without {lacking}; "
+                "add them or pass the data the tree was trained on"
+            )
+        return list(names)
+    shape = X.shape if is_frame(X) else np.shape(X)
+    if len(shape) != 2:
+        raise InputError(
+            f"expected a table with rows and columns, got an array of shape {shape}; "
+            "reshape it, for one row use X.reshape(1, -1)"
+        )
+    if shape[1] != n_features:
+        raise FeatureAlignmentError(
+            f"expected {n_features} columns, got {shape[1]}; "
+            "pass the columns the tree was trained on, in the same order"
+        )
+    return list(range(n_features))
+
+
 def encode_table(
     X: Any,
     *,
@@ -162,31 +191,11 @@ def encode_table(
     -------
     ndarray of float64, shape (n, n_features)
     """
-    have = column_names(X)
-    if have is not None and names is not None:
-        lacking = [name for name in names if name not in set(have)]
-        if lacking:
-            raise FeatureAlignmentError(
-                f"expected columns {list(names)}, got a frame without {lacking}; "
-                "add them or pass the data the tree was trained on"
-            )
-        columns: list[int | str] = list(names)
-    else:
-        if not is_frame(X):
-            X = np.asarray(X)
-            if X.ndim != 2:
-                raise InputError(
-                    f"expected a table with rows and columns, got an array of shape {X.shape}; "
-                    "reshape it, for one row use X.reshape(1, -1)"
-                )
-        if X.shape[1] != n_features:
-            raise FeatureAlignmentError(
-                f"expected {n_features} columns, got {X.shape[1]}; "
-                "pass the columns the tree was trained on, in the same order"
-            )
-        columns = list(range(n_features))
-        if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and not any(categories):
-            return X.astype(np.float64)
+    columns = find_columns(X, names, n_features)
+    if not is_frame(X):
+        X = np.asarray(X)
+        if X.dtype.kind in "fiub" and not any(categories):
+            return np.asarray(X.astype(np.float64))
     out = np.empty((n_rows(X), n_features))
     for j, column in enumerate(columns):
         values = column_values(X, column)

@@ -419,10 +419,14 @@ class Tree:
         leaf = self.apply(X)
         if self.classes is None:
             return np.asarray(self.value[leaf, 0])
+        return self.class_names(self.label[leaf])
+
+    def class_names(self, positions: NDArray[Any]) -> NDArray[Any]:
+        """Classes at some positions, in the user's own type."""
+        classes = self.classes or ()
         # Labels of several types stay what they are: numpy would make text of ("1", 1).
-        mixed = len({type(c) for c in self.classes}) > 1
-        names = np.array(self.classes, dtype=object if mixed else None)
-        return np.asarray(names[self.label[leaf]])
+        mixed = len({type(c) for c in classes}) > 1
+        return np.asarray(np.array(classes, dtype=object if mixed else None)[positions])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class shares of the leaf of each row."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steadytree.core.alignment import common_space
 from steadytree.core.paths import Paths
+from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, n_rows
 from steadytree.core.tree import Tree
@@ -37,6 +38,7 @@ def diff_trees(
     y: ArrayLike | None = None,
     space: FeatureSpace | None = None,
     sample_weight: ArrayLike | None = None,
+    rows: CodedRows | None = None,
 ) -> TreeDiff:
     r"""Say what changed between two trees, rule by rule, and whom it concerns.
 
@@ -58,6 +60,9 @@ def diff_trees(
         By default the space stored with the trees.
     sample_weight : array, optional
         Weights of the rows.
+    rows : CodedRows, optional
+        Rows already coded in ``space``, with outcomes as positions in the old tree's
+        classes, instead of ``X`` and ``y``.
 
     Returns
     -------
@@ -100,19 +105,23 @@ def diff_trees(
     used = common_space([before, after], space)
     matching = match_paths(before, after, space=used, variant="metric")
     a, b = matching.a, matching.b
-    rows = None if X is None else _Rows.read(before, after, a, b, X, y, sample_weight)
-    if X is None and (y is not None or sample_weight is not None):
+    followed = None
+    if rows is not None:
+        followed = _Rows.from_coded(before, after, a, b, rows)
+    elif X is not None:
+        followed = _Rows.read(before, after, a, b, X, y, sample_weight)
+    elif y is not None or sample_weight is not None:
         raise InputError("expected X with y or sample_weight, got none; pass the rows as X")
-    old_rules = _rules(a, rows.old if rows else None, rows)
-    new_rules = _rules(b, rows.new if rows else None, rows)
-    rules = _classify(matching, old_rules, new_rules, rows)
+    old_rules = _rules(a, followed.old if followed else None, followed)
+    new_rules = _rules(b, followed.new if followed else None, followed)
+    rules = _classify(matching, old_rules, new_rules, followed)
     splits = group_changes(rules, a, b)
     flips = value_shift = None
-    if rows is not None:
-        flips, value_shift = rows.outcome_changes(
+    if followed is not None:
+        flips, value_shift = followed.outcome_changes(
             old_rules, new_rules, response_span(used, classifier=a.classes is not None)
         )
-        splits = tuple(_with_share(split, rules, rows) for split in splits)
+        splits = tuple(_with_share(split, rules, followed) for split in splits)
     return TreeDiff(
         rules=rules,
         splits=splits,
@@ -123,7 +132,7 @@ def diff_trees(
         distance=float(matching.distance),
         flips=flips,
         mean_value_shift=value_shift,
-        n_rows=None if rows is None else rows.count,
+        n_rows=None if followed is None else followed.count,
         classes=a.classes,
         old=before,
         new=after,
@@ -174,6 +183,16 @@ class _Rows:
             count,
         )
 
+    @classmethod
+    def from_coded(cls, before: Tree, after: Tree, a: Paths, b: Paths, rows: CodedRows) -> _Rows:
+        def follow(tree: Tree, paths: Paths) -> NDArray[np.intp]:
+            reader = tree.in_space(paths.space)
+            return _paths_of_leaves(paths, reader.apply_coded(reader.round_values(rows.coded)))
+
+        count = len(rows)
+        y = rows.y if before.classes is None else before.class_names(rows.y)
+        return cls(follow(before, a), follow(after, b), np.full(count, 1 / count), y, count)
+
     def outcome_changes(
         self,
         old: Sequence[Rule],
@@ -202,8 +221,11 @@ def _path_of_rows(tree: Tree, paths: Paths, X: Any) -> NDArray[np.intp]:
         and not set(tree.feature_names) <= set(have)
     ):
         reader = paths.tree  # one-hot columns written as one feature; the nodes are the same
-    leaf = reader.apply(X)
-    where = np.full(tree.n_nodes, -1, dtype=np.intp)
+    return _paths_of_leaves(paths, reader.apply(X))
+
+
+def _paths_of_leaves(paths: Paths, leaf: NDArray[np.int32]) -> NDArray[np.intp]:
+    where = np.full(paths.tree.n_nodes, -1, dtype=np.intp)
     where[paths.leaf] = np.arange(paths.n_paths)
     path = where[leaf]
     if (path < 0).any():

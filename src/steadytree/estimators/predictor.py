@@ -23,6 +23,7 @@ __all__ = [
     "TreeClassifier",
     "TreePredictorMixin",
     "TreeRegressor",
+    "predictor_of",
 ]
 
 
@@ -281,3 +282,8 @@ class TreeRegressor(RegressorTreeMixin, RegressorMixin, _FinishedTree):
     """
 
     _wants_classifier = False
+
+
+def predictor_of(tree: Tree) -> TreeClassifier | TreeRegressor:
+    """Return a tree as the scikit-learn predictor of its kind."""
+    return TreeClassifier(tree) if tree.is_classifier else TreeRegressor(tree)

@@ -1,8 +1,7 @@
 """What a leaf predicts: estimated from real rows, steadied by what the deployed tree said.
 
 Re-estimating the leaves of a tree changes no rule, so it is free in every retraining. The
-deployed tree's value counts as a few rows of evidence, and its label stays unless the
-evidence pays for changing it.
+deployed tree's value counts as a few rows of evidence.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import numpy as np
 from steadytree.core.tree import labels_from_shares
 from steadytree.growing.binning import FloatArray
 
-__all__ = ["label_evidence", "natural_label", "shares_of", "shrunk_mean"]
+__all__ = ["natural_label", "shares_of", "shrunk_mean"]
 
 PRIOR_ROWS = 2.0
 """How many rows of evidence the deployed tree's own leaf value counts for."""
@@ -45,16 +44,3 @@ def shares_of(value: FloatArray, n_classes: int | None) -> FloatArray:
 def natural_label(shares: FloatArray, decision_threshold: float | None) -> int:
     """Return the label that the shares themselves give."""
     return int(labels_from_shares(shares[None, :], decision_threshold)[0])
-
-
-def label_evidence(
-    weight: float, shares: FloatArray, kept: int, natural: int, decision_threshold: float | None
-) -> float:
-    """Squared error that speaks against the label kept: the shares' way to the boundary.
-
-    On the scale of a loss with one column for two classes and one per class for more.
-    """
-    if shares.size == 2:
-        boundary = 0.5 if decision_threshold is None else decision_threshold
-        return float(weight * (shares[1] - boundary) ** 2)
-    return float(weight * (shares[natural] - shares[kept]) ** 2 / 2)

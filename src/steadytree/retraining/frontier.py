@@ -17,7 +17,7 @@ import pandas as pd
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.distance import tree_distance
+from steadytree.distance import pairwise_tree_distances
 from steadytree.evaluation.crossfit import CrossFitted
 from steadytree.evaluation.scores import Score
 from steadytree.exceptions import ClippedThresholdWarning, InputError
@@ -49,24 +49,25 @@ def build_frontier(
 ) -> pd.DataFrame:
     """One row per candidate; "keep" must be among them."""
     keep = scores.score("keep")
+    trees = [item.tree for item in candidates]
+    with warnings.catch_warnings():
+        # Out of range on either side of the space is the same place.
+        warnings.simplefilter("ignore", ClippedThresholdWarning)
+        dissimilarities = pairwise_tree_distances(
+            [deployed], trees, space=space, variant="metric", normalize="relative"
+        )[0]
+        distances = pairwise_tree_distances([deployed], trees, space=space)[0]
     rows = []
-    for item in candidates:
+    for i, item in enumerate(candidates):
         score = scores.score(item.name)
         change = score.minus(keep)
-        with warnings.catch_warnings():
-            # Out of range on either side of the space is the same place.
-            warnings.simplefilter("ignore", ClippedThresholdWarning)
-            apart = tree_distance(
-                deployed, item.tree, space=space, variant="metric", normalize="relative"
-            )
-            paper = tree_distance(deployed, item.tree, space=space)
         rows.append(
             {
                 "candidate": item.name,
                 "kind": item.kind,
                 "price": item.price,
-                "dissimilarity": apart,
-                "distance": paper,
+                "dissimilarity": float(dissimilarities[i]),
+                "distance": float(distances[i]),
                 "score": score.value,
                 "score_se": scores.error(score),
                 "score_change": change.value,

@@ -201,7 +201,7 @@ class History:
             The number of the version, from 1.
         """
         found = getattr(tree, "tree", None)
-        made = found if isinstance(found, Tree) else as_tree(tree)
+        version = found if isinstance(found, Tree) else as_tree(tree)
         numbers = _scores_of(tree) | dict(scores or {})
         if approved_by is not None:
             check_who(approved_by)
@@ -216,8 +216,8 @@ class History:
                 "note": str(note),
                 "scores": {str(k): _finite(v) for k, v in numbers.items()},
                 "previous": previous,
-                **self._dissimilarities(made, previous),
-                "tree": tree_to_dict(made),
+                **self._dissimilarities(version, previous),
+                "tree": tree_to_dict(version),
             }
             lines = [content]
             if approved_by is not None:

@@ -2,26 +2,28 @@
 
 The deployed tree brings its space; the new rows may go beyond it. Where they do (a new
 category, values out of range, values newly missing) the space is widened and the user is
-told, because the same change then counts on a slightly different scale.
+told, because the same change then counts on a slightly different scale. Each table is coded
+once, here; everything after reads the coded rows.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.rows import CodedRows, code_outcomes
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import column_names, is_frame, n_rows
+from steadytree.core.tabular import column_names, find_columns, is_frame, n_rows
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.teacher import target_columns
 from steadytree.readers import as_tree
 
-__all__ = ["Problem", "Rows", "prepare_problem"]
+__all__ = ["Problem", "prepare_problem"]
 
 FloatArray = NDArray[np.float64]
 
@@ -30,34 +32,16 @@ OUTSIDE_SHARE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Coded rows with their outcomes (positions of classes, or responses) and weights."""
-
-    coded: FloatArray
-    y: NDArray[Any]
-    weight: FloatArray | None
-
-    def take(self, index: NDArray[Any]) -> Rows:
-        """Return some of the rows."""
-        weight = None if self.weight is None else self.weight[index]
-        return Rows(self.coded[index], self.y[index], weight)
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    def as_tuple(self) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
-        """Coded rows, outcomes and weights."""
-        return self.coded, self.y, self.weight
-
-
-@dataclass(frozen=True, eq=False)
 class Problem:
-    """A deployed tree, old and new rows, in one space."""
+    """A deployed tree, old and new rows, in one space.
+
+    The rows are as the space codes them; each tree rounds them to what it compares.
+    """
 
     deployed: Tree
     space: FeatureSpace
-    new: Rows
-    old: Rows | None
+    new: CodedRows
+    old: CodedRows | None
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -70,6 +54,23 @@ class Problem:
         y = self.new.y if self.old is None else np.concatenate([self.old.y, self.new.y])
         return float(target_columns(y, self.n_classes).var(axis=0).sum())
 
+    def training_rows(self, rows: NDArray[np.intp] | None) -> tuple[CodedRows | None, CodedRows]:
+        """Old rows and some of the new ones (None: all), as the deployed tree compares them."""
+
+        def compared(part: CodedRows) -> CodedRows:
+            return replace(part, coded=self.deployed.round_values(part.coded), table=None)
+
+        new = compared(self.new)
+        return (
+            None if self.old is None else compared(self.old),
+            new if rows is None else new.take(rows),
+        )
+
+    def without_tables(self) -> Problem:
+        """Return the same problem without the user's tables, to be sent to workers."""
+        old = None if self.old is None else replace(self.old, table=None)
+        return replace(self, new=replace(self.new, table=None), old=old)
+
 
 def prepare_problem(
     deployed: Any,
@@ -80,6 +81,7 @@ def prepare_problem(
     y_old: Any = None,
     sample_weight: Any = None,
     sample_weight_old: Any = None,
+    groups: NDArray[Any] | None = None,
     decision_threshold: float | str | None = None,
     space: FeatureSpace | None = None,
 ) -> Problem:
@@ -88,29 +90,33 @@ def prepare_problem(
     if (X_old is None) != (y_old is None):
         given = "X_old" if y_old is None else "y_old"
         raise InputError(f"expected both X_old and y_old or neither, got only {given}")
-    tables = [(X_new, "X_new")] if X_old is None else [(X_new, "X_new"), (X_old, "X_old")]
-    for table, name in tables:
+    for table, name in ((X_new, "X_new"), (X_old, "X_old")):
         if is_frame(table) or hasattr(table, "shape"):
-            tree.encode(table[:1] if is_frame(table) else table)  # names lacking columns
-        if n_rows(table) == 0:
+            find_columns(table, tree.feature_names, tree.n_features)
+        if table is not None and n_rows(table) == 0:
             raise InputError(f"expected rows in {name}, got none; pass the rows that arrived")
-    fixed, notes = _space_for(tree, space, X_new, X_old)
-    y_codes = _outcomes(tree, y_new, n_rows(X_new), "y_new")
-    y_before = None if y_old is None else _outcomes(tree, y_old, n_rows(X_old), "y_old")
+    fixed, coded, notes = _space_and_codes(tree, space, X_new, X_old)
+    y_codes = code_outcomes(y_new, tree.classes, n_rows(X_new), name="y_new")
+    y_before = None
+    if y_old is not None:
+        y_before = code_outcomes(y_old, tree.classes, n_rows(X_old), name="y_old")
     fixed = _with_outcome(fixed, tree, y_codes, y_before)
-    anchored = tree.in_space(fixed)
-    new = Rows(
-        _coded(anchored, fixed, X_new, "X_new"),
+    new = CodedRows(
+        coded,
         y_codes,
         _weights(sample_weight, len(y_codes), "sample_weight"),
+        groups,
+        X_new,
     )
     old = None
     if y_before is not None:
-        old = Rows(
-            _coded(anchored, fixed, X_old, "X_old"),
+        old = CodedRows(
+            _finite(fixed.encode(X_old), fixed, "X_old"),
             y_before,
             _weights(sample_weight_old, len(y_before), "sample_weight_old"),
+            table=X_old,
         )
+    anchored = tree.in_space(fixed)
     _check_classes(anchored, new, old)
     if notes:
         warnings.warn(
@@ -125,9 +131,10 @@ def prepare_problem(
 # -- the space ----------------------------------------------------------------------------
 
 
-def _space_for(
+def _space_and_codes(
     tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any
-) -> tuple[FeatureSpace, tuple[str, ...]]:
+) -> tuple[FeatureSpace, FloatArray, tuple[str, ...]]:
+    """Fix the space, code the new rows in it, and note where they went beyond it."""
     base = space if space is not None else tree.space
     if base is not None and base.names is None and tree.feature_names is not None:
         base = base.replace(names=tree.feature_names)
@@ -137,23 +144,27 @@ def _space_for(
     flags = [c is not None for c in (tree.categories if base is None else base.categories)]
     seen = _space_of(X_new, names, flags)
     if base is not None:
-        return _widen(base, seen, X_new)
+        # Fresh categories first: with them the table is coded once and for all.
+        wider = _with_fresh_categories(base, seen)
+        coded = _finite(wider.encode(X_new), wider, "X_new")
+        fixed, notes = _widen(base, wider, seen, coded)
+        return fixed, coded, notes
     if X_old is not None:
         seen = _union(_space_of(X_old, names, flags), seen)
     known = tuple(
         None if c is None else tuple(dict.fromkeys((*(t or ()), *c)))
         for c, t in zip(seen.categories, tree.categories, strict=True)
     )
-    seen = seen.replace(names=names, categories=known)
-    return _cover_thresholds(seen, tree), ()
+    fixed = _cover_thresholds(seen.replace(names=names, categories=known), tree)
+    return fixed, _finite(fixed.encode(X_new), fixed, "X_new"), ()
 
 
 def _space_of(X: Any, names: tuple[str, ...] | None, flags: list[bool]) -> FeatureSpace:
     table = X
     if names is not None and column_names(X) is not None:
         table = X[list(names)]
-    made = FeatureSpace.from_data(table, categorical_features=flags or None)
-    return made if names is None else made.replace(names=names)
+    found = FeatureSpace.from_data(table, categorical_features=flags or None)
+    return found if names is None else found.replace(names=names)
 
 
 def _union(a: FeatureSpace, b: FeatureSpace) -> FeatureSpace:
@@ -176,21 +187,29 @@ def _cover_thresholds(space: FeatureSpace, tree: Tree) -> FeatureSpace:
     return space.replace(lower=lower, upper=upper)
 
 
+def _with_fresh_categories(base: FeatureSpace, seen: FeatureSpace) -> FeatureSpace:
+    """Return the stored space with the categories that only the new rows have, if any."""
+    categories = tuple(
+        known
+        if known is None
+        else (*known, *(c for c in met or () if c not in set(known) and c != "(none)"))
+        for known, met in zip(base.categories, seen.categories, strict=True)
+    )
+    return base if categories == base.categories else base.replace(categories=categories)
+
+
 def _widen(
-    base: FeatureSpace, seen: FeatureSpace, X_new: Any
+    base: FeatureSpace, wider: FeatureSpace, seen: FeatureSpace, coded: FloatArray
 ) -> tuple[FeatureSpace, tuple[str, ...]]:
-    """Return the stored space, widened where the new rows clearly go beyond it."""
+    """Widen ranges where the new rows clearly go beyond them; say what was widened."""
     notes: list[str] = []
     lower, upper = base.lower.copy(), base.upper.copy()
     missing = base.can_be_missing.copy()
-    cats = list(base.categories)
-    coded = base.encode(X_new)
     for j, name in enumerate(base.feature_labels):
-        known, met = cats[j], seen.categories[j]
-        if known is not None:
-            fresh = tuple(c for c in met or () if c not in set(known) and c != "(none)")
+        known, now = base.categories[j], wider.categories[j]
+        if known is not None and now is not None:
+            fresh = now[len(known) :]
             if fresh:
-                cats[j] = (*known, *fresh)
                 shown = ", ".join(repr(c) for c in fresh[:5])
                 notes.append(f"new categories of {name!r}: {shown}")
         else:
@@ -206,8 +225,7 @@ def _widen(
             notes.append(f"missing values in {name!r}")
     if not notes:
         return base, ()
-    widened = base.replace(lower=lower, upper=upper, categories=tuple(cats), can_be_missing=missing)
-    return widened, tuple(notes)
+    return wider.replace(lower=lower, upper=upper, can_be_missing=missing), tuple(notes)
 
 
 def _with_outcome(
@@ -225,15 +243,14 @@ def _with_outcome(
 # -- rows ---------------------------------------------------------------------------------
 
 
-def _coded(tree: Tree, space: FeatureSpace, X: Any, name: str) -> FloatArray:
-    coded = space.encode(X)
+def _finite(coded: FloatArray, space: FeatureSpace, name: str) -> FloatArray:
     if np.isinf(coded).any():
         culprits = [space.feature_labels[j] for j in np.flatnonzero(np.isinf(coded).any(axis=0))]
         raise InputError(
             f"expected finite numbers in {name}, got an infinity in {culprits}; "
             "replace infinities with a number or with missing"
         )
-    return tree.round_values(coded)
+    return coded
 
 
 def _weights(weight: Any, n: int, name: str) -> FloatArray | None:
@@ -249,45 +266,7 @@ def _weights(weight: Any, n: int, name: str) -> FloatArray | None:
     return values
 
 
-def _outcomes(tree: Tree, y: Any, n: int, name: str) -> NDArray[Any]:
-    values = np.asarray(y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.shape != (n,):
-        raise InputError(
-            f"expected {n} outcomes in {name}, one per row, got shape {values.shape}; "
-            "pass the outcomes of the same rows in the same order"
-        )
-    if tree.classes is None:
-        try:
-            numbers = values.astype(np.float64)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"expected numbers in {name}: the deployed tree is a regression tree, "
-                f"got {values.dtype}; deploy a classification tree for a class outcome"
-            ) from None
-        if not np.isfinite(numbers).all():
-            raise InputError(f"expected finite outcomes in {name}, got missing or infinite ones")
-        return numbers
-    position = {c: i for i, c in enumerate(tree.classes)}
-    plain = values.tolist()
-    unseen = sorted({str(v) for v in plain if v not in position})
-    if unseen:
-        shown = ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
-        continuous = values.dtype.kind == "f" and len(unseen) > 20
-        fix = (
-            "the deployed tree is a classification tree: retrain a regression tree instead"
-            if continuous
-            else "a new class needs a new tree: train one with all classes and deploy it"
-        )
-        raise InputError(
-            f"expected the deployed tree's classes {list(tree.classes)} in {name}, "
-            f"got unseen {shown}; {fix}"
-        )
-    return np.array([position[v] for v in plain], dtype=np.int64)
-
-
-def _check_classes(tree: Tree, new: Rows, old: Rows | None) -> None:
+def _check_classes(tree: Tree, new: CodedRows, old: CodedRows | None) -> None:
     if tree.classes is None:
         if not np.ptp(new.y) > 0:
             raise InputError(

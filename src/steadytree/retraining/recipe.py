@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
 from steadytree.growing.binning import BinnedTable
 from steadytree.growing.distillation import distil_tree, size_by_minority
 from steadytree.growing.teacher import (
-    COPIES,
     BlendedTeacher,
     Drift,
     Teacher,
@@ -25,45 +24,20 @@ from steadytree.growing.teacher import (
     choose_teacher,
     teach,
 )
-from steadytree.retraining.edits.search import EditedTree, PricedEdits, SearchSettings
+from steadytree.retraining.edits.candidates import EditLimits
+from steadytree.retraining.edits.search import EditedTree, PricedEdits
+from steadytree.retraining.options import SearchOptions
 from steadytree.retraining.problem import Problem
 
-__all__ = ["Recipe", "RecipeSettings", "run_recipe"]
+__all__ = ["Recipe", "run_recipe"]
 
 LARGER = 4
 """An edited tree may have this many leaves more than its size asks for."""
 
 
 @dataclass(frozen=True)
-class RecipeSettings:
-    """Settings of the recipe.
-
-    Attributes
-    ----------
-    prices : tuple of float
-        Decreasing; infinity stands for "leaf values only".
-    n_estimators : int
-        Trees of the teacher.
-    max_leaves : int or None
-        None: sized by the minority class.
-    max_depth : int
-    min_samples_leaf : int
-        In real rows; the taught table holds ``1 + copies`` times as many.
-    copies : int
-        Augmented rows per real row.
-    """
-
-    prices: tuple[float, ...]
-    n_estimators: int = 100
-    max_leaves: int | None = None
-    max_depth: int = 8
-    min_samples_leaf: int = 8
-    copies: int = COPIES
-
-
-@dataclass(frozen=True)
 class Recipe:
-    """What one run of the recipe made."""
+    """What one run of the recipe gives: trees by decreasing price, and the one from scratch."""
 
     path: list[EditedTree]
     scratch: Tree
@@ -74,55 +48,58 @@ class Recipe:
 def run_recipe(
     problem: Problem,
     rows: NDArray[np.intp] | None,
-    settings: RecipeSettings,
+    prices: Sequence[float],
+    options: SearchOptions,
     *,
     locked: Sequence[int] = (),
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> Recipe:
-    """Run the recipe on the old rows and some of the new rows (None: all)."""
-    space, n_classes = problem.space, problem.n_classes
-    new = problem.new if rows is None else problem.new.take(rows)
-    old = problem.old
+    """Run the recipe on the old rows and some of the new rows (None: all).
+
+    ``prices`` decrease; infinity stands for "leaf values only".
+    """
+    space, n_classes, deployed = problem.space, problem.n_classes, problem.deployed
+    old, new = problem.training_rows(rows)
+    every = CodedRows.stack([new] if old is None else [old, new])
     teacher: Teacher | BlendedTeacher
     teacher, targets, drift = choose_teacher(
         space,
-        None if old is None else old.as_tuple(),
-        new.as_tuple(),
+        None if old is None else (old.coded, old.y, old.weight),
+        (new.coded, new.y, new.weight),
         n_classes=n_classes,
-        n_estimators=settings.n_estimators,
+        n_estimators=options.n_estimators,
         n_jobs=n_jobs,
         seed=seed,
     )
     share = None
     if old is None:
-        teacher, targets = blend_with_deployed(teacher, problem.deployed, new.coded, new.y)
+        teacher, targets = blend_with_deployed(teacher, deployed, new.coded, new.y)
         share = teacher.share
-    coded = new.coded if old is None else np.concatenate([old.coded, new.coded])
-    y = new.y if old is None else np.concatenate([old.y, new.y])
     taught = teach(
         teacher,
-        coded,
+        every.coded,
         targets,
-        sample_weight=_joint_weight(problem, new.weight, len(new)),
-        copies=settings.copies,
+        sample_weight=every.weight,
+        copies=options.copies,
         seed=seed + 12,
     )
     table = BinnedTable(taught.coded, space, taught.n_real)
-    size = settings.max_leaves or size_by_minority(y, n_classes)
-    deployed = problem.deployed
-    min_leaf = settings.min_samples_leaf * (1 + settings.copies)
+    size = options.max_leaf_nodes or size_by_minority(every.y, n_classes)
+    # In rows of the taught table, which holds the augmented ones as well.
+    min_leaf = options.min_samples_leaf * (1 + options.copies)
     search = PricedEdits(
         deployed,
         taught,
         space,
         outcome_variance=problem.outcome_variance(),
-        settings=SearchSettings(
+        limits=EditLimits(
             min_leaf=min_leaf,
-            max_depth=max(settings.max_depth, deployed.depth),
+            max_depth=max(options.max_depth, deployed.depth),
             max_leaves=max(size, deployed.n_leaves) + LARGER,
             root_sizes=(size,),
         ),
+        options=options,
         locked=locked,
         table=table,
     )
@@ -132,22 +109,10 @@ def run_recipe(
         classes=deployed.classes,
         max_leaves=size,
         min_leaf=min_leaf,
-        max_depth=settings.max_depth,
+        max_depth=options.max_depth,
         decision_threshold=deployed.decision_threshold,
         precision=deployed.precision,
         table=table,
         metadata={"edits": []},
     )
-    return Recipe(search.path(settings.prices), scratch, drift, share)
-
-
-def _joint_weight(problem: Problem, weight: Any, n_new: int) -> NDArray[np.float64] | None:
-    old = problem.old
-    if old is None or (old.weight is None and weight is None):
-        return None if weight is None else np.asarray(weight)
-    return np.concatenate(
-        [
-            np.ones(len(old)) if old.weight is None else old.weight,
-            np.ones(n_new) if weight is None else weight,
-        ]
-    )
+    return Recipe(search.path(prices), scratch, drift, share)

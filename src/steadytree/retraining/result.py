@@ -14,12 +14,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree._views import notebook_view, write_report
+from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import n_rows
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
-from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
-from steadytree.evaluation.flips import flip_table, flipped, subgroups
+from steadytree.estimators.predictor import predictor_of
+from steadytree.evaluation.flips import flip_table, flipped, response_span, subgroups
 from steadytree.evaluation.gates import GateCheck, check_gates
 from steadytree.evaluation.predictions import Predictions, predict_rows
 from steadytree.evaluation.tables import performance_table
@@ -63,9 +63,9 @@ class Retraining:
     space : FeatureSpace
     settings : mapping
         Everything needed to repeat the run.
-    X_new, y_new
-        The new rows as given; ``y_new`` as positions in the classes, or responses.
-    groups : array or None
+    rows : CodedRows
+        The new rows, coded once in ``space``: codes, outcomes (``y_new``: positions in the
+        classes, or responses), weights, ``groups``, and the table as given (``X_new``).
     old_predictions, new_predictions : Predictions
         Of the deployed tree, and cross-fitted ones of the chosen recipe, for the new rows.
     """
@@ -79,19 +79,32 @@ class Retraining:
     selection_cost: float
     space: FeatureSpace
     settings: Mapping[str, Any]
-    X_new: Any
-    y_new: NDArray[Any]
+    rows: CodedRows
     old_predictions: Predictions
     new_predictions: Predictions
-    groups: NDArray[Any] | None = None
     notes: tuple[str, ...] = field(default=())
 
     # -- the proposal -------------------------------------------------------------
 
+    @property
+    def X_new(self) -> Any:
+        """The new rows as given."""
+        return self.rows.table
+
+    @property
+    def y_new(self) -> NDArray[Any]:
+        """Outcomes of the new rows: positions in the classes, or responses."""
+        return self.rows.y
+
+    @property
+    def groups(self) -> NDArray[Any] | None:
+        """Groups of the new rows, as given."""
+        return self.rows.groups
+
     @cached_property
     def model(self) -> Any:
         """The proposed tree as a scikit-learn predictor."""
-        return TreeClassifier(self.tree) if self.tree.is_classifier else TreeRegressor(self.tree)
+        return predictor_of(self.tree)
 
     @property
     def dissimilarity(self) -> float:
@@ -111,29 +124,16 @@ class Retraining:
     @cached_property
     def diff(self) -> TreeDiff:
         """What changed, rule by rule, with the share of new rows each rule covers."""
-        return diff_trees(
-            self.deployed, self.tree, self.X_new, y=self._labels_of_rows(), space=self.space
-        )
-
-    def _labels_of_rows(self) -> NDArray[Any]:
-        if self.deployed.classes is None:
-            return self.y_new
-        return np.asarray(np.asarray(self.deployed.classes)[self.y_new])
+        return diff_trees(self.deployed, self.tree, rows=self.rows, space=self.space)
 
     # -- whom it affects ----------------------------------------------------------
 
     @cached_property
-    def _span(self) -> float | None:
-        if self.deployed.is_classifier:
-            return None
-        low, high = self.space.response_range or (self.y_new.min(), self.y_new.max())
-        return float(high - low)
-
-    @cached_property
     def changed_decisions(self) -> NDArray[np.bool_]:
         """Which new rows get another decision from the proposed tree."""
-        old, new = (predict_rows(t, t.encode(self.X_new)) for t in (self.deployed, self.tree))
-        return flipped(old, new, self._span)
+        new = predict_rows(self.tree, self.rows.coded)
+        span = response_span(self.space, classifier=self.deployed.is_classifier)
+        return flipped(self.old_predictions, new, span)
 
     def flips(self, by: Any = None, *, min_cell: int = 10, level: float = 0.95) -> Any:
         """Share of the new rows whose decision changes.
@@ -183,7 +183,7 @@ class Retraining:
             masked.
         """
         scored = ~np.isnan(self.new_predictions.value[:, 0])
-        everyone = [("all", np.arange(n_rows(self.X_new)))]
+        everyone = [("all", np.arange(len(self.rows)))]
         parts = everyone if by is None else list(subgroups(self.X_new, by))
         return performance_table(
             self.y_new,

@@ -18,17 +18,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from steadytree.core.rows import stack_tables
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import pairwise_tree_distances
-from steadytree.estimators.predictor import TreeClassifier, TreeRegressor
+from steadytree.estimators.predictor import predictor_of
 from steadytree.evaluation.predictions import predict_rows
 from steadytree.evaluation.scores import score_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
 from steadytree.retraining.problem import prepare_problem
 from steadytree.retraining.result import Retraining
-from steadytree.retraining.retrain import DEFAULT_PRICE, Progress, retrain
+from steadytree.retraining.retrain import DEFAULT_PRICE, retrain
+from steadytree.retraining.runs import Progress
 from steadytree.selection import within_tolerance
 
 __all__ = ["SequenceStep", "TreeSequence", "least_change_path", "retrain_sequence"]
@@ -100,10 +102,7 @@ class TreeSequence:
     @property
     def models(self) -> tuple[Any, ...]:
         """The trees as scikit-learn predictors."""
-        return tuple(
-            TreeClassifier(tree) if tree.is_classifier else TreeRegressor(tree)
-            for tree in self.trees
-        )
+        return tuple(predictor_of(tree) for tree in self.trees)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per batch: candidate, made_for, score, best_score, dissimilarity, leaves."""
@@ -187,7 +186,7 @@ def retrain_sequence(
     else:
         start = as_tree(deployed, options.get("decision_threshold"))
     first = 1 if deployed is None else 0
-    made: list[Retraining] = []
+    retrainings: list[Retraining] = []
     anchor, space = _one_space(start, parts, options.get("space"))
     X_old, y_old = parts[0] if deployed is None else (None, None)
     for t in range(first, len(parts)):
@@ -204,11 +203,11 @@ def retrain_sequence(
             random_state=random_state,
             **{**options, "decision_threshold": None, "space": space},
         )
-        made.append(result)
+        retrainings.append(result)
         anchor = result.tree
-        X_old = X if X_old is None else _stacked(X_old, X)
+        X_old = X if X_old is None else stack_tables([X_old, X])
         y_old = np.asarray(y) if y_old is None else np.concatenate([y_old, np.asarray(y)])
-    return _choose(made, first, tolerance)
+    return _choose(retrainings, first, tolerance)
 
 
 def _checked(batches: Any, tolerance: float) -> list[tuple[Any, Any]]:
@@ -229,29 +228,19 @@ def _one_space(
     tree: Tree, parts: list[tuple[Any, Any]], space: FeatureSpace | None
 ) -> tuple[Tree, FeatureSpace]:
     """Fix one space for all batches, so that every change is on one scale."""
-    X, y = parts[0]
-    for more, outcomes in parts[1:]:
-        X, y = _stacked(X, more), np.concatenate([np.asarray(y), np.asarray(outcomes)])
+    X = parts[0][0] if len(parts) == 1 else stack_tables([X for X, _ in parts])
+    y = np.concatenate([np.asarray(y) for _, y in parts])
     with warnings.catch_warnings():
         # That later batches go beyond the first is what they are looked at for here.
         warnings.simplefilter("ignore", SteadyTreeWarning)
         problem = prepare_problem(tree, X, y, space=space)
-    found, coded = problem.space, problem.new.coded
+    found, coded = problem.space, problem.deployed.round_values(problem.new.coded)
     numeric = np.array([c is None for c in found.categories])
     wide = found.replace(
         lower=np.where(numeric, np.fmin(found.lower, np.fmin.reduce(coded)), 0.0),
         upper=np.where(numeric, np.fmax(found.upper, np.fmax.reduce(coded)), 0.0),
     )
     return tree.in_space(wide), wide
-
-
-def _stacked(a: Any, b: Any) -> Any:
-    """Put the rows of one table under those of another of the same kind."""
-    if isinstance(a, pd.DataFrame):
-        return pd.concat([a, b], ignore_index=True)
-    if hasattr(a, "vstack"):  # polars
-        return a.vstack(b)
-    return np.concatenate([np.asarray(a), np.asarray(b)])
 
 
 def _first_tree(X: Any, y: Any, random_state: Any, decision_threshold: Any) -> Tree:
@@ -294,7 +283,7 @@ def _candidates_of(
 ) -> tuple[list[_Candidate], FloatArray]:
     """Candidates of one batch and their scores on it; equal trees once, the older first."""
     scored = ~np.isnan(result.new_predictions.value[:, 0])
-    coded = result.space.encode(result.X_new)[scored]
+    coded = result.rows.coded[scored]
     out: list[_Candidate] = list(before)
     scores = [
         _score(candidate.tree.in_space(result.space), coded, result.y_new[scored])
@@ -356,13 +345,13 @@ def least_change_path(
     return path[::-1]
 
 
-def _choose(made: list[Retraining], first: int, tolerance: float) -> TreeSequence:
-    start = made[0].deployed
-    space = made[-1].space  # each retraining keeps or widens the space of the one before
+def _choose(retrainings: list[Retraining], first: int, tolerance: float) -> TreeSequence:
+    start = retrainings[0].deployed
+    space = retrainings[-1].space  # each retraining keeps or widens the space of the one before
     everyone: list[list[_Candidate]] = []
     scores: list[FloatArray] = []
     before: list[_Candidate] = [_Candidate("deployed", first - 1, start)]
-    for t, result in enumerate(made, start=first):
+    for t, result in enumerate(retrainings, start=first):
         before, values = _candidates_of(result, t, before)
         everyone.append(before)
         # A candidate that cannot be scored can be chosen only where none can.
@@ -372,20 +361,22 @@ def _choose(made: list[Retraining], first: int, tolerance: float) -> TreeSequenc
         for v in scores
     ]
     # Candidates only accumulate, so the last list holds all and positions never change.
-    apart = pairwise_tree_distances(
+    between = pairwise_tree_distances(
         [candidate.tree.in_space(space) for candidate in everyone[-1]],
         space=space,
         variant="metric",
         normalize="relative",
     )
-    changes = [apart[0, : len(everyone[0])]]
+    changes = [between[0, : len(everyone[0])]]
     for one, two in pairwise(everyone):
-        changes.append(apart[: len(one), : len(two)])
+        changes.append(between[: len(one), : len(two)])
     usable = [np.where(np.isfinite(v), v, 0.0) for v in scores]
     path = least_change_path(changes, usable, allowed)
     ways = {
         "least total change": path,
-        "each retraining in turn": [_position(c, r) for c, r in zip(everyone, made, strict=True)],
+        "each retraining in turn": [
+            _position(c, r) for c, r in zip(everyone, retrainings, strict=True)
+        ],
         "best score of each batch": [int(v.argmax()) for v in scores],
     }
     steps = []
@@ -404,16 +395,16 @@ def _choose(made: list[Retraining], first: int, tolerance: float) -> TreeSequenc
                 tree=chosen.tree.in_space(space),
                 score=_known(scores[t][at]),
                 best_score=_known(scores[t].max()),
-                dissimilarity=float(apart[previous, at]),
+                dissimilarity=float(between[previous, at]),
             )
         )
         previous = at
     return TreeSequence(
         steps=tuple(steps),
-        total_change=_total(path, apart),
-        alternatives=_alternatives(ways, apart, scores),
+        total_change=_total(path, between),
+        alternatives=_alternatives(ways, between, scores),
         candidates=_table(everyone, scores, allowed, path, first),
-        retrainings=tuple(made),
+        retrainings=tuple(retrainings),
     )
 
 
@@ -430,17 +421,17 @@ def _known(value: float) -> float:
     return float(value) if np.isfinite(value) else float("nan")
 
 
-def _total(path: Sequence[int], apart: FloatArray) -> float:
-    return float(sum(apart[a, b] for a, b in zip([0, *path[:-1]], path, strict=True)))
+def _total(path: Sequence[int], between: FloatArray) -> float:
+    return float(sum(between[a, b] for a, b in zip([0, *path[:-1]], path, strict=True)))
 
 
 def _alternatives(
-    ways: dict[str, list[int]], apart: FloatArray, scores: list[FloatArray]
+    ways: dict[str, list[int]], between: FloatArray, scores: list[FloatArray]
 ) -> pd.DataFrame:
     rows = [
         {
             "sequence": name,
-            "total_change": _total(path, apart),
+            "total_change": _total(path, between),
             "mean_score": _known(float(np.mean([s[i] for s, i in zip(scores, path, strict=True)]))),
         }
         for name, path in ways.items()

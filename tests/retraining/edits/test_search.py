@@ -15,11 +15,13 @@ from steadytree.exceptions import InputError
 from steadytree.growing.encoding import ColumnEncoder
 from steadytree.growing.nodes import split_of, split_text
 from steadytree.growing.teacher import TaughtRows, target_columns
-from steadytree.retraining.edits.search import PricedEdits, SearchSettings, lock_nodes
+from steadytree.retraining.edits.candidates import EditLimits
+from steadytree.retraining.edits.search import PricedEdits, lock_nodes
+from steadytree.retraining.options import SearchOptions
 from tests.growing.mixed import mixed_table, space_of
 
 PRICES = (np.inf, 0.5, 0.2, 0.05, 0.0)
-SETTINGS = SearchSettings(min_leaf=10, max_depth=6, max_leaves=12)
+LIMITS = EditLimits(min_leaf=10, max_depth=6, max_leaves=12)
 
 
 def problem(task="binary", seed=0, n=400):
@@ -39,13 +41,13 @@ def problem(task="binary", seed=0, n=400):
     return deployed, TaughtRows(coded, soft, np.ones(n), n, n_classes), space, X, y
 
 
-def search(deployed, taught, space, locked=(), settings=SETTINGS, **changes):
+def search(deployed, taught, space, locked=(), limits=LIMITS, **changes):
     return PricedEdits(
         deployed,
         taught,
         space,
         outcome_variance=float(taught.targets.var(axis=0).sum()),
-        settings=replace(settings, **changes),
+        limits=replace(limits, **changes),
         locked=locked,
     )
 
@@ -63,15 +65,21 @@ def test_distances_are_the_metric_distances_of_the_exported_trees(task, seed):
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 def test_lower_prices_buy_less_loss_and_more_change(task):
     deployed, taught, space, _, _ = problem(task)
-    path = search(deployed, taught, space).path(PRICES)
-    losses = [made.objective_loss for made in path]
+    run = search(deployed, taught, space)
+    path, losses = [], []
+    for price in PRICES:  # each price goes on from the tree of the one before
+        path += run.path((price,))
+        losses.append(run.root.loss / run.scale)
+    assert [e.edits for e in path] == [
+        e.edits for e in search(deployed, taught, space).path(PRICES)
+    ]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < losses[0]
     assert path[0].edits == ()
     assert path[-1].edits
     assert len(path[-1].edits) >= len(path[1].edits)
-    assert path[-1].tree.n_leaves <= SETTINGS.max_leaves
-    assert path[-1].tree.depth <= SETTINGS.max_depth
+    assert path[-1].tree.n_leaves <= LIMITS.max_leaves
+    assert path[-1].tree.depth <= LIMITS.max_depth
     if task != "regression":  # for regression the leaves' values are part of the distance
         assert path[0].distance == 0
 
@@ -101,7 +109,7 @@ def test_each_step_is_worth_its_price():
 
     values = [objective()]
     while run._step():
-        values.append(objective() + SETTINGS.edit_cost * len(run.edits))
+        values.append(objective() + SearchOptions.edit_cost * len(run.edits))
     assert len(values) > 1
     assert all(b < a for a, b in pairwise(values))
 
@@ -235,11 +243,12 @@ def test_weights_count():
     twice = np.concatenate([np.arange(400), np.arange(200)])
     repeated = TaughtRows(taught.coded[twice], taught.targets[twice], np.ones(600), 600, 2)
     weighted = replace(taught, weight=np.r_[np.full(200, 2.0), np.ones(200)])
-    settings = replace(SETTINGS, min_leaf=1)
-    a = search(deployed, repeated, space, settings=settings).path((0.3,))[0]
-    b = search(deployed, weighted, space, settings=settings).path((0.3,))[0]
-    assert a.objective_loss == pytest.approx(b.objective_loss)
-    np.testing.assert_allclose(a.tree.value, b.tree.value)
+    limits = replace(LIMITS, min_leaf=1)
+    a = search(deployed, repeated, space, limits=limits)
+    b = search(deployed, weighted, space, limits=limits)
+    trees = [run.path((0.3,))[0].tree for run in (a, b)]
+    assert a.root.loss / a.scale == pytest.approx(b.root.loss / b.scale)
+    np.testing.assert_allclose(trees[0].value, trees[1].value)
 
 
 def test_prices_must_not_rise():
@@ -255,7 +264,7 @@ def test_a_teacher_who_sees_nothing_earns_no_edit():
     soft = 0.4 + rng.normal(0, 0.02, (500, 1))
     taught = TaughtRows(space.encode(X), soft, np.ones(500), 500, 2)
     deployed = _stump(55.0, space, shares=(0.38, 0.42))
-    run = PricedEdits(deployed, taught, space, outcome_variance=0.24, settings=SETTINGS)
+    run = PricedEdits(deployed, taught, space, outcome_variance=0.24, limits=LIMITS)
     assert run.path((0.05,))[0].edits == ()
 
 

@@ -23,10 +23,21 @@ SMALL_TREE = 8
 
 @dataclass(frozen=True)
 class EditLimits:
-    """What edits must respect: rows per leaf (of the taught table), depth, sizes to try."""
+    """What the edits of one tree must respect.
+
+    Attributes
+    ----------
+    min_leaf : int
+        Rows of the taught table (augmented rows included) in every new leaf.
+    max_depth, max_leaves : int
+        Of the edited tree.
+    root_sizes : tuple of int
+        Further sizes to try when the whole tree is rebuilt.
+    """
 
     min_leaf: int
     max_depth: int
+    max_leaves: int
     root_sizes: tuple[int, ...] = ()
 
 

@@ -24,44 +24,16 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.growing.binning import BinnedTable, FloatArray
-from steadytree.growing.leaf_values import label_evidence, natural_label, shares_of
 from steadytree.growing.nodes import NodeFactory, SearchNode, export_tree
 from steadytree.growing.teacher import TaughtRows
 from steadytree.retraining.edits.candidates import Candidate, EditLimits, candidates_of
 from steadytree.retraining.edits.distance import AnchoredDistance
+from steadytree.retraining.edits.labels import LabelRule
+from steadytree.retraining.options import SearchOptions
 
-__all__ = ["EditedTree", "PricedEdits", "SearchSettings"]
+__all__ = ["EditedTree", "PricedEdits"]
 
 MAX_STEPS = 80
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """Constants of the search.
-
-    Attributes
-    ----------
-    edit_cost : float
-        c: what an edit must save beyond its price, in units of S.
-    floor : float
-        S is at least this share of the outcome's own variance.
-    min_leaf : int
-        Rows of the taught table (augmented rows included) in every new leaf.
-    max_depth, max_leaves : int
-        Limits on the edited tree.
-    root_sizes : tuple of int
-        Further sizes to try when the whole tree is rebuilt.
-    label_weight : float
-        λ of the distance.
-    """
-
-    edit_cost: float = 0.005
-    floor: float = 0.1
-    min_leaf: int = 30
-    max_depth: int = 8
-    max_leaves: int = 28
-    root_sizes: tuple[int, ...] = ()
-    label_weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -76,15 +48,12 @@ class EditedTree:
         In words, in the order they were made; relabelled leaves last.
     distance : float
         d'(A, T) of the metric variant.
-    objective_loss : float
-        loss / S.
     """
 
     price: float
     tree: Tree
     edits: tuple[str, ...]
     distance: float
-    objective_loss: float
 
 
 class PricedEdits:
@@ -99,7 +68,9 @@ class PricedEdits:
     space : FeatureSpace
     outcome_variance : float
         Variance of the outcome itself (summed over the target columns), for the floor of S.
-    settings : SearchSettings
+    limits : EditLimits
+    options : SearchOptions, optional
+        Their edit cost, spread floor and label weight are used.
     locked : iterable of int
         Nodes of the deployed tree that edits may not touch: the condition of an inner node;
         the whole rule and the label of a leaf.
@@ -112,13 +83,15 @@ class PricedEdits:
         space: FeatureSpace,
         *,
         outcome_variance: float,
-        settings: SearchSettings | None = None,
+        limits: EditLimits,
+        options: SearchOptions | None = None,
         locked: Iterable[int] = (),
         table: BinnedTable | None = None,
     ) -> None:
         self.deployed = deployed
         self.space = space
-        self.settings = settings = settings or SearchSettings()
+        self.limits = limits
+        self.options = options = options or SearchOptions()
         self.n_classes = taught.n_classes
         if table is None:
             table = BinnedTable(taught.coded, space, taught.n_real)
@@ -128,14 +101,22 @@ class PricedEdits:
         weight, targets = taught.weight, taught.targets
         mean = np.average(targets, axis=0, weights=weight)
         spread = float((weight[:, None] * (targets - mean) ** 2).sum())
-        self.scale = max(spread, settings.floor * outcome_variance * float(weight.sum()), 1e-12)
+        floor = options.spread_floor * outcome_variance * float(weight.sum())
+        self.scale = max(spread, floor, 1e-12)
         self.price = np.inf
         self.anchor = AnchoredDistance(
             space,
             self.root,
             anchor_outcome=self._anchor_outcome(),
             classifier=self.n_classes is not None,
-            label_weight=settings.label_weight,
+            label_weight=options.label_weight,
+        )
+        self.labels = LabelRule(
+            self.n_classes or 0,
+            deployed.decision_threshold,
+            self.scale,
+            options.label_weight,
+            self.anchor.mass,
         )
         self.edits: list[str] = []
 
@@ -155,25 +136,10 @@ class PricedEdits:
             return lambda leaf: leaf.inherited_label
         return lambda leaf: self._scaled(leaf.prior if leaf.prior is not None else leaf.value)
 
-    def label(self, leaf: SearchNode) -> int:
-        """Label of a leaf at the current price: the deployed one unless change pays."""
-        kept = leaf.cache.get("label")
-        if kept is not None and kept[0] == self.price:
-            return int(kept[1])
-        threshold = self.deployed.decision_threshold
-        shares = shares_of(leaf.value, self.n_classes)
-        label = natural_label(shares, threshold)
-        old = leaf.inherited_label
-        if old >= 0 and old != label:
-            evidence = label_evidence(leaf.weight, shares, old, label, threshold) / self.scale
-            cost = self.price * self.settings.label_weight / self.anchor.mass
-            if leaf.locked or not evidence > cost:
-                label = old
-        leaf.cache["label"] = (self.price, label)
-        return label
-
     def _outcome(self, leaf: SearchNode) -> float:
-        return self.label(leaf) if self.n_classes is not None else self._scaled(leaf.value)
+        if self.n_classes is not None:
+            return self.labels.label(leaf, self.price)
+        return self._scaled(leaf.value)
 
     def distance(self, root: SearchNode) -> float:
         """D' of a candidate, in units of the deployed tree's mass."""
@@ -198,7 +164,7 @@ class PricedEdits:
     def _step(self) -> bool:
         """Make the best edit at the current price; False if none pays."""
         now = self.distance(self.root)
-        cost, scale = self.settings.edit_cost, self.scale
+        cost, scale = self.options.edit_cost, self.scale
         best_gain, best_root, best_edit = 1e-9, None, None
         found = self._candidates()
         found.sort(key=lambda item: -item[0].gain)
@@ -208,7 +174,7 @@ class PricedEdits:
             if gain + self.price * now <= best_gain:
                 break
             root = rebuild(edit.node)
-            if root.n_leaves > self.settings.max_leaves and root.n_leaves > self.root.n_leaves:
+            if root.n_leaves > self.limits.max_leaves and root.n_leaves > self.root.n_leaves:
                 continue
             gain -= self.price * (self.distance(root) - now)
             if gain > best_gain:
@@ -220,17 +186,15 @@ class PricedEdits:
         return True
 
     def _candidates(self) -> list[tuple[Candidate, Callable[[SearchNode], SearchNode]]]:
-        settings = self.settings
-        limits = EditLimits(settings.min_leaf, settings.max_depth, settings.root_sizes)
         price_per_move = min(self.price, 1e6) * 0.5 / self.anchor.mass * self.scale
-        least = max(1e-4, settings.edit_cost) * self.scale
+        least = max(1e-4, self.options.edit_cost) * self.scale
         out: list[tuple[Candidate, Callable[[SearchNode], SearchNode]]] = []
 
         def visit(
             node: SearchNode, depth: int, rebuild: Callable[[SearchNode], SearchNode]
         ) -> None:
             for edit in candidates_of(
-                self.make, node, depth, limits, price_per_move=price_per_move, least=least
+                self.make, node, depth, self.limits, price_per_move=price_per_move, least=least
             ):
                 out.append((edit, rebuild))
             if node.is_leaf:
@@ -269,7 +233,7 @@ class PricedEdits:
                 _, left, right = node.parts
                 stack += [right, left]
             elif self.n_classes is not None:
-                labels[id(node)] = label = self.label(node)
+                labels[id(node)] = label = self.labels.label(node, self.price)
                 if node.prior is not None and node.inherited_label not in (-1, label):
                     classes = self.deployed.classes or ()
                     relabelled.append(
@@ -286,7 +250,7 @@ class PricedEdits:
             metadata={"price": _json_price(self.price), "edits": list(edits)},
         )
         distance = self.anchor.distance(self.root, self._outcome)
-        return EditedTree(self.price, tree, edits, distance, self.root.loss / self.scale)
+        return EditedTree(self.price, tree, edits, distance)
 
 
 def _json_price(price: float) -> Any:

@@ -1,0 +1,96 @@
+"""What tunes the search for a retrained tree; the defaults serve nearly everyone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from numbers import Integral
+from typing import Any
+
+from steadytree.exceptions import InputError
+from steadytree.growing.teacher import COPIES
+
+__all__ = ["SearchOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How :func:`retrain` searches for trees.
+
+    Attributes
+    ----------
+    n_estimators : int, default 100
+        Trees of the teacher's forest, and its rounds of boosting (at most 100).
+    max_leaf_nodes : int, optional
+        Size to aim for; by default by the number of minority cases (6 to 24). A tree that
+        is already larger may stay so.
+    max_depth, min_samples_leaf : int, default 8
+        Limits on new rules.
+    copies : int, default 3
+        Augmented rows per real row that the teacher is asked about.
+    edit_cost : float, default 0.005
+        What an edit must save beyond its price, as a share of the spread to be explained.
+    spread_floor : float, default 0.1
+        The spread counts as at least this share of the outcome's variance, so that a
+        teacher who sees nothing earns no edit.
+    label_weight : float, default 1.0
+        λ of eq. (dist-paths) in the search's distance.
+    """
+
+    n_estimators: int = 100
+    max_leaf_nodes: int | None = None
+    max_depth: int = 8
+    min_samples_leaf: int = 8
+    copies: int = COPIES
+    edit_cost: float = 0.005
+    spread_floor: float = 0.1
+    label_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("n_estimators", 1),
+            ("max_leaf_nodes", 1),
+            ("max_depth", 0),
+            ("min_samples_leaf", 1),
+            ("copies", 0),
+        ):
+            value: Any = getattr(self, name)
+            if value is None and name == "max_leaf_nodes":
+                continue
+            if type(value) is bool or not isinstance(value, Integral) or int(value) < least:
+                raise InputError(
+                    f"expected a whole number >= {least} as {name}, got {value!r}; "
+                    f"the default is {getattr(SearchOptions, name)!r}"
+                )
+
+    @classmethod
+    def read(cls, options: SearchOptions | None, changes: dict[str, Any]) -> SearchOptions:
+        """Options as given, or the defaults, with single entries changed by keyword."""
+        known = [f.name for f in fields(cls)]
+        unknown = [name for name in changes if name not in known]
+        if unknown:
+            raise TypeError(
+                f"expected arguments of retrain or entries of SearchOptions ({', '.join(known)}), "
+                f"got {', '.join(map(repr, unknown))}"
+            )
+        if options is not None and not isinstance(options, cls):
+            raise InputError(
+                f"expected SearchOptions(...) as options, got {type(options).__name__}"
+            )
+        return replace(options or cls(), **changes)
+
+    def in_folds(self) -> SearchOptions:
+        """Options of the runs that only score: half the teacher's trees, at least 50."""
+        return replace(self, n_estimators=max(self.n_estimators // 2, min(self.n_estimators, 50)))
+
+    def record(self) -> dict[str, Any]:
+        """Entries for the settings of a result: the common ones, and what is not the default."""
+        common = ("max_leaf_nodes", "max_depth", "min_samples_leaf")
+        return {
+            "n_estimators": self.n_estimators,
+            "n_estimators_in_folds": self.in_folds().n_estimators,
+            **{
+                f.name: getattr(self, f.name)
+                for f in fields(self)[1:]
+                if f.name in common or getattr(self, f.name) != f.default
+            },
+        }
