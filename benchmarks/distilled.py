@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.models import auc
 from reproduction.retraining_methods import cart
 from reproduction.retraining_protocol import NAMES, TUNING, split_set
 from steadytree.estimators.distilled import DistilledTreeClassifier
+from steadytree.evaluation.scores import auc
 
 
 def one(name: str, seed: int) -> dict[str, object]:
@@ -27,7 +27,7 @@ def one(name: str, seed: int) -> dict[str, object]:
     free = DistilledTreeClassifier(random_state=seed)
 
     def score(model: Any) -> float:
-        return auc(rows.y_test, model.predict_proba(rows.X_test)[:, 1])
+        return auc(rows.y_test == 1, model.predict_proba(rows.X_test)[:, 1])
 
     return {
         "name": name,

@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.unit_cache import UnitCache
-from reproduction.models import auc
 from steadytree.estimators.distilled import DistilledTreeClassifier
+from steadytree.evaluation.scores import auc
 from steadytree.retraining import retrain
 
 N_OLD, N_NEW, N_TEST = 1_600, 1_200, 2_000
@@ -58,7 +58,7 @@ def one(kind: str, strength: float, seed: int) -> dict[str, Any]:
     )
 
     def score(name: str) -> float:
-        return auc(y_test, result.trees[name].predict_proba(X_test)[:, 1])
+        return auc(y_test == 1, result.trees[name].predict_proba(X_test)[:, 1])
 
     row = result.frontier.loc["price 0.2"]
     assert result.drift is not None

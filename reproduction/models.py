@@ -22,18 +22,19 @@ from reproduction.protocols import Rows, folds, partition
 from reproduction.settings import generator
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.evaluation.scores import auc
 from steadytree.growing.collections import grow_collections
 from steadytree.growing.fitting import TrainingData
 
 __all__ = [
     "Problem",
-    "auc",
     "aucs",
     "cross_validated_tree",
     "grow_batches",
     "grow_forest",
     "load_problem",
     "scores_of",
+    "tree_auc",
 ]
 
 N_FOLDS = 5
@@ -109,19 +110,14 @@ def load_problem(name: str, max_rows: int | None = None, seed: int = 0) -> Probl
     )
 
 
-def auc(y: NDArray[np.int64], scores: NDArray[np.float64]) -> float:
-    """Area under the ROC curve, ties counted half; the share of pairs ranked rightly."""
-    _, level = np.unique(scores, return_inverse=True)
-    positive = np.bincount(level, weights=y)
-    negative = np.bincount(level) - positive
-    below = np.cumsum(negative) - negative
-    pairs = positive.sum() * negative.sum()
-    return float((positive * (below + negative / 2)).sum() / pairs) if pairs else float("nan")
-
-
 def scores_of(tree: Tree, problem: Problem, rows: Rows) -> NDArray[np.float64]:
     """Share of the event in the leaf of each row."""
     return np.asarray(tree.value[tree.apply_coded(problem.coded[rows]), 1])
+
+
+def tree_auc(problem: Problem, tree: Tree, rows: Rows) -> float:
+    """AUC of a tree on the rows."""
+    return auc(problem.y[rows] == 1, scores_of(tree, problem, rows))
 
 
 def aucs(problem: Problem, trees: Sequence[Tree], rows: Rows) -> NDArray[np.float64]:
@@ -129,7 +125,7 @@ def aucs(problem: Problem, trees: Sequence[Tree], rows: Rows) -> NDArray[np.floa
     known: dict[int, float] = {}
     for tree in trees:
         if id(tree) not in known:
-            known[id(tree)] = auc(problem.y[rows], scores_of(tree, problem, rows))
+            known[id(tree)] = tree_auc(problem, tree, rows)
     return np.array([known[id(tree)] for tree in trees])
 
 
@@ -212,7 +208,7 @@ def cross_validated_tree(
         for k, leaf in enumerate(min_leaves):
             model = _fit(problem, train, max(depths), leaf, seed)
             cut = _scores_by_depth(model, problem.columns[test], depths)
-            total[:, k] += [auc(problem.y[test], row) for row in cut]
+            total[:, k] += [auc(problem.y[test] == 1, row) for row in cut]
     choices = [
         (-round(float(total[i, k]), 12), depth, -leaf)
         for i, depth in enumerate(depths)

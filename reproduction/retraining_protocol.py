@@ -17,11 +17,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reproduction.data import TIME_ORDERED, list_case_studies, load_case_study
-from reproduction.models import auc
 from reproduction.protocols import Rows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance.distances import tree_distance
+from steadytree.evaluation.scores import auc
 from steadytree.exceptions import ClippedThresholdWarning
 
 __all__ = [
@@ -132,7 +132,7 @@ def measure(deployment: Deployment, before: Tree, after: Tree) -> dict[str, Any]
 
     Distances and flips go by the labels the trees carry.
     """
-    space, X, y = deployment.space, deployment.X_test, deployment.y_test
+    space, X, y = deployment.space, deployment.X_test, deployment.y_test == 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClippedThresholdWarning)
         paper = tree_distance(before, after, space=space)

@@ -15,12 +15,11 @@ from reproduction.experiments.study import choose_extremes
 from reproduction.jobs import Job
 from reproduction.models import (
     Problem,
-    auc,
     aucs,
     cross_validated_tree,
     grow_batches,
     load_problem,
-    scores_of,
+    tree_auc,
 )
 from reproduction.protocols import FIRST_BATCH, Rows, make_split, partition
 from reproduction.settings import generator
@@ -120,8 +119,8 @@ def _compare(
         "dissimilarity": tree_distance(
             before, after, space=problem.space, variant="metric", normalize="relative"
         ),
-        "auc_half": auc(problem.y[report], scores_of(before, problem, report)),
-        "auc_all": auc(problem.y[report], scores_of(after, problem, report)),
+        "auc_half": tree_auc(problem, before, report),
+        "auc_all": tree_auc(problem, after, report),
         "depths": [before.depth, after.depth],
         "features": [len(old), len(new)],
         "same_features": old == new,

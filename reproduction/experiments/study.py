@@ -18,13 +18,12 @@ from reproduction.experiments import geometry
 from reproduction.jobs import Job
 from reproduction.models import (
     Problem,
-    auc,
     aucs,
     cross_validated_tree,
     grow_batches,
     grow_forest,
     load_problem,
-    scores_of,
+    tree_auc,
 )
 from reproduction.protocols import Rows, make_split, partition
 from reproduction.settings import LARGEST_DEPTH, generator, seed_of
@@ -32,6 +31,7 @@ from steadytree.core.tree import Tree
 from steadytree.core.words import split_text
 from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances
+from steadytree.evaluation.scores import auc
 from steadytree.selection import pareto_mask, within_tolerance
 
 __all__ = ["FIELDS", "LEAF", "TOLERANCE", "VERSION", "choose_extremes", "compute"]
@@ -145,8 +145,8 @@ def choose_extremes(distance: FloatArray, score: FloatArray) -> dict[str, int]:
 
 def _describe(problem: Problem, tree: Tree, choose: Rows, report: Rows) -> dict[str, Any]:
     return {
-        "auc_choose": auc(problem.y[choose], scores_of(tree, problem, choose)),
-        "auc_report": auc(problem.y[report], scores_of(tree, problem, report)),
+        "auc_choose": tree_auc(problem, tree, choose),
+        "auc_report": tree_auc(problem, tree, report),
         "depth": tree.depth,
         "nodes": tree.n_nodes,
         "leaves": tree.n_leaves,
@@ -186,7 +186,8 @@ def _forest(problem: Problem, train: Rows, choose: Rows, report: Rows, job: Job)
         seed=seed_of(job.seed, "forest", job.protocol, job.dataset, job.index),
     )
     for name, rows in (("auc_choose", choose), ("auc_report", report)):
-        described[name] = auc(problem.y[rows], forest.predict_proba(problem.columns[rows])[:, 1])
+        shares = forest.predict_proba(problem.columns[rows])[:, 1]
+        described[name] = auc(problem.y[rows] == 1, shares)
     return described
 
 

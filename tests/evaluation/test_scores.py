@@ -10,6 +10,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import r2_score, roc_auc_score
 
 from steadytree.evaluation.scores import (
+    auc,
     auc_influence,
     r2_influence,
     roc_steps,
@@ -26,6 +27,7 @@ def test_auc_is_scikit_learns_with_ties(seed):
     score = rng.integers(0, 6, y.size) / 5
     area = auc_influence(y, score)
     assert area.value == pytest.approx(roc_auc_score(y, score))
+    assert auc(y, score) == pytest.approx(area.value, abs=1e-12)
     assert area.influence.sum() == pytest.approx(0, abs=1e-12)
 
 
@@ -40,6 +42,19 @@ def test_several_classes_and_responses():
     scored = score_rows(response, guess[:, None], classifier=False)
     assert scored.value == pytest.approx(r2_score(response, guess))
     assert np.isnan(auc_influence(np.ones(5, dtype=bool), np.arange(5.0)).value)
+    assert np.isnan(auc(np.ones(5, dtype=bool), np.arange(5.0)))
+
+
+def test_equally_good_rankings_tie_exactly():
+    y = np.repeat([True, False], [7, 3])
+    rng = np.random.default_rng(0)
+    areas = {}
+    for _ in range(300):
+        score = rng.permutation(10).astype(float)
+        right = int((score[:7, None] > score[None, 7:]).sum())
+        areas.setdefault(right, set()).add(auc(y, score))
+    assert all(len(values) == 1 for values in areas.values())
+    assert len(areas) > 15
 
 
 @pytest.mark.parametrize("kind", ["auc", "r2"])

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from reproduction.models import (
     _scores_by_depth,
-    auc,
     cross_validated_tree,
     grow_batches,
     grow_forest,
@@ -22,14 +20,6 @@ from reproduction.settings import generator
 @pytest.fixture(scope="module")
 def problem():
     return load_problem("wdbc")
-
-
-def test_auc_is_scikit_learns(problem) -> None:
-    rng = np.random.default_rng(0)
-    for levels in (2, 5, 1000):
-        scores = rng.integers(0, levels, len(problem.y)).astype(float)
-        assert auc(problem.y, scores) == pytest.approx(roc_auc_score(problem.y, scores), abs=1e-12)
-    assert np.isnan(auc(np.zeros(3, dtype=np.int64), np.arange(3.0)))
 
 
 def test_scores_by_depth_are_those_of_the_cut_tree(problem) -> None:

@@ -18,6 +18,7 @@ from scipy.stats import norm
 
 __all__ = [
     "Score",
+    "auc",
     "auc_influence",
     "explained",
     "r2_influence",
@@ -74,6 +75,29 @@ def roc_steps(positive: FloatArray, negative: FloatArray) -> tuple[FloatArray, F
     return below, above
 
 
+def _count_steps(
+    y: NDArray[np.bool_], score: FloatArray
+) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
+    """Step of each row by rising score, and the positives and negatives at each step."""
+    levels, step = np.unique(score, return_inverse=True)
+    counts = (np.bincount(step[rows], minlength=levels.size) for rows in (y, ~y))
+    positive, negative = (count.astype(np.float64) for count in counts)
+    return step, positive, negative
+
+
+def auc(y: NDArray[np.bool_], score: FloatArray) -> float:
+    """Area under the ROC curve as the share of pairs ranked rightly; ties count one half.
+
+    Whole pairs are counted, so that trees that rank equally well tie exactly, which a Pareto
+    frontier needs; the mean in :func:`auc_influence` may differ in the last digit. NaN with
+    one class only.
+    """
+    _, positive, negative = _count_steps(y, score)
+    pairs = positive.sum() * negative.sum()
+    right = (positive * (np.cumsum(negative) - negative / 2)).sum()
+    return float(right / pairs) if pairs else float("nan")
+
+
 def auc_influence(y: NDArray[np.bool_], score: FloatArray) -> Score:
     """Area under the ROC curve with DeLong's structural components; ties count one half.
 
@@ -84,9 +108,7 @@ def auc_influence(y: NDArray[np.bool_], score: FloatArray) -> Score:
     influence = np.zeros(y.size)
     if n1 == 0 or n0 == 0:
         return Score(float("nan"), influence)
-    levels, step = np.unique(score, return_inverse=True)
-    positive = np.bincount(step[y], minlength=levels.size).astype(np.float64)
-    negative = np.bincount(step[~y], minlength=levels.size).astype(np.float64)
+    step, positive, negative = _count_steps(y, score)
     below, above = roc_steps(positive, negative)
     value = float(below[step[y]].mean())
     influence[y] = (below[step[y]] - value) / n1
