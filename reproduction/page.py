@@ -54,7 +54,7 @@ def build_sections(
     tables: Mapping[str, Table], findings: Sequence[Finding], figures: Sequence[Caption]
 ) -> list[Section]:
     """Group everything by experiment, in the order of the page; empty ones are left out."""
-    made = []
+    sections = []
     for experiment in EXPERIMENTS.values():
         section = Section(
             experiment.name,
@@ -65,8 +65,8 @@ def build_sections(
             tuple(c for c in figures if c.experiment == experiment.name),
         )
         if section.findings or section.tables or section.figures:
-            made.append(section)
-    return made
+            sections.append(section)
+    return sections
 
 
 def summary_text(findings: Sequence[Finding]) -> str:

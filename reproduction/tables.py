@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,16 @@ import numpy as np
 
 from reproduction.store import plain
 
-__all__ = ["Column", "Table", "format_value", "mean", "spread", "standard_error"]
+__all__ = [
+    "Column",
+    "Table",
+    "format_value",
+    "mean",
+    "means",
+    "spread",
+    "standard_error",
+    "with_rows",
+]
 
 _MINUS = "−"
 
@@ -86,6 +95,11 @@ class Table:
         return [r for r in self.rows if all(r.get(k) == v for k, v in values.items())]
 
 
+def with_rows(*tables: Table) -> list[Table]:
+    """Tables that there are results for."""
+    return [table for table in tables if table.rows]
+
+
 def format_value(value: Any, style: str = "text") -> str:
     """Write a value for people: rounded, with a real minus sign; a dash where there is none."""
     if value is None or (isinstance(value, float) and not np.isfinite(value)):
@@ -124,6 +138,11 @@ def mean(values: Iterable[Any]) -> float | None:
     """Mean of the values that there are."""
     found = _numbers(values)
     return float(np.mean(found)) if found else None
+
+
+def means(records: Sequence[Mapping[str, Any]], *keys: str) -> dict[str, float | None]:
+    """Mean of each of some entries over the records."""
+    return {key: mean(record[key] for record in records) for key in keys}
 
 
 def spread(values: Iterable[Any]) -> float | None:

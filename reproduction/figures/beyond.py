@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reproduction.figures.drawing import (
@@ -28,6 +28,19 @@ Tables = Mapping[str, Table]
 def _columns(rows: Any, names: Mapping[str, str]) -> dict[str, dict[str, float | None]]:
     """Series for a bar panel: title -> value of a column in each data set."""
     return {title: {r["dataset"]: r[key] for r in rows} for key, title in names.items()}
+
+
+def _line_panels(
+    axes: Sequence[Any], table: Table, x: str, xlabel: str, titles: Mapping[str, str]
+) -> None:
+    """Draw one panel per column of the table, one line per data set."""
+    by_name = grouped(table.rows, "dataset")
+    for ax, (key, title) in zip(axes, titles.items(), strict=True):
+        lines = {
+            str(name): ([r[x] for r in rows], [r[key] for r in rows])
+            for name, rows in by_name.items()
+        }
+        line_panel(ax, lines, xlabel=xlabel, ylabel=title)
 
 
 def _optimism_figure(results: Results, tables: Tables) -> Any:
@@ -75,16 +88,12 @@ def _label_weight_figure(results: Results, tables: Tables) -> Any:
     if "label_weight" not in tables:
         return None
     figure, axes = new_figure(1, 2, (11.0, 3.6))
-    by_name = grouped(tables["label_weight"].rows, "dataset")
-    for ax, key, title in (
-        (axes[0, 0], "ranking_agreement", "rank correlation with λ = 1"),
-        (axes[0, 1], "reduction", "less distance, share"),
-    ):
-        lines = {
-            str(name): ([r["label_weight"] for r in rows], [r[key] for r in rows])
-            for name, rows in by_name.items()
-        }
-        line_panel(ax, lines, xlabel="label weight λ", ylabel=title)
+    titles = {
+        "ranking_agreement": "rank correlation with λ = 1",
+        "reduction": "less distance, share",
+    }
+    _line_panels(axes[0], tables["label_weight"], "label_weight", "label weight λ", titles)
+    for ax in axes[0]:
         ax.set_xscale("symlog", linthresh=0.5)
     legend_below(figure, axes[0, 0], columns=6)
     return figure
@@ -115,17 +124,13 @@ def _collection_size_figure(results: Results, tables: Tables) -> Any:
     if "collection_size" not in tables:
         return None
     figure, axes = new_figure(1, 3, (13.0, 3.6))
-    by_name = grouped(tables["collection_size"].rows, "dataset")
-    for ax, key, title in (
-        (axes[0, 0], "best_auc", "best AUC, chosen and reported\non the same rows"),
-        (axes[0, 1], "auc_other_half", "AUC on rows not chosen on"),
-        (axes[0, 2], "frontier_size", "Pareto optimal trees"),
-    ):
-        lines = {
-            str(name): ([r["trees"] for r in rows], [r[key] for r in rows])
-            for name, rows in by_name.items()
-        }
-        line_panel(ax, lines, xlabel="trees per collection", ylabel=title)
+    titles = {
+        "best_auc": "best AUC, chosen and reported\non the same rows",
+        "auc_other_half": "AUC on rows not chosen on",
+        "frontier_size": "Pareto optimal trees",
+    }
+    _line_panels(axes[0], tables["collection_size"], "trees", "trees per collection", titles)
+    for ax in axes[0]:
         ax.set_xscale("log")
     legend_below(figure, axes[0, 0])
     return figure

@@ -94,16 +94,30 @@ def _curves(ax: Any, table: Table, x: str, y: str, *, xlabel: str, title: str) -
     line_panel(ax, lines, xlabel=xlabel, ylabel="", errors={pooled: band}, title=title)
 
 
+def _by_dataset(tables: Tables, name: str) -> dict[Any, list[Mapping[str, Any]]]:
+    """Rows of the paper's protocol by data set; empty where there is no such table."""
+    return grouped(tables[name].where(protocol="paper"), "dataset") if name in tables else {}
+
+
+def _panels(
+    by_name: Mapping[Any, Any], *, most_columns: int, size: tuple[float, float]
+) -> tuple[Any, list[tuple[Any, Any, Any]]]:
+    """Return a figure, and the axes, name and rows of each data set; axes left over are bare."""
+    columns = min(most_columns, len(by_name))
+    lines = -(-len(by_name) // columns)
+    figure, axes = new_figure(lines, columns, (size[0] * columns, size[1] * lines))
+    for ax in axes.flat[len(by_name) :]:
+        bare_axes(ax)
+    used = axes.flat[: len(by_name)]
+    return figure, [(ax, *item) for ax, item in zip(used, by_name.items(), strict=True)]
+
+
 def _frontiers_figure(results: Results, tables: Tables) -> Any:
-    if "frontiers" not in tables:
-        return None
-    by_name = grouped(tables["frontiers"].where(protocol="paper"), "dataset")
+    by_name = _by_dataset(tables, "frontiers")
     if not by_name:
         return None
-    columns = min(3, len(by_name))
-    lines = -(-len(by_name) // columns)
-    figure, axes = new_figure(lines, columns, (4.6 * columns, 3.8 * lines))
-    for ax, (name, rows) in zip(axes.flat, by_name.items(), strict=False):
+    figure, panels = _panels(by_name, most_columns=3, size=(4.6, 3.8))
+    for ax, name, rows in panels:
         ParetoFrontierDisplay(
             [r["distance"] for r in rows],
             [r["auc_choose"] for r in rows],
@@ -111,8 +125,6 @@ def _frontiers_figure(results: Results, tables: Tables) -> Any:
             distance_name=f"{name}: mean distance from the first batch",
             score_name="AUC on the holdout",
         ).plot(ax=ax)
-    for ax in axes.flat[len(by_name) :]:
-        bare_axes(ax)
     return figure
 
 
@@ -202,16 +214,12 @@ def _top_figure(results: Results, tables: Tables) -> Any:
 
 def _first_levels_figure(results: Results, tables: Tables) -> Any:
     """Draw the first two levels of each selected tree as three boxes."""
-    if "first_levels" not in tables:
-        return None
-    by_name = grouped(tables["first_levels"].where(protocol="paper"), "dataset")
+    by_name = _by_dataset(tables, "first_levels")
     if not by_name:
         return None
-    columns = min(2, len(by_name))
-    lines = -(-len(by_name) // columns)
-    figure, axes = new_figure(lines, columns, (6.6 * columns, 2.7 * lines))
+    figure, panels = _panels(by_name, most_columns=2, size=(6.6, 2.7))
     places = {"root": (0.5, 0.74), "left": (0.24, 0.22), "right": (0.76, 0.22)}
-    for ax, (name, rows) in zip(axes.flat, by_name.items(), strict=False):
+    for ax, name, rows in panels:
         bare_axes(ax)
         ax.set_title(str(name), color=INK, loc="left", fontsize=10)
         for row in rows:
@@ -239,15 +247,11 @@ def _first_levels_figure(results: Results, tables: Tables) -> Any:
             )
         ax.set_xlim(0, 1)
         ax.set_ylim(0, 1)
-    for ax in axes.flat[len(by_name) :]:
-        bare_axes(ax)
     return figure
 
 
 def _split_frequencies_figure(results: Results, tables: Tables) -> Any:
-    if "split_frequencies_all" not in tables:
-        return None
-    by_name = grouped(tables["split_frequencies_all"].where(protocol="paper"), "dataset")
+    by_name = _by_dataset(tables, "split_frequencies_all")
     if not by_name:
         return None
     figure, axes = new_figure(len(by_name), 3, (13.0, 1.9 * len(by_name)))

@@ -13,7 +13,7 @@ from reproduction.findings.judge import (
     points,
     share,
 )
-from reproduction.summaries.beyond import ALL
+from reproduction.summaries.paper import ALL
 from reproduction.tables import format_value, mean, standard_error
 
 __all__ = ["beyond_findings"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from reproduction import published
@@ -55,30 +56,31 @@ def _frontier_sizes(tables: Tables) -> list[Finding]:
     return found
 
 
-def _auc_of(tables: Tables, protocol: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Rows of the AUC table by data set and method."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in tables["accuracy"].where(protocol=protocol) if "accuracy" in tables else ():
-        found.setdefault(row["dataset"], {})[row["method"]] = row
-    return found
+Methods = dict[str, dict[str, Any]]
+"""Rows of one data set by method."""
+
+
+def _by_protocol(tables: Tables, name: str) -> Iterator[tuple[str, list[str], list[Methods]]]:
+    """Under each protocol with results, the data sets and the rows of each by method."""
+    for protocol in PROTOCOLS if name in tables else ():
+        found: dict[str, Methods] = {}
+        for row in tables[name].where(protocol=protocol):
+            found.setdefault(row["dataset"], {})[row["method"]] = row
+        if found:
+            yield protocol, list(found), list(found.values())
 
 
 def _best_beats_cv(tables: Tables) -> list[Finding]:
     found = []
-    for protocol in PROTOCOLS:
-        by_name = _auc_of(tables, protocol)
-        if not by_name:
-            continue
-        n = len(by_name)
-        wins = [
-            d["pareto_auc"]["auc"] > max(d["pareto_distance"]["auc"], d["cv"]["auc"])
-            for d in by_name.values()
-        ]
-        gap = mean(d["pareto_auc"]["auc"] - d["cv"]["auc"] for d in by_name.values())
-        ahead = {name: d["forest"]["auc"] - d["pareto_auc"]["auc"] for name, d in by_name.items()}
-        forest = [name for name, gain in ahead.items() if gain <= 0]
-        lead = mean(ahead.values()) or 0.0
-        count = sum(wins)
+    for protocol, names, each in _by_protocol(tables, "accuracy"):
+        n = len(each)
+        count = sum(
+            d["pareto_auc"]["auc"] > max(d["pareto_distance"]["auc"], d["cv"]["auc"]) for d in each
+        )
+        gap = mean(d["pareto_auc"]["auc"] - d["cv"]["auc"] for d in each)
+        ahead = [d["forest"]["auc"] - d["pareto_auc"]["auc"] for d in each]
+        forest = [name for name, gain in zip(names, ahead, strict=True) if gain <= 0]
+        lead = mean(ahead) or 0.0
         how = (
             "chosen and reported on the same rows"
             if protocol == "paper"
@@ -114,15 +116,11 @@ def _best_beats_cv(tables: Tables) -> list[Finding]:
 
 def _closest_beats_cv(tables: Tables) -> list[Finding]:
     found = []
-    for protocol in PROTOCOLS:
-        by_name = _auc_of(tables, protocol)
-        if not by_name:
-            continue
-        n = len(by_name)
-        better = sum(d["pareto_distance"]["auc"] > d["cv"]["auc"] for d in by_name.values())
+    for protocol, _, each in _by_protocol(tables, "accuracy"):
+        n = len(each)
+        better = sum(d["pareto_distance"]["auc"] > d["cv"]["auc"] for d in each)
         steadier = sum(
-            (d["pareto_distance"]["auc_sd"] or 0) < (d["cv"]["auc_sd"] or 0)
-            for d in by_name.values()
+            (d["pareto_distance"]["auc_sd"] or 0) < (d["cv"]["auc_sd"] or 0) for d in each
         )
         verdict = (
             "holds"
@@ -131,7 +129,7 @@ def _closest_beats_cv(tables: Tables) -> list[Finding]:
             if 2 * better >= n or 2 * steadier > n
             else "does not hold"
         )
-        gap = mean(d["pareto_distance"]["auc"] - d["cv"]["auc"] for d in by_name.values()) or 0.0
+        gap = mean(d["pareto_distance"]["auc"] - d["cv"]["auc"] for d in each) or 0.0
         if better == steadier == n:
             words = "it dominates, in mean and in standard deviation"
         elif gap >= -0.005:
@@ -200,22 +198,17 @@ def _distances(tables: Tables) -> list[Finding]:
 
 def _interpretability(tables: Tables) -> list[Finding]:
     found = []
-    for protocol in PROTOCOLS if "interpretability" in tables else ():
-        by_name: dict[str, dict[str, dict[str, Any]]] = {}
-        for row in tables["interpretability"].where(protocol=protocol):
-            by_name.setdefault(row["dataset"], {})[row["method"]] = row
-        if not by_name:
-            continue
-        n = len(by_name)
+    for protocol, _, each in _by_protocol(tables, "interpretability"):
+        n = len(each)
         simpler = sum(
             max(d["pareto_auc"]["nodes"], d["pareto_distance"]["nodes"]) < d["forest"]["nodes"]
-            for d in by_name.values()
+            for d in each
         )
-        ratio = mean(d["forest"]["nodes"] / d["pareto_auc"]["nodes"] for d in by_name.values())
+        ratio = mean(d["forest"]["nodes"] / d["pareto_auc"]["nodes"] for d in each)
         deeper = sum(
             d["pareto_auc"]["nodes"] > d["pareto_distance"]["nodes"]
             and d["pareto_auc"]["depth"] > d["pareto_distance"]["depth"]
-            for d in by_name.values()
+            for d in each
         )
         found += [
             Finding(
@@ -246,30 +239,15 @@ def _interpretability(tables: Tables) -> list[Finding]:
 
 def _importances(tables: Tables) -> list[Finding]:
     found = []
-    for protocol in PROTOCOLS if "importances" in tables else ():
-        by_name: dict[str, dict[str, dict[str, Any]]] = {}
-        for row in tables["importances"].where(protocol=protocol):
-            by_name.setdefault(row["dataset"], {})[row["method"]] = row
-        if not by_name or any(
-            d["pareto_auc"]["importance_spread"] is None for d in by_name.values()
-        ):
+    for protocol, _, each in _by_protocol(tables, "importances"):
+        if any(d["pareto_auc"]["importance_spread"] is None for d in each):
             continue
-        n = len(by_name)
-
-        def spread_of(data: dict[str, dict[str, Any]], method: str) -> float:
-            return float(data[method]["importance_spread"])
-
-        forest = sum(
-            spread_of(d, "forest")
-            < min(spread_of(d, "pareto_auc"), spread_of(d, "pareto_distance"))
-            for d in by_name.values()
-        )
-        less = sum(
-            spread_of(d, "pareto_distance") < spread_of(d, "pareto_auc") for d in by_name.values()
-        )
+        n = len(each)
+        spreads = [{m: float(r["importance_spread"]) for m, r in d.items()} for d in each]
+        forest = sum(s["forest"] < min(s["pareto_auc"], s["pareto_distance"]) for s in spreads)
+        less = sum(s["pareto_distance"] < s["pareto_auc"] for s in spreads)
         more = sum(
-            d["pareto_distance"]["top_features"] > d["pareto_auc"]["top_features"]
-            for d in by_name.values()
+            d["pareto_distance"]["top_features"] > d["pareto_auc"]["top_features"] for d in each
         )
         agreed = (6 * less >= 4 * n) + (6 * more <= 2 * n)
         found.append(

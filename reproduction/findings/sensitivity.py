@@ -9,7 +9,7 @@ import numpy as np
 from reproduction import published
 from reproduction.findings.judge import Finding, Tables, count_text, share
 from reproduction.settings import PROTOCOLS
-from reproduction.summaries.beyond import ALL
+from reproduction.summaries.paper import ALL
 from reproduction.tables import Table, format_value, mean
 
 __all__ = ["sensitivity_findings"]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from reproduction.runs import Results
 from reproduction.settings import Settings
-from reproduction.summaries.beyond import beyond_tables, sensitivity_tables
+from reproduction.summaries.beyond import beyond_tables
 from reproduction.summaries.paper import paper_tables
 from reproduction.summaries.retraining import retraining_tables
+from reproduction.summaries.sensitivity import sensitivity_tables
 from reproduction.summaries.takeaways import takeaway_tables
 from reproduction.tables import Table
 
@@ -25,11 +26,11 @@ def summarise(results: Results, settings: Settings, names: Sequence[str]) -> dic
     names : sequence of str
         Data sets to describe.
     """
-    made = {table.name: table for table in paper_tables(results, names)}
+    sections = {table.name: table for table in paper_tables(results, names)}
     rest = (
         *sensitivity_tables(results, settings),
-        *takeaway_tables(results, made),
+        *takeaway_tables(results, sections),
         *beyond_tables(results),
         *retraining_tables(results),
     )
-    return {**made, **{table.name: table for table in rest}}
+    return {**sections, **{table.name: table for table in rest}}

@@ -1,4 +1,4 @@
-"""What goes beyond the paper as tables: sensitivity, optimism, geometry, size, retraining."""
+"""What goes beyond the paper as tables: optimism, geometry, the number of trees, their size."""
 
 from __future__ import annotations
 
@@ -8,131 +8,24 @@ from typing import Any
 import numpy as np
 
 from reproduction.runs import Results
-from reproduction.settings import LARGEST_DEPTH, PROTOCOLS, Settings
-from reproduction.summaries.paper import DATASET, PROTOCOL, SPLITS, studies
-from reproduction.tables import Column, Table, mean, spread, standard_error
-from steadytree.distance.bound import distance_bound
+from reproduction.settings import PROTOCOLS
+from reproduction.summaries.paper import ALL, DATASET, PROTOCOL, SPLITS, studies
+from reproduction.tables import Column, Table, mean, means, standard_error, with_rows
 
-__all__ = ["ALL", "beyond_tables", "sensitivity_tables"]
-
-ALL = "(all)"
-"""Name of the row that pools the data sets."""
+__all__ = ["beyond_tables"]
 
 Unit = dict[str, Any]
 
 
-def sensitivity_tables(results: Results, settings: Settings) -> list[Table]:
-    """Tables of Appendix B."""
-    made = [_direct(results, settings), _indirect(results, settings)]
-    return [table for table in made if table.rows]
-
-
 def beyond_tables(results: Results) -> list[Table]:
     """Tables of what the paper does not report."""
-    made = [
+    return with_rows(
         _optimism(results),
         _triangle(results),
         _label_weight(results),
         _normaliser(results),
         _collection_size(results),
         _size(results),
-    ]
-    return [table for table in made if table.rows]
-
-
-def _pooled(by_name: dict[str, list[Any]]) -> list[tuple[str, list[Any]]]:
-    """Each data set's repetitions, and all of them together where there are several sets."""
-    named = list(by_name.items())
-    if len(named) > 1:
-        named.append((ALL, [item for _, items in named for item in items]))
-    return named
-
-
-def _direct(results: Results, settings: Settings) -> Table:
-    by_name: dict[str, list[Unit]] = {}
-    for name in results.datasets("direct"):
-        for unit in results.of("direct", name):
-            for depth, clipped, literal, outside in zip(
-                unit["depth"], unit["clipped"], unit["literal"], unit["outside"], strict=True
-            ):
-                one = {"depth": depth, "clipped": clipped, "literal": literal, "outside": outside}
-                by_name.setdefault(name, []).append(one)
-    fixed = distance_bound(LARGEST_DEPTH)
-    rows = []
-    for name, repetitions in _pooled(by_name):
-        for k, size in enumerate(settings.perturbation_sizes):
-            row: Unit = {"dataset": name, "size": size, "repetitions": len(repetitions)}
-            for way in ("clipped", "literal"):
-                own = [r[way][k] / distance_bound(r["depth"]) for r in repetitions]
-                row[way], row[f"{way}_sd"] = mean(own), spread(own)
-                row[f"{way}_fixed"] = mean(r[way][k] / fixed for r in repetitions)
-            row["outside"] = mean(r["outside"][k] for r in repetitions)
-            rows.append(row)
-    return Table(
-        "direct",
-        "direct",
-        "Distance between a tree and itself with moved thresholds",
-        (
-            DATASET,
-            Column("size", "Largest change θmax", "share"),
-            Column("repetitions", "Repetitions", "int"),
-            Column("clipped", "Clipped: of the bound, depth of the tree", "share"),
-            Column("clipped_sd", "± sd", "share"),
-            Column("literal", "Not clipped: of the bound, depth of the tree", "share"),
-            Column("literal_sd", "± sd", "share"),
-            Column("clipped_fixed", "Clipped: of the bound, D = 12", "small"),
-            Column("literal_fixed", "Not clipped: of the bound, D = 12", "small"),
-            Column("outside", "Thresholds moved out of their range", "share"),
-        ),
-        rows,
-        "Each threshold t becomes t (1 + 2 θmax θ − θmax), θ uniform on [0, 1]: a change relative "
-        "to t, not to the range of the feature. Clipped: thresholds stay within the range and "
-        "paths no value can reach are dropped. Not clipped: the formula at its word, wherever "
-        "the threshold lies.",
-    )
-
-
-def _indirect(results: Results, settings: Settings) -> Table:
-    by_name = {name: results.of("indirect", name) for name in results.datasets("indirect")}
-    fixed = distance_bound(LARGEST_DEPTH)
-    rows = []
-    for name, units in _pooled(by_name):
-        for k, share in enumerate(settings.replaced_shares):
-            bound = [u["distance"][k] / fixed for u in units]
-            pair = [u["distance"][k] / distance_bound(u["depth"][k]) for u in units]
-            relative = [u["dissimilarity"][k] for u in units]
-            rows.append(
-                {
-                    "dataset": name,
-                    "replaced": share,
-                    "repetitions": len(units),
-                    "distance": mean(u["distance"][k] for u in units),
-                    "bound": mean(bound),
-                    "bound_sd": spread(bound),
-                    "pair": mean(pair),
-                    "pair_sd": spread(pair),
-                    "dissimilarity": mean(relative),
-                    "dissimilarity_sd": spread(relative),
-                }
-            )
-    return Table(
-        "indirect",
-        "indirect",
-        "Distance between cross-validated trees before and after training rows were replaced",
-        (
-            DATASET,
-            Column("replaced", "Rows replaced", "share"),
-            Column("repetitions", "Repetitions", "int"),
-            Column("distance", "Distance", "num"),
-            Column("bound", "of the bound, D = 12", "small"),
-            Column("bound_sd", "± sd", "small"),
-            Column("pair", "of the bound, depth of the pair", "share"),
-            Column("pair_sd", "± sd", "share"),
-            Column("dissimilarity", "Dissimilarity", "share"),
-            Column("dissimilarity_sd", "± sd", "share"),
-        ),
-        rows,
-        "The paper divides by the bound of the largest depth examined here (D = 12).",
     )
 
 
@@ -215,23 +108,19 @@ def _detailed(results: Results) -> list[tuple[str, list[Unit]]]:
 
 def _triangle(results: Results) -> Table:
     rows = []
-    kinds = {
-        "paper_1": ("paper", 1.0),
-        "paper_24": ("paper", 24.0),
-        "metric_1": ("metric", 1.0),
-    }
+    kinds = {"paper_1": ("paper", 1.0), "paper_24": ("paper", 24.0), "metric_1": ("metric", 1.0)}
     for name, units in _detailed(results):
         for key, (variant, weight) in kinds.items():
             found = [u["geometry"]["triangle"][key] for u in units]
+            triples, violated = (sum(f[k] for f in found) for k in ("triples", "violated"))
             rows.append(
                 {
                     "dataset": name,
                     "variant": variant,
                     "label_weight": weight,
-                    "triples": sum(f["triples"] for f in found),
-                    "violated": sum(f["violated"] for f in found),
-                    "share": sum(f["violated"] for f in found)
-                    / max(sum(f["triples"] for f in found), 1),
+                    "triples": triples,
+                    "violated": violated,
+                    "share": violated / max(triples, 1),
                     "worst_ratio": max(f["worst_ratio"] for f in found),
                 }
             )
@@ -260,9 +149,8 @@ def _label_weight(results: Results) -> Table:
         for weight in weights:
             found = [u["geometry"]["label_weight"][weight] for u in units]
             row: Unit = {"dataset": name, "label_weight": float(weight), "splits": len(units)}
-            for key in ("ranking_agreement", "frontier_size", "reduction", "price", "least_auc"):
-                row[key] = mean(f[key] for f in found)
-            rows.append(row)
+            keys = ("ranking_agreement", "frontier_size", "reduction", "price", "least_auc")
+            rows.append({**row, **means(found, *keys)})
     return Table(
         "label_weight",
         "label-weight",
@@ -290,8 +178,10 @@ def _normaliser(results: Results) -> Table:
         row: Unit = {"dataset": name, "protocol": protocol, "splits": len(units)}
         row["agreement"] = mean(f["ranking_agreement"] for f in found)
         for way in ("fixed", "pair"):
-            for key in ("with_depth", "with_leaves", "mean", "least_leaves"):
-                row[f"{way}_{key}"] = mean(f[way][key] for f in found)
+            over = means(
+                [f[way] for f in found], "with_depth", "with_leaves", "mean", "least_leaves"
+            )
+            row.update({f"{way}_{key}": value for key, value in over.items()})
         rows.append(row)
     return Table(
         "normaliser",
@@ -320,16 +210,17 @@ def _collection_size(results: Results) -> Table:
         units = results.of("batch", name)
         for k, first in enumerate(units[0]["sizes"]):
             found = [u["sizes"][k] for u in units]
-            row: Unit = {
-                "dataset": name,
-                "bootstraps": first["bootstraps"],
-                "trees": first["trees"],
-                "splits": len(units),
-                "optimism": mean(f["auc_same_half"] - f["auc_other_half"] for f in found),
-            }
-            for key in ("frontier_size", "best_auc", "auc_other_half", "reduction", "price"):
-                row[key] = mean(f[key] for f in found)
-            rows.append(row)
+            keys = ("frontier_size", "best_auc", "auc_other_half", "reduction", "price")
+            rows.append(
+                {
+                    "dataset": name,
+                    "bootstraps": first["bootstraps"],
+                    "trees": first["trees"],
+                    "splits": len(units),
+                    "optimism": mean(f["auc_same_half"] - f["auc_other_half"] for f in found),
+                    **means(found, *keys),
+                }
+            )
     return Table(
         "collection_size",
         "collection-size",
@@ -356,7 +247,8 @@ def _size(results: Results) -> Table:
     for protocol, name, units in studies(results):
         found = [u["size"] for u in units]
         row: Unit = {"dataset": name, "protocol": protocol, "splits": len(units)}
-        for key in (
+        row |= means(
+            found,
             "distance_with_leaves",
             "explained_by_leaves",
             "distance_with_auc",
@@ -364,8 +256,7 @@ def _size(results: Results) -> Table:
             "leaves_with_auc",
             "least_distance_leaves",
             "median_leaves",
-        ):
-            row[key] = mean(f[key] for f in found)
+        )
         row["smallest_auc"] = mean(f["smallest"]["auc_report"] for f in found)
         best = _total(units, lambda u: u["methods"]["pareto_auc"]["distance"])
         least = _total(units, lambda u: u["methods"]["pareto_distance"]["distance"])

@@ -11,9 +11,9 @@ import pandas as pd
 from reproduction.data import dataset_table
 from reproduction.runs import Results
 from reproduction.settings import PROTOCOLS
-from reproduction.tables import Column, Table, mean, spread
+from reproduction.tables import Column, Table, mean, spread, with_rows
 
-__all__ = ["DATASET", "METHOD", "METHODS", "PROTOCOL", "SPLITS", "paper_tables", "studies"]
+__all__ = ["ALL", "DATASET", "METHOD", "METHODS", "PROTOCOL", "SPLITS", "paper_tables", "studies"]
 
 METHODS = {
     "pareto_auc": "Pareto AUC",
@@ -24,6 +24,9 @@ METHODS = {
 }
 TREES = tuple(name for name in METHODS if name != "forest")
 
+ALL = "(all)"
+"""Name of the row that pools the data sets."""
+
 DATASET = Column("dataset", "Data")
 PROTOCOL = Column("protocol", "Protocol")
 METHOD = Column("method_name", "Method")
@@ -32,17 +35,16 @@ SPLITS = Column("splits", "Splits", "int")
 
 def paper_tables(results: Results, names: Sequence[str]) -> list[Table]:
     """Tables of Sections 2.5 and 3.2 to 3.5 that there are results for."""
-    made = [_datasets(names), _example(results)]
-    if any(results.datasets("study", protocol) for protocol in PROTOCOLS):
-        made += [
-            _frontiers(results),
-            _frontier_sizes(results),
-            _accuracy(results),
-            _distances(results),
-            _interpretability(results),
-            _importances(results),
-        ]
-    return [table for table in made if table.rows]
+    return with_rows(
+        _datasets(names),
+        _example(results),
+        _frontiers(results),
+        _frontier_sizes(results),
+        _accuracy(results),
+        _distances(results),
+        _interpretability(results),
+        _importances(results),
+    )
 
 
 def studies(results: Results) -> list[tuple[str, str, list[dict[str, Any]]]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from reproduction.retraining_protocol import coin_gain
 from reproduction.runs import Results
-from reproduction.summaries.beyond import ALL
+from reproduction.summaries.paper import ALL
 from reproduction.tables import Column, Table, mean, standard_error
 
 __all__ = ["RETRAINING_METHODS", "retraining_tables"]

@@ -15,21 +15,21 @@ from reproduction.tables import Column, Table, mean, standard_error
 __all__ = ["takeaway_tables"]
 
 
-def takeaway_tables(results: Results, made: Mapping[str, Table]) -> list[Table]:
+def takeaway_tables(results: Results, sections: Mapping[str, Table]) -> list[Table]:
     """Tables of Sections 3.6 and 4.2.
 
     Parameters
     ----------
     results : Results
-    made : mapping
+    sections : mapping
         The tables of the sections before, by name, which the takeaways sum up.
     """
     if not any(results.datasets("study", protocol) for protocol in PROTOCOLS):
         return []
-    return [*_takeaways(results, made), _first_levels(results), *_split_frequencies(results)]
+    return [*_takeaways(results, sections), _first_levels(results), *_split_frequencies(results)]
 
 
-def _takeaways(results: Results, made: Mapping[str, Table]) -> list[Table]:
+def _takeaways(results: Results, sections: Mapping[str, Table]) -> list[Table]:
     summary, price = [], []
     for protocol in PROTOCOLS:
         names = results.datasets("study", protocol)
@@ -43,7 +43,7 @@ def _takeaways(results: Results, made: Mapping[str, Table]) -> list[Table]:
                 ("interpretability", ("nodes", "depth")),
             ):
                 for key in keys:
-                    row[key] = mean(r[key] for r in made[source].where(**at))
+                    row[key] = mean(r[key] for r in sections[source].where(**at))
             if names:
                 summary.append(row)
         for name in names:

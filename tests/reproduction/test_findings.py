@@ -158,8 +158,8 @@ def test_numbers_for_people(value: object, style: str, expected: str) -> None:
 
 
 def test_csv_keeps_every_digit_and_missing_values() -> None:
-    made = table("t", [{"a": 0.1 + 0.2, "b": None, "c": "x, y"}])
-    assert made.to_csv() == 'a,b,c\n0.30000000000000004,,"x, y"\n'
+    one = table("t", [{"a": 0.1 + 0.2, "b": None, "c": "x, y"}])
+    assert one.to_csv() == 'a,b,c\n0.30000000000000004,,"x, y"\n'
 
 
 def test_summary_statistics_skip_what_is_missing() -> None:
