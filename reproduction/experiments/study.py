@@ -28,7 +28,7 @@ from reproduction.models import (
 from reproduction.protocols import Rows, make_split, partition
 from reproduction.settings import LARGEST_DEPTH, generator, seed_of
 from steadytree.core.tree import Tree
-from steadytree.core.words import split_text
+from steadytree.core.words import split_condition
 from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances
 from steadytree.evaluation.scores import auc
@@ -225,7 +225,7 @@ def _top(tree: Tree) -> dict[str, Any]:
             continue
         leaf = bool(tree.is_leaf[node])
         shown[place] = {
-            "split": LEAF if leaf else split_text(tree, node, left=True),
+            "split": LEAF if leaf else str(split_condition(tree, node, left=True)),
             "feature": LEAF if leaf else tree.feature_labels[tree.feature[node]],
             "share_of_rows": tree.weight[node] / tree.weight[0],
             "share_of_events": tree.value[node, 1],

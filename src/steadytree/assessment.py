@@ -28,6 +28,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from steadytree._progress import track
 from steadytree._views import notebook_view, plot_assessment
+from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import plain_scalar
 from steadytree.core.tree import Tree
@@ -151,8 +152,8 @@ class StabilityAssessment:
             "resample": self.resample,
             "n_resamples": len(self.trees),
             "score_name": self.score_name,
-            "summary": _plain(self.summary),
-            **{name: _plain(getattr(self, name)) for name in frames},
+            "summary": plain_json(self.summary.rename_axis("measure")),
+            **{name: plain_json(getattr(self, name)) for name in frames},
             "dissimilarity": self.dissimilarity.to_numpy().tolist(),
             "agreement": self.agreement.to_numpy().tolist(),
         }
@@ -427,13 +428,3 @@ def _shares(shares: pd.Series, most: int = 4) -> str:
     shown = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share > 0]
     more = f" and {len(shown) - most} more" if len(shown) > most else ""
     return ", ".join(shown[:most]) + more
-
-
-def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows as plain values; what is not there becomes None."""
-    name = table.index.name or "measure"
-    rows = table.reset_index(names=name).astype(object)
-    return [
-        {str(k): None if pd.isna(v) else plain_scalar(v) for k, v in r}
-        for r in (row.items() for row in rows.to_dict("records"))
-    ]

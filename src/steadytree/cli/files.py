@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from steadytree.cli.output import Output, jsonable
+from steadytree.cli.output import Output
 from steadytree.core.atomic import write_atomic
-from steadytree.core.format import save_tree
+from steadytree.core.format import plain_json, save_tree
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, MissingDependencyError
 
@@ -59,7 +59,7 @@ class OutFolder:
 
     def document(self, name: str, content: Mapping[str, Any]) -> None:
         """Write a JSON file."""
-        self.text(name, json.dumps(jsonable(content), ensure_ascii=False, indent=1))
+        self.text(name, json.dumps(plain_json(content), ensure_ascii=False, indent=1))
 
     def table(self, name: str, frame: pd.DataFrame) -> None:
         """Write a CSV file."""

@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import click
-import numpy as np
-import pandas as pd
 
-__all__ = ["SCHEMA_VERSION", "Output", "error_document", "jsonable"]
+from steadytree.core.format import plain_json
+
+__all__ = ["SCHEMA_VERSION", "Output", "error_document"]
 
 SCHEMA_VERSION = 1
 """Of the JSON that ``--json`` prints; entries are added within a version, never changed."""
-
-
-def jsonable(value: Any) -> Any:
-    """Return plain values that JSON can hold: NaN and infinities become null."""
-    if isinstance(value, pd.DataFrame):
-        frame = value.reset_index() if value.index.nlevels > 1 or value.index.name else value
-        return [jsonable(record) for record in frame.to_dict(orient="records")]
-    if isinstance(value, pd.Series):
-        return jsonable(value.to_dict())
-    if isinstance(value, Mapping):
-        return {str(k): jsonable(v) for k, v in value.items()}
-    if isinstance(value, (np.ndarray, list, tuple, set, frozenset)):
-        return [jsonable(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is pd.NA or value is pd.NaT:
-        return None
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
 
 
 def error_document(error: Exception, code: int, message: str) -> str:
@@ -72,7 +51,7 @@ class Output:
             click.echo(text)
             return
         head = {"schema_version": SCHEMA_VERSION, "command": self.command, "exit_code": exit_code}
-        content = {**head, **{k: jsonable(v) for k, v in document.items()}}
+        content = {**head, **{k: plain_json(v) for k, v in document.items()}}
         click.echo(json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1))
 
     @contextmanager

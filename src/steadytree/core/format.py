@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from steadytree._versions import library_versions
 from steadytree.core.atomic import write_atomic
@@ -110,6 +111,30 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
         "space": space,
         "metadata": dict(tree.metadata),
     }
+
+
+def plain_json(value: Any, digits: int | None = None) -> Any:
+    """Return plain values that JSON can hold: tables as rows; NaN and infinities become null.
+
+    With ``digits``, numbers that are not whole are rounded to so many decimals.
+    """
+    if isinstance(value, pd.DataFrame):
+        frame = value.reset_index() if value.index.nlevels > 1 or value.index.name else value
+        return [plain_json(record, digits) for record in frame.to_dict(orient="records")]
+    if isinstance(value, pd.Series):
+        return plain_json(value.to_dict(), digits)
+    if isinstance(value, Mapping):
+        return {str(k): plain_json(v, digits) for k, v in value.items()}
+    if isinstance(value, (np.ndarray, list, tuple, set, frozenset)):
+        return [plain_json(v, digits) for v in value]
+    value = plain_scalar(value)
+    if value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return value if digits is None else round(value, digits)
+    return value if value is None or isinstance(value, (str, bool, int)) else str(value)
 
 
 def _numbers(values: Sequence[float]) -> list[float | str]:

@@ -1,8 +1,14 @@
-"""Trees, rules and conditions in words: the one place that puts them into text."""
+"""Conditions, rules, trees and numbers in words: the one place that puts them into text.
+
+What is written for a terminal, for a page and into a figure differs in signs and phrases
+only: a :class:`WordStyle` holds those, and everything else is decided once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +20,63 @@ if TYPE_CHECKING:
     from steadytree.core.tree import Tree
 
 __all__ = [
+    "FIGURE_BRANCH",
+    "PAGE",
+    "PAGE_BRANCH",
+    "PLAIN",
+    "STEERING",
     "Condition",
     "NumericState",
+    "WordStyle",
+    "clean",
     "format_number",
+    "isolate",
     "join_conditions",
+    "listed",
     "node_outcome_text",
-    "split_text",
+    "split_condition",
     "tree_text",
 ]
 
 # (lower, upper, present allowed, missing allowed): lower < x <= upper
 NumericState = tuple[float, float, bool, bool]
+
+STEERING = frozenset((*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C))
+"""Invisible characters that reorder the text around them: a name must not rearrange a sentence."""
+
+_RIGHT_TO_LEFT = ("R", "AL", "AN")
+_NONE = "–"
+
+
+# -- names, lists and numbers ----------------------------------------------------------
+
+
+def clean(value: Any) -> str:
+    """Name as one line of harmless text: no control characters, no direction overrides."""
+    out = []
+    for character in str(value):
+        if ord(character) in STEERING:
+            continue
+        if character.isspace():
+            out.append(" ")
+        elif unicodedata.category(character) in ("Cc", "Cs", "Cn"):
+            out.append("\ufffd")
+        else:
+            out.append(character)
+    return " ".join("".join(out).split()) or "(blank)"
+
+
+def isolate(text: str) -> str:
+    """Text that keeps its own direction inside a sentence that runs from left to right."""
+    if any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text):
+        return f"\u2068{text}\u2069"
+    return text
+
+
+def listed(items: Iterable[Any], last: str = "or") -> str:
+    """Write "a, b or c"."""
+    words = [str(item) for item in items]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def format_number(value: float) -> str:
@@ -33,6 +85,126 @@ def format_number(value: float) -> str:
         return str(value)
     text = f"{value:.6g}"
     return text.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+
+
+@dataclass(frozen=True, eq=False)
+class WordStyle:
+    """How words are written in one kind of place.
+
+    Attributes
+    ----------
+    phrases : mapping
+        What a condition says, by what it demands: "missing", "present", "any", "at_most",
+        "over", "between", "is", and "or_missing" to add to it; where given also "but" (all
+        categories but few), "or_missing_after_but" and "nobody" (a side that no value takes).
+        Places in braces: name, lower, upper, values, text.
+    minus : str
+        Minus sign.
+    gap : str
+        Between a number and its per cent sign.
+    for_pages : bool
+        Make names harmless, and write no sign before zero and no number too small to see.
+    lists_missing : bool
+        Write "missing" as one more category: "red, blue or missing".
+    """
+
+    phrases: Mapping[str, str]
+    minus: str = "-"
+    gap: str = " "
+    for_pages: bool = False
+    lists_missing: bool = False
+
+    def name(self, value: Any) -> str:
+        """Name of a feature, category or class."""
+        return isolate(clean(value)) if self.for_pages else str(value)
+
+    def number(self, value: float) -> str:
+        """Write six significant digits."""
+        return self._minus(format_number(float(value)))
+
+    def significant(self, value: float | None, digits: int = 3) -> str:
+        """Write few significant digits; a dash where there is no number."""
+        if value is None or not math.isfinite(value):
+            return _NONE
+        return self.number(float(f"{value:.{digits}g}"))
+
+    def fixed(self, value: float | None, digits: int = 3) -> str:
+        """Write a fixed number of decimals; a dash where there is no number."""
+        if value is None or not math.isfinite(value):
+            return _NONE
+        return self._minus(f"{value:.{digits}f}")
+
+    def signed(self, value: float | None, digits: int = 3) -> str:
+        """Write a fixed number of decimals with a sign."""
+        if value is None or not math.isfinite(value):
+            return _NONE
+        if self.for_pages and round(value, digits) == 0:
+            return f"{0:.{digits}f}"
+        return self._minus(f"{value:+.{digits}f}")
+
+    def percent(self, share: float | None, digits: int | None = None) -> str:
+        """Share in per cent: one decimal below ten per cent, none above, unless told."""
+        if share is None or not math.isfinite(share):
+            return _NONE
+        if self.for_pages and digits == 0 and 0 < share < 0.0095:
+            return f"<{self.gap}1{self.gap}%"
+        places = digits if digits is not None else (1 if 0 < abs(share) < 0.0995 else 0)
+        return self._minus(f"{100 * share:.{places}f}") + f"{self.gap}%"
+
+    def _minus(self, text: str) -> str:
+        return text.replace("-", self.minus)
+
+
+def _phrases(named: str = "{name} ", at_most: str = "<=", **others: str) -> dict[str, str]:
+    return {
+        "missing": f"{named}is missing",
+        "present": f"{named}is not missing",
+        "any": "any {name}",
+        "at_most": f"{named}{at_most} {{upper}}",
+        "over": f"{named}> {{lower}}",
+        "between": f"{{lower}} < {{name}} {at_most} {{upper}}",
+        "is": f"{named}is {{values}}",
+        "or_missing": "{text} or missing",
+        **others,
+    }
+
+
+PLAIN = WordStyle(_phrases())
+"""For terminals, logs and files: "age <= 50", "4.3 %"."""
+
+_BUT = {"but": "{name} is anything but {values}", "or_missing_after_but": "{text}, or missing"}
+PAGE = WordStyle(_phrases(at_most="≤", **_BUT), "\u2212", "\u202f", True, True)
+"""For pages that people read: "age ≤ 50", a true minus sign, names that do no harm."""
+
+PAGE_BRANCH = WordStyle(
+    _phrases(
+        "",
+        "≤",
+        but="is anything but {values}",
+        or_missing_after_but=_BUT["or_missing_after_but"],
+        any="has any value, or none",
+        nobody="(nobody comes this way)",
+    ),
+    *(PAGE.minus, PAGE.gap, True, True),
+)
+"""For the branches of a tree on a page, beside the feature's name: "≤ 50"."""
+
+FIGURE_BRANCH = WordStyle(
+    _phrases(
+        "",
+        "≤",
+        missing="missing",
+        present="present",
+        any="present or missing",
+        **{"is": "{values}"},
+    ),
+    gap="\u202f",
+    lists_missing=True,
+)
+"""For the branches of a tree in a figure, where room is short: "red or blue"."""
+
+
+# -- conditions ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -64,15 +236,55 @@ class Condition:
                 low, high = -np.inf, np.inf
             return cls(feature, name, low, high, present, missing=missing if can_miss else None)
         cats = space.categories[feature] or ()
-        allowed = tuple(c for code, c in enumerate(cats) if state >> code & 1)
+        inside = [code for code in range(len(cats)) if state >> code & 1]
+        passes = bool(state >> len(cats) & 1) if can_miss else None
+        return cls.of_categories(feature, name, cats, inside, passes)
+
+    @classmethod
+    def of_categories(
+        cls,
+        feature: int,
+        name: str,
+        categories: Sequence[Any],
+        inside: Iterable[int],
+        missing: bool | None,
+    ) -> Condition:
+        """Condition that some categories pass, by their codes."""
+        codes = set(inside)
+        allowed = tuple(c for code, c in enumerate(categories) if code in codes)
         return cls(
             feature,
             name,
             present=bool(allowed),
             allowed=allowed,
-            n_categories=len(cats),
-            missing=bool(state >> len(cats) & 1) if can_miss else None,
+            n_categories=len(categories),
+            missing=missing,
         )
+
+    @classmethod
+    def of_side(
+        cls,
+        feature: int,
+        name: str,
+        *,
+        left: bool,
+        threshold: float,
+        left_codes: Iterable[int] | None = None,
+        categories: Sequence[Any] | None = None,
+        missing_left: bool = False,
+        can_miss: bool = False,
+    ) -> Condition:
+        """Condition for taking one side of a split; ``left_codes`` where it is by category."""
+        # A threshold of infinity asks only whether there is a value.
+        missing = missing_left == left if can_miss or np.isinf(threshold) else None
+        if categories is not None and left_codes is not None:
+            codes = set(left_codes)
+            inside = [code for code in range(len(categories)) if (code in codes) == left]
+            return cls.of_categories(feature, name, categories, inside, missing)
+        low, high = (-np.inf, threshold) if left else (threshold, np.inf)
+        if not low < high:
+            return cls(feature, name, present=False, missing=missing)
+        return cls(feature, name, low, high, missing=missing)
 
     @property
     def is_categorical(self) -> bool:
@@ -82,11 +294,13 @@ class Condition:
     @property
     def unrestricted(self) -> bool:
         """Whether every value passes."""
-        if self.missing is False or not self.present:
-            return False
+        return self.missing is not False and self._every_present_value
+
+    @property
+    def _every_present_value(self) -> bool:
         if self.allowed is not None:
-            return len(self.allowed) == self.n_categories
-        return bool(np.isneginf(self.lower) and np.isposinf(self.upper))
+            return self.present and len(self.allowed) == self.n_categories
+        return self.present and bool(np.isneginf(self.lower) and np.isposinf(self.upper))
 
     @property
     def needs_brackets(self) -> bool:
@@ -96,28 +310,38 @@ class Condition:
 
     def __str__(self) -> str:
         """Return the condition in words: ``30 < age <= 50``, ``colour is red or blue``."""
-        if not self.present:
-            return f"{self.name} is missing"
-        if self.allowed is not None:
-            text = self._categories_text()
-        elif np.isneginf(self.lower) and np.isposinf(self.upper):
-            return f"{self.name} is not missing" if self.missing is False else f"any {self.name}"
-        elif np.isneginf(self.lower):
-            text = f"{self.name} <= {format_number(self.upper)}"
-        elif np.isposinf(self.upper):
-            text = f"{self.name} > {format_number(self.lower)}"
-        else:
-            text = f"{format_number(self.lower)} < {self.name} <= {format_number(self.upper)}"
-        return f"{text} or missing" if self.missing and not self.unrestricted else text
+        return self.words(PLAIN)
 
-    def _categories_text(self) -> str:
-        assert self.allowed is not None
-        if len(self.allowed) == self.n_categories:
-            return f"{self.name} is not missing" if self.missing is False else f"any {self.name}"
-        shown = [str(c) for c in self.allowed]
-        if len(shown) == 1:
-            return f"{self.name} is {shown[0]}"
-        return f"{self.name} is {', '.join(shown[:-1])} or {shown[-1]}"
+    def words(self, style: WordStyle, categories: Sequence[Any] | None = None) -> str:
+        """Return the condition in words.
+
+        With all the ``categories`` of the feature, and in a style that has the phrase, long
+        lists become "is anything but green".
+        """
+        say = style.phrases
+        name = style.name(self.name)
+        if not self.present:
+            nobody = "nobody" in say and not self.missing
+            return say["nobody" if nobody else "missing"].format(name=name)
+        if self._every_present_value:
+            return say["present" if self.missing is False else "any"].format(name=name)
+        if self.allowed is None:
+            low, high = style.number(self.lower), style.number(self.upper)
+            kind = "at_most" if np.isneginf(self.lower) else "over"
+            if kind == "over" and not np.isposinf(self.upper):
+                kind = "between"
+            text = say[kind].format(name=name, lower=low, upper=high)
+            return say["or_missing"].format(text=text) if self.missing else text
+        inside = set(self.allowed)
+        others = [style.name(c) for c in categories or () if c not in inside]
+        if "but" in say and others and len(inside) > len(others) + 1:
+            text = say["but"].format(name=name, values=listed(others))
+            return say["or_missing_after_but"].format(text=text) if self.missing else text
+        shown = [style.name(c) for c in self.allowed]
+        if self.missing and style.lists_missing:
+            return say["is"].format(name=name, values=listed([*shown, "missing"]))
+        text = say["is"].format(name=name, values=listed(shown))
+        return say["or_missing"].format(text=text) if self.missing else text
 
 
 def join_conditions(conditions: Sequence[Condition]) -> str:
@@ -131,26 +355,35 @@ def join_conditions(conditions: Sequence[Condition]) -> str:
     return " and ".join(words) or "always"
 
 
-def split_text(tree: Tree, node: int, *, left: bool) -> str:
-    """Condition for going left (or right) at a split, in words."""
+def split_condition(
+    tree: Tree, node: int, *, left: bool, space: FeatureSpace | None = None
+) -> Condition:
+    """Condition for taking one side of a split of a tree.
+
+    Where missing values go is said where the space (by default the tree's own) knows that
+    the feature can be missing.
+    """
     j = int(tree.feature[node])
     name = tree.feature_labels[j]
-    codes = tree.left_categories[node]
-    cats = tree.categories[j]
-    if codes is not None and cats is not None:
-        chosen = [cats[c] for c in range(len(cats)) if (c in set(codes)) == left]
-        if not chosen:
-            return f"{name} is missing"
-        return f"{name} is {_listed(chosen)}"
-    t = float(tree.threshold[node])
-    if t == float("inf"):
-        return f"{name} is not missing" if left else f"{name} is missing"
-    return f"{name} {'<=' if left else '>'} {format_number(t)}"
+    space = space or tree.space
+    can_miss = False
+    if space is not None:
+        # Without names of its own a tree has the columns of the space.
+        known = space.feature_labels if tree.feature_names is not None else tree.feature_labels
+        can_miss = name in known and bool(space.can_be_missing[known.index(name)])
+    return Condition.of_side(
+        j,
+        name,
+        left=left,
+        threshold=float(tree.threshold[node]),
+        left_codes=tree.left_categories[node],
+        categories=tree.categories[j],
+        missing_left=bool(tree.missing_left[node]),
+        can_miss=can_miss,
+    )
 
 
-def _listed(items: list[Any]) -> str:
-    words = [str(item) for item in items]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+# -- trees -----------------------------------------------------------------------------
 
 
 def node_outcome_text(tree: Tree, node: int, *, shares: bool = True) -> str:
@@ -163,7 +396,7 @@ def node_outcome_text(tree: Tree, node: int, *, shares: bool = True) -> str:
         return text
     # With two classes the share of the positive one is what people compare.
     shown = 1 if len(tree.classes) == 2 else label
-    return f"{text} ({tree.classes[shown]}: {100 * tree.value[node, shown]:.1f} %)"
+    return f"{text} ({tree.classes[shown]}: {PLAIN.percent(float(tree.value[node, shown]), 1)})"
 
 
 def tree_text(tree: Tree, *, shares: bool = True) -> str:
@@ -186,5 +419,6 @@ def tree_text(tree: Tree, *, shares: bool = True) -> str:
             lines.append(f"{indent}{condition or 'always'}{outcome}")
         if not leaf:
             for side, child in ((False, tree.children_right), (True, tree.children_left)):
-                stack.append((int(child[node]), depth + 1, split_text(tree, node, left=side)))
+                text = str(split_condition(tree, node, left=side))
+                stack.append((int(child[node]), depth + 1, text))
     return "\n".join(lines)

@@ -10,6 +10,7 @@ import numpy as np
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import Condition, format_number, join_conditions
+from steadytree.diff.words import change_words
 
 __all__ = [
     "KINDS",
@@ -127,32 +128,7 @@ class ConditionChange:
     @property
     def text(self) -> str:
         """Return the change in words."""
-        if self.kind == "threshold_moved":
-            assert self.old_bound is not None
-            assert self.new_bound is not None
-            return (
-                f"{self.name}: {self.side} bound moved from {format_number(self.old_bound)} "
-                f"to {format_number(self.new_bound)}{shift_text(self.shift, self.share_of_range)}"
-            )
-        if self.kind in ("condition_added", "condition_removed"):
-            added = self.kind == "condition_added"
-            bound = self.new_bound if added else self.old_bound
-            whole = self.new if added else self.old
-            verb = "added" if added else "removed"
-            if bound is not None and whole is not None:
-                sign = "<=" if self.side == "upper" else ">"
-                return f"condition {verb}: {self.name} {sign} {format_number(bound)}"
-            return f"condition {verb}: {whole}"
-        if self.kind == "categories_changed":
-            parts = [f"{_listed(self.gained)} now included"] if self.gained else []
-            parts += [f"{_listed(self.lost)} no longer included"] if self.lost else []
-            return f"{self.name}: {', '.join(parts)}"
-        passes = self.new is None or bool(self.new.missing)
-        if self.new is not None and not self.new.present:
-            return f"{self.name}: only missing values pass now"
-        if self.old is not None and not self.old.present:
-            return f"{self.name}: no longer only missing values pass"
-        return f"{self.name}: missing values {'now' if passes else 'no longer'} included"
+        return change_words(self)
 
 
 @dataclass(frozen=True)
@@ -202,26 +178,6 @@ class RuleChange:
         rule = self.new or self.old
         assert rule is not None
         return rule.text
-
-
-def shift_text(shift: float | None, share: float | None) -> str:
-    """Return a shift in brackets, as far as it is known: (+3, 4.3 % of its range)."""
-    if shift is None:
-        return ""
-    # Four digits: thresholds are midpoints of rounded numbers, their differences noisy.
-    amount = f"{'+' if shift > 0 else ''}{format_number(float(f'{shift:.4g}'))}"
-    return f" ({amount})" if share is None else f" ({amount}, {percent(abs(share))} of its range)"
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage in words: "4.3 %", "< 0.1 %"."""
-    value = 100 * share
-    return "< 0.1 %" if 0 < value < 0.05 else f"{value:.1f} %"
-
-
-def _listed(items: Iterable[Any]) -> str:
-    words = [str(item) for item in items]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 # -- comparing what two paths demand ---------------------------------------------------

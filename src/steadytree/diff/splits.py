@@ -16,8 +16,9 @@ import numpy as np
 from steadytree.core.alignment import align_tree
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
-from steadytree.core.words import Condition, format_number
-from steadytree.diff.changes import ConditionChange, Rule, RuleChange, shift_text
+from steadytree.core.words import Condition
+from steadytree.diff.changes import ConditionChange, Rule, RuleChange
+from steadytree.diff.words import split_words
 
 __all__ = ["SplitChange", "group_changes"]
 
@@ -75,39 +76,7 @@ class SplitChange:
     @property
     def text(self) -> str:
         """Return the change in words."""
-        count = f"{len(self.rules)} rule{'s' if len(self.rules) != 1 else ''}"
-        the = "the first split" if self.first else "the split"
-        a = "a first split" if self.first else "a split"
-        if self.kind == "moved":
-            assert self.old_bound is not None
-            assert self.new_bound is not None
-            what = "a bound" if self.only_conditions else the
-            return (
-                f"{what} on {self.name} moved from {format_number(self.old_bound)} to "
-                f"{format_number(self.new_bound)}"
-                f"{shift_text(self.shift, self.share_of_range)}: {count}"
-            )
-        if self.kind == "categories_changed":
-            who = ", ".join(str(c) for c in self.categories)
-            return f"{the} on {self.name} sends {who} the other way: {count}"
-        if self.kind == "missing_changed":
-            return f"missing values of {self.name} go the other way: {count}"
-        if self.only_conditions:
-            bound = self.new_bound if self.kind == "added" else self.old_bound
-            return f"a condition on {self.name}{_at(bound, self.categories)} {self.kind}: {count}"
-        old = self.name + _at(self.old_bound, self.categories)
-        if self.kind == "removed":
-            return f"{the} on {old} removed: {count}"
-        if self.kind == "added":
-            return f"{a} on {self.name}{_at(self.new_bound, self.categories)} added: {count}"
-        new = f"{self.new_name}{_at(self.new_bound, self.new_categories)}"
-        return f"{the} on {old} replaced by {new}: {count}"
-
-
-def _at(bound: float | None, categories: tuple[Any, ...]) -> str:
-    if bound is not None:
-        return f" at {format_number(bound)}"
-    return f" ({', '.join(str(c) for c in categories)})" if categories else ""
+        return split_words(self)
 
 
 def group_changes(rules: Sequence[RuleChange], old: Paths, new: Paths) -> tuple[SplitChange, ...]:
@@ -130,10 +99,9 @@ def group_changes(rules: Sequence[RuleChange], old: Paths, new: Paths) -> tuple[
             more, fewer = (before, after) if rule.status == "dropped" else (after, before)
             if key in found and more.exceeds(fewer, found[key].cut):
                 found[key].lone.add(rule.number)
-    made = [_Made.of(group, before, after) for group in found.values()]
-    made = _join_replaced(made)
-    made.sort(key=lambda m: (m.depth, -len(m.split.rules), m.split.rules))
-    return tuple(m.split for m in made)
+    placed = _join_replaced([_Placed.of(group, before, after) for group in found.values()])
+    placed.sort(key=lambda p: (p.depth, -len(p.split.rules), p.split.rules))
+    return tuple(p.split for p in placed)
 
 
 @dataclass(frozen=True)
@@ -147,13 +115,13 @@ class _Group:
 
 
 @dataclass(frozen=True)
-class _Made:
+class _Placed:
     depth: int
     changed: frozenset[int]
     split: SplitChange
 
     @classmethod
-    def of(cls, group: _Group, before: _Splits, after: _Splits) -> _Made:
+    def of(cls, group: _Group, before: _Splits, after: _Splits) -> _Placed:
         split = _split_change(group.change, tuple(sorted(group.changed | group.lone)))
         cut, last = group.cut, max(before.last, after.last) + 1
         if split.kind in ("missing_changed", "categories_changed"):
@@ -271,10 +239,10 @@ class _Splits:
         return cls(depths, count)
 
 
-def _join_replaced(made: list[_Made]) -> list[_Made]:
+def _join_replaced(placed: list[_Placed]) -> list[_Placed]:
     """One split removed and one added at the same depth in the same rules: a swap."""
-    out = list(made)
-    for gone in made:
+    out = list(placed)
+    for gone in placed:
         if gone.split.kind != "removed" or gone.split.only_conditions:
             continue
         for come in out:
@@ -292,6 +260,6 @@ def _join_replaced(made: list[_Made]) -> list[_Made]:
                     new_name=come.split.name,
                     new_categories=come.split.categories,
                 )
-                out.append(_Made(gone.depth, gone.changed, swap))
+                out.append(_Placed(gone.depth, gone.changed, swap))
                 break
     return out

@@ -1,8 +1,7 @@
-"""``TreeDiff``: what changed between two trees, as data; the words are in ``text``."""
+"""``TreeDiff``: what changed between two trees, as data; the words are in ``listing``."""
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from steadytree._views import notebook_view, write_report
-from steadytree.core.tabular import plain_scalar
-from steadytree.core.words import Condition
+from steadytree.core.format import plain_json
+from steadytree.core.words import PLAIN, Condition
 from steadytree.diff.changes import STATUSES, ConditionChange, Rule, RuleChange
 from steadytree.diff.splits import SplitChange
 
@@ -117,13 +116,13 @@ class TreeDiff:
 
     def to_text(self) -> str:
         """Return plain text for a terminal or a log."""
-        from steadytree.diff.text import diff_text
+        from steadytree.diff.listing import diff_text
 
         return diff_text(self)
 
     def to_markdown(self) -> str:
         """Return Markdown, for a pull request or an issue."""
-        from steadytree.diff.text import diff_markdown
+        from steadytree.diff.listing import diff_markdown
 
         return diff_markdown(self)
 
@@ -167,7 +166,7 @@ class TreeDiff:
             "schema_version": SCHEMA_VERSION,
             "kind": "tree-diff",
             "task": "regression" if self.classes is None else "classification",
-            "classes": None if self.classes is None else [_plain(c) for c in self.classes],
+            "classes": plain_json(self.classes),
             "unchanged": self.unchanged,
             "dissimilarity": self.dissimilarity,
             "distance": self.distance,
@@ -190,21 +189,13 @@ class TreeDiff:
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{self.counts[s]} {s}" for s in STATUSES if self.counts[s])
-        return f"TreeDiff({counts}; dissimilarity {100 * self.dissimilarity:.1f} %)"
+        return f"TreeDiff({counts}; dissimilarity {PLAIN.percent(self.dissimilarity, 1)})"
 
     def __str__(self) -> str:
         return self.to_text()
 
     def _repr_html_(self) -> str:
         return notebook_view(self)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value JSON can hold; null for infinities and NaN."""
-    value = plain_scalar(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
 
 
 def _split_dict(split: SplitChange) -> dict[str, Any]:
@@ -214,12 +205,12 @@ def _split_dict(split: SplitChange) -> dict[str, Any]:
         "feature": split.name,
         "new_feature": split.new_name,
         "first": split.first,
-        "from": _plain(split.old_bound),
-        "to": _plain(split.new_bound),
-        "shift": _plain(split.shift),
-        "share_of_range": _plain(split.share_of_range),
-        "categories": [_plain(c) for c in split.categories],
-        "new_categories": [_plain(c) for c in split.new_categories],
+        "from": plain_json(split.old_bound),
+        "to": plain_json(split.new_bound),
+        "shift": plain_json(split.shift),
+        "share_of_range": plain_json(split.share_of_range),
+        "categories": plain_json(split.categories),
+        "new_categories": plain_json(split.new_categories),
         "rules": list(split.rules),
         "share": split.share,
         "text": split.text,
@@ -247,12 +238,12 @@ def _change_dict(change: ConditionChange) -> dict[str, Any]:
         "kind": change.kind,
         "feature": change.name,
         "side": change.side,
-        "from": _plain(change.old_bound),
-        "to": _plain(change.new_bound),
-        "shift": _plain(change.shift),
-        "share_of_range": _plain(change.share_of_range),
-        "gained": [_plain(c) for c in change.gained],
-        "lost": [_plain(c) for c in change.lost],
+        "from": plain_json(change.old_bound),
+        "to": plain_json(change.new_bound),
+        "shift": plain_json(change.shift),
+        "share_of_range": plain_json(change.share_of_range),
+        "gained": plain_json(change.gained),
+        "lost": plain_json(change.lost),
         "text": change.text,
     }
 
@@ -261,7 +252,7 @@ def _rule_dict(rule: Rule) -> dict[str, Any]:
     return {
         "leaf": rule.leaf,
         "text": rule.text,
-        "label": _plain(rule.label),
+        "label": plain_json(rule.label),
         "value": list(rule.value),
         "kept_against_share": rule.kept_against_share,
         "share": rule.share,
@@ -271,12 +262,11 @@ def _rule_dict(rule: Rule) -> dict[str, Any]:
 
 
 def _condition_dict(condition: Condition) -> dict[str, Any]:
-    allowed = condition.allowed
     return {
         "feature": condition.name,
-        "lower": _plain(condition.lower),
-        "upper": _plain(condition.upper),
-        "categories": None if allowed is None else [_plain(c) for c in allowed],
+        "lower": plain_json(condition.lower),
+        "upper": plain_json(condition.upper),
+        "categories": plain_json(condition.allowed),
         "present": condition.present,
         "missing": condition.missing,
         "text": str(condition),

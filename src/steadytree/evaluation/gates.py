@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from steadytree.core.format import plain_json
+from steadytree.core.words import PLAIN
 from steadytree.exceptions import GateError, InputError
 
 __all__ = ["GATES", "GateCheck", "GateResult", "check_gates"]
@@ -30,11 +32,11 @@ class _Gate:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
+    return PLAIN.percent(value, 1)
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}"
+    return PLAIN.signed(value)
 
 
 def _whole(value: float) -> str:
@@ -99,7 +101,7 @@ class GateResult:
         return {
             "name": self.name,
             "limit": self.limit,
-            "measured": None if math.isnan(self.measured) else self.measured,
+            "measured": plain_json(self.measured),
             "passed": self.passed,
             "text": self.text,
         }

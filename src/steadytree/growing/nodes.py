@@ -18,7 +18,7 @@ from steadytree.growing.binning import BinnedTable, FloatArray, IndexArray, Spli
 from steadytree.growing.leaf_values import PRIOR_ROWS, natural_label, shares_of, shrunk_mean
 from steadytree.growing.teacher import TaughtRows
 
-__all__ = ["NodeFactory", "SearchNode", "export_tree", "split_text"]
+__all__ = ["NodeFactory", "SearchNode", "export_tree", "side_condition"]
 
 
 class SearchNode:
@@ -260,20 +260,19 @@ def split_of(tree: Tree, node: int) -> Split:
     )
 
 
-def split_text(split: Split, space: FeatureSpace, *, left: bool = True) -> str:
-    """One side of a split in words: ``age <= 50``, ``colour is red or blue``."""
+def side_condition(split: Split, space: FeatureSpace, *, left: bool = True) -> Condition:
+    """Condition for taking one side of a split: ``age <= 50``, ``colour is red or blue``."""
     j = split.feature
-    can_miss = bool(space.can_be_missing[j])
-    cats = space.categories[j]
-    missing = split.missing_left == left
-    if cats is None:
-        low, high = (-np.inf, split.threshold) if left else (split.threshold, np.inf)
-        return str(Condition.from_state(space, j, (low, high, low < high, can_miss and missing)))
-    inside = set(split.left or ())
-    mask = sum(1 << c for c in range(len(cats)) if (c in inside) == left)
-    if can_miss and missing:
-        mask |= 1 << len(cats)
-    return str(Condition.from_state(space, j, mask))
+    return Condition.of_side(
+        j,
+        space.feature_labels[j],
+        left=left,
+        threshold=split.threshold,
+        left_codes=split.left,
+        categories=space.categories[j],
+        missing_left=split.missing_left,
+        can_miss=bool(space.can_be_missing[j]),
+    )
 
 
 def export_tree(

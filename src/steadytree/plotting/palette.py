@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CHANGE_COLOURS", "INK", "MUTED", "OKABE_ITO", "PAIR_COLOURS", "SCORE_MAP", "tint"]
+__all__ = ["INK", "MUTED", "OKABE_ITO", "PAIR_COLOURS", "SCORE_MAP", "tint"]
 
 OKABE_ITO = {
     "black": "#000000",
@@ -20,16 +20,6 @@ PAIR_COLOURS = tuple(
     OKABE_ITO[name] for name in ("blue", "orange", "green", "purple", "sky", "vermillion", "yellow")
 )
 """Colours of matched rules, taken in turn; rules are numbered too, so that they may repeat."""
-
-CHANGE_COLOURS = {
-    "kept": "#767676",
-    "moved": OKABE_ITO["blue"],
-    "changed": OKABE_ITO["blue"],
-    "relabelled": OKABE_ITO["vermillion"],
-    "added": OKABE_ITO["green"],
-    "dropped": OKABE_ITO["purple"],
-}
-"""What happened to a rule."""
 
 INK = "#222222"
 MUTED = "#8A8A8A"

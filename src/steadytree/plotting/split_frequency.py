@@ -14,7 +14,7 @@ from steadytree.core.words import format_number
 from steadytree.exceptions import InputError
 from steadytree.plotting._base import figure_for, plain_axes
 from steadytree.plotting.palette import INK, MUTED, OKABE_ITO
-from steadytree.plotting.text import literal, shorten
+from steadytree.plotting.shortening import literal, shorten
 from steadytree.readers import as_tree
 
 __all__ = ["SplitFrequencyDisplay"]

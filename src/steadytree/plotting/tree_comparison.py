@@ -10,12 +10,13 @@ from typing import Any
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.core.words import FIGURE_BRANCH, split_condition
 from steadytree.distance.matching import match_paths
 from steadytree.exceptions import InputError
 from steadytree.plotting._base import bare_axes, figure_for
 from steadytree.plotting.layout import TreeLayout, fold_nodes, layout_diagram
 from steadytree.plotting.palette import INK, MUTED, OKABE_ITO, PAIR_COLOURS, tint
-from steadytree.plotting.text import branch_text, display_width, literal, percent, shorten
+from steadytree.plotting.shortening import display_width, literal, shorten
 
 __all__ = ["TreeComparisonDisplay", "moved_thresholds"]
 
@@ -248,7 +249,6 @@ class TreeComparisonDisplay:
         bare_axes(ax)
         tree = paths.tree
         names = tree.feature_names or paths.space.feature_labels
-        can_miss = dict(zip(paths.space.feature_labels, paths.space.can_be_missing, strict=True))
         where = layout.by_node()
         for placed in layout.nodes:
             if placed.parent >= 0:
@@ -270,7 +270,7 @@ class TreeComparisonDisplay:
                 box |= {"facecolor": "white", "edgecolor": MUTED, "linestyle": ":"}
             else:
                 name = names[int(tree.feature[placed.node])]
-                text = self._split(tree, placed.node, name, bool(can_miss.get(name)), which)
+                text = self._split(paths, placed.node, name, which)
                 hot = which == 1 and placed.node in self.moved_
                 edge = OKABE_ITO["vermillion"] if hot else MUTED
                 box |= {"facecolor": "white", "edgecolor": edge}
@@ -291,9 +291,10 @@ class TreeComparisonDisplay:
         ax.set_xlim(-0.05, layout.depth + 1)
         ax.set_ylim(-layout.breadth + 0.4, 0.6)
 
-    def _split(self, tree: Tree, node: int, name: str, missing: bool, which: int) -> str:
+    def _split(self, paths: Paths, node: int, name: str, which: int) -> str:
         # The upper branch is the left one, so the condition written is the one for going up.
-        condition = branch_text(tree, node, left=True, missing=missing)
+        split = split_condition(paths.tree, node, left=True, space=paths.space)
+        condition = split.words(FIGURE_BRANCH)
         if which == 1 and node in self.moved_:
             old, new = self.moved_[node]
             condition = f"≤ {new:.4g} (was {old:.4g})"
@@ -307,7 +308,7 @@ class TreeComparisonDisplay:
             outcome = f"{float(tree.value[node, 0]):.4g}"
         else:
             label = int(tree.label[node])
-            share = percent(float(tree.value[node, label]))
+            share = FIGURE_BRANCH.percent(float(tree.value[node, label]), 0)
             room = NAME_COLUMNS - display_width(share) - 4
             outcome = f"{shorten(str(tree.classes[label]), room)} {share}"
         colour = self.colours_[which].get(node)

@@ -14,7 +14,7 @@ from steadytree.distance.distances import pairwise_tree_distances
 from steadytree.exceptions import InputError
 from steadytree.plotting._base import figure_for
 from steadytree.plotting.palette import INK, MUTED, OKABE_ITO, SCORE_MAP
-from steadytree.plotting.text import literal, shorten
+from steadytree.plotting.shortening import literal, shorten
 from steadytree.readers import as_tree
 
 __all__ = ["TreeMapDisplay", "scale_to_plane"]

@@ -8,14 +8,14 @@ from html import escape
 from typing import Any
 
 from steadytree.assessment import StabilityAssessment
-from steadytree.core.words import tree_text
+from steadytree.core.words import PAGE, clean, tree_text
 from steadytree.diff import TreeDiff
+from steadytree.diff.words import split_words
 from steadytree.distance.matching import PathMatching
 from steadytree.estimators.stable import _StableTree
 from steadytree.exceptions import InputError
 from steadytree.report.disclosure import PeopleCount
-from steadytree.report.rules import RuleTable, split_words
-from steadytree.report.words import clean, name_words, percent, significant
+from steadytree.report.rule_table import RuleTable
 from steadytree.retraining import Retraining
 from steadytree.retraining.explanation import whom_words
 
@@ -46,11 +46,11 @@ def tree_diff_html(diff: TreeDiff, *, min_cell: int = 5) -> str:
     counts = diff.counts
     parts = [
         _line(
-            f"<b>Dissimilarity {escape(percent(diff.dissimilarity))}</b>: "
+            f"<b>Dissimilarity {escape(PAGE.percent(diff.dissimilarity))}</b>: "
             + ", ".join(f"{counts[s]} {s}" for s in _STATUS_SIGNS if counts[s])
             + _flips(diff.flips, diff.n_rows, min_cell)
         ),
-        _bullets(split_words(split) for split in diff.splits),
+        _bullets(split_words(split, PAGE) for split in diff.splits),
     ]
     rows = [row for row in RuleTable(diff, min_cell).rows if row["status"] != "kept"]
     body = [
@@ -74,8 +74,8 @@ def path_matching_html(matching: PathMatching) -> str:
     same = sum(pair.cost == 0 for pair in matching.pairs)
     parts = [
         _line(
-            f"<b>Distance {escape(significant(matching.distance, 4))}</b>, dissimilarity "
-            f"{escape(percent(matching.relative))}: {len(matching.pairs)} pairs of rules "
+            f"<b>Distance {escape(PAGE.significant(matching.distance, 4))}</b>, dissimilarity "
+            f"{escape(PAGE.percent(matching.relative))}: {len(matching.pairs)} pairs of rules "
             f"({same} the same), {len(matching.unmatched)} unmatched"
         )
     ]
@@ -83,8 +83,8 @@ def path_matching_html(matching: PathMatching) -> str:
         [
             escape(clean(a.rule_text(pair.path_a))),
             escape(clean(b.rule_text(pair.path_b))),
-            escape(significant(pair.cost, 3)),
-            escape(", ".join(name_words(part.name) for part in pair.parts))
+            escape(PAGE.significant(pair.cost, 3)),
+            escape(", ".join(PAGE.name(part.name) for part in pair.parts))
             + (" outcome" if pair.outcome_cost else ""),
         ]
         for pair in sorted(matching.pairs, key=lambda pair: -pair.cost)
@@ -93,7 +93,7 @@ def path_matching_html(matching: PathMatching) -> str:
     for lone in matching.unmatched:
         text = escape(clean((a if lone.tree == "a" else b).rule_text(lone.path)))
         cells = [text, "–"] if lone.tree == "a" else ["–", text]
-        body.append([*cells, escape(significant(lone.cost, 3)), "unmatched"])
+        body.append([*cells, escape(PAGE.significant(lone.cost, 3)), "unmatched"])
     if body:
         parts.append(_table(["Rule of the first", "Rule of the second", "Cost", "Why"], body))
     return _box(parts)
@@ -114,9 +114,9 @@ def retraining_html(result: Retraining, *, min_cell: int = 5) -> str:
         body.append(
             [
                 escape(clean(name)) + tags,
-                escape(percent(float(row["dissimilarity"]))),
-                escape(significant(float(row["score"]), 3)),
-                escape(percent(float(row["flips"])))
+                escape(PAGE.percent(float(row["dissimilarity"]))),
+                escape(PAGE.significant(float(row["score"]), 3)),
+                escape(PAGE.percent(float(row["flips"])))
                 if flips.replaced is None
                 else f"{flips.replaced} people",
                 str(int(row["n_leaves"])),
@@ -136,8 +136,8 @@ def stable_tree_html(estimator: Any) -> str:
     line = (
         f"<b>One tree of {tree.n_leaves} rules</b>, chosen among {len(estimator.candidates_):,} "
         f"candidates ({frontier} that no other one beats): mean distance "
-        f"{escape(significant(float(estimator.mean_distances_[best]), 4))}, score used for "
-        f"choosing {escape(significant(float(estimator.scores_[best]), 3))}"
+        f"{escape(PAGE.significant(float(estimator.mean_distances_[best]), 4))}, score used for "
+        f"choosing {escape(PAGE.significant(float(estimator.scores_[best]), 3))}"
     )
     text = tree_text(tree).splitlines()
     more = [f"... and {len(text) - MAX_ROWS} more lines"] if len(text) > MAX_ROWS else []
@@ -160,7 +160,7 @@ def _flips(flips: float | None, n_rows: int | None, min_cell: int) -> str:
     changed = PeopleCount.of(flips * n_rows, n_rows, min_cell)
     if changed.replaced is not None:
         return f"; the decision changes for {changed.replaced} people"
-    return f"; the decision changes for {escape(percent(flips))} of the rows"
+    return f"; the decision changes for {escape(PAGE.percent(flips))} of the rows"
 
 
 def _rule(half: dict[str, Any] | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from steadytree.core.format import plain_json
+from steadytree.core.words import clean
 from steadytree.report.disclosure import PeopleCount, few, mask_partition
-from steadytree.report.words import clean
 from steadytree.retraining import Retraining
 
 __all__ = ["flips_data", "people_data"]
@@ -78,10 +78,6 @@ def flips_data(changed: Any, min_cell: int) -> dict[str, Any]:
     }
 
 
-def _number(value: Any, digits: int = 4) -> float | None:
-    return None if value is None or not math.isfinite(value) else round(float(value), digits)
-
-
 def _measure(row: Mapping[Any, Any], *, masked: bool | None = None) -> dict[str, Any]:
     title, meaning, kind = MEASURES.get(str(row["metric"]), (str(row["metric"]), "", "number"))
     hidden = bool(row["masked"]) if masked is None else masked
@@ -89,7 +85,7 @@ def _measure(row: Mapping[Any, Any], *, masked: bool | None = None) -> dict[str,
     digits = 3 if kind in ("share", "signed share") else 4
     for side in ("old", "new", "change"):
         out[side] = [
-            None if hidden else _number(row[key], digits)
+            None if hidden else plain_json(row[key], digits)
             for key in (side, f"{side}_low", f"{side}_high")
         ]
     out["n"] = None if hidden else int(row["n"])
@@ -137,9 +133,9 @@ def _subgroup(
 
 def _group_flips(row: pd.Series[Any], masked: bool) -> dict[str, Any]:
     return {
-        "share": None if masked else _number(row["flips"], 3),
-        "low": None if masked else _number(row["low"], 3),
-        "high": None if masked else _number(row["high"], 3),
+        "share": None if masked else plain_json(row["flips"], 3),
+        "low": None if masked else plain_json(row["low"], 3),
+        "high": None if masked else plain_json(row["high"], 3),
         "masked": masked,
     }
 

@@ -16,7 +16,7 @@ import pandas as pd
 from steadytree.core.format import tree_to_dict
 from steadytree.core.tabular import column_names, column_values, n_rows
 from steadytree.core.tree import Tree
-from steadytree.report.words import clean
+from steadytree.core.words import clean
 
 __all__ = ["data_entries", "fingerprint", "settings_entries", "tree_entry", "versions_entries"]
 
@@ -73,14 +73,14 @@ def tree_entry(label: str, tree: Tree) -> Entry:
 
 def versions_entries() -> list[Entry]:
     """When and with what the report was made."""
-    made = [entry("Report made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))]
+    written = entry("Report made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))
     found = [f"Python {platform.python_version()}"]
     for package in ("steadytree", "numpy", "scipy", "scikit-learn", "pandas"):
         try:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:  # run from a source tree that is not installed
             continue
-    return [*made, entry("Versions", ", ".join(found))]
+    return [written, entry("Versions", ", ".join(found))]
 
 
 def settings_entries(settings: Mapping[str, Any]) -> list[Entry]:

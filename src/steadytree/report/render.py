@@ -13,9 +13,9 @@ from typing import Any
 
 from steadytree._optional import import_optional
 from steadytree.core.atomic import write_atomic
+from steadytree.core.words import PAGE, PAGE_BRANCH
 from steadytree.report.summarise import summarise
 from steadytree.report.svg import GEOMETRY, frontier_svg, marker, outline_svg
-from steadytree.report.words import fixed, percent, signed, significant
 
 __all__ = ["render", "render_summary", "script_safe_json", "write_report"]
 
@@ -26,6 +26,10 @@ _STATUSES = {
     "added": "Added",
     "dropped": "Dropped",
 }
+
+
+# What the page's script says of conditions: the same words as here.
+_PHRASES = {"rule": dict(PAGE.phrases), "branch": dict(PAGE_BRANCH.phrases)}
 
 
 def write_report(result: Any, path: str | os.PathLike[str], **options: Any) -> Path:
@@ -62,10 +66,9 @@ def render_summary(summary: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "percent": percent,
-        "fixed": fixed,
-        "signed": signed,
-        "significant": significant,
+        "percent": PAGE.percent,
+        "fixed": PAGE.fixed,
+        "significant": PAGE.significant,
         "measure": measure_words,
     }
     safe = jinja2.utils.markupsafe.Markup
@@ -100,7 +103,7 @@ def render_summary(summary: Mapping[str, Any]) -> str:
             )
             for status in _STATUSES
         },
-        data=safe(script_safe_json({**summary, "geometry": GEOMETRY})),
+        data=safe(script_safe_json({**summary, "geometry": GEOMETRY, "phrases": _PHRASES})),
         style=safe(style),
         script=safe(script),
         style_hash=_csp_hash(style),
@@ -121,15 +124,15 @@ def measure_words(measure: Mapping[str, Any], side: str) -> str:
         def write(v: float | None) -> str:
             if v is None:
                 return "–"
-            return signed(100 * v, 1) if with_sign else fixed(100 * v, 1)
+            return PAGE.signed(100 * v, 1) if with_sign else PAGE.fixed(100 * v, 1)
 
         unit = " points" if change else "\u202f%"
     else:
 
         def write(v: float | None) -> str:
             if measure["kind"] == "plain":
-                return significant(v, 4)
-            return signed(v, 3) if change else fixed(v, 3)
+                return PAGE.significant(v, 4)
+            return PAGE.signed(v, 3) if change else PAGE.fixed(v, 3)
 
         unit = ""
     if low is None or high is None:

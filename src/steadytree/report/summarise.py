@@ -12,10 +12,12 @@ from typing import Any
 from scipy.stats import norm
 
 from steadytree.core.tree import Tree
+from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff, diff_trees
+from steadytree.diff.words import split_words
 from steadytree.exceptions import InputError
-from steadytree.report.candidates import frontier_data
 from steadytree.report.disclosure import PeopleCount, coarse_share, mask_partition
+from steadytree.report.frontier_data import frontier_data
 from steadytree.report.people import By, people_data
 from steadytree.report.provenance import (
     Entry,
@@ -25,9 +27,8 @@ from steadytree.report.provenance import (
     tree_entry,
     versions_entries,
 )
-from steadytree.report.rules import RuleTable, split_words
+from steadytree.report.rule_table import RuleTable
 from steadytree.report.trees import features_data, tree_data, used_features
-from steadytree.report.words import clean, name_words, percent, signed
 from steadytree.retraining import Retraining
 from steadytree.retraining.explanation import whom_words
 
@@ -294,7 +295,7 @@ def _base(
         "kind": kind,
         "title": clean(title),
         "task": "regression" if diff.classes is None else "classification",
-        "classes": None if diff.classes is None else [name_words(c) for c in diff.classes],
+        "classes": None if diff.classes is None else [PAGE.name(c) for c in diff.classes],
         "decision_threshold": diff.new.decision_threshold,
         "min_cell": min_cell,
         "n_rows": diff.n_rows if diff.n_rows and diff.n_rows >= min_cell else None,
@@ -302,10 +303,10 @@ def _base(
         "headline": {"sentences": [], "facts": []},
         "dissimilarity": round(float(diff.dissimilarity), 4),
         "counts": dict(diff.counts),
-        "split_changes": [split_words(split) for split in diff.splits],
+        "split_changes": [split_words(split, PAGE) for split in diff.splits],
         "predictors": {
-            "gained": [name_words(n) for n in diff.predictors_gained],
-            "lost": [name_words(n) for n in diff.predictors_lost],
+            "gained": [PAGE.name(n) for n in diff.predictors_gained],
+            "lost": [PAGE.name(n) for n in diff.predictors_lost],
         },
         "features": features_data(diff.space, used),
         "trees": trees,
@@ -337,7 +338,7 @@ def _fact(label: str, value: str, detail: str) -> dict[str, str]:
 def _dissimilarity_fact(diff: TreeDiff) -> dict[str, str]:
     return _fact(
         "Dissimilarity",
-        percent(diff.dissimilarity),
+        PAGE.percent(diff.dissimilarity),
         "0\u202f% means the same rules; trees that share no feature are at about 80\u202f%",
     )
 
@@ -366,8 +367,9 @@ def _score_fact(result: Retraining, name: str, level: float) -> list[dict[str, s
     if row["kind"] == "keep" or not math.isfinite(change):
         return [_fact(name, f"{score:.3f}", "on the new rows")]
     half = float(norm.ppf(0.5 + level / 2)) * float(row["score_change_se"])
-    interval = f", {percent(level, 0)} interval {signed(change - half)} to {signed(change + half)}"
-    return [_fact(name, f"{keep:.3f} → {score:.3f}", f"change {signed(change)}{interval}")]
+    low, high = PAGE.signed(change - half), PAGE.signed(change + half)
+    interval = f"{PAGE.percent(level, 0)} interval {low} to {high}"
+    return [_fact(name, f"{keep:.3f} → {score:.3f}", f"change {PAGE.signed(change)}, {interval}")]
 
 
 def _steadiness_fact(model: Any, best: int) -> dict[str, str]:
@@ -378,7 +380,7 @@ def _steadiness_fact(model: Any, best: int) -> dict[str, str]:
         return _fact("Mean distance", distance, "to the trees of the first collection")
     share = float(results["mean_dissimilarity"].iloc[best])
     detail = f"to the trees of the first collection; distance {distance}"
-    return _fact("Mean dissimilarity", percent(share), detail)
+    return _fact("Mean dissimilarity", PAGE.percent(share), detail)
 
 
 def _honest_fact(model: Any, chosen_by: float) -> dict[str, str]:
@@ -397,9 +399,9 @@ def _flips_fact(changed: PeopleCount, min_cell: int, what: str) -> dict[str, str
         return _fact(label, "not shown", f"fewer than {min_cell} {what}")
     if changed.replaced is None:
         detail = f"{changed.count:,} of {total:,} {what}"
-        return _fact(label, percent(changed.share), detail)
+        return _fact(label, PAGE.percent(changed.share), detail)
     few = changed.replaced.startswith("fewer")
-    value = f"< {percent(min_cell / total)}" if few else "nearly all"
+    value = f"< {PAGE.percent(min_cell / total)}" if few else "nearly all"
     return _fact(label, value, f"{changed.replaced} of {total:,} {what}")
 
 
@@ -418,7 +420,7 @@ def _change_sentence(diff: TreeDiff, new: str, old: str) -> str:
         ("no longer uses", diff.predictors_lost),
     ):
         if names:
-            text += f" It {verb} {', '.join(name_words(n) for n in names)}."
+            text += f" It {verb} {', '.join(PAGE.name(n) for n in names)}."
     return text
 
 

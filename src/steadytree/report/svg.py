@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from steadytree.core.words import PAGE, PAGE_BRANCH, Condition, isolate
 from steadytree.plotting.layout import PlacedNode, layout_outline
-from steadytree.plotting.text import display_width, shorten
-from steadytree.report.words import isolate, listed, number, percent
+from steadytree.plotting.shortening import display_width, shorten
 
 __all__ = ["GEOMETRY", "frontier_svg", "marker", "nice_ticks", "outline_svg"]
 
@@ -54,31 +54,19 @@ def branch_words(
     tree: Mapping[str, Any], features: Sequence[Mapping[str, Any]], parent: int, is_left: bool
 ) -> tuple[str, str]:
     """Feature's name, and what its value must be to take one side of a split."""
-    feature = features[tree["feature"][parent]]
-    name = str(feature["name"])
-    takes_missing = feature["missing"] and bool(tree["missing_left"][parent]) == is_left
-    codes = tree["categories"][parent]
-    if codes is not None:
-        inside = set(codes)
-        every = [isolate(c) for c in feature["categories"]]
-        words = [c for i, c in enumerate(every) if (i in inside) == is_left]
-        others = [c for i, c in enumerate(every) if (i in inside) != is_left]
-        if others and len(words) > len(others) + 1:
-            but = f"is anything but {listed(others)}"
-            return name, f"{but}, or missing" if takes_missing else but
-        if takes_missing or not words:
-            words.append("missing")
-        return name, f"is {listed(words)}"
-    threshold = tree["threshold"][parent]
-    if threshold == "inf":
-        if is_left:
-            return name, "has any value, or none" if takes_missing else "is not missing"
-        return name, "is missing" if takes_missing else "(nobody comes this way)"
-    limit = number(math.inf if threshold == "-inf" else float(threshold))
-    if threshold == "-inf":
-        limit = f"−{limit}"
-    text = f"{'≤' if is_left else '>'} {limit}"
-    return name, f"{text} or missing" if takes_missing else text
+    j = tree["feature"][parent]
+    feature, threshold = features[j], tree["threshold"][parent]
+    condition = Condition.of_side(
+        j,
+        feature["name"],
+        left=is_left,
+        threshold=math.nan if threshold is None else float(threshold),
+        left_codes=tree["categories"][parent],
+        categories=feature["categories"],
+        missing_left=bool(tree["missing_left"][parent]),
+        can_miss=feature["missing"],
+    )
+    return str(feature["name"]), condition.words(PAGE_BRANCH, feature["categories"])
 
 
 def outcome_words(
@@ -87,12 +75,12 @@ def outcome_words(
     """Decision at a leaf, and the rate that goes with it."""
     value = tree["value"][node]
     if classes is None:
-        return ("–" if value is None else number(value[0])), ""
+        return ("–" if value is None else PAGE.number(value[0])), ""
     label = int(tree["label"][node])
     if value is None:
         return str(classes[label]), "–"
     at = 1 if len(classes) == 2 else label
-    return str(classes[label]), percent(value[at], 0)
+    return str(classes[label]), PAGE.percent(value[at], 0)
 
 
 def outline_svg(
@@ -220,7 +208,7 @@ def _leaf_columns(
             f"{escape(rate)}</text>"
         )
     if any(share is not None for share in tree["share"]):
-        shown = percent(tree["share"][node], 0)
+        shown = PAGE.percent(tree["share"][node], 0)
         out.append(
             f'<text class="t-share" x="{g["share"]}" y="{y + 4.5:g}" text-anchor="end">'
             f"{escape(shown)}</text>"
@@ -286,11 +274,12 @@ def frontier_svg(frontier: Mapping[str, Any]) -> str:
         parts.append(
             f'<path class="f-grid" d="M{box["left"]} {y:.1f}H{box["width"] - box["right"]}"/>'
             f'<text class="f-tick" x="{box["left"] - 8}" y="{y + 4:.1f}" text-anchor="end">'
-            f"{number(tick)}</text>"
+            f"{PAGE.number(tick)}</text>"
         )
     for tick in nice_ticks(x_low, x_high, 6):
         x = box["left"] + wide * (tick - x_low) / (x_high - x_low)
-        text = percent(tick, 0 if (x_high - x_low) > 0.06 else 1) if share else number(tick)
+        places = 0 if x_high - x_low > 0.06 else 1
+        text = PAGE.percent(tick, places) if share else PAGE.number(tick)
         parts.append(
             f'<text class="f-tick" x="{x:.1f}" y="{box["height"] - box["bottom"] + 18}" '
             f'text-anchor="middle">{text}</text>'

@@ -15,10 +15,10 @@ import numpy as np
 from steadytree.core.alignment import align_tree
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.core.words import clean
 from steadytree.diff import TreeDiff
 from steadytree.plotting.layout import fold_nodes
 from steadytree.report.disclosure import coarse_mean, rests_on_few
-from steadytree.report.words import clean
 
 __all__ = ["STATUS_LETTERS", "compact_tree", "features_data", "tree_data"]
 

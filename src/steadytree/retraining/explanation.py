@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steadytree.core.words import PLAIN
 from steadytree.evaluation.flips import REGRESSION_FLIP
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def whom_words(event: str, count: int, total: int, masked: str | None = None) ->
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"
+    return PLAIN.percent(share, 1 if share < 0.1 else 0)
 
 
 def _what(result: Retraining) -> str:
@@ -123,5 +124,5 @@ def _worth(result: Retraining) -> str:
         verdict = "an improvement" if change > 0 else "a loss"
     return (
         f"{how} its {name} is {float(row['score']):.3f} against {keep:.3f} for the deployed "
-        f"tree ({change:+.3f}, standard error {error:.3f}: {verdict})."
+        f"tree ({PLAIN.signed(change)}, standard error {error:.3f}: {verdict})."
     )

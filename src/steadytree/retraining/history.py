@@ -10,7 +10,6 @@ and :meth:`History.recover` restores what is intact and keeps the rest beside it
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ import pandas as pd
 
 from steadytree._views import plot_versions
 from steadytree.core.atomic import write_atomic
-from steadytree.core.format import tree_from_dict, tree_to_dict
+from steadytree.core.format import plain_json, tree_from_dict, tree_to_dict
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
@@ -214,7 +213,7 @@ class History:
                 "number": len(self._versions) + 1,
                 "date": iso_date(on),
                 "note": str(note),
-                "scores": {str(k): _finite(v) for k, v in numbers.items()},
+                "scores": {str(k): plain_json(float(v)) for k, v in numbers.items()},
                 "previous": previous,
                 **self._dissimilarities(version, previous),
                 "tree": tree_to_dict(version),
@@ -448,8 +447,3 @@ def _scores_of(subject: Any) -> dict[str, float]:
         f"{name}_change": float(row["score_change"]),
         "flips": float(row["flips"]),
     }
-
-
-def _finite(value: Any) -> float | None:
-    number = float(value)
-    return number if math.isfinite(number) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
-from steadytree.growing.nodes import split_of, split_text
+from steadytree.growing.nodes import side_condition, split_of
 
 __all__ = ["resolve_locks"]
 
@@ -56,8 +57,9 @@ def _nodes_of(item: Any, tree: Tree, space: FeatureSpace) -> set[int]:
         return {node for node in inner if int(tree.feature[node]) == feature}
     found = set()
     for node in inner:
-        split = split_of(tree, node)
-        if text in (split_text(split, space), split_text(split, space, left=False)):
+        sides = [side_condition(split_of(tree, node), space, left=left) for left in (True, False)]
+        # Listings of a tree that never met a missing value do not say where it would go.
+        if any(text in (str(side), str(replace(side, missing=None))) for side in sides):
             found.add(node)
     if found:
         return found

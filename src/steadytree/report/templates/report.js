@@ -27,7 +27,6 @@
     const places = digits ?? (Math.abs(share) > 0 && Math.abs(share) < 0.0995 ? 1 : 0);
     return (100 * share).toFixed(places).replace("-", "−") + "\u202f%";
   };
-  const signed = (value, digits) => (value > 0 ? "+" : "") + value.toFixed(digits).replace("-", "−");
   const listed = (words, last = "or") =>
     words.length === 1 ? words[0] : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
   const RTL = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
@@ -128,27 +127,46 @@
     return out;
   }
 
-  function branchWords(tree, parent, isLeft) {
-    const feature = data.features[tree.feature[parent]];
-    const takesMissing = feature.missing && Boolean(tree.missing_left[parent]) === isLeft;
-    const codes = tree.categories[parent];
-    if (codes !== null) {
-      const inside = new Set(codes);
+  // A condition in words; the phrases are the server's, and so is the choice (words.py).
+  // state: { low, high, allowed (codes, or null), missing: whether missing values pass, null if there are none }.
+  const fill = (phrase, places) => phrase.replace(/\{(\w+)\}/g, (_, place) => places[place]);
+  function conditionWords(j, state, say) {
+    const feature = data.features[j], name = isolate(feature.name);
+    const { low, high, allowed, missing } = state;
+    const orMissing = (text, phrase = say.or_missing) => (missing ? fill(phrase, { text }) : text);
+    if (allowed ? !allowed.length : !(low < high))
+      return fill(say.nobody && !missing ? say.nobody : say.missing, { name });
+    if (allowed ? allowed.length === feature.categories.length : low === -Infinity && high === Infinity)
+      return fill(missing === false ? say.present : say.any, { name });
+    if (allowed) {
       const every = feature.categories.map(isolate);
-      const words = every.filter((_, i) => inside.has(i) === isLeft);
-      const others = every.filter((_, i) => inside.has(i) !== isLeft);
-      if (others.length && words.length > others.length + 1) {
-        const but = `is anything but ${listed(others)}`;
-        return [feature.name, takesMissing ? `${but}, or missing` : but];
-      }
-      if (takesMissing || !words.length) words.push("missing");
-      return [feature.name, `is ${listed(words)}`];
+      const words = allowed.map((code) => every[code]);
+      const others = every.filter((_, code) => !allowed.includes(code));
+      if (words.length > others.length + 1)
+        return orMissing(fill(say.but, { name, values: listed(others) }), say.or_missing_after_but);
+      return fill(say.is, { name, values: listed(missing ? [...words, "missing"] : words) });
     }
-    const t = threshold(tree.threshold[parent]);
-    if (t === Infinity && isLeft) return [feature.name, takesMissing ? "has any value, or none" : "is not missing"];
-    if (t === Infinity) return [feature.name, takesMissing ? "is missing" : "(nobody comes this way)"];
-    const text = `${isLeft ? "≤" : ">"} ${t === -Infinity ? "−inf" : numberText(t)}`;
-    return [feature.name, takesMissing ? `${text} or missing` : text];
+    const kind = low === -Infinity ? "at_most" : high === Infinity ? "over" : "between";
+    return orMissing(fill(say[kind], { name, lower: numberText(low), upper: numberText(high) }));
+  }
+
+  // What one side of a split lets pass of what passed before.
+  function narrowed(state, tree, node, isLeft) {
+    const missing = state.missing && Boolean(tree.missing_left[node]) === isLeft;
+    if (state.allowed)
+      return { ...state, missing, allowed: state.allowed.filter((code) => tree.categories[node].includes(code) === isLeft) };
+    const t = threshold(tree.threshold[node]);
+    return isLeft ? { ...state, missing, high: Math.min(state.high, t) } : { ...state, missing, low: Math.max(state.low, t) };
+  }
+  const unrestricted = (feature, canMiss = feature.missing) => ({ low: -Infinity, high: Infinity,
+    missing: canMiss || null, allowed: feature.categories ? [...feature.categories.keys()] : null });
+
+  function branchWords(tree, parent, isLeft) {
+    const j = tree.feature[parent], feature = data.features[j];
+    // A threshold of infinity asks only whether there is a value.
+    const canMiss = feature.missing || !Number.isFinite(threshold(tree.threshold[parent]) ?? 0);
+    const state = narrowed(unrestricted(feature, canMiss), tree, parent, isLeft);
+    return [feature.name, conditionWords(j, state, data.phrases.branch)];
   }
 
   function outcomeWords(tree, node) {
@@ -229,7 +247,7 @@
     return svg;
   }
 
-  // What a path demands of each feature, in words (see words.py).
+  // What a path demands of each feature, in words.
   function ruleWords(tree, leaf) {
     const parents = new Map();
     tree.left.forEach((child, node) => {
@@ -239,45 +257,14 @@
     for (let node = leaf; parents.has(node); node = parents.get(node)[0]) steps.unshift(parents.get(node));
     const states = new Map();
     for (const [node, isLeft] of steps) {
-      const j = tree.feature[node], feature = data.features[j];
-      const state = states.get(j) || { low: -Infinity, high: Infinity, missing: feature.missing,
-        allowed: feature.categories ? new Set(feature.categories.keys()) : null };
-      state.missing = state.missing && Boolean(tree.missing_left[node]) === isLeft;
-      if (state.allowed) {
-        const inside = new Set(tree.categories[node]);
-        state.allowed = new Set([...state.allowed].filter((code) => inside.has(code) === isLeft));
-      } else {
-        const t = threshold(tree.threshold[node]);
-        if (isLeft) state.high = Math.min(state.high, t); else state.low = Math.max(state.low, t);
-      }
-      states.set(j, state);
+      const j = tree.feature[node];
+      states.set(j, narrowed(states.get(j) || unrestricted(data.features[j]), tree, node, isLeft));
     }
     const out = [];
     for (const j of [...states.keys()].sort((a, b) => a - b)) {
-      const feature = data.features[j], s = states.get(j), name = isolate(feature.name);
-      const nobody = s.allowed ? s.allowed.size === 0 : !(s.low < s.high);
-      const anyone = s.allowed ? s.allowed.size === feature.categories.length : s.low === -Infinity && s.high === Infinity;
-      if (nobody) out.push(`${name} is missing`);
-      else if (anyone) { if (feature.missing && !s.missing) out.push(`${name} is not missing`); }
-      else {
-        let text;
-        if (s.allowed) {
-          const every = feature.categories.map(isolate);
-          const others = every.filter((_, code) => !s.allowed.has(code));
-          if (s.allowed.size > others.length + 1) {
-            text = `${name} is anything but ${listed(others)}`;
-            out.push(s.missing ? `${text}, or missing` : text);
-            continue;
-          }
-          const words = [...s.allowed].map((code) => every[code]);
-          out.push(`${name} is ${listed(s.missing ? [...words, "missing"] : words)}`);
-          continue;
-        }
-        if (s.low === -Infinity) text = `${name} ≤ ${numberText(s.high)}`;
-        else if (s.high === Infinity) text = `${name} > ${numberText(s.low)}`;
-        else text = `${numberText(s.low)} < ${name} ≤ ${numberText(s.high)}`;
-        out.push(s.missing ? `${text} or missing` : text);
-      }
+      const feature = data.features[j], s = states.get(j);
+      const anyone = s.allowed ? s.allowed.length === feature.categories.length : s.low === -Infinity && s.high === Infinity;
+      if (!anyone || (feature.missing && !s.missing)) out.push(conditionWords(j, s, data.phrases.rule));
     }
     return out.length ? out : ["everyone"];
   }

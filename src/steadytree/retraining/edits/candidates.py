@@ -13,7 +13,7 @@ import numpy as np
 
 from steadytree.growing.best_first import grow_best_first
 from steadytree.growing.binning import FloatArray, Split
-from steadytree.growing.nodes import NodeFactory, SearchNode, split_text
+from steadytree.growing.nodes import NodeFactory, SearchNode, side_condition
 
 __all__ = ["Candidate", "EditLimits", "candidates_of"]
 
@@ -125,11 +125,11 @@ def _grown(
     out = []
     for size in sorted({min(size, grown.n_leaves) for size in sizes} - {1}):
         new = make.from_growth(grown, size, inherited)
-        first = split_text(new.parts[0], space)
+        first = side_condition(new.parts[0], space)
         if node.is_leaf:
             text = f"split a leaf in {size} on {first}"
         else:
-            was = split_text(node.parts[0], space)
+            was = side_condition(node.parts[0], space)
             text = f"rebuild the part below {was} with {size} leaves, starting at {first}"
             if size == node.n_leaves == 2 and new.parts[0].feature == node.parts[0].feature:
                 text = f"move {was} to {first}"  # the same thing, said more simply
@@ -144,7 +144,7 @@ def _fresh(make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits) 
         sizes |= set(limits.root_sizes)
     out = _grown(make, node, depth, limits, tuple(sorted(s for s in sizes if s > 1)))
     pruned = make.leaf(node.rows, prior=node.prior)
-    text = f"remove the split on {split_text(node.parts[0], make.table.space)}"
+    text = f"remove the split on {side_condition(node.parts[0], make.table.space)}"
     return [*out, _edit(make, node, pruned, "prune", text)]
 
 
@@ -216,12 +216,12 @@ def _moves(
     if routing.count[j, -1] > 0:
         proposals.append(Split(j, split.threshold, split.left, not split.missing_left))
     done: dict[Split, Candidate] = node.cache.setdefault("moves", {})
-    was = split_text(split, space)
+    was = side_condition(split, space)
     for new in dict.fromkeys(proposals):
         if new == split:
             continue
         if new not in done:
-            text = f"move {was} to {split_text(new, space)}"
+            text = f"move {was} to {side_condition(new, space)}"
             done[new] = _edit(make, node, _resplit(make, node, new), "move", text)
         yield done[new]
 
@@ -263,9 +263,9 @@ def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[
                 offset = float(routing.cost[j].sum()) if flipped else 0.0
                 found.append((best[0] + offset, best[1], flipped))
     found.sort(key=lambda item: item[0])
-    was = split_text(split, space)
+    was = side_condition(split, space)
     for _, new, flipped in found[:2]:
-        text = f"replace {was} by {split_text(new, space, left=not flipped)}"
+        text = f"replace {was} by {side_condition(new, space, left=not flipped)}"
         yield _edit(make, node, _resplit(make, node, new, flipped=flipped), "swap", text)
 
 

@@ -1,4 +1,4 @@
-"""The diff in words: plain text, Markdown and a small piece of HTML for notebooks."""
+"""The whole diff as plain text and as Markdown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from steadytree.core.words import format_number
-from steadytree.diff.changes import STATUSES, Rule, RuleChange, percent
+from steadytree.diff.changes import STATUSES, Rule, RuleChange
+from steadytree.diff.words import small_percent
 
 if TYPE_CHECKING:
     from steadytree.diff.tree_diff import TreeDiff
@@ -28,18 +29,18 @@ def headline(diff: TreeDiff) -> list[str]:
         what = ", ".join(f"{counts[s]} {s}" for s in STATUSES if counts[s])
         lines = [
             f"{_rules(counts['old_rules'])} before, {counts['new_rules']} now: {what}. "
-            f"Dissimilarity {percent(diff.dissimilarity)}."
+            f"Dissimilarity {small_percent(diff.dissimilarity)}."
         ]
     if diff.n_rows is not None:
         rows = f"{diff.n_rows:,} row{'s' if diff.n_rows != 1 else ''}"
         assert diff.flips is not None
         if diff.mean_value_shift is None:
-            lines.append(f"Of {rows}, {percent(diff.flips)} get another decision.")
+            lines.append(f"Of {rows}, {small_percent(diff.flips)} get another decision.")
         else:
             shift = format_number(diff.mean_value_shift)
             lines.append(
                 f"Over {rows} the prediction changes by {shift} on average, for "
-                f"{percent(diff.flips)} of them by more than 5 % of the response range."
+                f"{small_percent(diff.flips)} of them by more than 5 % of the response range."
             )
     for what, names in (
         ("gained", diff.predictors_gained),
@@ -94,7 +95,7 @@ def _two(old: Rule | None, new: Rule | None, name: str, number: bool = False) ->
         value = getattr(rule, name)
         if value is None:
             return "none"
-        return format_number(value) if number else percent(value)
+        return format_number(value) if number else small_percent(value)
 
     if old is None or new is None:
         rule = old or new
@@ -117,7 +118,7 @@ def value_text(diff: TreeDiff, rule: Rule) -> str:
     if diff.classes is None:
         return format_number(rule.value[0])
     at = 1 if len(diff.classes) == 2 else diff.classes.index(rule.label)
-    return percent(rule.value[at])
+    return small_percent(rule.value[at])
 
 
 def _sections(diff: TreeDiff) -> list[tuple[str, Sequence[RuleChange]]]:
@@ -145,7 +146,7 @@ def _what_changed(diff: TreeDiff) -> list[str]:
 
 
 def _rows(share: float | None) -> str:
-    return "" if share is None else f", {percent(share)} of rows"
+    return "" if share is None else f", {small_percent(share)} of rows"
 
 
 def _rule_lines(diff: TreeDiff, rule: RuleChange) -> list[str]:

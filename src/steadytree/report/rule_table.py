@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from steadytree.diff import ConditionChange, Rule, RuleChange, SplitChange, TreeDiff
+from steadytree.core.words import PAGE
+from steadytree.diff import Rule, RuleChange, TreeDiff
+from steadytree.diff.words import change_words
 from steadytree.report.disclosure import coarse_mean, coarse_share, mask_partition, rests_on_few
-from steadytree.report.words import (
-    clean,
-    condition_words,
-    listed,
-    name_words,
-    number,
-    percent,
-    rule_words,
-)
 
-__all__ = ["RuleTable", "change_words", "split_words"]
+__all__ = ["RuleTable"]
 
 
 class RuleTable:
@@ -91,7 +84,7 @@ class RuleTable:
             "number": change.number,
             "status": change.status,
             "relabelled": change.relabelled,
-            "changes": [change_words(c) for c in change.changes]
+            "changes": [change_words(c, PAGE) for c in change.changes]
             + (["decision changed"] if change.relabelled else []),
             "old": self._half(change.old, "old"),
             "new": self._half(change.new, "new"),
@@ -110,10 +103,13 @@ class RuleTable:
             return None
         return {
             "leaf": rule.leaf,
-            "conditions": rule_words(rule.conditions, self.diff.space),
-            "outcome": number(self._mean(rule, side))
+            "conditions": [
+                c.words(PAGE, self.diff.space.categories[c.feature]) for c in rule.conditions
+            ]
+            or ["everyone"],
+            "outcome": PAGE.number(self._mean(rule, side))
             if rule.label is None
-            else name_words(rule.label),
+            else PAGE.name(rule.label),
             "share": self._share(rule, side),
             "rate": self._rate(rule, side),
             "masked": rule.leaf in self._masked[side],
@@ -123,68 +119,3 @@ class RuleTable:
 
 def _side(change: RuleChange, side: str) -> Rule | None:
     return change.old if side == "old" else change.new
-
-
-def _moved(old: float, new: float, share_of_range: float | None) -> str:
-    text = f"{number(float(f'{old:.6g}'))} → {number(float(f'{new:.6g}'))}"
-    if share_of_range is None:
-        return text
-    return f"{text} ({percent(abs(share_of_range), 1)} of its range)"
-
-
-def change_words(change: ConditionChange) -> str:
-    """One changed condition in words."""
-    name = name_words(change.name)
-    if change.kind == "threshold_moved":
-        assert change.old_bound is not None
-        assert change.new_bound is not None
-        side = "upper" if change.side == "upper" else "lower"
-        moved = _moved(change.old_bound, change.new_bound, change.share_of_range)
-        return f"{name}: {side} limit {moved}"
-    if change.kind in ("condition_added", "condition_removed"):
-        added = change.kind == "condition_added"
-        bound = change.new_bound if added else change.old_bound
-        verb = "new condition" if added else "no longer asks"
-        if bound is not None:
-            return f"{verb}: {name} {'≤' if change.side == 'upper' else '>'} {number(bound)}"
-        whole = change.new if added else change.old
-        return f"{verb}: {condition_words(whole) if whole is not None else name}"
-    if change.kind == "categories_changed":
-        parts = []
-        if change.gained:
-            parts.append(f"{listed([name_words(c) for c in change.gained], 'and')} now included")
-        if change.lost:
-            lost = listed([name_words(c) for c in change.lost], "and")
-            parts.append(f"{lost} no longer included")
-        return f"{name}: {', '.join(parts)}"
-    return f"{name}: missing values take another way"
-
-
-def split_words(split: SplitChange) -> str:
-    """One changed split in words, with the number of rules it concerns."""
-    name = name_words(split.name)
-    count = f"{len(split.rules)} rule{'' if len(split.rules) == 1 else 's'}"
-    which = "First split" if split.first else "Split"
-    if split.kind == "moved":
-        assert split.old_bound is not None
-        assert split.new_bound is not None
-        moved = _moved(split.old_bound, split.new_bound, split.share_of_range)
-        return f"{which} on {name}: {moved}, {count}"
-    if split.kind == "categories_changed":
-        who = listed([name_words(c) for c in split.categories], "and")
-        return f"{which} on {name}: {who} on the other side, {count}"
-    if split.kind == "missing_changed":
-        return f"Missing values of {name} take another way, {count}"
-    old = name + _at(split.old_bound, split.categories)
-    if split.kind == "removed":
-        return f"{which} on {old} removed, {count}"
-    if split.kind == "added":
-        return f"{which} on {name}{_at(split.new_bound, split.categories)} added, {count}"
-    new = clean(split.new_name) + _at(split.new_bound, split.new_categories)
-    return f"{which} on {old} replaced by {new}, {count}"
-
-
-def _at(bound: float | None, categories: tuple[Any, ...]) -> str:
-    if bound is not None:
-        return f" at {number(bound)}"
-    return f" ({', '.join(name_words(c) for c in categories)})" if categories else ""

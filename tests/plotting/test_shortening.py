@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steadytree.plotting.palette import OKABE_ITO, tint
-from steadytree.plotting.text import branch_text, display_width, literal, percent, shorten
-from tests.report.samples import mixed_diff
+from steadytree.plotting.shortening import display_width, literal, shorten
 
 
 @given(st.text(max_size=80), st.integers(2, 40))
@@ -23,17 +22,7 @@ def test_short_text_stays_and_long_text_is_cut() -> None:
     assert shorten("脈拍数と血圧", 7) == "脈拍数…"
 
 
-def test_branches_say_where_missing_values_go() -> None:
-    tree = mixed_diff().old
-    assert branch_text(tree, 0, left=True, missing=True) == "red or blue"
-    assert branch_text(tree, 0, left=False, missing=True) == "green, black or missing"
-    assert branch_text(tree, 1, left=True, missing=True) == "≤ 40 or missing"
-    assert branch_text(tree, 1, left=False, missing=True) == "> 40"
-    assert branch_text(tree, 2, left=True) == "≤ 0.1"
-
-
-def test_percentages_and_dollar_signs() -> None:
-    assert percent(0.123) == "12\u202f%"
+def test_dollar_signs_are_shown() -> None:
     assert literal("US$ and $x$") == r"US\$ and \$x\$"
 
 

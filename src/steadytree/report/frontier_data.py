@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from steadytree.core.format import plain_json
 from steadytree.core.tree import Tree
+from steadytree.core.words import clean
 from steadytree.diff import diff_trees
 from steadytree.report.disclosure import PeopleCount
 from steadytree.report.trees import compact_tree
-from steadytree.report.words import clean
 
 __all__ = ["TREE_BUDGET", "frontier_data"]
 
 TREE_BUDGET = 1_100_000
 """Bytes for candidate trees: with them the whole page stays below 2 MB."""
+
+_COSTS = ("distance", "score", "score_se", "score_change", "score_change_se", "flips")
 
 
 def frontier_data(
@@ -120,29 +122,20 @@ def _identity(tree: Tree) -> bytes:
 
 
 def _candidate(record: Mapping[str, Any], n_rows: int | None, min_cell: int) -> dict[str, Any]:
-    flips, masked = _finite(record.get("flips")), False
+    costs = plain_json({name: record.get(name) for name in _COSTS}, 4)
+    flips, masked = costs["flips"], False
     if flips is not None and n_rows:
         masked = PeopleCount.of(flips * n_rows, n_rows, min_cell).masked
     edits = record.get("edits")
     return {
         "name": clean(record["name"]),
         "kind": str(record.get("kind") or ""),
-        "distance": _finite(record["distance"]),
-        "score": _finite(record["score"]),
-        "score_se": _finite(record.get("score_se")),
-        "score_change": _finite(record.get("score_change")),
-        "score_change_se": _finite(record.get("score_change_se")),
+        **costs,
         "flips": None if masked else flips,
         "flips_masked": masked,
-        "n_edits": None if _finite(record.get("n_edits")) is None else int(record["n_edits"]),
+        "n_edits": None if plain_json(record.get("n_edits")) is None else int(record["n_edits"]),
         "edits": [clean(e) for e in edits] if isinstance(edits, (list, tuple)) else [],
         "settings": clean(record["settings"]) if record.get("settings") else "",
         "on_frontier": bool(record.get("on_frontier")),
         "chosen": bool(record.get("chosen")),
     }
-
-
-def _finite(value: Any) -> float | None:
-    if value is None or not isinstance(value, (int, float, np.integer, np.floating)):
-        return None
-    return round(float(value), 4) if math.isfinite(value) else None

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steadytree.core.words import (
+    FIGURE_BRANCH,
+    PAGE,
+    PAGE_BRANCH,
+    PLAIN,
+    Condition,
+    clean,
+    isolate,
+    listed,
+    split_condition,
+    tree_text,
+)
+from tests.report.samples import mixed_diff
+
+
+@given(st.text(max_size=60))
+def test_clean_names_are_one_line_without_control_or_steering_characters(text: str) -> None:
+    name = clean(text)
+    assert name
+    assert len(name.splitlines()) == 1
+    assert all(unicodedata.category(c) not in ("Cc", "Cs") for c in name)
+    assert not set(name) & {"\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\u2066", "\u2069"}
+
+
+def test_right_to_left_names_are_isolated_and_others_left_alone() -> None:
+    assert isolate("age") == "age"
+    assert isolate("ضغط") == "\u2068ضغط\u2069"
+    assert clean("a\u202etxt.exe\n\tb") == "atxt.exe b"
+    assert clean("  ") == "(blank)"
+
+
+def test_conditions_in_words() -> None:
+    assert Condition(0, "age", lower=30, upper=50).words(PAGE) == "30 < age ≤ 50"
+    assert Condition(0, "age", lower=-2.5).words(PAGE) == "age > −2.5"
+    assert Condition(0, "age", upper=50, missing=True).words(PAGE) == "age ≤ 50 or missing"
+    assert Condition(0, "age", missing=False).words(PAGE) == "age is not missing"
+    assert Condition(0, "age", present=False).words(PAGE) == "age is missing"
+    colours = ("red", "green", "blue", "black")
+    three = Condition(0, "colour", allowed=("red", "blue", "black"), n_categories=4)
+    assert three.words(PAGE) == "colour is red, blue or black"
+    assert three.words(PAGE, colours) == "colour is anything but green"
+    two = Condition(0, "colour", allowed=("red", "blue"), n_categories=4, missing=True)
+    assert two.words(PAGE, colours) == "colour is red, blue or missing"
+
+
+def test_numbers_in_words() -> None:
+    assert PAGE.percent(0.043) == "4.3\u202f%"
+    assert PAGE.percent(0.43) == "43\u202f%"
+    assert PAGE.percent(0.0) == "0\u202f%"
+    assert PAGE.percent(None) == "–"
+    assert PAGE.percent(0.004, 0) == "<\u202f1\u202f%"
+    assert PAGE.signed(0.0123) == "+0.012"
+    assert PAGE.signed(-0.0001) == "0.000"
+    assert PAGE.fixed(-0.5, 1) == "−0.5"
+    assert PAGE.significant(1234.5678) == "1230"
+    assert PAGE.significant(float("nan")) == "–"
+    assert listed(["a", "b", "c"], "and") == "a, b and c"
+    assert PLAIN.signed(-0.0001) == "-0.000"
+    assert PLAIN.percent(0.5, 1) == "50.0 %"
+    assert FIGURE_BRANCH.percent(0.123, 0) == "12\u202f%"
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b", 3], "and") == "a, b and 3"
+
+
+def test_branches_say_where_missing_values_go() -> None:
+    tree = mixed_diff().old
+
+    def words(node: int, left: bool) -> list[str]:
+        condition = split_condition(tree, node, left=left)
+        return [condition.words(style) for style in (PLAIN, PAGE_BRANCH, FIGURE_BRANCH)]
+
+    assert words(0, True) == ["colour is red or blue", "is red or blue", "red or blue"]
+    assert words(0, False) == [
+        "colour is green or black or missing",
+        "is green, black or missing",
+        "green, black or missing",
+    ]
+    assert words(1, True) == ["age <= 40 or missing", "≤ 40 or missing", "≤ 40 or missing"]
+    assert words(1, False) == ["age > 40", "> 40", "> 40"]
+    assert words(2, True) == ["share <= 0.1", "≤ 0.1", "≤ 0.1"]
+    # Node 5 asks only whether the age is missing, which goes left with everything else.
+    assert words(5, True) == ["any age", "has any value, or none", "present or missing"]
+    assert words(5, False) == ["age is missing", "(nobody comes this way)", "missing"]
+
+
+def test_the_listing_says_where_missing_values_go() -> None:
+    tree = mixed_diff().old
+    lines = [line.lstrip("| -").partition(": ")[0] for line in tree_text(tree).splitlines()]
+    assert "age <= 40 or missing" in lines
+    assert "colour is green or black or missing" in lines
+    # Without a space nothing is known of missing values.
+    assert "or missing" not in tree_text(tree.replace(space=None))
+
+
+def test_names_are_never_read_as_phrases() -> None:
+    braces = Condition(0, "{name} {0}", upper=1.0)
+    assert str(braces) == "{name} {0} <= 1"
+    assert braces.words(PAGE) == "{name} {0} ≤ 1"
