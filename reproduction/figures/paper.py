@@ -22,7 +22,7 @@ from steadytree.core.format import tree_from_dict
 from steadytree.plotting import ParetoFrontierDisplay, TreeComparisonDisplay
 from steadytree.plotting._base import bare_axes
 from steadytree.plotting.palette import INK, OKABE_ITO, tint
-from steadytree.plotting.text import literal, shorten
+from steadytree.plotting.shortening import literal, shorten
 
 __all__ = ["PAPER_FIGURES"]
 

@@ -13,7 +13,7 @@ from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
 from steadytree.exceptions import InputError
 from steadytree.growing.encoding import ColumnEncoder
-from steadytree.growing.nodes import split_of, split_text
+from steadytree.growing.nodes import side_condition, split_of
 from steadytree.growing.teacher import TaughtRows, target_columns
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import PricedEdits, lock_nodes
@@ -273,5 +273,5 @@ def test_splits_in_words():
     space = space_of(X, y, "binary")
     tree = _stump(50.0, space)
     split = split_of(tree, 0)
-    assert split_text(split, space) == "age <= 50"
-    assert split_text(split, space, left=False) == "age > 50"
+    assert str(side_condition(split, space)) == "age <= 50"
+    assert str(side_condition(split, space, left=False)) == "age > 50"
