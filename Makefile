@@ -31,7 +31,7 @@ $(BENCH_STAMP): $(STAMP)
 	@touch $@
 
 demo: setup ## see the package work
-	$(BIN)/python -m examples.demo
+	$(BIN)/python examples/retrain_a_deployed_tree.py
 
 # QUICK=1: a few minutes instead of hours; OUT=folder: another place for the page.
 paper: setup ## regenerate the paper's experiments into steadytree-paper/ (QUICK=1: a small run)

@@ -1,4 +1,4 @@
-"""``make demo``: deploy a tree, let data arrive, retrain it, and see what changed.
+"""Deploy a tree, let data arrive, retrain it, and see what changed (``make demo``).
 
 The data are the breast cancer measurements that ship with scikit-learn.
 """
@@ -11,15 +11,8 @@ from pathlib import Path
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.core.format import save_tree
-from steadytree.core.space import FeatureSpace
+import steadytree as st
 from steadytree.core.words import tree_text
-from steadytree.distance import match_paths, tree_distance
-from steadytree.estimators import DistilledTreeClassifier
-from steadytree.readers import as_tree
-from steadytree.retraining import retrain
-
-__all__ = ["main"]
 
 MAX_DEPTH = 4
 MAX_LEAVES = 6
@@ -35,13 +28,15 @@ def main(arguments: list[str] | None = None) -> None:
     X, benign = load_breast_cancer(return_X_y=True, as_frame=True)
     y = benign.map({0: "malignant", 1: "benign"})
     half = len(X) // 2
-    space = FeatureSpace.from_data(X, y)
+    space = st.FeatureSpace.from_data(X, y)
 
     _heading("1. What happens today")
     cart = DecisionTreeClassifier(max_leaf_nodes=MAX_LEAVES, min_samples_leaf=5, random_state=0)
-    before, after = (as_tree(cart.fit(X[:rows], y[:rows])) for rows in (half, len(X)))
-    matching = match_paths(before, after, space=space)
-    bound = tree_distance(before, after, space=space, normalize="bound", max_depth=MAX_LEAVES - 1)
+    before, after = (st.as_tree(cart.fit(X[:rows], y[:rows])) for rows in (half, len(X)))
+    matching = st.match_paths(before, after, space=space)
+    bound = st.tree_distance(
+        before, after, space=space, normalize="bound", max_depth=MAX_LEAVES - 1
+    )
     print(f"A tree is trained on the first {half} of {len(X)} patients:\n")
     print(tree_text(before))
     print("\nData arrive, the same method is run on everything, and the rules become:\n")
@@ -52,13 +47,13 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"the trees are {100 * matching.relative:.0f} % dissimilar (0 % = the same rules).")
 
     _heading("2. The same with steadytree")
-    learner = DistilledTreeClassifier(
+    learner = st.DistilledTreeClassifier(
         max_leaf_nodes=MAX_LEAVES, max_depth=MAX_DEPTH, random_state=0
     )
     deployed = learner.fit(X[:half], y[:half])
     print(f"A tree is distilled from a forest on the first {half} patients and deployed:\n")
-    print(tree_text(as_tree(deployed)))
-    result = retrain(
+    print(tree_text(st.as_tree(deployed)))
+    result = st.retrain(
         deployed,
         X[half:],
         y[half:],
@@ -74,8 +69,8 @@ def main(arguments: list[str] | None = None) -> None:
     print(result.diff.to_text())
 
     _heading("3. The decision report")
-    save_tree(as_tree(deployed), out / "deployed.json")
-    save_tree(result.tree, out / "proposed.json")
+    st.save_tree(st.as_tree(deployed), out / "deployed.json")
+    st.save_tree(result.tree, out / "proposed.json")
     page = result.report(out / "report.html")
     print(f"Trees: {out / 'deployed.json'}, {out / 'proposed.json'}")
     print(f"Open this in a browser: {Path(page).resolve()}")
