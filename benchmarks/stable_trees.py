@@ -31,10 +31,11 @@ from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.tables import Section, number, progress
+from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.estimators.stable import StableTreeClassifier
 from steadytree.growing.collections import PAPER_GRID, grow_collections
-from steadytree.growing.fitting import TrainingData
+from steadytree.growing.training_data import TrainingData
 
 GRID = list(ParameterGrid(PAPER_GRID))
 
@@ -137,7 +138,7 @@ def training(n_rows: int, n_bootstraps: int) -> dict[str, Any]:
     every = np.arange(n_rows)
     half = np.sort(np.random.default_rng(0).permutation(every)[: n_rows // 2])
     space = FeatureSpace.from_data(X, y)
-    data = TrainingData.from_coded(X, X, y, space=space, classes=np.unique(y))
+    data = TrainingData.from_rows(CodedRows(X, y, table=X), space=space, classes=np.unique(y))
     seeds = np.arange(2 * n_bootstraps).reshape(2, -1)
 
     def grow() -> None:

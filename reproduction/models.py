@@ -20,11 +20,12 @@ from sklearn.tree import DecisionTreeClassifier
 from reproduction.data import load_case_study
 from reproduction.protocols import Rows, folds, partition
 from reproduction.settings import generator
+from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.evaluation.scores import auc
 from steadytree.growing.collections import grow_collections
-from steadytree.growing.fitting import TrainingData
+from steadytree.growing.training_data import TrainingData
 
 __all__ = [
     "Problem",
@@ -68,12 +69,12 @@ class Problem:
     @property
     def y(self) -> NDArray[np.int64]:
         """The outcome: 1 is the event."""
-        return self.data.y
+        return self.data.rows.y
 
     @property
     def table(self) -> pd.DataFrame:
         """The features as the data set has them."""
-        frame: pd.DataFrame = self.data.table
+        frame: pd.DataFrame = self.data.rows.table
         return frame
 
     def take(self, rows: Rows) -> tuple[pd.DataFrame, NDArray[np.int64]]:
@@ -98,8 +99,8 @@ def load_problem(name: str, max_rows: int | None = None, seed: int = 0) -> Probl
         rows, _ = partition(rows, y, groups, max_rows / len(y), generator(seed, "rows", name))
     space = FeatureSpace.from_data(study.X, y)
     coded = space.encode(study.X.iloc[rows])
-    data = TrainingData.from_coded(
-        study.X.iloc[rows], coded, y[rows], space=space, classes=np.array([0, 1])
+    data = TrainingData.from_rows(
+        CodedRows(coded, y[rows], table=study.X.iloc[rows]), space=space, classes=np.array([0, 1])
     )
     return Problem(
         name=name,

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from reproduction.retraining_protocol import Deployment, measure
+from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.estimators.stable import StableTreeClassifier
@@ -44,8 +45,7 @@ def cart(deployment: Deployment, seed: int, *, everything: bool) -> Tree:
     X, y = _training_rows(deployment, everything=everything)
     return cross_validated_cart(
         deployment.space,
-        deployment.space.encode(X),
-        y,
+        CodedRows(deployment.space.encode(X), y),
         classes=(0, 1),
         decision_threshold=deployment.base_rate,
         seed=seed + everything,

@@ -17,13 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils import (
-    assert_all_finite,
-    check_consistent_length,
-    check_random_state,
-    column_or_1d,
-)
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from steadytree._progress import track
@@ -38,7 +32,7 @@ from steadytree.evaluation.holdout import Holdout, make_measure
 from steadytree.evaluation.predictions import predict_rows
 from steadytree.exceptions import InputError, UnsupportedModelError
 from steadytree.growing.collections import draw_bootstrap
-from steadytree.growing.fitting import TrainingData, fit_tree
+from steadytree.growing.fitting import fit_tree
 from steadytree.growing.split_counts import (
     TOP,
     all_cuts,
@@ -48,6 +42,7 @@ from steadytree.growing.split_counts import (
     spread_of,
     top_feature_table,
 )
+from steadytree.growing.training_data import Task, TrainingData
 
 __all__ = ["StabilityAssessment", "assess_stability"]
 
@@ -232,7 +227,13 @@ def assess_stability(
         raise InputError(f"expected n_resamples to be a whole number >= 2, got {n_resamples!r}")
     if resample not in RESAMPLES:
         raise InputError(f"expected resample to be one of {list(RESAMPLES)}, got {resample!r}")
-    table, data = _prepare(estimator, X, y, space, categorical_features)
+    data = TrainingData.from_table(
+        X if hasattr(X, "shape") else np.asarray(X),
+        y,
+        task=_task_of(estimator),
+        space=space,
+        categorical_features=categorical_features,
+    )
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     drawn = _draw(data, resample, int(count), subsample, rng)
     seeds = rng.integers(0, 2**31 - 1, size=len(drawn))
@@ -254,57 +255,27 @@ def assess_stability(
         raise UnsupportedModelError(
             f"expected an estimator that grows one tree, got {type(estimator).__name__}: {error}"
         ) from error
-    return _report(estimator, trees, drawn, table, data, scoring, resample, n_jobs)
+    return _report(estimator, trees, drawn, data, scoring, resample, n_jobs)
 
 
-def _prepare(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    space: FeatureSpace | None,
-    categorical_features: str | Sequence[int | str | bool] | None,
-) -> tuple[NDArray[np.float64], TrainingData]:
-    """Check the data and code it; returns the coded table beside what learners need."""
+def _task_of(estimator: Any) -> Task:
     known = not isinstance(estimator, type) and hasattr(estimator, "fit")
-    classifies = known and is_classifier(estimator)
-    if not (classifies or (known and is_regressor(estimator))):
-        raise InputError(
-            f"expected a scikit-learn classifier or regressor, got {estimator!r}; "
-            "pass an instance such as DecisionTreeClassifier()"
-        )
-    table = X if hasattr(X, "shape") else np.asarray(X)
-    target = column_or_1d(y, warn=True)
-    check_consistent_length(table, target)
-    assert_all_finite(target, input_name="y")
-    classes: NDArray[Any] | None = None
-    values = target
-    if classifies:
-        check_classification_targets(target)
-        classes, values = np.unique(target, return_inverse=True)
-        if len(classes) < 2:
-            raise InputError(
-                f"expected at least two classes in y, got 1 class ({plain_scalar(classes[0])!r}); "
-                "a classifier needs rows of every class it is to tell apart"
-            )
-    else:
-        values = target.astype(np.float64)
-    if space is None:
-        space = FeatureSpace.from_data(
-            table,
-            target,
-            categorical_features=categorical_features,
-            task="classification" if classifies else "regression",
-        )
-    coded = space.encode(table)
-    return coded, TrainingData.from_coded(table, coded, values, space=space, classes=classes)
+    if known and is_classifier(estimator):
+        return "classification"
+    if known and is_regressor(estimator):
+        return "regression"
+    raise InputError(
+        f"expected a scikit-learn classifier or regressor, got {estimator!r}; "
+        "pass an instance such as DecisionTreeClassifier()"
+    )
 
 
 def _draw(
     data: TrainingData, resample: str, count: int, share: float, rng: np.random.Generator
 ) -> list[Rows]:
     """Rows of each resample (with repeats, for bootstraps)."""
-    every = np.arange(len(data.y))
-    y = None if data.classes is None else data.y
+    every = np.arange(len(data.rows.y))
+    y = None if data.classes is None else data.rows.y
     if resample == "bootstrap":
         seeds = rng.integers(0, 2**31 - 1, size=count)
         return [draw_bootstrap(every, y, int(s), keep_out_of_bag=True).rows for s in seeds]
@@ -321,7 +292,7 @@ def _draw(
             f"expected at most {rarest} folds, as many as there are {what}, got {count}; "
             "lower n_resamples"
         )
-    folds = make_folds(data.y, classifier=y is not None, n_folds=count, seed=seed)
+    folds = make_folds(data.rows.y, classifier=y is not None, n_folds=count, seed=seed)
     return [train for train, _ in folds]
 
 
@@ -329,15 +300,13 @@ def _report(
     estimator: Any,
     trees: tuple[Tree, ...],
     drawn: Sequence[Rows],
-    coded: NDArray[np.float64],
     data: TrainingData,
     scoring: Any,
     resample: str,
     n_jobs: int | None,
 ) -> StabilityAssessment:
-    every = np.arange(len(data.y))
-    holdout = Holdout(data.table, coded, data.y, None, data.classes, np.zeros_like(every))
-    measure, scorer = make_measure(scoring, holdout)
+    every = np.arange(len(data.rows.y))
+    measure, scorer = make_measure(scoring, Holdout(data.rows, data.classes, np.zeros_like(every)))
     tested = [np.setdiff1d(every, rows) for rows in drawn]
     names = pd.RangeIndex(len(trees), name="resample")
     scores = pd.DataFrame(
@@ -350,7 +319,7 @@ def _report(
     distances = pairwise_tree_distances(
         list(trees), space=data.space, variant="metric", normalize="relative", n_jobs=n_jobs
     )
-    agreement = _agreement(trees, coded)
+    agreement = _agreement(trees, data.rows.coded)
     sizes = pd.DataFrame(
         {
             "n_leaves": [t.n_leaves for t in trees],

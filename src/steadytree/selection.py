@@ -1,13 +1,26 @@
 """Which tree to keep: the Pareto frontier of a collection, and rules that choose from it.
 
-Each candidate has several merits (its distance from the first batch, its score, its
-size). Trees that another tree beats on every merit are out; from the rest a rule, or the
-user's own function, picks one (the paper, Section 3.1).
+Each candidate has several merits (its distance from the first batch or from the deployed
+tree, its score, its size). Trees that another tree beats on every merit are out; from the
+rest a rule, or the user's own function, picks one (the paper, Section 3.1).
+
+Stable trees and retraining choose by the same named rules, :data:`RULES`. A rule is a function
+``rule(table, tolerance)`` that returns the position of a row. The table has one row per
+candidate with the columns
+
+- ``distance``: how much changes, to be small: the mean distance from the first batch for
+  stable trees, the dissimilarity to the deployed tree in retraining;
+- ``dissimilarity``: the same between 0 and 1;
+- ``score``: larger is better, NaN where there is none;
+- ``eligible``: whether the candidate may be chosen;
+- ``score_gap_se``: standard error of the paired difference to the best score (retraining);
+
+and whatever else the wing knows, such as ``n_leaves`` and ``depth``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -20,15 +33,19 @@ from steadytree.exceptions import InputError
 __all__ = [
     "RULES",
     "Rule",
+    "SelectionRule",
+    "apply_rule",
+    "best_by",
+    "check_rule",
     "check_tolerance",
     "pareto_mask",
     "select_candidate",
+    "usable_rules",
     "within_tolerance",
 ]
 
-RULES = ("tolerance", "balanced", "score", "distance")
-
 Rule = str | Callable[[pd.DataFrame], int]
+SelectionRule = Callable[[pd.DataFrame, float], int]
 
 
 def pareto_mask(objectives: ArrayLike, maximize: bool | Sequence[bool]) -> NDArray[np.bool_]:
@@ -101,6 +118,103 @@ def within_tolerance(scores: NDArray[np.float64], tolerance: float) -> NDArray[n
     return np.asarray(scores >= best - tolerance * abs(best))
 
 
+# -- rules --------------------------------------------------------------------------------
+
+
+def best_by(table: pd.DataFrame, merit: NDArray[np.float64]) -> int:
+    """Position of the eligible row of the largest merit.
+
+    Ties go to the better score, then to the smaller distance, then to the first row.
+    """
+    on = np.flatnonzero(table["eligible"].to_numpy(dtype=bool))
+    score, distance = _numbers(table, "score")[on], _numbers(table, "distance")[on]
+    return int(on[np.lexsort((on, distance, -score, -merit[on]))[0]])
+
+
+def _least_distance_among(table: pd.DataFrame, close: NDArray[np.bool_]) -> int:
+    # With other objectives the frontier may hold no score close enough: take the best.
+    if not (close & table["eligible"].to_numpy(dtype=bool)).any():
+        return by_score(table, 0.0)
+    return best_by(table, np.where(close, -_numbers(table, "distance"), -np.inf))
+
+
+def by_tolerance(table: pd.DataFrame, tolerance: float) -> int:
+    """Choose the least distance among scores of at least max - tolerance * |max|."""
+    if not tolerance >= 0:
+        raise InputError(f"expected tolerance >= 0, got {tolerance!r}")
+    # The best score of all candidates is on the frontier only if score is an objective.
+    return _least_distance_among(table, within_tolerance(_numbers(table, "score"), tolerance))
+
+
+def by_one_se(table: pd.DataFrame, tolerance: float) -> int:
+    """Choose the least distance within one paired standard error of the best score."""
+    score = _numbers(table, "score")
+    return _least_distance_among(table, score >= np.nanmax(score) - _numbers(table, "score_gap_se"))
+
+
+def by_balance(table: pd.DataFrame, tolerance: float) -> int:
+    """Choose the largest (score - dissimilarity) / 2."""
+    return best_by(table, (_numbers(table, "score") - _numbers(table, "dissimilarity")) / 2)
+
+
+def by_score(table: pd.DataFrame, tolerance: float) -> int:
+    """Choose the largest score."""
+    return best_by(table, _numbers(table, "score"))
+
+
+def by_distance(table: pd.DataFrame, tolerance: float) -> int:
+    """Choose the least distance."""
+    return best_by(table, -_numbers(table, "distance"))
+
+
+RULES: dict[str, SelectionRule] = {
+    "tolerance": by_tolerance,
+    "balanced": by_balance,
+    "score": by_score,
+    "distance": by_distance,
+    "one_se": by_one_se,
+}
+"""Rules by name, for ``select=`` of stable trees and of ``retrain``."""
+
+NEEDS: dict[str, tuple[str, ...]] = {"one_se": ("score_gap_se",)}
+"""Columns that a rule needs and not every table has; such rules are refused early."""
+
+
+def _numbers(table: pd.DataFrame, column: str) -> NDArray[np.float64]:
+    return table[column].to_numpy(dtype=np.float64)
+
+
+def usable_rules(columns: Collection[str]) -> list[str]:
+    """Names of the rules that a table with these columns can answer."""
+    return [name for name in RULES if set(NEEDS.get(name, ())) <= set(columns)]
+
+
+def check_rule(rule: Any, columns: Collection[str]) -> None:
+    """Refuse a rule that is neither callable nor a name that such a table can answer."""
+    if callable(rule):
+        return
+    usable = usable_rules(columns)
+    if rule not in usable:
+        reason = ""
+        if rule in list(RULES):
+            reason = f"; {rule!r} needs {', '.join(NEEDS[rule])}, which are not known here"
+        raise InputError(
+            f"expected select to be one of {usable} or a callable, got {rule!r}{reason}"
+        )
+
+
+def apply_rule(rule: str, table: pd.DataFrame, *, tolerance: float) -> int:
+    """Position of the row that a named rule chooses."""
+    check_rule(rule, table.columns)
+    if not table["eligible"].any():
+        raise InputError(
+            "expected at least one candidate with a score, got none; "
+            "check the scorer and the holdout"
+        )
+    chosen = RULES[rule]
+    return _checked_choice(chosen(table, tolerance), len(table), chosen)
+
+
 def select_candidate(
     results: pd.DataFrame,
     rule: Rule,
@@ -119,7 +233,8 @@ def select_candidate(
         "balanced": the largest (score - mean dissimilarity) / 2.
         "score": the largest score. "distance": the least distance.
         Ties go to the better score, then to the smaller distance, then to the first row.
-        A callable gets ``results`` and returns the position of a row.
+        Any other name in :data:`RULES`. A callable gets ``results`` and returns the
+        position of a row.
     tolerance : float, default 0.02
         The share of the best score that may be given up for stability.
 
@@ -130,29 +245,14 @@ def select_candidate(
     """
     if callable(rule):
         return _checked_choice(rule(results), len(results), rule)
-    if rule not in RULES:
-        raise InputError(f"expected select to be one of {list(RULES)} or a callable, got {rule!r}")
-    if rule == "tolerance" and not tolerance >= 0:
-        raise InputError(f"expected tolerance >= 0, got {tolerance!r}")
-    on = np.flatnonzero(results["on_frontier"].to_numpy())
-    if not on.size:
-        raise InputError(
-            "expected at least one candidate with a score, got none; "
-            "check the scorer and the holdout"
-        )
-    score = results["selection_score"].to_numpy(dtype=np.float64)[on]
-    distance = results["mean_distance"].to_numpy(dtype=np.float64)[on]
-    if rule == "tolerance":
-        # The best score of all candidates is on the frontier only if score is an objective.
-        every = results["selection_score"].to_numpy(dtype=np.float64)
-        close = within_tolerance(every, tolerance)[on]
-        # With other objectives the frontier may hold no score close enough: take the best.
-        merit = np.where(close, -distance, -np.inf) if close.any() else score
-    elif rule == "balanced":
-        merit = (score - results["mean_dissimilarity"].to_numpy(dtype=np.float64)[on]) / 2
-    else:
-        merit = score if rule == "score" else -distance
-    return int(on[np.lexsort((on, distance, -score, -merit))[0]])
+    check_rule(rule, results.columns)
+    table = results.assign(
+        distance=results["mean_distance"],
+        dissimilarity=results["mean_dissimilarity"],
+        score=results["selection_score"],
+        eligible=results["on_frontier"],
+    )
+    return apply_rule(rule, table, tolerance=tolerance)
 
 
 def _checked_choice(choice: Any, count: int, rule: Any) -> int:

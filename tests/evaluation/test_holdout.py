@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.metrics import get_scorer, r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
 from steadytree.evaluation.holdout import Holdout, make_measure
 from steadytree.readers import as_tree
@@ -19,7 +20,8 @@ from steadytree.readers import as_tree
 
 def holdout_of(X: Any, y: Any, *, weights: Any = None, n_folds: int = 5) -> Holdout:
     classes, codes = (None, y) if y.dtype.kind == "f" else np.unique(y, return_inverse=True)
-    return Holdout(X, X.astype(float), codes, weights, classes, np.arange(len(y)) % n_folds)
+    rows = CodedRows(X.astype(float), codes, weights, table=X)
+    return Holdout(rows, classes, np.arange(len(y)) % n_folds)
 
 
 def area(tree: Tree, X: Any, y: Any, weights: Any = None) -> float:

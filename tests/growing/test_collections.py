@@ -12,12 +12,14 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
+from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.estimators import DistilledTreeRegressor
 from steadytree.exceptions import InputError, UnsupportedModelError
 from steadytree.growing.collections import PAPER_GRID, draw_bootstrap, grow_collections
-from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
+from steadytree.growing.fitting import fit_by_weight, fit_tree
+from steadytree.growing.training_data import TrainingData
 from steadytree.readers import as_tree
 
 
@@ -25,9 +27,8 @@ def training_data(X: Any, y: Any, *, regression: bool = False, weights: Any = No
     task = "regression" if regression else "classification"
     space = FeatureSpace.from_data(X, y, task=task)
     classes, codes = (None, np.asarray(y)) if regression else np.unique(y, return_inverse=True)
-    return TrainingData.from_coded(
-        X, space.encode(X), codes, space=space, classes=classes, weights=weights
-    )
+    rows = CodedRows(space.encode(X), codes, weights, table=X)
+    return TrainingData.from_rows(rows, space=space, classes=classes)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def mixed() -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def grow(data: TrainingData, grid: Any = None, **options: Any) -> list[Any]:
-    every = np.arange(len(data.y))
+    every = np.arange(len(data.rows.y))
     learner = options.pop("estimator", None)
     if learner is None:
         learner = DecisionTreeRegressor() if data.classes is None else DecisionTreeClassifier()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from steadytree.core.rows import CodedRows
 from steadytree.growing.distillation import distil_tree, size_by_minority
 from steadytree.growing.leaf_values import shares_of, shrunk_mean
 from steadytree.growing.teacher import fit_teacher, teach
@@ -30,8 +31,9 @@ def test_leaf_values_are_means_of_real_rows(task):
     space = space_of(X, y, task)
     n_classes = {"binary": 2, "multiclass": 3, "regression": None}[task]
     coded = space.encode(X)
-    teacher = fit_teacher(space, coded, y, n_classes=n_classes, n_estimators=20)
-    taught = teach(teacher, coded, teacher.out_of_bag, copies=1)
+    rows = CodedRows(coded, y)
+    teacher = fit_teacher(space, rows, n_classes=n_classes, n_estimators=20)
+    taught = teach(teacher, rows, teacher.out_of_bag, copies=1)
     classes = None if n_classes is None else tuple(range(n_classes))
     tree = distil_tree(taught, space, classes=classes, max_leaves=6, min_leaf=20, max_depth=4)
     assert 2 <= tree.n_leaves <= 6
@@ -48,8 +50,9 @@ def test_a_distilled_tree_finds_the_rule():
     X, y = mixed_table(1500, 0)
     space = space_of(X, y, "binary")
     coded = space.encode(X)
-    teacher = fit_teacher(space, coded, y, n_classes=2, n_estimators=50)
-    taught = teach(teacher, coded, teacher.out_of_bag)
+    rows = CodedRows(coded, y)
+    teacher = fit_teacher(space, rows, n_classes=2, n_estimators=50)
+    taught = teach(teacher, rows, teacher.out_of_bag)
     tree = distil_tree(taught, space, classes=(0, 1), max_leaves=8, min_leaf=32, max_depth=8)
     X_test, y_test = mixed_table(2000, 9)
     assert roc_auc_score(y_test, tree.predict_proba(X_test)[:, 1]) > 0.75

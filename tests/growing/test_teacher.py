@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 
+from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.growing.teacher import (
@@ -25,7 +26,9 @@ def test_targets_have_the_columns_of_the_task(task):
     X, y = mixed_table(250, 0, task=task)
     space = space_of(X, y, task)
     n_classes = {"binary": 2, "multiclass": 3, "regression": None}[task]
-    teacher = fit_teacher(space, space.encode(X), y, n_classes=n_classes, n_estimators=20)
+    teacher = fit_teacher(
+        space, CodedRows(space.encode(X), y), n_classes=n_classes, n_estimators=20
+    )
     width = 3 if task == "multiclass" else 1
     assert teacher.out_of_bag.shape == (250, width)
     assert np.isfinite(teacher.out_of_bag).all()
@@ -44,7 +47,7 @@ def test_own_rows_are_predicted_as_if_unseen():
     noise = rng.permutation(y)  # outcomes that nothing predicts
     space = space_of(X, noise, "binary")
     coded = space.encode(X)
-    teacher = fit_teacher(space, coded, noise, n_classes=2, n_estimators=100)
+    teacher = fit_teacher(space, CodedRows(coded, noise), n_classes=2, n_estimators=100)
     assert roc_auc_score(noise, teacher.predict(coded)[:, 0]) > 0.75
     assert abs(roc_auc_score(noise, teacher.out_of_bag[:, 0]) - 0.5) < 0.1
 
@@ -52,7 +55,7 @@ def test_own_rows_are_predicted_as_if_unseen():
 def test_few_trees_leave_no_row_without_target():
     X, y = mixed_table(60, 0, task="regression")
     space = space_of(X, y, "regression")
-    teacher = fit_teacher(space, space.encode(X), y, n_classes=None, n_estimators=2)
+    teacher = fit_teacher(space, CodedRows(space.encode(X), y), n_classes=None, n_estimators=2)
     assert np.isfinite(teacher.out_of_bag).all()
     assert np.abs(teacher.out_of_bag).max() <= np.abs(y).max() + 1
 
@@ -72,11 +75,12 @@ def test_augmented_rows_weigh_as_much_as_the_real_ones():
     X, y = mixed_table(150, 1)
     space = space_of(X, y, "binary")
     weight = np.linspace(1, 2, 150)
-    teacher = fit_teacher(space, space.encode(X), y, n_classes=2, n_estimators=20)
-    taught = teach(teacher, space.encode(X), teacher.out_of_bag, sample_weight=weight, copies=2)
+    rows = CodedRows(space.encode(X), y)
+    teacher = fit_teacher(space, rows, n_classes=2, n_estimators=20)
+    taught = teach(teacher, rows.with_weight(weight), teacher.out_of_bag, copies=2)
     assert taught.weight[:150].sum() == pytest.approx(taught.weight[150:].sum())
     assert taught.n_real == 150
-    assert len(teach(teacher, space.encode(X), teacher.out_of_bag, copies=0).weight) == 150
+    assert len(teach(teacher, rows, teacher.out_of_bag, copies=0).weight) == 150
 
 
 def _rows(n, seed, *, flipped):
@@ -90,7 +94,7 @@ def test_the_switch_sees_a_broken_concept_and_nothing_else(flipped):
     old, new = _rows(250, 0, flipped=False), _rows(250, 1, flipped=flipped)
     space = FeatureSpace.from_data(np.concatenate([old[0], new[0]]))
     teacher, targets, drift = choose_teacher(
-        space, (*old, None), (*new, None), n_classes=2, n_estimators=40
+        space, CodedRows(*old), CodedRows(*new), n_classes=2, n_estimators=40
     )
     assert drift is not None
     assert drift.detected == flipped
@@ -106,7 +110,7 @@ def test_too_few_new_cases_are_not_asked():
     keep = np.r_[np.flatnonzero(new[1] == 0), np.flatnonzero(new[1] == 1)[:5]]
     space = FeatureSpace.from_data(old[0])
     _, _, drift = choose_teacher(
-        space, (*old, None), (new[0][keep], new[1][keep], None), n_classes=2, n_estimators=10
+        space, CodedRows(*old), CodedRows(*new).take(keep), n_classes=2, n_estimators=10
     )
     assert drift is not None
     assert not drift.detected
@@ -129,8 +133,8 @@ def test_the_blend_believes_a_deployed_tree_as_far_as_it_fits(value, low, high):
         classes=(0, 1),
         n_features=3,
     )
-    teacher = fit_teacher(space, X, y, n_classes=2, n_estimators=30)
-    blended, targets = blend_with_deployed(teacher, tree, X, y)
+    teacher = fit_teacher(space, CodedRows(X, y), n_classes=2, n_estimators=30)
+    blended, targets = blend_with_deployed(teacher, tree, CodedRows(X, y))
     assert low <= blended.share <= high
     expected = (1 - blended.share) * teacher.out_of_bag[:, 0]
     expected += blended.share * tree.value[tree.apply(X), 1]

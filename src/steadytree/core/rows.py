@@ -62,6 +62,11 @@ class CodedRows:
             self, **{k: _safe_indexing(v, rows) for k, v in parts.items() if v is not None}
         )
 
+    def with_weight(self, weight: FloatArray | None) -> CodedRows:
+        """Return the same rows with other weights; weights of 1 throughout are dropped."""
+        equal = weight is not None and bool((weight == 1).all())
+        return replace(self, weight=None if equal else weight)
+
     @classmethod
     def stack(cls, parts: Sequence[CodedRows]) -> CodedRows:
         """Put rows under each other; weights of 1 where only some parts have any."""

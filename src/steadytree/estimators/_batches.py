@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
-from steadytree.estimators._inputs import FitInput, HoldoutInput
+from steadytree.core.rows import CodedRows
 from steadytree.evaluation.folds import assign_folds
 from steadytree.evaluation.holdout import Holdout
 from steadytree.exceptions import InputError, SteadyTreeWarning
+from steadytree.growing.training_data import TrainingData
 
 __all__ = [
     "FOLDS",
@@ -56,68 +56,54 @@ class Division:
         """Rows of the holdout that the trees of each bootstrap are scored on."""
         if self.out_of_bag:
             return [self.training[~bag[self.training]] for bag in in_bag]
-        return [np.arange(len(self.holdout.y))] * len(in_bag)
+        return [np.arange(len(self.holdout.rows))] * len(in_bag)
 
 
 def divide(
-    table: Any,
-    data: FitInput,
+    data: TrainingData,
     *,
     first_batch: float | NDArray[np.bool_],
-    holdout: float | str | HoldoutInput,
+    holdout: float | str | CodedRows,
     rng: np.random.Generator,
 ) -> Division:
     """Set the holdout apart, then the first batch (X0 of the paper) from the rest (X).
 
     Parameters
     ----------
-    table : array or frame
-        The user's own.
-    data : FitInput
+    data : TrainingData
     first_batch : float or mask
-    holdout : float, "oob" or HoldoutInput
+    holdout : float, "oob" or CodedRows
+        The user's own rows, coded in the same space.
     rng : Generator
     """
-    every = np.arange(len(data.y))
-    strata = None if data.classes is None else data.y
+    y, classes = data.rows.y, data.classes
+    every = np.arange(len(y))
+    strata = None if classes is None else y
     if not isinstance(first_batch, float):
         check_batches(np.flatnonzero(first_batch), every)
         # A holdout of the same mix of early and late rows.
         strata = first_batch.astype(np.int64) + (0 if strata is None else 2 * strata)
     held, training = every[:0], every
-    if isinstance(holdout, HoldoutInput):
-        if data.classes is not None:
-            check_holdout_classes(holdout.y, data.classes)
-        scored = _make_holdout(*holdout, data.classes, rng)
+    if isinstance(holdout, CodedRows):
+        scored = holdout
+        if classes is not None:
+            check_holdout_classes(scored.y, classes)
     else:
-        rows, source = every, table
+        scored = data.rows
         if holdout != "oob":
             held, training = split_share(every, strata, float(holdout), rng)
-            rows, source = held, _safe_indexing(table, held)
-        if data.classes is not None:
-            check_holdout_classes(data.y[rows], data.classes, y_all=data.y)
-        scored = _make_holdout(
-            source, data.coded[rows], data.y[rows], data.weights[rows], data.classes, rng
-        )
+            scored = scored.take(held)
+        if classes is not None:
+            check_holdout_classes(scored.y, classes, y_all=y)
+    folds = assign_folds(scored.y, classifier=classes is not None, most=FOLDS, rng=rng)
     if isinstance(first_batch, float):
-        strata = None if data.classes is None else data.y[training]
+        strata = None if classes is None else y[training]
         first, _ = split_share(training, strata, first_batch, rng)
     else:
         first = training[first_batch[training]]
     check_batches(first, training)
-    return Division(first, training, held, scored, isinstance(holdout, str))
-
-
-def _make_holdout(
-    table: Any,
-    coded: NDArray[np.float64],
-    y: NDArray[Any],
-    weights: NDArray[np.float64],
-    classes: NDArray[Any] | None,
-    rng: np.random.Generator,
-) -> Holdout:
-    folds = assign_folds(y, classifier=classes is not None, most=FOLDS, rng=rng)
-    return Holdout(table, coded, y, None if (weights == 1).all() else weights, classes, folds)
+    measured = Holdout(scored.with_weight(scored.weight), classes, folds)
+    return Division(first, training, held, measured, isinstance(holdout, str))
 
 
 def check_share(share: Any, name: str, *, other: str = "") -> float:

@@ -20,9 +20,11 @@ from steadytree.distance.options import check_options, paths_of
 from steadytree.distance.variants import mass
 from steadytree.evaluation.holdout import Scores
 from steadytree.exceptions import InputError
+from steadytree.growing.collections import Collection
 from steadytree.selection import Rule, pareto_mask, select_candidate
 
 __all__ = [
+    "RESULT_COLUMNS",
     "CandidateTable",
     "MeanDistances",
     "Objective",
@@ -34,6 +36,9 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 Objective = str | Callable[[Tree], float]
+
+RESULT_COLUMNS = ("mean_distance", "mean_dissimilarity", "selection_score", "on_frontier")
+"""Columns of the results that rules choose by."""
 
 OBJECTIVES = {"distance": False, "score": True, "n_leaves": False, "depth": False}
 """Objectives by name, and whether larger is better."""
@@ -146,10 +151,9 @@ class CandidateTable:
 
     Parameters
     ----------
-    trees : sequence of Tree
-    bootstrap, setting : int arrays
-        Where each tree comes from.
+    candidates : Collection
     grid : sequence of mappings
+        The settings they were grown with.
     distances : MeanDistances
     objectives : tuple
         Of the frontier; a callable takes a Tree, and smaller is better.
@@ -157,18 +161,16 @@ class CandidateTable:
 
     def __init__(
         self,
-        trees: Sequence[Tree],
-        *,
-        bootstrap: NDArray[np.int64],
-        setting: NDArray[np.int64],
+        candidates: Collection,
         grid: Sequence[Mapping[str, Any]],
         distances: MeanDistances,
         objectives: tuple[Objective, ...],
     ) -> None:
-        columns: dict[str, Any] = {"bootstrap": bootstrap}
+        trees = candidates.trees
+        columns: dict[str, Any] = {"bootstrap": candidates.bootstrap}
         for name in dict.fromkeys(name for one in grid for name in one):
             values = pd.Series([one.get(name) for one in grid], dtype=object)
-            columns[f"param_{name}"] = values.take(setting).infer_objects().to_numpy()
+            columns[f"param_{name}"] = values.take(candidates.setting).infer_objects().to_numpy()
         columns["mean_distance"] = distances.raw
         columns["mean_distance_of_bound"] = distances.of_bound
         columns["mean_dissimilarity"] = distances.dissimilarity

@@ -8,13 +8,13 @@ strings and missing values. Here they become one coded float matrix over a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_array,
@@ -22,48 +22,21 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import is_categorical_column, is_frame, plain_scalar
-from steadytree.core.tree import resolve_threshold
+from steadytree.core.tabular import is_categorical_column, is_frame
 from steadytree.exceptions import InputError
+from steadytree.growing.training_data import Task, TrainingData
 
 __all__ = [
-    "FitInput",
-    "HoldoutInput",
     "as_table",
     "check_coded",
     "class_weighted",
     "prepare_fit",
     "prepare_holdout",
     "prepare_predict",
-    "resolve_decision_threshold",
     "set_mixed_input_tags",
 ]
-
-Task = Literal["classification", "regression"]
-
-
-class FitInput(NamedTuple):
-    """What a learner needs, in the order ``space, coded, y, classes, weights``.
-
-    Attributes
-    ----------
-    space : FeatureSpace
-    coded : float array (n, n_features)
-        Numbers as they are, categories as positions, NaN = missing.
-    y : array (n,)
-        Positions in ``classes``, or the float responses.
-    classes : array or None
-        Sorted class labels in the user's own type; None for regression.
-    weights : float array (n,)
-        Sample weights, 1 where none were given.
-    """
-
-    space: FeatureSpace
-    coded: NDArray[np.float64]
-    y: NDArray[Any]
-    classes: NDArray[Any] | None
-    weights: NDArray[np.float64]
 
 
 def prepare_fit(
@@ -74,7 +47,7 @@ def prepare_fit(
     task: Task,
     categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
     sample_weight: Any = None,
-) -> FitInput:
+) -> TrainingData:
     """Check training data, fix the feature space, and code the table.
 
     Sets ``n_features_in_`` and ``feature_names_in_`` of the estimator.
@@ -92,38 +65,33 @@ def prepare_fit(
 
     Returns
     -------
-    FitInput
+    TrainingData
+        Its rows hold the table as the user passed it.
     """
     table = as_table(estimator, X, y=y, reset=True)
-    target = column_or_1d(y, warn=True)
-    check_consistent_length(table, target)
-    assert_all_finite(target, input_name="y")
-    weights = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
-    if not weights.sum() > 0:
-        raise InputError(
-            "expected some positive sample weights, got zero for every row; "
-            "leave sample_weight=None to weigh all rows alike"
+    weight = None
+    if sample_weight is not None:
+        weight = _check_sample_weight(
+            sample_weight, table, dtype=np.float64, ensure_non_negative=True
         )
-    classes: NDArray[Any] | None = None
-    if task == "classification":
-        check_classification_targets(target)
-        classes, codes = np.unique(target, return_inverse=True)
-        _check_two_classes(classes, codes, weights)
-        target, values = codes.astype(np.int64), target
-    else:
-        target = values = target.astype(np.float64)
-    space = FeatureSpace.from_data(
-        table, values, categorical_features=categorical_features, task=task
+        if not weight.sum() > 0:
+            raise InputError(
+                "expected some positive sample weights, got zero for every row; "
+                "leave sample_weight=None to weigh all rows alike"
+            )
+    data = TrainingData.from_table(
+        table, y, task=task, categorical_features=categorical_features, weight=weight
     )
-    coded = space.encode(table)
-    empty = np.isnan(coded).all(axis=0)
+    empty = np.isnan(data.rows.coded).all(axis=0)
     if empty.any():
-        culprits = [space.feature_labels[j] for j in np.flatnonzero(empty)]
+        culprits = [data.space.feature_labels[j] for j in np.flatnonzero(empty)]
         raise InputError(
             f"expected at least one value in every column, got only missing values in {culprits}; "
             "drop these columns: no split can use them"
         )
-    return FitInput(space, check_coded(coded, space), target, classes, weights)
+    check_coded(data.rows.coded, data.space)
+    own = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+    return replace(data, rows=replace(data.rows, table=own))
 
 
 def prepare_predict(estimator: Any, X: Any, *, space: FeatureSpace) -> NDArray[np.float64]:
@@ -136,17 +104,8 @@ def prepare_predict(estimator: Any, X: Any, *, space: FeatureSpace) -> NDArray[n
     return check_coded(space.encode(as_table(estimator, X, reset=False)), space)
 
 
-class HoldoutInput(NamedTuple):
-    """The user's own holdout: the table, coded, with positions of classes or responses."""
-
-    table: Any
-    coded: NDArray[np.float64]
-    y: NDArray[Any]
-    weights: NDArray[np.float64]
-
-
-def prepare_holdout(estimator: Any, X_val: Any, y_val: Any, data: FitInput) -> HoldoutInput:
-    """Check the user's own holdout against the training data; all weights are 1."""
+def prepare_holdout(estimator: Any, X_val: Any, y_val: Any, data: TrainingData) -> CodedRows:
+    """Check the user's own holdout against the training data; it has no weights."""
     if X_val is None or y_val is None:
         given = "y_val" if X_val is None else "X_val"
         raise InputError(f"expected X_val and y_val together, got {given} alone")
@@ -155,9 +114,8 @@ def prepare_holdout(estimator: Any, X_val: Any, y_val: Any, data: FitInput) -> H
     check_consistent_length(table, target)
     assert_all_finite(target, input_name="y_val")
     coded = check_coded(data.space.encode(table), data.space)
-    weights = np.ones(len(target))
     if data.classes is None:
-        return HoldoutInput(table, coded, target.astype(np.float64), weights)
+        return CodedRows(coded, target.astype(np.float64), table=table)
     position = {label: i for i, label in enumerate(data.classes.tolist())}
     unknown = [label for label in np.unique(target).tolist() if label not in position]
     if unknown:
@@ -166,7 +124,7 @@ def prepare_holdout(estimator: Any, X_val: Any, y_val: Any, data: FitInput) -> H
             "a class that is not in y cannot be learnt"
         )
     codes = np.array([position[label] for label in target.tolist()], dtype=np.int64)
-    return HoldoutInput(table, coded, codes, weights)
+    return CodedRows(coded, codes, table=table)
 
 
 def as_table(estimator: Any, X: Any, *, y: Any = "no_validation", reset: bool) -> Any:
@@ -209,23 +167,13 @@ def check_coded(coded: NDArray[np.float64], space: FeatureSpace) -> NDArray[np.f
 
 
 def class_weighted(
-    class_weight: Mapping[Any, float] | str | None,
-    y: NDArray[Any],
-    classes: NDArray[Any],
-    weights: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Sample weights times the weight of each row's class (``y`` holds positions)."""
+    class_weight: Mapping[Any, float] | str | None, rows: CodedRows, classes: NDArray[Any]
+) -> CodedRows:
+    """Return the rows with their weights times the weight of each row's class."""
     if class_weight is None:
-        return weights
-    return np.asarray(weights * compute_sample_weight(class_weight, classes[y]), dtype=np.float64)
-
-
-def resolve_decision_threshold(
-    decision_threshold: float | str | None, y: NDArray[Any], classes: NDArray[Any] | None
-) -> float | None:
-    """Return the threshold as a number; "prevalence" is the unweighted rate of ``classes[1]``."""
-    known = None if classes is None else classes.tolist()
-    return resolve_threshold(decision_threshold, known, lambda: float(np.mean(y == 1)))
+        return rows
+    by_class = compute_sample_weight(class_weight, classes[rows.y])
+    return rows.with_weight(np.asarray(rows.weights * by_class, dtype=np.float64))
 
 
 def set_mixed_input_tags(tags: Any) -> Any:
@@ -238,19 +186,6 @@ def set_mixed_input_tags(tags: Any) -> Any:
 
 def _has_categories(X: Any) -> bool:
     return any(is_categorical_column(X, j) for j in range(X.shape[1]))
-
-
-def _check_two_classes(
-    classes: NDArray[Any], codes: NDArray[Any], weights: NDArray[np.float64]
-) -> None:
-    present = np.bincount(codes, weights=weights, minlength=len(classes)) > 0
-    if present.sum() < 2:
-        where = "" if len(classes) < 2 else " with a positive sample weight"
-        raise InputError(
-            f"expected at least two classes in y{where}, got 1 class "
-            f"({plain_scalar(classes[present][0])!r}); "
-            "a classifier needs rows of every class it is to tell apart"
-        )
 
 
 def _check_frame(estimator: Any, X: Any, *, at_least: int) -> None:

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from steadytree.core.space import FeatureSpace
+from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
-from steadytree.estimators._inputs import (
-    FitInput,
-    class_weighted,
-    prepare_fit,
-    prepare_predict,
-    resolve_decision_threshold,
-    set_mixed_input_tags,
-)
-from steadytree.estimators.predictor import (
-    ClassifierTreeMixin,
-    RegressorTreeMixin,
-    TreePredictorMixin,
-)
+from steadytree.estimators._base import TreeLearner, check_whole
+from steadytree.estimators.predictor import ClassifierTreeMixin, RegressorTreeMixin
 from steadytree.exceptions import InputError
 from steadytree.growing.distillation import distil_tree, size_by_minority
 from steadytree.growing.teacher import fit_teacher, teach
@@ -34,97 +22,89 @@ from steadytree.growing.teacher import fit_teacher, teach
 __all__ = ["DistilledTreeClassifier", "DistilledTreeRegressor"]
 
 
-class _DistilledTree(TreePredictorMixin, BaseEstimator):
+def _check_size(value: Any, name: str) -> None:
+    if value is not None and (not isinstance(value, Integral) or int(value) < 2):
+        raise InputError(f"expected {name} None or at least 2, got {value!r}")
+
+
+class _DistilledTree(TreeLearner):
     """What the classifier and the regressor share: teacher, augmentation, one tree."""
 
     tree_: Tree
-    feature_space_: FeatureSpace
-    _task: Literal["classification", "regression"]
 
-    max_leaf_nodes: int | None
-    max_depth: int
-    min_samples_leaf: int
-    n_estimators: int
-    n_copies: int
-    categorical_features: str | Sequence[int | str | bool] | None
-    n_jobs: int | None
-    random_state: Any
+    _parameter_checks: ClassVar = {
+        "max_depth": check_whole(1),
+        "min_samples_leaf": check_whole(1),
+        "n_estimators": check_whole(1),
+        "n_copies": check_whole(0),
+        "max_leaf_nodes": _check_size,
+    }
+
+    def __init__(
+        self,
+        *,
+        max_leaf_nodes: int | None = None,
+        max_depth: int = 8,
+        min_samples_leaf: int = 8,
+        n_estimators: int = 100,
+        n_copies: int = 3,
+        categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.n_estimators = n_estimators
+        self.n_copies = n_copies
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def to_tree(self) -> Tree:
         """Return the tree, in the form that distances and diffs work on."""
         check_is_fitted(self, "tree_")
         return self.tree_
 
-    def _leaf_of(self, X: Any) -> NDArray[np.int32]:
-        check_is_fitted(self, "tree_")
-        coded = prepare_predict(self, X, space=self.feature_space_)
-        return self.tree_.apply_coded(self.tree_.round_values(coded))
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the ensemble, then one tree to what it says.
 
-    def __sklearn_tags__(self) -> Any:
-        return set_mixed_input_tags(super().__sklearn_tags__())
-
-    def _check_knobs(self) -> None:
-        for name, least in (
-            ("max_depth", 1),
-            ("min_samples_leaf", 1),
-            ("n_estimators", 1),
-            ("n_copies", 0),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or int(value) < least:
-                raise InputError(f"expected {name} to be a whole number >= {least}, got {value!r}")
-        size: Any = self.max_leaf_nodes
-        if size is not None and (not isinstance(size, Integral) or int(size) < 2):
-            raise InputError(f"expected max_leaf_nodes None or at least 2, got {size!r}")
-
-    def _fit(
-        self,
-        data: FitInput,
-        weights: NDArray[np.float64],
-        n_classes: int | None,
-        decision_threshold: float | None,
-    ) -> None:
-        self._check_knobs()
+        Parameters
+        ----------
+        X : array, pandas or polars frame (n, n_features)
+            Categories, strings and missing values are welcome.
+        y : array (n,)
+        sample_weight : array (n,), optional
+        """
+        self._check_parameters()
+        data, threshold = self._training_data(X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31 - 100))
         # scikit-learn's forest compares float32, and so does the tree.
-        coded = data.coded.astype(np.float32).astype(np.float64)
-        plain = bool((weights == 1).all())
-        used = None if plain else weights
-        kept = weights > 0
-        coded, y = coded[kept], data.y[kept]
-        used = None if used is None else used[kept]
+        coded = data.rows.coded.astype(np.float32).astype(np.float64)
+        rows = CodedRows(coded, data.rows.y, data.rows.weight).take(data.rows.weights > 0)
+        n_classes = None if data.classes is None else len(data.classes)
         teacher = fit_teacher(
             data.space,
-            coded,
-            y,
+            rows,
             n_classes=n_classes,
-            sample_weight=used,
             n_estimators=self.n_estimators,
             n_jobs=self.n_jobs,
             seed=seed,
         )
-        taught = teach(
-            teacher,
-            coded,
-            teacher.out_of_bag,
-            sample_weight=used,
-            copies=self.n_copies,
-            seed=seed + 11,
-        )
-        size = self.max_leaf_nodes or size_by_minority(y, n_classes)
+        taught = teach(teacher, rows, teacher.out_of_bag, copies=self.n_copies, seed=seed + 11)
         self.tree_ = distil_tree(
             taught,
             data.space,
-            classes=None if data.classes is None else tuple(data.classes.tolist()),
-            max_leaves=int(size),
+            classes=data.class_list,
+            max_leaves=int(self.max_leaf_nodes or size_by_minority(rows.y, n_classes)),
             min_leaf=int(self.min_samples_leaf) * (1 + int(self.n_copies)),
             max_depth=int(self.max_depth),
-            decision_threshold=decision_threshold,
+            decision_threshold=threshold,
             precision="float32",
-            metadata={"n_training_rows": len(y), "learner": type(self).__name__},
+            metadata={"n_training_rows": len(rows), "learner": type(self).__name__},
         )
-        self.feature_space_ = data.space
         self.n_leaves_ = self.tree_.n_leaves
+        return self
 
 
 class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTree):
@@ -189,41 +169,18 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.n_estimators = n_estimators
-        self.n_copies = n_copies
+        super().__init__(
+            max_leaf_nodes=max_leaf_nodes,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            n_estimators=n_estimators,
+            n_copies=n_copies,
+            categorical_features=categorical_features,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
         self.class_weight = class_weight
         self.decision_threshold = decision_threshold
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DistilledTreeClassifier:
-        """Fit the ensemble, then one tree to what it says.
-
-        Parameters
-        ----------
-        X : array, pandas or polars frame (n, n_features)
-            Categories, strings and missing values are welcome.
-        y : array (n,)
-        sample_weight : array (n,), optional
-        """
-        data = prepare_fit(
-            self,
-            X,
-            y,
-            task="classification",
-            categorical_features=self.categorical_features,
-            sample_weight=sample_weight,
-        )
-        assert data.classes is not None
-        weights = class_weighted(self.class_weight, data.y, data.classes, data.weights)
-        threshold = resolve_decision_threshold(self.decision_threshold, data.y, data.classes)
-        self._fit(data, weights, len(data.classes), threshold)
-        self.classes_ = data.classes
-        return self
 
 
 class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree):
@@ -248,44 +205,3 @@ class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree)
     """
 
     _task = "regression"
-
-    def __init__(
-        self,
-        *,
-        max_leaf_nodes: int | None = None,
-        max_depth: int = 8,
-        min_samples_leaf: int = 8,
-        n_estimators: int = 100,
-        n_copies: int = 3,
-        categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.n_estimators = n_estimators
-        self.n_copies = n_copies
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DistilledTreeRegressor:
-        """Fit the ensemble, then one tree to what it says.
-
-        Parameters
-        ----------
-        X : array, pandas or polars frame (n, n_features)
-        y : array (n,)
-        sample_weight : array (n,), optional
-        """
-        data = prepare_fit(
-            self,
-            X,
-            y,
-            task="regression",
-            categorical_features=self.categorical_features,
-            sample_weight=sample_weight,
-        )
-        self._fit(data, data.weights, None, None)
-        return self

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Integral
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from steadytree._views import notebook_view, write_report
 from steadytree.core.tree import Tree
 from steadytree.distance.options import check_options
+from steadytree.estimators._base import TreeLearner, check_whole
 from steadytree.estimators._batches import (
+    Division,
     check_batches,
     check_first_batch,
     check_share,
     divide,
 )
 from steadytree.estimators._candidates import (
+    RESULT_COLUMNS,
     CandidateTable,
     Objective,
     check_objectives,
@@ -37,55 +39,75 @@ from steadytree.estimators._grid import (
     largest_depth,
     warn_of_large_leaves,
 )
-from steadytree.estimators._inputs import (
-    FitInput,
-    class_weighted,
-    prepare_fit,
-    prepare_holdout,
-    prepare_predict,
-    resolve_decision_threshold,
-    set_mixed_input_tags,
-)
+from steadytree.estimators._inputs import prepare_holdout
 from steadytree.estimators.predictor import (
     ClassifierTreeMixin,
     RegressorTreeMixin,
     TreeClassifier,
-    TreePredictorMixin,
     TreeRegressor,
 )
 from steadytree.evaluation.holdout import make_measure, score_trees
-from steadytree.exceptions import InputError, UnsupportedModelError
-from steadytree.growing.collections import grow_collections
-from steadytree.growing.fitting import TrainingData
-from steadytree.selection import RULES, Rule, check_tolerance
+from steadytree.exceptions import UnsupportedModelError
+from steadytree.growing.collections import Collection, grow_collections
+from steadytree.growing.training_data import TrainingData
+from steadytree.selection import Rule, check_rule, check_tolerance
 
 __all__ = ["StableTreeClassifier", "StableTreeRegressor"]
 
 
-class _StableTree(TreePredictorMixin, BaseEstimator):
+def _check_holdout(value: Any, name: str) -> None:
+    if value != "oob":
+        check_share(value, name, other=' or "oob"')
+
+
+class _StableTree(TreeLearner):
     """What the classifier and the regressor share: everything but the task."""
 
-    _task: Literal["classification", "regression"]
+    _parameter_checks: ClassVar = {
+        "n_bootstraps": check_whole(1),
+        "first_batch": partial(check_share, other=" (rows go to fit(first_batch=...))"),
+        "holdout": _check_holdout,
+        "select": lambda value, _: check_rule(value, RESULT_COLUMNS),
+        "tolerance": lambda value, _: check_tolerance(value),
+        "objectives": lambda value, _: check_objectives(value),
+    }
 
-    estimator: Any
-    param_grid: Grid | None
-    n_bootstraps: int
-    first_batch: float
-    holdout: float | str
-    scoring: Any
-    select: Rule
-    tolerance: float
-    objectives: Sequence[Objective]
-    variant: str
-    label_weight: float | str
-    nested: bool
-    categorical_features: Any
-    n_jobs: int | None
-    random_state: Any
-    verbose: int
-
-    def __sklearn_tags__(self) -> Any:
-        return set_mixed_input_tags(super().__sklearn_tags__())
+    def __init__(
+        self,
+        estimator: Any = None,
+        param_grid: Grid | None = None,
+        *,
+        n_bootstraps: int = 10,
+        first_batch: float = 0.5,
+        holdout: float | str = 0.25,
+        scoring: str | Callable[..., float] | None = None,
+        select: Rule = "tolerance",
+        tolerance: float = 0.02,
+        objectives: Sequence[Objective] = ("distance", "score"),
+        variant: str = "paper",
+        label_weight: float | str = 1.0,
+        nested: bool = True,
+        categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.n_bootstraps = n_bootstraps
+        self.first_batch = first_batch
+        self.holdout = holdout
+        self.scoring = scoring
+        self.select = select
+        self.tolerance = tolerance
+        self.objectives = objectives
+        self.variant = variant
+        self.label_weight = label_weight
+        self.nested = nested
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def to_tree(self) -> Tree:
         """Return the chosen tree, in the form that distances and diffs work on."""
@@ -103,11 +125,6 @@ class _StableTree(TreePredictorMixin, BaseEstimator):
             return super()._repr_html_inner()
         return notebook_view(self)
 
-    def _leaf_of(self, X: Any) -> NDArray[np.int32]:
-        tree = self.to_tree()
-        coded = prepare_predict(self, X, space=self.feature_space_)
-        return tree.apply_coded(tree.round_values(coded))
-
     def fit(
         self,
         X: Any,
@@ -117,7 +134,7 @@ class _StableTree(TreePredictorMixin, BaseEstimator):
         first_batch: Any = None,
         X_val: Any = None,
         y_val: Any = None,
-    ) -> Any:
+    ) -> Self:
         """Grow both collections, measure every candidate, and keep the chosen tree.
 
         Parameters
@@ -137,68 +154,13 @@ class _StableTree(TreePredictorMixin, BaseEstimator):
         -------
         self
         """
-        objectives = self._check_settings()
+        self._check_parameters()
         base, grid = base_and_grid(self.estimator, self.param_grid, task=self._task)
-        data = prepare_fit(
-            self,
-            X,
-            y,
-            task=self._task,
-            categorical_features=self.categorical_features,
-            sample_weight=sample_weight,
-        )
-        self.feature_space_ = data.space
-        self._set_classes(data)
-        data = data._replace(weights=self._weighted(data.y, data.classes, data.weights))
-        threshold = self._threshold(data)
-        table = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        rng = np.random.default_rng(seed)
-        own = None
-        if X_val is not None or y_val is not None:
-            own = prepare_holdout(self, X_val, y_val, data)
-            own = own._replace(weights=self._weighted(own.y, data.classes, own.weights))
-        parts = divide(
-            table,
-            data,
-            first_batch=(
-                float(self.first_batch)
-                if first_batch is None
-                else check_first_batch(first_batch, len(data.y))
-            ),
-            holdout=self.holdout if own is None else own,
-            rng=rng,
-        )
+        data, threshold = self._training_data(X, y, sample_weight)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        parts = self._divide(data, first_batch, X_val, y_val, rng)
         measure, self.scorer_ = make_measure(self.scoring, parts.holdout)
-        usable = data.weights > 0
-        batches = (parts.first[usable[parts.first]], parts.training[usable[parts.training]])
-        check_batches(*batches)
-        warn_of_large_leaves(base, grid, batches[0].size)
-        try:
-            reference, candidates = grow_collections(
-                base,
-                TrainingData.from_coded(
-                    table,
-                    data.coded,
-                    data.y,
-                    space=data.space,
-                    classes=data.classes,
-                    weights=data.weights,
-                ),
-                batches,
-                grid,
-                n_bootstraps=self.n_bootstraps,
-                seeds=rng.integers(0, 2**31 - 1, size=(2, self.n_bootstraps)),
-                nested=self.nested,
-                keep_out_of_bag=parts.out_of_bag,
-                decision_threshold=threshold,
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-            )
-        except UnsupportedModelError as error:
-            raise UnsupportedModelError(
-                f"expected a base estimator that grows one tree, got {type(base).__name__}: {error}"
-            ) from error
+        reference, candidates = self._grow(base, grid, data, parts, threshold, rng)
         self.max_depth_ = largest_depth(base, grid, (*reference.trees, *candidates.trees))
         distances = mean_distances(
             candidates.trees,
@@ -209,34 +171,26 @@ class _StableTree(TreePredictorMixin, BaseEstimator):
             max_depth=self.max_depth_,
             n_jobs=self.n_jobs,
         )
-        rows = parts.scored_rows(candidates.in_bag)
-        folds = parts.holdout.folds
+        scored = parts.scored_rows(candidates.in_bag)
         scores = score_trees(
             candidates.trees,
             candidates.bootstrap,
-            rows,
+            scored,
             measure,
             n_folds=parts.holdout.n_folds,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        candidate_table = CandidateTable(
-            candidates.trees,
-            bootstrap=candidates.bootstrap,
-            setting=candidates.setting,
-            grid=grid,
-            distances=distances,
-            objectives=objectives,
-        )
+        table = CandidateTable(candidates, grid, distances, check_objectives(self.objectives))
 
         def score_on_fold(i: int, fold: int) -> float:
-            scored = rows[candidates.bootstrap[i]]
-            return measure.on_rows(candidates.trees[i], scored[folds[scored] == fold])
+            rows = scored[candidates.bootstrap[i]]
+            return measure.on_rows(candidates.trees[i], rows[parts.holdout.folds[rows] == fold])
 
         rule = (self.select, self.tolerance)
-        self.results_, self.best_index_ = choose(candidate_table, scores, *rule)
+        self.results_, self.best_index_ = choose(table, scores, *rule)
         self.score_estimate_, self.score_estimate_se_ = honest_estimate(
-            candidate_table, scores, *rule, score_on_fold
+            table, scores, *rule, score_on_fold
         )
         self.selection_score_ = float(scores.score[self.best_index_])
         self.scores_ = scores.score
@@ -251,39 +205,56 @@ class _StableTree(TreePredictorMixin, BaseEstimator):
         self.best_estimator_ = self._predictor(candidates.trees[self.best_index_])
         return self
 
-    # -- the task -----------------------------------------------------------------
+    _predictor: ClassVar[type[TreeClassifier | TreeRegressor]]
 
-    def _set_classes(self, data: FitInput) -> None:
-        pass
-
-    def _weighted(
-        self, y: NDArray[Any], classes: NDArray[Any] | None, weights: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        return weights
-
-    def _threshold(self, data: FitInput) -> float | None:
-        return None
-
-    def _predictor(self, tree: Tree) -> Any:
-        raise NotImplementedError
-
-    # -- settings -----------------------------------------------------------------
-
-    def _check_settings(self) -> tuple[Objective, ...]:
-        """Refuse wrong settings before anything takes time."""
-        count: Any = self.n_bootstraps
-        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
-            raise InputError(f"expected n_bootstraps to be a whole number >= 1, got {count!r}")
-        check_share(self.first_batch, "first_batch", other=" (rows go to fit(first_batch=...))")
-        if self.holdout != "oob":
-            check_share(self.holdout, "holdout", other=' or "oob"')
-        if not callable(self.select) and self.select not in RULES:
-            raise InputError(
-                f"expected select to be one of {list(RULES)} or a callable, got {self.select!r}"
-            )
-        check_tolerance(self.tolerance)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_options(variant=self.variant, label_weight=self.label_weight, max_depth=1)
-        return check_objectives(self.objectives)
+
+    def _divide(
+        self, data: TrainingData, first_batch: Any, X_val: Any, y_val: Any, rng: np.random.Generator
+    ) -> Division:
+        """Set the holdout and the first batch apart, unless the user names them."""
+        holdout: Any = self.holdout
+        if X_val is not None or y_val is not None:
+            holdout = self._weighted(prepare_holdout(self, X_val, y_val, data), data.classes)
+        first: Any = float(self.first_batch)
+        if first_batch is not None:
+            first = check_first_batch(first_batch, len(data.rows))
+        return divide(data, first_batch=first, holdout=holdout, rng=rng)
+
+    def _grow(
+        self,
+        base: Any,
+        grid: Sequence[dict[str, Any]],
+        data: TrainingData,
+        parts: Division,
+        threshold: float | None,
+        rng: np.random.Generator,
+    ) -> list[Collection]:
+        """Grow the collections on the first batch and on all training rows."""
+        usable = data.rows.weights > 0
+        batches = (parts.first[usable[parts.first]], parts.training[usable[parts.training]])
+        check_batches(*batches)
+        warn_of_large_leaves(base, grid, batches[0].size)
+        try:
+            return grow_collections(
+                base,
+                data,
+                batches,
+                grid,
+                n_bootstraps=self.n_bootstraps,
+                seeds=rng.integers(0, 2**31 - 1, size=(2, self.n_bootstraps)),
+                nested=self.nested,
+                keep_out_of_bag=parts.out_of_bag,
+                decision_threshold=threshold,
+                n_jobs=self.n_jobs,
+                verbose=self.verbose,
+            )
+        except UnsupportedModelError as error:
+            raise UnsupportedModelError(
+                f"expected a base estimator that grows one tree, got {type(base).__name__}: {error}"
+            ) from error
 
 
 class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
@@ -400,6 +371,7 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
     """
 
     _task = "classification"
+    _predictor = TreeClassifier
 
     def __init__(
         self,
@@ -423,41 +395,26 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.n_bootstraps = n_bootstraps
-        self.first_batch = first_batch
-        self.holdout = holdout
-        self.scoring = scoring
-        self.select = select
-        self.tolerance = tolerance
-        self.objectives = objectives
-        self.variant = variant
-        self.label_weight = label_weight
-        self.nested = nested
+        super().__init__(
+            estimator,
+            param_grid,
+            n_bootstraps=n_bootstraps,
+            first_batch=first_batch,
+            holdout=holdout,
+            scoring=scoring,
+            select=select,
+            tolerance=tolerance,
+            objectives=objectives,
+            variant=variant,
+            label_weight=label_weight,
+            nested=nested,
+            categorical_features=categorical_features,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.decision_threshold = decision_threshold
         self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _set_classes(self, data: FitInput) -> None:
-        assert data.classes is not None
-        self.classes_ = data.classes
-        self.n_classes_ = len(data.classes)
-
-    def _weighted(
-        self, y: NDArray[Any], classes: NDArray[Any] | None, weights: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        assert classes is not None
-        return class_weighted(self.class_weight, y, classes, weights)
-
-    def _threshold(self, data: FitInput) -> float | None:
-        return resolve_decision_threshold(self.decision_threshold, data.y, data.classes)
-
-    def _predictor(self, tree: Tree) -> TreeClassifier:
-        return TreeClassifier(tree)
 
 
 class StableTreeRegressor(RegressorTreeMixin, RegressorMixin, _StableTree):
@@ -485,43 +442,4 @@ variant, label_weight, nested, categorical_features, n_jobs, random_state, verbo
     """
 
     _task = "regression"
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        param_grid: Grid | None = None,
-        *,
-        n_bootstraps: int = 10,
-        first_batch: float = 0.5,
-        holdout: float | str = 0.25,
-        scoring: str | Callable[..., float] | None = None,
-        select: Rule = "tolerance",
-        tolerance: float = 0.02,
-        objectives: Sequence[Objective] = ("distance", "score"),
-        variant: str = "paper",
-        label_weight: float | str = 1.0,
-        nested: bool = True,
-        categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.n_bootstraps = n_bootstraps
-        self.first_batch = first_batch
-        self.holdout = holdout
-        self.scoring = scoring
-        self.select = select
-        self.tolerance = tolerance
-        self.objectives = objectives
-        self.variant = variant
-        self.label_weight = label_weight
-        self.nested = nested
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _predictor(self, tree: Tree) -> TreeRegressor:
-        return TreeRegressor(tree)
+    _predictor = TreeRegressor

@@ -21,6 +21,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from steadytree._progress import track
+from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
 from steadytree.evaluation.scores import explained, roc_steps
 from steadytree.exceptions import InputError
@@ -34,25 +35,18 @@ TABLES_KEPT = 24  # holdouts without a fold, ready for scorers that look at colu
 
 @dataclass(frozen=True, eq=False)
 class Holdout:
-    """Rows to score on.
+    """Rows to score on, each in a fold.
 
     Attributes
     ----------
-    table : array or frame
-        As the user passed it, for scorers that look at columns.
-    coded : float array
-    y : array
-        Positions in ``classes``, or responses.
-    weights : array or None
+    rows : CodedRows
+        With the user's own table, for scorers that look at columns.
     classes : array or None
     folds : int array
         Fold of each row, for the standard error and the honest estimate.
     """
 
-    table: Any
-    coded: FloatArray
-    y: NDArray[Any]
-    weights: FloatArray | None
+    rows: CodedRows
     classes: NDArray[Any] | None
     folds: NDArray[np.int64]
 
@@ -64,7 +58,7 @@ class Holdout:
     @cached_property
     def rounded(self) -> FloatArray:
         """Values as scikit-learn's trees compare them, rounded once for all trees."""
-        return self.coded.astype(np.float32).astype(np.float64)
+        return self.rows.coded.astype(np.float32).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +164,7 @@ def _score_group(
 
 
 def _leaves(tree: Tree, holdout: Holdout, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-    coded = holdout.coded if tree.precision == "float64" else holdout.rounded
+    coded = holdout.rows.coded if tree.precision == "float64" else holdout.rounded
     everything = rows.size == len(coded) and np.array_equal(rows, np.arange(rows.size))
     return tree.apply_coded(coded if everything else coded[rows])
 
@@ -189,8 +183,8 @@ class _RankScore:
         self, tree: Tree, rows: NDArray[np.int64]
     ) -> tuple[float, float, FloatArray]:
         holdout = self.holdout
-        leaf, y = _leaves(tree, holdout, rows), holdout.y[rows]
-        weights = None if holdout.weights is None else holdout.weights[rows]
+        leaf, y = _leaves(tree, holdout, rows), holdout.rows.y[rows]
+        weights = None if holdout.rows.weight is None else holdout.rows.weight[rows]
         n_folds = holdout.n_folds
         cell = (holdout.folds[rows] * tree.n_nodes + leaf) * tree.value.shape[1] + y
         shape = (n_folds, tree.n_nodes, tree.value.shape[1])
@@ -207,8 +201,8 @@ class _RankScore:
 
     def on_rows(self, tree: Tree, rows: NDArray[np.int64]) -> float:
         holdout = self.holdout
-        cell = _leaves(tree, holdout, rows) * tree.value.shape[1] + holdout.y[rows]
-        weights = None if holdout.weights is None else holdout.weights[rows]
+        cell = _leaves(tree, holdout, rows) * tree.value.shape[1] + holdout.rows.y[rows]
+        weights = None if holdout.rows.weight is None else holdout.rows.weight[rows]
         table = np.bincount(cell, weights=weights, minlength=tree.value.size).astype(np.float64)
         return float(self._areas(tree, table.reshape(1, *tree.value.shape))[0][0])
 
@@ -252,7 +246,7 @@ class _R2:
     def __init__(self, holdout: Holdout) -> None:
         self.holdout = holdout
         # R² does not change with the origin; the mean as origin keeps sums of squares exact.
-        self.centre = float(np.average(holdout.y, weights=holdout.weights))
+        self.centre = float(np.average(holdout.rows.y, weights=holdout.rows.weight))
 
     def all_and_without(
         self, tree: Tree, rows: NDArray[np.int64]
@@ -278,10 +272,10 @@ class _R2:
     ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
         """Weight, response, its square, the squared error and rows, summed by fold."""
         holdout = self.holdout
-        response = holdout.y[rows] - self.centre
+        response = holdout.rows.y[rows] - self.centre
         predicted = tree.value[_leaves(tree, holdout, rows), 0] - self.centre
         squared_error = (response - predicted) ** 2
-        weight = np.ones(rows.size) if holdout.weights is None else holdout.weights[rows]
+        weight = np.ones(rows.size) if holdout.rows.weight is None else holdout.rows.weight[rows]
         folds, count = holdout.folds[rows], holdout.n_folds
         sums = np.stack(
             [
@@ -331,17 +325,17 @@ class _AnyScorer:
         key = rows.tobytes()
         table = self._tables.get(key)
         if table is None:  # taken once for all trees of a bootstrap
-            table = _safe_indexing(holdout.table, rows)
+            table = _safe_indexing(holdout.rows.table, rows)
             while len(self._tables) >= TABLES_KEPT:
                 self._tables.pop(next(iter(self._tables)), None)
             self._tables[key] = table
-        y = holdout.y[rows]
+        y = holdout.rows.y[rows]
         kind = _KnownRegressor if holdout.classes is None else _KnownClassifier
         known = kind(tree, holdout.classes, table, _leaves(tree, holdout, rows))
         truth = y if holdout.classes is None else holdout.classes[y]
         weights = {}
-        if holdout.weights is not None and self.takes_weights:
-            weights["sample_weight"] = holdout.weights[rows]
+        if holdout.rows.weight is not None and self.takes_weights:
+            weights["sample_weight"] = holdout.rows.weight[rows]
         try:
             value = self.scorer(known, table, truth, **weights)
         except Exception as error:

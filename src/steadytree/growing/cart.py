@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import make_folds
@@ -28,40 +29,38 @@ MIN_LEAVES = (3, 5, 10, 30, 50)
 
 def cross_validated_cart(
     space: FeatureSpace,
-    coded: NDArray[np.float64],
-    y: NDArray[Any],
+    rows: CodedRows,
     *,
     classes: tuple[Any, ...] | None,
-    sample_weight: NDArray[np.float64] | None = None,
     decision_threshold: float | None = None,
     n_folds: int = 5,
     seed: int = 0,
 ) -> Tree:
     """Grow CART with depth and leaf size chosen by cross-validated AUC (or R²)."""
     encoder = ColumnEncoder(space)
-    columns = encoder.transform(coded)
+    columns = encoder.transform(rows.coded)
     kind = DecisionTreeRegressor if classes is None else DecisionTreeClassifier
     everyone = None if classes is None else tuple(range(len(classes)))
 
-    def grow(rows: NDArray[np.intp], min_leaf: int, depth: int) -> Tree:
+    def grow(some: NDArray[np.intp], min_leaf: int, depth: int) -> Tree:
         model = kind(max_depth=depth, min_samples_leaf=min_leaf, random_state=seed)
-        weight = None if sample_weight is None else sample_weight[rows]
-        model.fit(columns[rows], y[rows], sample_weight=weight)
+        weight = None if rows.weight is None else rows.weight[some]
+        model.fit(columns[some], rows.y[some], sample_weight=weight)
         return encoder.to_tree(model, classes=everyone)
 
     # A class with a single row cannot be in every fold: then the rows are halved as they are.
-    folds = make_folds(y, classifier=classes is not None, n_folds=n_folds, seed=seed)
-    folds = folds or make_folds(y, classifier=False, n_folds=2, seed=seed)
+    folds = make_folds(rows.y, classifier=classes is not None, n_folds=n_folds, seed=seed)
+    folds = folds or make_folds(rows.y, classifier=False, n_folds=2, seed=seed)
     scores = np.zeros((len(MIN_LEAVES), len(DEPTHS)))
     for train, test in folds:
         for i, min_leaf in enumerate(MIN_LEAVES):
             deep = grow(train, min_leaf, DEPTHS[-1])
             for k, depth in enumerate(DEPTHS):
-                value = predict_rows(deep.truncate(depth), coded[test]).value
-                score = score_rows(y[test], value, classifier=classes is not None).value
+                value = predict_rows(deep.truncate(depth), rows.coded[test]).value
+                score = score_rows(rows.y[test], value, classifier=classes is not None).value
                 scores[i, k] += 0.0 if np.isnan(score) else score
     i, k = divmod(int(scores.argmax()), len(DEPTHS))
-    tree = grow(np.arange(len(y)), MIN_LEAVES[i], DEPTHS[k])
+    tree = grow(np.arange(len(rows)), MIN_LEAVES[i], DEPTHS[k])
     return tree.relabelled(decision_threshold).replace(
         classes=classes,
         metadata={"min_samples_leaf": MIN_LEAVES[i], "max_depth": DEPTHS[k], "edits": []},

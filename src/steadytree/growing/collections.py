@@ -21,7 +21,8 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from steadytree._progress import track
 from steadytree.core.tree import Tree
-from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
+from steadytree.growing.fitting import fit_by_weight, fit_tree
+from steadytree.growing.training_data import TrainingData
 
 __all__ = [
     "PAPER_GRID",
@@ -224,7 +225,7 @@ def _grow_bootstrap(
 ) -> tuple[list[Tree], NDArray[np.int64]]:
     """Grow all settings on one bootstrap; returns the trees and the rows drawn."""
     drawn = draw_bootstrap(
-        rows, None if data.classes is None else data.y, seed, keep_out_of_bag=keep_out_of_bag
+        rows, None if data.classes is None else data.rows.y, seed, keep_out_of_bag=keep_out_of_bag
     )
     trees: list[Tree | None] = [None] * n_settings
     for growth in plan:
@@ -246,7 +247,7 @@ def _grow_bootstrap(
 def _collect(
     grown: Sequence[tuple[list[Tree], NDArray[np.int64]]], data: TrainingData
 ) -> Collection:
-    in_bag = np.zeros((len(grown), len(data.y)), dtype=bool)
+    in_bag = np.zeros((len(grown), len(data.rows.y)), dtype=bool)
     for b, (_, rows) in enumerate(grown):
         in_bag[b, rows] = True
     n_settings = len(grown[0][0])

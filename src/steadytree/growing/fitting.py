@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -16,68 +15,12 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
-from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
-from steadytree.growing.encoding import ColumnEncoder
+from steadytree.growing.training_data import TrainingData
 from steadytree.readers import as_tree
 
-__all__ = ["TrainingData", "fit_by_weight", "fit_tree"]
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingData:
-    """Training rows in the two forms learners read, kept once for all bootstraps.
-
-    Attributes
-    ----------
-    table : array or frame
-        As the user passed it, for estimators that read mixed data themselves.
-    columns : float32 array
-        Numbers and 0/1 columns, for scikit-learn's trees.
-    y : array
-        Positions in ``classes``, or responses.
-    classes : array or None
-        All classes of the problem; None for regression.
-    weights : array or None
-        Sample weights; None where all are equal.
-    encoder : ColumnEncoder
-        Made the columns, and writes trees over them in the original features.
-    """
-
-    table: Any
-    columns: NDArray[np.float32]
-    y: NDArray[Any]
-    classes: NDArray[Any] | None
-    weights: NDArray[np.float64] | None
-    encoder: ColumnEncoder
-
-    @classmethod
-    def from_coded(
-        cls,
-        table: Any,
-        coded: NDArray[np.float64],
-        y: NDArray[Any],
-        *,
-        space: FeatureSpace,
-        classes: NDArray[Any] | None,
-        weights: NDArray[np.float64] | None = None,
-    ) -> TrainingData:
-        """Encode a coded table once; equal weights are dropped."""
-        if weights is not None and (weights == 1).all():
-            weights = None
-        encoder = ColumnEncoder(space)
-        return cls(table, encoder.transform(coded), y, classes, weights, encoder)
-
-    @property
-    def space(self) -> FeatureSpace:
-        """The space every tree is written in."""
-        return self.encoder.space
-
-    @property
-    def class_list(self) -> tuple[Any, ...] | None:
-        """All classes as plain values, as trees store them."""
-        return None if self.classes is None else tuple(self.classes.tolist())
+__all__ = ["fit_by_weight", "fit_tree"]
 
 
 def fit_tree(
@@ -114,14 +57,14 @@ def fit_tree(
     searches = isinstance(model, BaseSearchCV)
     inner = model.estimator if searches else model
     on_columns = isinstance(inner, BaseDecisionTree)
-    table = data.columns if on_columns else data.table
-    y = data.y if data.classes is None or on_columns else data.classes[data.y]
+    table = data.columns if on_columns else data.rows.table
+    y = data.rows.y if data.classes is None or on_columns else data.classes[data.rows.y]
     if has_fit_parameter(inner, "sample_weight"):
         counts = np.bincount(rows, minlength=len(y)).astype(np.float64)
         kept = np.flatnonzero(counts)
-        weights = counts[kept] * (1.0 if data.weights is None else data.weights[kept])
+        weights = counts[kept] * (1.0 if data.rows.weight is None else data.rows.weight[kept])
         model.fit(_safe_indexing(table, kept), y[kept], sample_weight=weights)
-    elif data.weights is None:
+    elif data.rows.weight is None:
         model.fit(_safe_indexing(table, rows), y[rows])
     else:
         raise InputError(
@@ -158,7 +101,7 @@ def fit_by_weight(
     model = _seeded_copy(estimator, seed)
     leaf, split = model.min_samples_leaf, model.min_samples_split
     counted_alike = (
-        data.weights is None
+        data.rows.weight is None
         and getattr(model, "class_weight", None) is None
         and model.min_weight_fraction_leaf == 0
         and model.criterion != "absolute_error"
@@ -172,9 +115,9 @@ def fit_by_weight(
         return fit_tree(estimator, data, rows, seed=seed, decision_threshold=decision_threshold)
     model.min_weight_fraction_leaf = _share_of_weight(int(leaf), rows.size)
     model.min_samples_leaf, model.min_samples_split = 1, 2
-    counts = np.bincount(rows, minlength=len(data.y)).astype(np.float64)
+    counts = np.bincount(rows, minlength=len(data.rows.y)).astype(np.float64)
     kept = np.flatnonzero(counts)
-    model.fit(data.columns[kept], data.y[kept], sample_weight=counts[kept])
+    model.fit(data.columns[kept], data.rows.y[kept], sample_weight=counts[kept])
     return _to_tree(model, data, rows.size, decision_threshold)
 
 
@@ -200,8 +143,8 @@ def _fit_scikit_tree(
     rows: NDArray[np.int64],
     decision_threshold: float | None,
 ) -> Tree:
-    weights = None if data.weights is None else data.weights[rows]
-    y = data.y[rows]
+    weights = None if data.rows.weight is None else data.rows.weight[rows]
+    y = data.rows.y[rows]
     if data.classes is not None and isinstance(model.class_weight, Mapping):
         model.class_weight = _weights_by_position(model.class_weight, data.classes)
     leaf = model.min_samples_leaf

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.evaluation.predictions import predict_rows
@@ -72,15 +73,15 @@ class Teacher:
         """Targets for any coded rows, in the columns of ``out_of_bag``."""
         columns = self.encoder.transform(coded)
         if self.n_classes is None:
-            said = np.asarray(self.forest.predict(columns), dtype=np.float64)[:, None]
+            from_forest = np.asarray(self.forest.predict(columns), dtype=np.float64)[:, None]
         else:
-            said = _class_columns(
+            from_forest = _class_columns(
                 self.forest.predict_proba(columns), self.forest.classes_, self.n_classes
             )
         if self.boosted is None:
-            return said
-        other = boosted_values(self.boosted, columns, self.n_classes)
-        return _mean_of(said, _kept_columns(other, self.n_classes))
+            return from_forest
+        from_boosting = boosted_values(self.boosted, columns, self.n_classes)
+        return _mean_of(from_forest, _kept_columns(from_boosting, self.n_classes))
 
 
 @dataclass(frozen=True)
@@ -149,11 +150,9 @@ def _mean_of(forest: FloatArray, boosted: FloatArray) -> FloatArray:
 
 def fit_teacher(
     space: FeatureSpace,
-    coded: FloatArray,
-    y: NDArray[Any],
+    rows: CodedRows,
     *,
     n_classes: int | None,
-    sample_weight: FloatArray | None = None,
     n_estimators: int = 100,
     n_jobs: int | None = None,
     seed: int = 0,
@@ -163,24 +162,21 @@ def fit_teacher(
     Parameters
     ----------
     space : FeatureSpace
-    coded : array (n, n_features)
-    y : array (n,)
-        Positions of the classes, or responses.
+    rows : CodedRows
     n_classes : int or None
         None for regression.
-    sample_weight : array (n,), optional
     n_estimators : int
         Trees of the forest, and rounds of boosting (at most 100).
     n_jobs, seed
         Of both.
     """
     encoder = ColumnEncoder(space)
-    columns = encoder.transform(coded)
+    columns = encoder.transform(rows.coded)
     kind = RandomForestRegressor if n_classes is None else RandomForestClassifier
     settings: dict[str, Any] = {"max_features": 1 / 3} if n_classes is None else {}
     forest = kind(
         n_estimators,
-        min_samples_leaf=int(np.clip(len(y) // 100, *FOREST_LEAF)),
+        min_samples_leaf=int(np.clip(len(rows) // 100, *FOREST_LEAF)),
         oob_score=True,
         bootstrap=True,
         random_state=seed,
@@ -191,25 +187,25 @@ def fit_teacher(
         # Rows that are in every bag are filled in below.
         warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
         warnings.filterwarnings("ignore", category=RuntimeWarning, module="sklearn")
-        forest.fit(columns, y, sample_weight=sample_weight)
+        forest.fit(columns, rows.y, sample_weight=rows.weight)
     if n_classes is None:
         raw = np.asarray(forest.oob_prediction_, dtype=np.float64)
         # scikit-learn leaves 0 where a row was in every bag.
-        out, unknown = raw[:, None], _always_in_bag(forest, len(y))
+        out, unknown = raw[:, None], _always_in_bag(forest, len(rows))
     else:
         raw = np.asarray(forest.oob_decision_function_, dtype=np.float64)
         unknown = ~np.isfinite(raw).all(axis=1) | (raw.sum(axis=1) <= 0)
         out = _class_columns(raw, forest.classes_, n_classes)
     if unknown.any():
         alone = Teacher(out, forest, None, encoder, n_classes)
-        out[unknown] = alone.predict(coded[unknown])
+        out[unknown] = alone.predict(rows.coded[unknown])
     boosted = None
     if FOREST_SHARE < 1:
         boosted = cross_fit_boosting(
             columns,
-            y,
+            rows.y,
             n_classes=n_classes,
-            sample_weight=sample_weight,
+            sample_weight=rows.weight,
             rounds=n_estimators,
             n_jobs=n_jobs,
             seed=seed,
@@ -246,23 +242,22 @@ def augment(coded: FloatArray, copies: int, rng: np.random.Generator) -> FloatAr
 
 def teach(
     teacher: Teacher | BlendedTeacher,
-    coded: FloatArray,
+    rows: CodedRows,
     targets: FloatArray,
     *,
-    sample_weight: FloatArray | None = None,
     copies: int = COPIES,
     seed: int = 0,
 ) -> TaughtRows:
     """Real rows with their targets (weight 1) and augmented rows (together weight 1)."""
-    weight = np.ones(len(coded)) if sample_weight is None else sample_weight
+    weight = rows.weights
     if copies == 0:
-        return TaughtRows(coded, targets, weight, len(coded), teacher.n_classes)
-    extra = augment(coded, copies, np.random.default_rng(seed))
+        return TaughtRows(rows.coded, targets, weight, len(rows), teacher.n_classes)
+    extra = augment(rows.coded, copies, np.random.default_rng(seed))
     return TaughtRows(
-        np.concatenate([coded, extra]),
+        np.concatenate([rows.coded, extra]),
         np.concatenate([targets, teacher.predict(extra)]),
         np.concatenate([weight, np.tile(weight, copies) / copies]),
-        len(coded),
+        len(rows),
         teacher.n_classes,
     )
 
@@ -279,8 +274,8 @@ def row_losses(y: NDArray[Any], predicted: FloatArray, n_classes: int | None) ->
 
 def choose_teacher(
     space: FeatureSpace,
-    old: tuple[FloatArray, NDArray[Any], FloatArray | None] | None,
-    new: tuple[FloatArray, NDArray[Any], FloatArray | None],
+    old: CodedRows | None,
+    new: CodedRows,
     *,
     n_classes: int | None,
     n_estimators: int = 100,
@@ -295,7 +290,7 @@ def choose_teacher(
     Parameters
     ----------
     space : FeatureSpace
-    old, new : (coded, y, sample_weight)
+    old, new : CodedRows
         ``old`` may be None: then there is no switch.
 
     Returns
@@ -308,36 +303,15 @@ def choose_teacher(
         "n_estimators": n_estimators,
         "n_jobs": n_jobs,
     }
-    coded_new, y_new, weight_new = new
     if old is None:
-        teacher = fit_teacher(
-            space, coded_new, y_new, sample_weight=weight_new, seed=seed, **settings
-        )
+        teacher = fit_teacher(space, new, seed=seed, **settings)
         return teacher, teacher.out_of_bag, None
-    coded_old, y_old, weight_old = old
-    weight = None
-    if weight_old is not None or weight_new is not None:
-        weight = np.concatenate(
-            [
-                np.ones(len(y_old)) if weight_old is None else weight_old,
-                np.ones(len(y_new)) if weight_new is None else weight_new,
-            ]
-        )
-    both = fit_teacher(
-        space,
-        np.concatenate([coded_old, coded_new]),
-        np.concatenate([y_old, y_new]),
-        sample_weight=weight,
-        seed=seed,
-        **settings,
-    )
-    if not _enough_cases(y_new, n_classes):
+    both = fit_teacher(space, CodedRows.stack([old, new]), seed=seed, **settings)
+    if not _enough_cases(new.y, n_classes):
         return both, both.out_of_bag, Drift(False, float("nan"), float("nan"), float("nan"))
-    alone = fit_teacher(
-        space, coded_new, y_new, sample_weight=weight_new, seed=seed + 1, **settings
-    )
-    loss_both = row_losses(y_new, both.out_of_bag[len(y_old) :], n_classes)
-    loss_new = row_losses(y_new, alone.out_of_bag, n_classes)
+    alone = fit_teacher(space, new, seed=seed + 1, **settings)
+    loss_both = row_losses(new.y, both.out_of_bag[len(old) :], n_classes)
+    loss_new = row_losses(new.y, alone.out_of_bag, n_classes)
     gain = loss_both - loss_new
     statistic = float(gain.mean() / (gain.std() / np.sqrt(len(gain)) + 1e-12))
     drift = Drift(
@@ -345,7 +319,7 @@ def choose_teacher(
     )
     if not drift.detected:
         return both, both.out_of_bag, drift
-    return alone, np.concatenate([alone.predict(coded_old), alone.out_of_bag]), drift
+    return alone, np.concatenate([alone.predict(old.coded), alone.out_of_bag]), drift
 
 
 def _enough_cases(y: NDArray[Any], n_classes: int | None) -> bool:
@@ -398,16 +372,16 @@ def _blend(forest: FloatArray, tree: FloatArray, share: float) -> FloatArray:
 
 
 def blend_with_deployed(
-    teacher: Teacher, deployed: Tree, coded: FloatArray, y: NDArray[Any]
+    teacher: Teacher, deployed: Tree, rows: CodedRows
 ) -> tuple[BlendedTeacher, FloatArray]:
     """Mix the forest with the deployed tree in the share that predicts the new rows best.
 
     Returns the blended teacher and the targets of the rows.
     """
     forest = teacher.out_of_bag
-    tree = tree_columns(deployed, coded, teacher.n_classes)
-    apart = tree - forest
-    room = float((apart**2).sum())
-    error = target_columns(y, teacher.n_classes) - forest
-    share = float(np.clip((error * apart).sum() / room, 0.0, 1.0)) if room > 0 else 0.0
+    tree = tree_columns(deployed, rows.coded, teacher.n_classes)
+    gap = tree - forest
+    room = float((gap**2).sum())
+    error = target_columns(rows.y, teacher.n_classes) - forest
+    share = float(np.clip((error * gap).sum() / room, 0.0, 1.0)) if room > 0 else 0.0
     return BlendedTeacher(teacher, deployed, share), _blend(forest, tree, share)

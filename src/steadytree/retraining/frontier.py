@@ -21,7 +21,7 @@ from steadytree.distance import pairwise_tree_distances
 from steadytree.evaluation.crossfit import CrossFitted
 from steadytree.evaluation.scores import Score
 from steadytree.exceptions import ClippedThresholdWarning, InputError
-from steadytree.selection import pareto_mask
+from steadytree.selection import apply_rule, pareto_mask
 
 __all__ = ["CandidateTree", "build_frontier", "choose", "selection_cost"]
 
@@ -109,24 +109,12 @@ def choose(
             f"expected scores to choose by select={select!r}, got none: the new rows are too few "
             "to cross-fit; choose by price instead (select=None)"
         )
-    best = float(usable["score"].max())
-    if select == "tolerance":
-        near = usable[usable["score"] >= best - tolerance * abs(best)]
-    elif select == "one_se":
-        top = scores.score(str(usable["score"].idxmax()), leave_out)
-        behind = {
-            name: scores.error(top.minus(scores.score(str(name), leave_out)))
-            for name in usable.index
-        }
-        near = usable[usable["score"] >= best - pd.Series(behind)[usable.index]]
-    else:
-        raise InputError(
-            f'expected select None (by price), "tolerance", "one_se" or a function of the '
-            f"frontier, got {select!r}"
-        )
-    # Least change; of equals the better score.
-    near = near.sort_values(["dissimilarity", "score"], ascending=[True, False], kind="stable")
-    return str(near.index[0])
+    top = scores.score(str(usable["score"].idxmax()), leave_out)
+    gaps = [scores.error(top.minus(scores.score(str(n), leave_out))) for n in frontier.index]
+    table = frontier.assign(
+        distance=frontier["dissimilarity"], score_gap_se=gaps, eligible=frontier["score"].notna()
+    )
+    return str(frontier.index[apply_rule(select, table, tolerance=tolerance)])
 
 
 def _checked(choice: Any, frontier: pd.DataFrame) -> str:

@@ -65,8 +65,8 @@ def run_recipe(
     teacher: Teacher | BlendedTeacher
     teacher, targets, drift = choose_teacher(
         space,
-        None if old is None else (old.coded, old.y, old.weight),
-        (new.coded, new.y, new.weight),
+        old,
+        new,
         n_classes=n_classes,
         n_estimators=options.n_estimators,
         n_jobs=n_jobs,
@@ -74,16 +74,9 @@ def run_recipe(
     )
     share = None
     if old is None:
-        teacher, targets = blend_with_deployed(teacher, deployed, new.coded, new.y)
+        teacher, targets = blend_with_deployed(teacher, deployed, new)
         share = teacher.share
-    taught = teach(
-        teacher,
-        every.coded,
-        targets,
-        sample_weight=every.weight,
-        copies=options.copies,
-        seed=seed + 12,
-    )
+    taught = teach(teacher, every, targets, copies=options.copies, seed=seed + 12)
     table = BinnedTable(taught.coded, space, taught.n_real)
     size = options.max_leaf_nodes or size_by_minority(every.y, n_classes)
     # In rows of the taught table, which holds the augmented ones as well.

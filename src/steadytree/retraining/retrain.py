@@ -29,6 +29,7 @@ from steadytree.retraining.runs import (
     name_candidates,
     run_with_folds,
 )
+from steadytree.selection import RULES
 
 __all__ = ["DEFAULT_PRICE", "PRICES", "retrain"]
 
@@ -88,11 +89,12 @@ def retrain(
     price : float, default 0.2
         Exchange rate: changing rules worth the whole tree A (its mass) must save this share
         of the spread of the outcome that can be explained. Lower prices buy more change.
-    select : None, "tolerance", "one_se" or callable
+    select : None, a name in ``steadytree.selection.RULES`` or callable
         None: the tree at ``price``. "tolerance": the least change among candidates whose
         score is within ``tolerance`` (relative) of the best. "one_se": the least change
-        within one paired standard error of the best. A function gets the frontier and
-        returns a candidate's name or row number.
+        within one paired standard error of the best. "balanced": the largest score minus
+        dissimilarity. "score", "distance": the best score, the least change. A function
+        gets the frontier and returns a candidate's name or row number.
     locked : "root", node number, feature name, condition or rule text, or several
         What edits may not touch. Locking a leaf locks its whole rule and its label; its
         share is still re-estimated.
@@ -142,10 +144,9 @@ def retrain(
     """
     if not price >= 0:
         raise InputError(f"expected a price >= 0, got {price!r}; the default is {DEFAULT_PRICE}")
-    if isinstance(select, str) and select not in ("tolerance", "one_se"):
-        raise InputError(
-            f'expected select None, "tolerance", "one_se" or a function, got {select!r}'
-        )
+    if isinstance(select, str) and select not in RULES:
+        names = ", ".join(f'"{name}"' for name in RULES)
+        raise InputError(f"expected select None, {names} or a function, got {select!r}")
     tuning = SearchOptions.read(options, search)
     # 1. One space, one coding of the rows.
     problem = prepare_problem(

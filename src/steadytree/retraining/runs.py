@@ -110,10 +110,8 @@ class CandidateMaker:
         deployed = self.problem.deployed
         return cross_validated_cart(
             self.problem.space,
-            every.coded,
-            every.y,
+            every,
             classes=deployed.classes,
-            sample_weight=every.weight,
             decision_threshold=deployed.decision_threshold,
             seed=self.seed,
         )
