@@ -24,7 +24,6 @@ from steadytree._progress import track
 from steadytree._views import notebook_view, plot_assessment
 from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import plain_scalar
 from steadytree.core.tree import Tree
 from steadytree.distance import pairwise_tree_distances
 from steadytree.evaluation.folds import make_folds
