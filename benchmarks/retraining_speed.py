@@ -11,15 +11,14 @@ import argparse
 import time
 from collections.abc import Callable
 
-from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.synthetic import hard_rows
 from steadytree.core.space import FeatureSpace
+from steadytree.growing.collections import PAPER_GRID
 from steadytree.readers import as_tree
 from steadytree.retraining import retrain
-
-GRID = {"max_depth": list(range(3, 13)), "min_samples_leaf": [3, 5, 10, 30, 50]}
 
 
 def seconds(run: Callable[[], object]) -> float:
@@ -34,17 +33,7 @@ def main() -> None:
     parser.add_argument("--n-jobs", type=int, default=1)
     options = parser.parse_args()
     n, jobs = options.rows, options.n_jobs
-    X, y = make_classification(
-        int(1.6 * n),
-        40,
-        n_informative=14,
-        n_redundant=8,
-        n_clusters_per_class=6,
-        weights=[0.8],
-        flip_y=0.03,
-        class_sep=0.8,
-        random_state=0,
-    )
+    X, y = hard_rows(int(1.6 * n), 40, majority=0.8)
     old, new = (X[: int(0.6 * n)], y[: int(0.6 * n)]), (X[-n:], y[-n:])
     model = DecisionTreeClassifier(max_depth=5, min_samples_leaf=30, random_state=0).fit(*old)
     deployed = as_tree(model, space=FeatureSpace.from_data(*old))
@@ -52,7 +41,7 @@ def main() -> None:
     # A first call loads and compiles what later calls share.
     retrain(deployed, X[:200], y[:200], n_estimators=5, n_folds=2, random_state=0)
     search = GridSearchCV(
-        DecisionTreeClassifier(random_state=0), GRID, cv=5, scoring="roc_auc", n_jobs=jobs
+        DecisionTreeClassifier(random_state=0), PAPER_GRID, cv=5, scoring="roc_auc", n_jobs=jobs
     )
     base = seconds(lambda: search.fit(*new))
     print(f"grid search over CART, 50 settings, 5 folds: {base:.1f} s")

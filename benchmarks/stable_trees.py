@@ -25,11 +25,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.synthetic import hard_rows
 from benchmarks.tables import Section, number, progress
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
@@ -124,17 +125,7 @@ def end_to_end(n_bootstraps: int) -> dict[str, Any]:
 
 
 def training(n_rows: int, n_bootstraps: int) -> dict[str, Any]:
-    X, y = make_classification(
-        n_rows,
-        35,
-        n_informative=14,
-        n_redundant=8,
-        n_clusters_per_class=6,
-        weights=[0.93],
-        flip_y=0.03,
-        class_sep=0.8,
-        random_state=0,
-    )
+    X, y = hard_rows(n_rows, 35)
     every = np.arange(n_rows)
     half = np.sort(np.random.default_rng(0).permutation(every)[: n_rows // 2])
     space = FeatureSpace.from_data(X, y)
@@ -168,17 +159,7 @@ def training(n_rows: int, n_bootstraps: int) -> dict[str, Any]:
 
 def mixed_rows(n_rows: int) -> tuple[pd.DataFrame, Array]:
     """44 columns: 30 numeric, 4 of them with missing values, and 14 categorical."""
-    X, y = make_classification(
-        n_rows,
-        44,
-        n_informative=20,
-        n_redundant=8,
-        n_clusters_per_class=6,
-        weights=[0.93],
-        flip_y=0.03,
-        class_sep=0.8,
-        random_state=0,
-    )
+    X, y = hard_rows(n_rows, 44, n_informative=20)
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(44)])
     rng = np.random.default_rng(0)
     for j in range(4):
