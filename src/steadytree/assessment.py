@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -25,7 +25,8 @@ from steadytree._views import notebook_view, plot_assessment
 from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.distance import pairwise_tree_distances
+from steadytree.core.words import PLAIN
+from steadytree.distance import pairwise_tree_distances, tree_distance
 from steadytree.evaluation.folds import make_folds
 from steadytree.evaluation.holdout import Holdout, make_measure
 from steadytree.evaluation.predictions import predict_rows
@@ -42,8 +43,14 @@ from steadytree.growing.split_counts import (
     top_feature_table,
 )
 from steadytree.growing.training_data import Task, TrainingData
+from steadytree.readers import as_tree
 
-__all__ = ["StabilityAssessment", "assess_stability"]
+__all__ = [
+    "StabilityAssessment",
+    "assess_stability",
+    "measure_sensitivity",
+    "perturb_thresholds",
+]
 
 RESAMPLES = ("bootstrap", "subsample", "cv")
 Rows = NDArray[np.int64]
@@ -117,8 +124,8 @@ class StabilityAssessment:
         words = {"bootstrap": "bootstraps", "subsample": "subsamples", "cv": "training folds"}
         lines = [
             f"{self.learner} refitted on {len(self.trees)} {words[self.resample]}:",
-            f"  rules differ by {100 * at['dissimilarity']:.0f} % between two trees "
-            f"(sd {100 * spread['dissimilarity']:.0f} %; 0 % = the same rules)",
+            f"  rules differ by {PLAIN.percent(at['dissimilarity'], 0)} between two trees "
+            f"(sd {PLAIN.percent(spread['dissimilarity'], 0)}; 0 % = the same rules)",
             f"  predictions agree {self._agreement_in_words(at['agreement'])}",
             f"  {self.score_name} {at['score']:.3f} (sd {spread['score']:.3f}) "
             "on rows the tree was not grown on",
@@ -132,7 +139,7 @@ class StabilityAssessment:
 
     def _agreement_in_words(self, agreement: float) -> str:
         if self.trees[0].is_classifier:
-            return f"on {100 * agreement:.1f} % of the rows"
+            return f"on {PLAIN.percent(agreement, 1)} of the rows"
         return f"with a concordance correlation of {agreement:.2f}"
 
     def _repr_html_(self) -> str:
@@ -366,6 +373,72 @@ def _report(
     )
 
 
+def perturb_thresholds(
+    tree: Tree, amount: float, rng: np.random.Generator, *, space: FeatureSpace | None = None
+) -> Tree:
+    """Multiply every threshold by a factor drawn from [1 - amount, 1 + amount].
+
+    The direct perturbation of the paper's sensitivity analysis: t (1 + 2 θmax θ - θmax) with θ
+    uniform on [0, 1]. With a space, thresholds are kept within its ranges.
+    """
+    factor = 1 + amount * rng.uniform(-1, 1, tree.n_nodes)
+    threshold = tree.threshold * factor
+    if space is not None:
+        numeric = np.isfinite(threshold)
+        j = tree.feature[numeric]
+        threshold[numeric] = np.clip(threshold[numeric], space.lower[j], space.upper[j])
+    return tree.replace(threshold=threshold, label=tree.label)
+
+
+def measure_sensitivity(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    amounts: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 1.0),
+    n_repeats: int = 10,
+    random_state: int | None = None,
+) -> pd.DataFrame:
+    """Measure how a tree's dissimilarity to itself grows with changes of thresholds and data.
+
+    The two experiments of the paper's appendix, for one learner and one data set.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        A tree learner; cloned, never fitted itself.
+    X, y : data
+    amounts : sequence of float
+        Sizes of the change, in [0, 1].
+    n_repeats : int, default 10
+    random_state : int, optional
+
+    Returns
+    -------
+    DataFrame
+        One row per repetition: ``perturbation`` ("thresholds" or "data"), ``amount`` and
+        ``distance``, drawn by :class:`steadytree.SensitivityDisplay`.
+    """
+    rng = np.random.default_rng(random_state)
+    space = FeatureSpace.from_data(X, y)
+    take = (lambda t, i: t.iloc[i]) if hasattr(X, "iloc") else (lambda t, i: np.asarray(t)[i])
+    target = np.asarray(y)
+    half, rows = len(target) // 2, []
+    options: dict[str, Any] = {"space": space, "variant": "metric", "normalize": "relative"}
+    for _ in range(n_repeats):
+        order = rng.permutation(len(target))
+        first, second = order[:half], order[half : 2 * half]
+        base = as_tree(clone(estimator).fit(take(X, first), target[first]))
+        for amount in amounts:
+            shaken = perturb_thresholds(base, amount, rng, space=space)
+            rows.append(("thresholds", amount, tree_distance(base, shaken, **options)))
+            swapped = round(amount * half)
+            mixed = np.concatenate([second[:swapped], first[swapped:]])
+            other = as_tree(clone(estimator).fit(take(X, mixed), target[mixed]))
+            rows.append(("data", amount, tree_distance(base, other, **options)))
+    return pd.DataFrame(rows, columns=["perturbation", "amount", "distance"])
+
+
 def _agreement(trees: Sequence[Tree], coded: NDArray[np.float64]) -> NDArray[np.float64]:
     """Agreement of predictions on all rows: same class, or concordance correlation."""
     predictions = [predict_rows(tree, coded) for tree in trees]
@@ -393,6 +466,6 @@ def _learner_name(estimator: Any) -> str:
 
 
 def _shares(shares: pd.Series, most: int = 4) -> str:
-    shown = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share > 0]
+    shown = [f"{name} {PLAIN.percent(share, 0)}" for name, share in shares.items() if share > 0]
     more = f" and {len(shown) - most} more" if len(shown) > most else ""
     return ", ".join(shown[:most]) + more

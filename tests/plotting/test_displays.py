@@ -10,8 +10,11 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import colors
+from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
+from steadytree.assessment import measure_sensitivity, perturb_thresholds
 from steadytree.core.space import FeatureSpace
 from steadytree.diff import diff_trees
 from steadytree.exceptions import InputError
@@ -23,7 +26,6 @@ from steadytree.plotting import (
     TreeMapDisplay,
 )
 from steadytree.plotting.palette import PAIR_COLOURS, tint
-from steadytree.plotting.sensitivity import perturb_thresholds
 from steadytree.plotting.tree_map import scale_to_plane
 from steadytree.readers import as_tree
 from steadytree.selection import pareto_mask
@@ -269,7 +271,9 @@ def test_map_of_a_thousand_points_stays_light() -> None:
 def test_map_needs_trees() -> None:
     with pytest.raises(InputError, match="one tree or more"):
         TreeMapDisplay.from_trees([])
-    with pytest.raises(InputError, match="one number of leaves"):
+    with pytest.raises(
+        InputError, match="points, n_leaves of one length, got points of 2, n_leaves of 1"
+    ):
         TreeMapDisplay(np.zeros((2, 2)), [1])
 
 
@@ -348,3 +352,39 @@ def test_sensitivity_refuses_unknown_tables() -> None:
         SensitivityDisplay(
             pd.DataFrame({"perturbation": ["other"], "amount": [1], "distance": [1]})
         )
+
+
+# -- style -----------------------------------------------------------------------------------
+
+
+def test_every_display_passes_style_keywords_to_matplotlib() -> None:
+    frontier = ParetoFrontierDisplay([0.0, 1.0, 1.0], [1.0, 2.0, 0.5], [True, True, False])
+    frontier.plot(figsize=(3, 2), line_kw={"color": "red"}, scatter_kw={"marker": "x", "s": 3})
+    assert frontier.frontier_line_.get_color() == "red"
+    assert frontier.candidates_.get_sizes().tolist() == [3]
+    assert frontier.figure_.get_size_inches().tolist() == [3, 2]
+    shown = TreeMapDisplay(np.eye(2), [2, 3], scores=[0.1, 0.2]).plot(scatter_kw={"cmap": "magma"})
+    assert shown.trees_.get_cmap().name == "magma"
+    trees = [samples.mixed_diff().old, samples.mixed_diff().new]
+    bars = SplitFrequencyDisplay.from_trees(trees, bar_kw={"color": "#123456"})
+    assert colors.to_hex(bars.bars_["root"][0].get_facecolor()) == "#123456"
+    results = pd.DataFrame({"perturbation": "data", "amount": [0.1, 0.2], "distance": [0.0, 0.3]})
+    curve = SensitivityDisplay(results).plot(line_kw={"linestyle": ":"})
+    assert curve.lines_["data"].get_linestyle() == ":"
+    pair = TreeComparisonDisplay.from_diff(
+        samples.mixed_diff(), node_kw={"linewidth": 3}, text_kw={"fontsize": 5}
+    )
+    node = next(text for text in pair.ax_[0].texts if text.get_gid() == "node-0")
+    assert node.get_fontsize() == 5
+    assert node.get_bbox_patch().get_linewidth() == 3
+
+
+def test_a_display_of_sensitivity_draws_what_was_measured() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=2, random_state=0)
+    options = {"amounts": (0.2, 0.8), "n_repeats": 2, "random_state": 0}
+    measured = measure_sensitivity(model, X, y, **options)
+    assert not hasattr(model, "tree_")
+    pd.testing.assert_frame_equal(
+        SensitivityDisplay.from_estimator(model, X, y, **options).results, measured
+    )

@@ -14,7 +14,7 @@ from steadytree.core.format import load_tree
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.words import join_conditions, node_outcome_text, tree_text
+from steadytree.core.words import PLAIN, join_conditions, node_outcome_text, tree_text
 
 __all__ = ["command"]
 
@@ -50,7 +50,7 @@ def command(
     else:
         lines += ["| rule | outcome | share of training weight |", "| --- | --- | --: |"]
         for rule in rules:
-            cells = (_md(rule["text"]), _md(rule["outcome"]), f"{100 * rule['share']:.1f} %")
+            cells = (_md(rule["text"]), _md(rule["outcome"]), PLAIN.percent(rule["share"], 1))
             lines.append(f"| {' | '.join(cells)} |")
     document = {
         "file": str(tree_file),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from steadytree._views import notebook_view
 from steadytree.core.paths import Paths, coordinate_start
 from steadytree.core.space import FeatureSpace
+from steadytree.core.words import PLAIN
 from steadytree.distance.bound import distance_bound
 from steadytree.distance.options import DistanceOptions, check_options, paths_of
 from steadytree.distance.variants import assign, cost_matrix, mass, outcome_vectors
@@ -117,7 +118,7 @@ class PathMatching:
     def __repr__(self) -> str:
         return (
             f"PathMatching(distance={self.distance:.6g}, "
-            f"dissimilarity={100 * self.relative:.1f} %, "
+            f"dissimilarity={PLAIN.percent(self.relative, 1)}, "
             f"{len(self.pairs)} pairs, {len(self.unmatched)} unmatched)"
         )
 

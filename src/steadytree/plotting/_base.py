@@ -1,25 +1,68 @@
-"""What all Displays share: a figure to draw on and a plain look."""
+"""What all Displays share: axes to draw on, checks, style keywords and a plain look."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sized
 from typing import Any
 
 from steadytree._optional import import_optional
+from steadytree.exceptions import InputError
 from steadytree.plotting.palette import INK, MUTED
 
-__all__ = ["bare_axes", "figure_for", "plain_axes"]
+__all__ = ["Display", "Style", "axes_for", "bare_axes", "check_lengths", "plain_axes", "styled"]
+
+Style = Mapping[str, Any] | None
+"""Keywords for a matplotlib artist, or None for the defaults."""
 
 
-def figure_for(ax: Any, *, columns: int = 1, size: tuple[float, float], **grid: Any) -> Any:
-    """Axes to draw on: those given, or new ones on a figure of the size given (inches).
+class Display:
+    """A figure in one line, as in scikit-learn: made by ``from_...``, drawn again by ``plot``.
 
-    Returns one axes, or an array of ``columns`` of them.
+    Attributes
+    ----------
+    ax_ : matplotlib axes, or a list of them
+    figure_ : matplotlib figure
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def _drawn_on(self, axes: list[Any]) -> None:
+        self.ax_ = axes if len(axes) > 1 else axes[0]
+        self.figure_ = axes[0].figure
+
+
+def axes_for(
+    ax: Any, count: int = 1, *, size: tuple[float, float], what: str = "one axes", **grid: Any
+) -> list[Any]:
+    """Axes to draw on: those given, if they are as many as needed, or new ones.
+
+    ``size`` is that of a new figure in inches, ``grid`` goes to ``pyplot.subplots``, and
+    ``what`` is what an error says was expected.
     """
     pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose="a figure")
-    if ax is not None:
-        return ax
-    _, made = pyplot.subplots(1, columns, figsize=size, layout="constrained", **grid)
-    return made
+    if ax is None:
+        _, ax = pyplot.subplots(1, count, figsize=size, layout="constrained", **grid)
+    axes = list(ax) if hasattr(ax, "__len__") else [ax]
+    if len(axes) != count:
+        raise InputError(
+            f"expected {what}, got {len(axes)}; "
+            f"make them with plt.subplots(1, {count}) or leave ax=None"
+        )
+    return axes
+
+
+def check_lengths(**arrays: Sized | None) -> None:
+    """Check that arrays, by their names, have one length; None stands for one not given."""
+    lengths = {name: len(array) for name, array in arrays.items() if array is not None}
+    if len(set(lengths.values())) > 1:
+        given = ", ".join(f"{name} of {n}" for name, n in lengths.items())
+        raise InputError(f"expected {', '.join(lengths)} of one length, got {given}")
+
+
+def styled(style: Style, **defaults: Any) -> dict[str, Any]:
+    """Keywords for an artist: the defaults, but for what the user sets."""
+    return {**defaults, **(style or {})}
 
 
 def plain_axes(ax: Any) -> None:

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steadytree.exceptions import InputError
-from steadytree.plotting._base import figure_for, plain_axes
+from steadytree.plotting._base import Display, Style, axes_for, check_lengths, plain_axes, styled
 from steadytree.plotting.palette import INK, MUTED, OKABE_ITO
 
 __all__ = ["ParetoFrontierDisplay"]
 
 
-class ParetoFrontierDisplay:
+class ParetoFrontierDisplay(Display):
     """Show every candidate tree by how much it changes and how well it predicts.
 
     The paper's figure of the Pareto frontier: candidates that some other tree beats in both
@@ -43,9 +43,6 @@ class ParetoFrontierDisplay:
         What was drawn; None where there was nothing to draw.
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         distance: ArrayLike,
@@ -61,11 +58,7 @@ class ParetoFrontierDisplay:
         self.distance: NDArray[np.float64] = np.asarray(distance, dtype=np.float64)
         self.score: NDArray[np.float64] = np.asarray(score, dtype=np.float64)
         self.pareto_mask: NDArray[np.bool_] = np.asarray(pareto_mask, dtype=bool)
-        if not self.distance.shape == self.score.shape == self.pareto_mask.shape:
-            raise InputError(
-                "expected distance, score and pareto_mask of one length, got "
-                f"{self.distance.shape}, {self.score.shape} and {self.pareto_mask.shape}"
-            )
+        check_lengths(distance=self.distance, score=self.score, pareto_mask=self.pareto_mask)
         self.chosen = chosen
         self.deployed = deployed
         self.distance_name = distance_name
@@ -74,12 +67,15 @@ class ParetoFrontierDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, ax: Any = None, score_name: str | None = None
+        cls, estimator: Any, *, ax: Any = None, score_name: str | None = None, **style: Any
     ) -> ParetoFrontierDisplay:
-        """Draw the candidates of a fitted ``StableTreeClassifier`` or ``StableTreeRegressor``."""
+        """Draw the candidates of a fitted ``StableTreeClassifier`` or ``StableTreeRegressor``.
+
+        ``style`` goes to :meth:`plot`.
+        """
         scoring = getattr(estimator, "scoring", None)
         named = scoring if isinstance(scoring, str) else None
-        made = cls(
+        display = cls(
             estimator.mean_distances_,
             estimator.scores_,
             estimator.pareto_mask_,
@@ -87,17 +83,18 @@ class ParetoFrontierDisplay:
             distance_name="Mean distance to the first collection of trees",
             score_name=score_name or (f"{named} on held-out rows" if named else "Score"),
         )
-        return made.plot(ax=ax)
+        return display.plot(ax=ax, **style)
 
     @classmethod
     def from_retraining(
-        cls, retraining: Any, *, ax: Any = None, score_name: str | None = None
+        cls, retraining: Any, *, ax: Any = None, score_name: str | None = None, **style: Any
     ) -> ParetoFrontierDisplay:
         """Draw the frontier of a :class:`steadytree.Retraining`."""
         return cls.from_frame(
             retraining.frontier,
             score_name=score_name or "Score on the new rows (cross-fitted)",
             ax=ax,
+            **style,
         )
 
     @classmethod
@@ -109,6 +106,7 @@ class ParetoFrontierDisplay:
         score: str = "score",
         score_name: str = "Score",
         ax: Any = None,
+        **style: Any,
     ) -> ParetoFrontierDisplay:
         """Draw a table of candidates, such as ``Retraining.frontier``.
 
@@ -122,6 +120,8 @@ class ParetoFrontierDisplay:
         score_name : str
             What the vertical axis says.
         ax : matplotlib axes, optional
+        **style
+            Passed to :meth:`plot`.
         """
         lacking = [column for column in (distance, score) if column not in frontier.columns]
         if lacking:
@@ -133,7 +133,7 @@ class ParetoFrontierDisplay:
         flags = usable.get("on_frontier", np.zeros(len(usable), dtype=bool))
         chosen = np.flatnonzero(np.asarray(usable.get("chosen", []), dtype=bool))
         kept = np.flatnonzero(np.asarray(usable.get("kind", []), dtype=object) == "keep")
-        made = cls(
+        display = cls(
             usable[distance],
             usable[score],
             flags,
@@ -145,17 +145,35 @@ class ParetoFrontierDisplay:
             score_name=score_name,
             distance_is_share=distance == "dissimilarity",
         )
-        return made.plot(ax=ax)
+        return display.plot(ax=ax, **style)
 
-    def plot(self, ax: Any = None) -> ParetoFrontierDisplay:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        figsize: tuple[float, float] = (6.4, 4.2),
+        scatter_kw: Style = None,
+        frontier_kw: Style = None,
+        line_kw: Style = None,
+        chosen_kw: Style = None,
+        deployed_kw: Style = None,
+        legend_kw: Style = None,
+    ) -> ParetoFrontierDisplay:
         """Draw the frontier.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
             By default a new figure.
+        figsize : pair of float
+            Size of a new figure in inches.
+        scatter_kw, frontier_kw, chosen_kw, deployed_kw : dict, optional
+            Keywords of ``Axes.scatter`` for the candidates that are beaten, those on the
+            frontier, the chosen and the deployed tree.
+        line_kw, legend_kw : dict, optional
+            Keywords of ``Axes.plot`` for the frontier's line, and of ``Axes.legend``.
         """
-        ax = figure_for(ax, size=(6.4, 4.2))
+        (ax,) = axes_for(ax, size=figsize)
         plain_axes(ax)
         n = self.distance.size
         beaten = ~self.pareto_mask
@@ -167,24 +185,26 @@ class ParetoFrontierDisplay:
             self.candidates_ = ax.scatter(
                 self.distance[beaten],
                 self.score[beaten],
-                s=size,
-                color=MUTED,
-                alpha=alpha,
-                linewidths=0,
-                label=f"Other candidates ({int(beaten.sum())})",
+                **styled(
+                    scatter_kw,
+                    s=size,
+                    color=MUTED,
+                    alpha=alpha,
+                    linewidths=0,
+                    label=f"Other candidates ({int(beaten.sum())})",
+                ),
             )
         if self.pareto_mask.any():
             order = np.argsort(self.distance[self.pareto_mask], kind="stable")
             x = self.distance[self.pareto_mask][order]
             y = self.score[self.pareto_mask][order]
-            (self.frontier_line_,) = ax.plot(x, y, color=OKABE_ITO["blue"], linewidth=1.4, zorder=3)
+            blue = OKABE_ITO["blue"]
+            (self.frontier_line_,) = ax.plot(
+                x, y, **styled(line_kw, color=blue, linewidth=1.4, zorder=3)
+            )
+            label = f"Best trade-offs ({x.size})"
             self.frontier_ = ax.scatter(
-                x,
-                y,
-                s=34,
-                color=OKABE_ITO["blue"],
-                zorder=4,
-                label=f"Best trade-offs ({x.size})",
+                x, y, **styled(frontier_kw, s=34, color=blue, zorder=4, label=label)
             )
         if self.deployed is not None:
             at = (
@@ -194,25 +214,31 @@ class ParetoFrontierDisplay:
             )
             self.deployed_ = ax.scatter(
                 *at,
-                marker="D",
-                s=70,
-                facecolor="white",
-                edgecolor=INK,
-                linewidths=1.6,
-                zorder=5,
-                label="Deployed tree",
+                **styled(
+                    deployed_kw,
+                    marker="D",
+                    s=70,
+                    facecolor="white",
+                    edgecolor=INK,
+                    linewidths=1.6,
+                    zorder=5,
+                    label="Deployed tree",
+                ),
             )
         if self.chosen is not None:
             self.chosen_ = ax.scatter(
                 self.distance[self.chosen],
                 self.score[self.chosen],
-                marker="*",
-                s=230,
-                color=OKABE_ITO["vermillion"],
-                edgecolor="white",
-                linewidths=0.8,
-                zorder=6,
-                label="Chosen tree",
+                **styled(
+                    chosen_kw,
+                    marker="*",
+                    s=230,
+                    color=OKABE_ITO["vermillion"],
+                    edgecolor="white",
+                    linewidths=0.8,
+                    zorder=6,
+                    label="Chosen tree",
+                ),
             )
         if self.distance_is_share:
             from matplotlib.ticker import PercentFormatter
@@ -223,12 +249,15 @@ class ParetoFrontierDisplay:
         ax.margins(0.06)
         # Beside the data: no place inside is free for every cloud of points.
         ax.legend(
-            loc="lower left",
-            bbox_to_anchor=(0, 1.0),
-            ncols=2,
-            frameon=False,
-            fontsize=8.5,
-            borderaxespad=0.2,
+            **styled(
+                legend_kw,
+                loc="lower left",
+                bbox_to_anchor=(0, 1.0),
+                ncols=2,
+                frameon=False,
+                fontsize=8.5,
+                borderaxespad=0.2,
+            )
         )
-        self.ax_, self.figure_ = ax, ax.figure
+        self._drawn_on([ax])
         return self

@@ -8,38 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
-from steadytree.distance.distances import tree_distance
+from steadytree.assessment import measure_sensitivity
 from steadytree.exceptions import InputError
-from steadytree.plotting._base import figure_for, plain_axes
+from steadytree.plotting._base import Display, Style, axes_for, plain_axes, styled
 from steadytree.plotting.palette import INK, OKABE_ITO
-from steadytree.readers import as_tree
 
-__all__ = ["SensitivityDisplay", "perturb_thresholds"]
+__all__ = ["SensitivityDisplay"]
 
 KINDS = ("thresholds", "data")
 AXIS_NAMES = ("Largest change of a threshold", "Share of the training rows replaced")
 
 
-def perturb_thresholds(
-    tree: Tree, amount: float, rng: np.random.Generator, *, space: FeatureSpace | None = None
-) -> Tree:
-    """Multiply every threshold by a factor drawn from [1 - amount, 1 + amount].
-
-    The direct perturbation of the paper's sensitivity analysis: t (1 + 2 θmax θ - θmax) with θ
-    uniform on [0, 1]. With a space, thresholds are kept within its ranges.
-    """
-    factor = 1 + amount * rng.uniform(-1, 1, tree.n_nodes)
-    threshold = tree.threshold * factor
-    if space is not None:
-        numeric = np.isfinite(threshold)
-        j = tree.feature[numeric]
-        threshold[numeric] = np.clip(threshold[numeric], space.lower[j], space.upper[j])
-    return tree.replace(threshold=threshold, label=tree.label)
-
-
-class SensitivityDisplay:
+class SensitivityDisplay(Display):
     """Show how the distance grows with changes of the thresholds and of the data.
 
     The two curves of the paper's appendix: mean and standard deviation of the distance
@@ -63,9 +43,6 @@ class SensitivityDisplay:
     bands_ : dict of str to artist
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         results: pd.DataFrame,
@@ -86,7 +63,7 @@ class SensitivityDisplay:
 
     @classmethod
     def from_frame(cls, results: pd.DataFrame, *, ax: Any = None, **names: Any) -> Any:
-        """Draw results that were computed before."""
+        """Draw what :func:`steadytree.assessment.measure_sensitivity` found before."""
         return cls(results, **names).plot(ax=ax)
 
     @classmethod
@@ -100,8 +77,9 @@ class SensitivityDisplay:
         n_repeats: int = 10,
         random_state: int | None = None,
         ax: Any = None,
+        **style: Any,
     ) -> SensitivityDisplay:
-        """Run both experiments for one learner and one data set, and draw them.
+        """Measure the sensitivity of one learner on one data set, and draw it.
 
         Parameters
         ----------
@@ -113,43 +91,41 @@ class SensitivityDisplay:
         n_repeats : int, default 10
         random_state : int, optional
         ax : array of two axes, optional
+        **style
+            Passed to :meth:`plot`.
+
+        See Also
+        --------
+        steadytree.assessment.measure_sensitivity : the numbers alone.
         """
-        from sklearn.base import clone
+        results = measure_sensitivity(
+            estimator, X, y, amounts=amounts, n_repeats=n_repeats, random_state=random_state
+        )
+        return cls(results).plot(ax=ax, **style)
 
-        rng = np.random.default_rng(random_state)
-        space = FeatureSpace.from_data(X, y)
-        take = (lambda t, i: t.iloc[i]) if hasattr(X, "iloc") else (lambda t, i: np.asarray(t)[i])
-        target = np.asarray(y)
-        n, rows = len(target), []
-        options: dict[str, Any] = {"space": space, "variant": "metric", "normalize": "relative"}
-        for _ in range(n_repeats):
-            order = rng.permutation(n)
-            half = n // 2
-            first, second = order[:half], order[half : 2 * half]
-            base = as_tree(clone(estimator).fit(take(X, first), target[first]))
-            for amount in amounts:
-                shaken = perturb_thresholds(base, amount, rng, space=space)
-                rows.append(("thresholds", amount, tree_distance(base, shaken, **options)))
-                swapped = round(amount * half)
-                mixed = np.concatenate([second[:swapped], first[swapped:]])
-                other = as_tree(clone(estimator).fit(take(X, mixed), target[mixed]))
-                rows.append(("data", amount, tree_distance(base, other, **options)))
-        return cls(pd.DataFrame(rows, columns=["perturbation", "amount", "distance"])).plot(ax=ax)
-
-    def plot(self, ax: Any = None) -> SensitivityDisplay:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        figsize: tuple[float, float] | None = None,
+        line_kw: Style = None,
+        fill_kw: Style = None,
+    ) -> SensitivityDisplay:
         """Draw the curves that there are results for.
 
         Parameters
         ----------
         ax : axes or array of axes, one per curve, optional
+        figsize : pair of float, optional
+            Size of a new figure in inches.
+        line_kw, fill_kw : dict, optional
+            Keywords of ``Axes.plot`` for the means and ``Axes.fill_between`` for the spread.
         """
         from matplotlib.ticker import PercentFormatter
 
         present = [kind for kind in KINDS if (self.results["perturbation"] == kind).any()]
-        axes = figure_for(ax, columns=len(present), size=(4.2 * len(present) + 0.6, 3.4))
-        axes = list(axes) if hasattr(axes, "__len__") else [axes]
-        if len(axes) != len(present):
-            raise InputError(f"expected {len(present)} axes, one per curve, got {len(axes)}")
+        size = figsize or (4.2 * len(present) + 0.6, 3.4)
+        axes = axes_for(ax, len(present), size=size, what=f"{len(present)} axes, one per curve")
         self.lines_, self.bands_ = {}, {}
         for panel, kind in zip(axes, present, strict=True):
             plain_axes(panel)
@@ -159,10 +135,14 @@ class SensitivityDisplay:
             colour = OKABE_ITO["blue" if kind == "thresholds" else "vermillion"]
             x, m, s = mean.index.to_numpy(), mean.to_numpy(), spread.to_numpy()
             self.bands_[kind] = panel.fill_between(
-                x, np.maximum(m - s, 0), m + s, color=colour, alpha=0.18, linewidth=0
+                x,
+                np.maximum(m - s, 0),
+                m + s,
+                **styled(fill_kw, color=colour, alpha=0.18, linewidth=0),
             )
+            marker = "o" if kind == "thresholds" else "s"
             (self.lines_[kind],) = panel.plot(
-                x, m, color=colour, marker="o" if kind == "thresholds" else "s", markersize=5
+                x, m, **styled(line_kw, color=colour, marker=marker, markersize=5)
             )
             panel.set_xlabel(AXIS_NAMES[KINDS.index(kind)], color=INK)
             panel.set_ylim(bottom=0)

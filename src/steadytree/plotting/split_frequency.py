@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.alignment import align_tree, common_space
+from steadytree.core.alignment import common_space
 from steadytree.core.space import FeatureSpace
-from steadytree.core.words import format_number
+from steadytree.core.words import PLAIN
 from steadytree.exceptions import InputError
-from steadytree.plotting._base import figure_for, plain_axes
+from steadytree.growing.split_counts import LEAF_NODE, all_cuts, split_table
+from steadytree.plotting._base import Display, Style, axes_for, plain_axes, styled
 from steadytree.plotting.palette import INK, MUTED, OKABE_ITO
 from steadytree.plotting.shortening import literal, shorten
 from steadytree.readers import as_tree
@@ -23,7 +24,7 @@ PLACES = ("root", "left", "right", "anywhere")
 TITLES = ("First split", "Left of it", "Right of it", "Anywhere")
 
 
-class SplitFrequencyDisplay:
+class SplitFrequencyDisplay(Display):
     """Show how often trees split on each feature, and where they cut.
 
     Four columns of bars (first split, the splits left and right of it, anywhere in the tree)
@@ -51,9 +52,6 @@ class SplitFrequencyDisplay:
     bars_ : dict of str to bar container
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         frequencies: dict[str, NDArray[np.float64]],
@@ -77,6 +75,7 @@ class SplitFrequencyDisplay:
         space: FeatureSpace | None = None,
         max_features: int = 10,
         ax: Any = None,
+        **style: Any,
     ) -> SplitFrequencyDisplay:
         """Count the splits of some trees and draw them.
 
@@ -87,83 +86,83 @@ class SplitFrequencyDisplay:
             By default the one stored with the trees.
         max_features : int, default 10
         ax : array of five axes, optional
+        **style
+            Passed to :meth:`plot`.
         """
         read = [as_tree(tree) for tree in trees]
         if not read:
             raise InputError("expected one tree or more to count splits of, got none")
         where = common_space(read, space)
-        counts = {place: np.zeros(where.n_features) for place in PLACES}
-        cuts: list[list[float]] = [[] for _ in range(where.n_features)]
-        for tree in read:
-            aligned = align_tree(tree, where)
-            feature = aligned.feature
-            if feature[0] < 0:
-                continue
-            grown = aligned.tree
-            counts["root"][feature[0]] += 1
-            for place, child in (
-                ("left", grown.children_left[0]),
-                ("right", grown.children_right[0]),
-            ):
-                if feature[child] >= 0:
-                    counts[place][feature[child]] += 1
-            counts["anywhere"][np.unique(feature[feature >= 0])] += 1
-            for node in np.flatnonzero(np.isfinite(grown.threshold)).tolist():
-                cuts[int(feature[node])].append(float(grown.threshold[node]))
-        shares = {place: count / len(read) for place, count in counts.items()}
-        made = cls(shares, [np.array(c) for c in cuts], where, len(read), max_features=max_features)
-        return made.plot(ax=ax)
+        grown = [tree.in_space(where) for tree in read]
+        table, cuts = split_table(grown, where), all_cuts(grown, where)
+        # The table ends with the trees that have no split in a place.
+        shares = table.drop(index=LEAF_NODE).loc[list(where.feature_labels)]
+        cuts = cuts[np.isfinite(cuts["threshold"].astype(float))]
+        display = cls(
+            {place: shares[place].to_numpy() for place in PLACES},
+            [
+                cuts.loc[cuts["feature"] == name, "threshold"].to_numpy(dtype=np.float64)
+                for name in where.feature_labels
+            ],
+            where,
+            len(read),
+            max_features=max_features,
+        )
+        return display.plot(ax=ax, **style)
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, max_features: int = 10, ax: Any = None
-    ) -> SplitFrequencyDisplay:
-        """Draw the candidates of a fitted ``StableTreeClassifier`` or ``StableTreeRegressor``."""
-        return cls.from_trees(
-            estimator.candidates_, space=estimator.feature_space_, max_features=max_features, ax=ax
-        )
+    def from_estimator(cls, estimator: Any, **options: Any) -> SplitFrequencyDisplay:
+        """Draw the candidates of a fitted ``StableTreeClassifier`` or ``StableTreeRegressor``.
+
+        ``options`` are those of :meth:`from_trees`.
+        """
+        return cls.from_trees(estimator.candidates_, space=estimator.feature_space_, **options)
 
     @classmethod
-    def from_assessment(
-        cls, assessment: Any, *, max_features: int = 10, ax: Any = None
-    ) -> SplitFrequencyDisplay:
-        """Draw the resampled trees of a :class:`steadytree.StabilityAssessment`."""
-        return cls.from_trees(
-            assessment.trees, space=assessment.space, max_features=max_features, ax=ax
-        )
+    def from_assessment(cls, assessment: Any, **options: Any) -> SplitFrequencyDisplay:
+        """Draw the resampled trees of a :class:`steadytree.StabilityAssessment`.
 
-    def plot(self, ax: Any = None) -> SplitFrequencyDisplay:
+        ``options`` are those of :meth:`from_trees`.
+        """
+        return cls.from_trees(assessment.trees, space=assessment.space, **options)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        figsize: tuple[float, float] | None = None,
+        bar_kw: Style = None,
+        cut_kw: Style = None,
+        text_kw: Style = None,
+    ) -> SplitFrequencyDisplay:
         """Draw the figure.
 
         Parameters
         ----------
         ax : array of five matplotlib axes, optional
+        figsize : pair of float, optional
+            Size of a new figure in inches; by default as high as the features need.
+        bar_kw, cut_kw, text_kw : dict, optional
+            Keywords of ``Axes.barh`` for the shares, of ``Axes.scatter`` for the cut-points,
+            and of ``Axes.text`` for the numbers.
         """
         order = np.lexsort((-self.frequencies["root"], -self.frequencies["anywhere"]))
         used = [int(j) for j in order if self.frequencies["anywhere"][j] > 0]
         self.features_ = used[: self.max_features]
         rows = max(len(self.features_), 1)
-        axes = figure_for(
-            ax,
-            columns=5,
-            size=(11, 1.3 + 0.36 * rows),
-            sharey=True,
-            width_ratios=[1, 1, 1, 1, 1.7],
+        size = figsize or (11, 1.3 + 0.36 * rows)
+        axes = axes_for(
+            ax, 5, size=size, what="five axes", sharey=True, width_ratios=[1, 1, 1, 1, 1.7]
         )
-        axes = list(axes) if hasattr(axes, "__len__") else [axes]
-        if len(axes) != 5:
-            raise InputError(f"expected five axes, got {len(axes)}; use plt.subplots(1, 5)")
         places = np.arange(len(self.features_))
         self.bars_ = {}
         for panel, place, title in zip(axes, PLACES, TITLES, strict=False):
             plain_axes(panel)
             panel.grid(False, axis="y")
             shares = 100 * self.frequencies[place][self.features_]
+            colour = OKABE_ITO["blue"] if place != "anywhere" else MUTED
             self.bars_[place] = panel.barh(
-                places,
-                shares,
-                height=0.62,
-                color=OKABE_ITO["blue"] if place != "anywhere" else MUTED,
+                places, shares, **styled(bar_kw, height=0.62, color=colour)
             )
             for y, share in zip(places, shares, strict=True):
                 if share > 0:
@@ -173,10 +172,13 @@ class SplitFrequencyDisplay:
                         share - 2 if inside else share + 2,
                         y,
                         f"{share:.0f}",
-                        va="center",
-                        ha="right" if inside else "left",
-                        fontsize=8,
-                        color="white" if inside else INK,
+                        **styled(
+                            text_kw,
+                            va="center",
+                            ha="right" if inside else "left",
+                            fontsize=8,
+                            color="white" if inside else INK,
+                        ),
                     )
             panel.set_xlim(0, 100)
             panel.set_xticks([0, 50, 100])
@@ -185,11 +187,11 @@ class SplitFrequencyDisplay:
         names = [literal(shorten(self.space.feature_labels[j], 26)) for j in self.features_]
         axes[0].set_yticks(places, names)
         axes[0].set_ylim(rows - 0.4, -0.6)
-        self._draw_cuts(axes[4])
+        self._draw_cuts(axes[4], cut_kw, text_kw)
         self.ax_, self.figure_ = axes, axes[0].figure
         return self
 
-    def _draw_cuts(self, panel: Any) -> None:
+    def _draw_cuts(self, panel: Any, cut_kw: Style, text_kw: Style) -> None:
         plain_axes(panel)
         panel.grid(False)
         panel.set_title("Where they cut", fontsize=10, color=INK, loc="left")
@@ -198,7 +200,8 @@ class SplitFrequencyDisplay:
         panel.set_xticks([])
         for row, j in enumerate(self.features_):
             if self.space.categories[j] is not None:
-                panel.text(0.5, row, "by category", va="center", ha="center", fontsize=8, color=INK)
+                centred = styled(text_kw, va="center", ha="center", fontsize=8, color=INK)
+                panel.text(0.5, row, "by category", **centred)
                 continue
             low, high = float(self.space.lower[j]), float(self.space.upper[j])
             cuts = self.cut_points[j]
@@ -209,22 +212,21 @@ class SplitFrequencyDisplay:
             panel.scatter(
                 at,
                 np.full(at.size, row),
-                marker="|",
-                s=70,
-                color=OKABE_ITO["vermillion"],
-                alpha=float(np.clip(12 / at.size, 0.05, 0.6)),
-                linewidths=1.1,
-                zorder=2,
+                **styled(
+                    cut_kw,
+                    marker="|",
+                    s=70,
+                    color=OKABE_ITO["vermillion"],
+                    alpha=float(np.clip(12 / at.size, 0.05, 0.6)),
+                    linewidths=1.1,
+                    zorder=2,
+                ),
             )
             middle = float(np.median(at))
             panel.scatter([middle], [row], s=22, color=INK, zorder=3)
             panel.text(
                 min(max(middle, 0.06), 0.94),
                 row - 0.3,
-                format_number(float(f"{np.median(cuts):.4g}")),
-                ha="center",
-                va="center",
-                fontsize=7,
-                color=INK,
-                zorder=4,
+                PLAIN.significant(float(np.median(cuts)), 4),
+                **styled(text_kw, ha="center", va="center", fontsize=7, color=INK, zorder=4),
             )

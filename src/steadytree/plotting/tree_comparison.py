@@ -12,8 +12,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.words import FIGURE_BRANCH, split_condition
 from steadytree.distance.matching import match_paths
-from steadytree.exceptions import InputError
-from steadytree.plotting._base import bare_axes, figure_for
+from steadytree.plotting._base import Display, Style, axes_for, bare_axes, styled
 from steadytree.plotting.layout import TreeLayout, fold_nodes, layout_diagram
 from steadytree.plotting.palette import INK, MUTED, OKABE_ITO, PAIR_COLOURS, tint
 from steadytree.plotting.shortening import display_width, literal, shorten
@@ -83,7 +82,7 @@ def _split_that_sets(
     return None
 
 
-class TreeComparisonDisplay:
+class TreeComparisonDisplay(Display):
     """Show two trees side by side: rules that correspond have the same colour and number.
 
     Splits whose cut-point moved say from where to where; rules without a partner are drawn
@@ -97,6 +96,8 @@ class TreeComparisonDisplay:
         Paths of the two trees that are one rule.
     titles : pair of str
         What the two trees are called.
+    colours : sequence of str
+        Colours of matched rules as "#RRGGBB", taken in turn.
 
     Attributes
     ----------
@@ -120,9 +121,6 @@ class TreeComparisonDisplay:
     ... )  # doctest: +SKIP
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         a: Paths,
@@ -130,6 +128,7 @@ class TreeComparisonDisplay:
         pairs: Sequence[tuple[int, int]],
         *,
         titles: tuple[str, str] = ("Before", "After"),
+        colours: Sequence[str] = PAIR_COLOURS,
     ) -> None:
         self.a, self.b = a, b
         self.pairs = list(pairs)
@@ -139,7 +138,7 @@ class TreeComparisonDisplay:
         self._numbers: tuple[dict[int, int], dict[int, int]] = ({}, {})
         for i, (p, q) in enumerate(self.pairs):
             for which, leaf in enumerate((int(a.leaf[p]), int(b.leaf[q]))):
-                self.colours_[which][leaf] = PAIR_COLOURS[i % len(PAIR_COLOURS)]
+                self.colours_[which][leaf] = colours[i % len(colours)]
                 self._numbers[which][leaf] = i + 1
 
     @classmethod
@@ -152,6 +151,7 @@ class TreeComparisonDisplay:
         titles: tuple[str, str] = ("Before", "After"),
         ax: Any = None,
         max_leaves: int = 24,
+        plot_kw: Style = None,
         **options: Any,
     ) -> TreeComparisonDisplay:
         """Match two trees (anything ``as_tree`` reads) and draw them.
@@ -165,13 +165,15 @@ class TreeComparisonDisplay:
         ax : array of two axes, optional
         max_leaves : int
             Rules to draw per tree; the rest is folded.
+        plot_kw : dict, optional
+            Style, passed to :meth:`plot`.
         **options
             Passed to :func:`steadytree.match_paths`; ``variant="metric"`` by default.
         """
         matching = match_paths(a, b, space=space, **{"variant": "metric", **options})
         pairs = [(pair.path_a, pair.path_b) for pair in matching.pairs]
-        made = cls(matching.a, matching.b, pairs, titles=titles)
-        return made.plot(ax=ax, max_leaves=max_leaves)
+        display = cls(matching.a, matching.b, pairs, titles=titles)
+        return display.plot(ax=ax, **styled(plot_kw, max_leaves=max_leaves))
 
     @classmethod
     def from_diff(
@@ -180,24 +182,33 @@ class TreeComparisonDisplay:
         *,
         titles: tuple[str, str] = ("Before", "After"),
         ax: Any = None,
-        max_leaves: int = 24,
+        **style: Any,
     ) -> TreeComparisonDisplay:
-        """Draw the two trees of a :class:`steadytree.TreeDiff`."""
+        """Draw the two trees of a :class:`steadytree.TreeDiff`; ``style`` goes to :meth:`plot`."""
         classes = diff.classes
         a = Paths.from_tree(diff.old, diff.space, classes=classes)
         b = Paths.from_tree(diff.new, diff.space, classes=classes)
         pairs = [(r.old.path, r.new.path) for r in diff.rules if r.old and r.new]
-        return cls(a, b, pairs, titles=titles).plot(ax=ax, max_leaves=max_leaves)
+        return cls(a, b, pairs, titles=titles).plot(ax=ax, **style)
 
     @classmethod
     def from_retraining(
-        cls, retraining: Any, *, ax: Any = None, max_leaves: int = 24
+        cls, retraining: Any, *, ax: Any = None, **style: Any
     ) -> TreeComparisonDisplay:
         """Draw the deployed tree and the one that ``retrain`` proposes."""
         titles = ("Deployed", "Proposed")
-        return cls.from_diff(retraining.diff, titles=titles, ax=ax, max_leaves=max_leaves)
+        return cls.from_diff(retraining.diff, titles=titles, ax=ax, **style)
 
-    def plot(self, ax: Any = None, *, max_leaves: int = 24) -> TreeComparisonDisplay:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        max_leaves: int = 24,
+        figsize: tuple[float, float] | None = None,
+        line_kw: Style = None,
+        node_kw: Style = None,
+        text_kw: Style = None,
+    ) -> TreeComparisonDisplay:
         """Draw the comparison.
 
         Parameters
@@ -206,6 +217,12 @@ class TreeComparisonDisplay:
             By default a new figure that is as large as the trees need.
         max_leaves : int, default 24
             Rules to draw per tree; deeper branches are folded into a "+12 rules" sign.
+        figsize : pair of float, optional
+            Size of a new figure in inches.
+        line_kw, text_kw : dict, optional
+            Keywords of ``Axes.plot`` for the branches and ``Axes.text`` for the nodes.
+        node_kw : dict, optional
+            Keywords of the box (``FancyBboxPatch``) around each node.
         """
         sides = (self.a, self.b)
         same = [
@@ -229,23 +246,25 @@ class TreeComparisonDisplay:
         ]
         widths = [COLUMN * (layout.depth + 1) + 0.3 for layout in layouts]
         height = LINE * max(layout.breadth for layout in layouts) + 0.6
-        axes = figure_for(
-            ax, columns=2, size=(max(sum(widths), 6.0), max(height, 1.6)), width_ratios=widths
-        )
-        axes = list(axes) if hasattr(axes, "__len__") else [axes]
-        if len(axes) != 2:
-            raise InputError(
-                f"expected two axes, one per tree, got {len(axes)}; "
-                "make them with plt.subplots(1, 2) or leave ax=None"
-            )
+        size = figsize or (max(sum(widths), 6.0), max(height, 1.6))
+        axes = axes_for(ax, 2, size=size, what="two axes, one per tree", width_ratios=widths)
+        styles = (line_kw, node_kw, text_kw)
         for i, (side, layout) in enumerate(zip(sides, layouts, strict=True)):
-            self._draw(axes[i], side, layout, i)
+            self._draw(axes[i], side, layout, i, *styles)
             axes[i].set_title(literal(self.titles[i]), color=INK, loc="left", fontsize=11)
-        self.ax_ = axes
-        self.figure_ = axes[0].figure
+        self._drawn_on(axes)
         return self
 
-    def _draw(self, ax: Any, paths: Paths, layout: TreeLayout, which: int) -> None:
+    def _draw(
+        self,
+        ax: Any,
+        paths: Paths,
+        layout: TreeLayout,
+        which: int,
+        line_kw: Style,
+        node_kw: Style,
+        text_kw: Style,
+    ) -> None:
         bare_axes(ax)
         tree = paths.tree
         names = tree.feature_names or paths.space.feature_labels
@@ -257,12 +276,9 @@ class TreeComparisonDisplay:
                 ax.plot(
                     [above.depth, bend, bend, placed.depth],
                     [-above.position, -above.position, -placed.position, -placed.position],
-                    color=MUTED,
-                    linewidth=1,
-                    zorder=1,
-                    solid_joinstyle="round",
+                    **styled(line_kw, color=MUTED, linewidth=1, zorder=1, solid_joinstyle="round"),
                 )
-            box = {"boxstyle": "round,pad=0.25", "linewidth": 1.1}
+            box: dict[str, Any] = {"boxstyle": "round,pad=0.25", "linewidth": 1.1}
             if placed.is_leaf:
                 text, box = self._leaf(tree, placed.node, which, box)
             elif placed.hidden:
@@ -278,15 +294,18 @@ class TreeComparisonDisplay:
                 placed.depth,
                 -placed.position,
                 text,
-                ha="left",
-                va="center",
-                fontsize=7.5,
-                color=INK,
-                bbox=box,
-                zorder=2,
-                parse_math=False,
-                linespacing=1.15,
-                gid=f"node-{placed.node}",
+                **styled(
+                    text_kw,
+                    ha="left",
+                    va="center",
+                    fontsize=7.5,
+                    color=INK,
+                    bbox=styled(node_kw, **box),
+                    zorder=2,
+                    parse_math=False,
+                    linespacing=1.15,
+                    gid=f"node-{placed.node}",
+                ),
             )
         ax.set_xlim(-0.05, layout.depth + 1)
         ax.set_ylim(-layout.breadth + 0.4, 0.6)

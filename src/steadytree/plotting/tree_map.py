@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from steadytree.core.space import FeatureSpace
 from steadytree.distance.distances import pairwise_tree_distances
 from steadytree.exceptions import InputError
-from steadytree.plotting._base import figure_for
+from steadytree.plotting._base import Display, Style, axes_for, check_lengths, styled
 from steadytree.plotting.palette import INK, MUTED, OKABE_ITO, SCORE_MAP
 from steadytree.plotting.shortening import literal, shorten
 from steadytree.readers import as_tree
@@ -80,7 +80,7 @@ def _stress(points: NDArray[np.float64], d: NDArray[np.float64], total: float) -
     return float(np.sqrt(((_plane_distances(points) - d) ** 2).sum() / total))
 
 
-class TreeMapDisplay:
+class TreeMapDisplay(Display):
     """Show a collection of trees as a map, coloured by score and sized by leaves.
 
     Multidimensional scaling of the dissimilarities: one look tells whether a learner grows
@@ -104,9 +104,6 @@ class TreeMapDisplay:
     trees_ : artist
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         points: ArrayLike,
@@ -123,9 +120,7 @@ class TreeMapDisplay:
         self.stress = stress
         self.marked = dict(marked or {})
         self.score_name = score_name
-        n = len(self.points)
-        if self.n_leaves.shape != (n,) or (self.scores is not None and self.scores.shape != (n,)):
-            raise InputError(f"expected one number of leaves and one score for each of {n} trees")
+        check_lengths(points=self.points, n_leaves=self.n_leaves, scores=self.scores)
 
     @classmethod
     def from_trees(
@@ -138,6 +133,7 @@ class TreeMapDisplay:
         score_name: str = "Score",
         n_jobs: int | None = None,
         ax: Any = None,
+        **style: Any,
     ) -> TreeMapDisplay:
         """Compute the dissimilarities of some trees and draw their map.
 
@@ -153,6 +149,8 @@ class TreeMapDisplay:
         score_name : str
         n_jobs : int, optional
         ax : matplotlib axes, optional
+        **style
+            Passed to :meth:`plot`.
         """
         read = [as_tree(tree) for tree in trees]
         if not read:
@@ -161,7 +159,7 @@ class TreeMapDisplay:
             read, space=space, variant="metric", normalize="relative", n_jobs=n_jobs
         )
         points, stress = scale_to_plane(distances)
-        made = cls(
+        display = cls(
             points,
             [tree.n_leaves for tree in read],
             scores=scores,
@@ -169,11 +167,11 @@ class TreeMapDisplay:
             marked=marked,
             score_name=score_name,
         )
-        return made.plot(ax=ax)
+        return display.plot(ax=ax, **style)
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, n_jobs: int | None = None, ax: Any = None
+        cls, estimator: Any, *, n_jobs: int | None = None, ax: Any = None, **style: Any
     ) -> TreeMapDisplay:
         """Draw the candidates of a fitted ``StableTreeClassifier`` or ``StableTreeRegressor``."""
         return cls.from_trees(
@@ -183,16 +181,32 @@ class TreeMapDisplay:
             marked={"chosen": int(estimator.best_index_)},
             n_jobs=n_jobs,
             ax=ax,
+            **style,
         )
 
-    def plot(self, ax: Any = None) -> TreeMapDisplay:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        figsize: tuple[float, float] = (6.4, 5.0),
+        scatter_kw: Style = None,
+        marked_kw: Style = None,
+        text_kw: Style = None,
+    ) -> TreeMapDisplay:
         """Draw the map.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
+        figsize : pair of float
+            Size of a new figure in inches.
+        scatter_kw, marked_kw : dict, optional
+            Keywords of ``Axes.scatter`` for all trees (``cmap`` for the colours of scores),
+            and for the rings around those that are named.
+        text_kw : dict, optional
+            Keywords of ``Axes.annotate`` for the names.
         """
-        ax = figure_for(ax, size=(6.4, 5.0))
+        (ax,) = axes_for(ax, size=figsize)
         n = len(self.points)
         # Area for size; the whole ink stays about the same for 100 and for 1,000 trees.
         base = float(np.clip(9000 / max(n, 1), 7, 90))
@@ -205,11 +219,14 @@ class TreeMapDisplay:
         self.trees_ = ax.scatter(
             self.points[:, 0],
             self.points[:, 1],
-            s=base * np.clip(relative, 0.4, 4),
-            alpha=0.85 if n <= 200 else 0.6,
-            linewidths=0.4,
-            edgecolors="white",
-            **colour,
+            **styled(
+                scatter_kw,
+                s=base * np.clip(relative, 0.4, 4),
+                alpha=0.85 if n <= 200 else 0.6,
+                linewidths=0.4,
+                edgecolors="white",
+                **colour,
+            ),
         )
         if self.scores is not None:
             bar = ax.figure.colorbar(self.trees_, ax=ax, shrink=0.85)
@@ -217,15 +234,19 @@ class TreeMapDisplay:
             bar.outline.set_visible(False)
         for name, i in self.marked.items():
             x, y = self.points[i]
-            ax.scatter(x, y, s=130, facecolor="none", edgecolor=OKABE_ITO["vermillion"], lw=2)
+            ring = {"s": 130, "facecolor": "none", "edgecolor": OKABE_ITO["vermillion"], "lw": 2}
+            ax.scatter(x, y, **styled(marked_kw, **ring))
             ax.annotate(
                 literal(shorten(name, 24)),
                 (x, y),
-                xytext=(9, 9),
-                textcoords="offset points",
-                color=INK,
-                fontsize=9,
-                bbox={"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85},
+                **styled(
+                    text_kw,
+                    xytext=(9, 9),
+                    textcoords="offset points",
+                    color=INK,
+                    fontsize=9,
+                    bbox={"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85},
+                ),
             )
         ax.set_aspect("equal", adjustable="datalim")
         ax.set_xticks([])
@@ -239,7 +260,7 @@ class TreeMapDisplay:
             note += f"; stress {self.stress:.2f}"
         ax.set_xlabel(note, color=INK, fontsize=8.5)
         self._scale_bar(ax)
-        self.ax_, self.figure_ = ax, ax.figure
+        self._drawn_on([ax])
         return self
 
     def _scale_bar(self, ax: Any) -> None:
