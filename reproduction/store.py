@@ -8,41 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from steadytree.core.atomic import write_atomic
+from steadytree.core.format import plain_json
 
-__all__ = ["UnitStore", "canonical_json", "plain"]
+__all__ = ["UnitStore", "canonical_json"]
 
 _LEFTOVER_AGE = 3600.0  # seconds after which a temporary file can belong to no running process
-
-
-def plain(value: Any) -> Any:
-    """Turn numpy values into what JSON holds; a number that is not finite becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return [plain(item) for item in value.tolist()]
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def canonical_json(value: Any, *, indent: int | None = None) -> str:
     """Write JSON whose bytes depend on the content alone: sorted keys, shortest floats."""
     separators = (",", ":") if indent is None else (",", ": ")
     return json.dumps(
-        plain(value),
+        plain_json(value),
         sort_keys=True,
         allow_nan=False,
         ensure_ascii=False,
@@ -77,7 +60,7 @@ class UnitStore:
             found = json.loads(self.path(config).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        if not isinstance(found, dict) or found.get("config") != plain(config):
+        if not isinstance(found, dict) or found.get("config") != plain_json(config):
             return None
         result = found.get("result")
         if not isinstance(result, dict) or found.get("checksum") != _checksum(config, result):

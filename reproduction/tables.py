@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from reproduction.store import plain
+from steadytree.core.format import plain_json
+from steadytree.core.words import PAGE
 
 __all__ = [
     "Column",
@@ -23,7 +24,8 @@ __all__ = [
     "with_rows",
 ]
 
-_MINUS = "−"
+WORDS = replace(PAGE, gap=" ")
+"""Numbers as on every page of ours; a plain space before the per cent sign, for Markdown."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Table:
         keys = [column.key for column in self.columns]
         writer.writerow(keys)
         for row in self.rows:
-            values = (plain(row.get(key)) for key in keys)
+            values = (plain_json(row.get(key)) for key in keys)
             # Floats by repr: the shortest text that reads back as the same number.
             writer.writerow(
                 ["" if v is None else repr(v) if isinstance(v, float) else v for v in values]
@@ -84,7 +86,7 @@ class Table:
 
     def to_records(self) -> list[dict[str, Any]]:
         """Rows as plain values, in the order of the columns."""
-        return [{c.key: plain(row.get(c.key)) for c in self.columns} for row in self.rows]
+        return [{c.key: plain_json(row.get(c.key)) for c in self.columns} for row in self.rows]
 
     def shown(self) -> list[list[str]]:
         """Cells as the page writes them."""
@@ -112,22 +114,22 @@ def format_value(value: Any, style: str = "text") -> str:
     if style == "int":
         text = f"{round(number):,}"
     elif style == "auc":
-        text = f"{number:.3f}"
+        text = WORDS.fixed(number)
     elif style == "share":
-        text = f"{100 * number:.1f} %"
+        text = WORDS.percent(number, 1)
     elif style == "small":
         text = f"{100 * number:.2g} %" if abs(number) < 0.1 else f"{100 * number:.1f} %"
         if "e" in text:
             text = f"{100 * number:.6f}".rstrip("0").rstrip(".") + " %"
     elif style == "points":
-        text = f"{100 * number:+.1f}".replace("+0.0", "0.0")
+        text = WORDS.signed(100 * number, 1)
     elif style == "error":
-        text = f"{100 * number:.1f}"
+        text = WORDS.fixed(100 * number, 1)
     else:
         text = f"{number:,.3g}" if abs(number) < 1000 else f"{number:,.0f}"
     if not any(digit in text for digit in "123456789"):
-        text = text.replace("-", "")  # a zero has no sign
-    return text.replace("-", _MINUS)
+        return text.lstrip(f"-{WORDS.minus}")  # a zero has no sign
+    return text.replace("-", WORDS.minus)
 
 
 def _numbers(values: Iterable[Any]) -> list[float]:
