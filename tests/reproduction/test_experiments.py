@@ -12,9 +12,9 @@ from reproduction.experiments.perturbation import clip_thresholds, literal_dista
 from reproduction.jobs import Job
 from reproduction.models import cross_validated_tree, load_problem
 from reproduction.settings import generator
+from steadytree.assessment import perturb_thresholds
 from steadytree.core.tree import Tree
 from steadytree.distance.distances import tree_distance
-from steadytree.plotting.sensitivity import perturb_thresholds
 from tests.reproduction.tiny import TINY
 
 
