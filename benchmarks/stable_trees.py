@@ -35,7 +35,8 @@ from benchmarks.tables import Section, number, progress
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.estimators.stable import StableTreeClassifier
-from steadytree.growing.collections import PAPER_GRID, grow_collections
+from steadytree.growing.cart import PAPER_GRID
+from steadytree.growing.collections import grow_collections
 from steadytree.growing.training_data import TrainingData
 
 GRID = list(ParameterGrid(PAPER_GRID))

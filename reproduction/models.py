@@ -24,6 +24,7 @@ from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.evaluation.scores import auc
+from steadytree.growing.cart import grid_scores, grow_cart
 from steadytree.growing.collections import grow_collections
 from steadytree.growing.training_data import TrainingData
 
@@ -130,13 +131,6 @@ def aucs(problem: Problem, trees: Sequence[Tree], rows: Rows) -> NDArray[np.floa
     return np.array([known[id(tree)] for tree in trees])
 
 
-def _fit(problem: Problem, rows: Rows, max_depth: int, min_leaf: int, seed: int) -> Any:
-    model = DecisionTreeClassifier(
-        max_depth=max_depth, min_samples_leaf=min_leaf, random_state=seed
-    )
-    return model.fit(problem.columns[rows], problem.y[rows])
-
-
 def grow_batches(
     problem: Problem,
     batches: Sequence[Rows],
@@ -167,28 +161,6 @@ def grow_batches(
     return [list(collection.trees) for collection in grown]
 
 
-def _scores_by_depth(
-    model: Any, columns: NDArray[np.float32], depths: Sequence[int]
-) -> NDArray[np.float64]:
-    """Scores of the tree cut at each depth, one row per depth."""
-    inner = model.tree_
-    n = inner.node_count
-    ancestor = np.zeros((max(depths) + 1, n), dtype=np.intp)
-    level = np.zeros(n, dtype=np.intp)
-    left, right = inner.children_left.tolist(), inner.children_right.tolist()
-    for node in range(n):  # children are numbered after their parent
-        if left[node] >= 0:
-            for child in (left[node], right[node]):
-                level[child] = level[node] + 1
-                ancestor[:, child] = ancestor[:, node]
-                ancestor[level[child] :, child] = child
-    value = inner.value[:, 0, :]
-    event = model.classes_.tolist().index(1) if 1 in model.classes_ else None
-    share = np.zeros(n) if event is None else value[:, event] / value.sum(axis=1)
-    leaf = inner.apply(columns)
-    return np.stack([share[ancestor[depth, leaf]] for depth in depths])
-
-
 def cross_validated_tree(
     problem: Problem,
     rows: Rows,
@@ -201,23 +173,16 @@ def cross_validated_tree(
 
     The paper's ``CART CV``. Equal scores go to the shallower tree, then to the larger leaves.
     """
-    total = np.zeros((len(depths), len(min_leaves)))
     seed = int(rng.integers(2**31))
-    for train, test in folds(rows, problem.y, problem.groups, N_FOLDS, rng):
-        if np.unique(problem.y[test]).size < 2:
-            continue
-        for k, leaf in enumerate(min_leaves):
-            model = _fit(problem, train, max(depths), leaf, seed)
-            cut = _scores_by_depth(model, problem.columns[test], depths)
-            total[:, k] += [auc(problem.y[test] == 1, row) for row in cut]
+    parts = list(folds(rows, problem.y, problem.groups, N_FOLDS, rng))
+    total = grid_scores(problem.data, parts, depths=depths, min_leaves=min_leaves, seed=seed)
     choices = [
-        (-round(float(total[i, k]), 12), depth, -leaf)
+        (-round(float(total[k, i]), 12), depth, -leaf)
         for i, depth in enumerate(depths)
         for k, leaf in enumerate(min_leaves)
     ]
     _, depth, leaf = min(choices)
-    model = _fit(problem, rows, depth, -leaf, seed)
-    return problem.data.encoder.to_tree(model, classes=problem.data.class_list)
+    return grow_cart(problem.data, rows, max_depth=depth, min_samples_leaf=-leaf, seed=seed)
 
 
 def grow_forest(

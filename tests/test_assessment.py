@@ -44,10 +44,10 @@ def test_every_pair_of_trees_is_compared(found: StabilityAssessment) -> None:
 def test_agreement_is_the_share_of_rows_with_the_same_label(
     cancer: tuple[pd.DataFrame, pd.Series], found: StabilityAssessment
 ) -> None:
-    said = [tree.predict(cancer[0]) for tree in found.trees]
+    predicted = [tree.predict(cancer[0]) for tree in found.trees]
     for i in range(8):
         for j in range(8):
-            assert np.isclose(found.agreement.loc[i, j], np.mean(said[i] == said[j]))
+            assert np.isclose(found.agreement.loc[i, j], np.mean(predicted[i] == predicted[j]))
 
 
 def test_scores_are_on_rows_the_tree_was_not_grown_on(

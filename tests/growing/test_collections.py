@@ -17,7 +17,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.estimators import DistilledTreeRegressor
 from steadytree.exceptions import InputError, UnsupportedModelError
-from steadytree.growing.collections import PAPER_GRID, draw_bootstrap, grow_collections
+from steadytree.growing.collections import draw_bootstrap, grow_collections
 from steadytree.growing.fitting import fit_by_weight, fit_tree
 from steadytree.growing.training_data import TrainingData
 from steadytree.readers import as_tree
@@ -70,11 +70,6 @@ def same_rules(a: Tree, b: Tree) -> bool:
 
 
 # -- the grid ------------------------------------------------------------------------
-
-
-def test_the_default_grid_is_the_papers() -> None:
-    assert PAPER_GRID["max_depth"] == [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
-    assert PAPER_GRID["min_samples_leaf"] == [3, 5, 10, 30, 50]
 
 
 def test_every_bootstrap_has_every_setting_in_order(cancer: TrainingData) -> None:
@@ -134,11 +129,11 @@ def test_nested_growth_differs_only_where_gains_tie(cancer: TrainingData) -> Non
             if equal[-1]:
                 continue
             shorter = min(a.n_nodes, b.n_nodes)
-            apart = (a.feature[:shorter] != b.feature[:shorter]) | ~np.isclose(
+            differs = (a.feature[:shorter] != b.feature[:shorter]) | ~np.isclose(
                 a.threshold[:shorter], b.threshold[:shorter], equal_nan=True
             )
             # Nodes are numbered from the root downwards, left first: up to here they agree.
-            node = int(np.flatnonzero(apart)[0])
+            node = int(np.flatnonzero(differs)[0])
             assert np.isclose(gain(a, node), gain(b, node))
     assert np.mean(equal) > 0.5
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeClassifier
 
 from reproduction.models import (
-    _scores_by_depth,
     cross_validated_tree,
     grow_batches,
     grow_forest,
     load_problem,
-    scores_of,
 )
 from reproduction.settings import generator
 
@@ -20,16 +17,6 @@ from reproduction.settings import generator
 @pytest.fixture(scope="module")
 def problem():
     return load_problem("wdbc")
-
-
-def test_scores_by_depth_are_those_of_the_cut_tree(problem) -> None:
-    model = DecisionTreeClassifier(max_depth=8, min_samples_leaf=3, random_state=0)
-    model.fit(problem.columns, problem.y)
-    tree = problem.data.encoder.to_tree(model, classes=(0, 1))
-    scores = _scores_by_depth(model, problem.columns, (1, 3, 8))
-    rows = np.arange(len(problem.y))
-    for depth, row in zip((1, 3, 8), scores, strict=True):
-        np.testing.assert_allclose(row, scores_of(tree.truncate(depth), problem, rows))
 
 
 def test_the_cross_validated_tree_comes_from_the_grid(problem) -> None:

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.growing.collections import PAPER_GRID
+from steadytree.growing.cart import PAPER_GRID
 
 __all__ = ["Grid", "base_and_grid", "largest_depth", "warn_of_large_leaves"]
 

@@ -169,6 +169,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
+        # scikit-learn reads the parameters from the signature, which names them all again.
         super().__init__(
             max_leaf_nodes=max_leaf_nodes,
             max_depth=max_depth,

@@ -395,6 +395,7 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        # scikit-learn reads the parameters from the signature, which names them all again.
         super().__init__(
             estimator,
             param_grid,

@@ -1,12 +1,12 @@
 """Cross-validated CART, the usual way to retrain, as a row to compare with.
 
 The grid is the paper's (depth 3 to 12, min leaf 3 to 50). Each minimum leaf is grown once
-per fold to the largest depth and truncated, which gives the settings' trees at a tenth of
-the work.
+per fold to the largest depth and cut, which gives the settings' trees at a tenth of the work.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,70 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.evaluation.folds import make_folds
-from steadytree.evaluation.predictions import predict_rows
+from steadytree.evaluation.folds import Fold, make_folds
 from steadytree.evaluation.scores import score_rows
-from steadytree.growing.encoding import ColumnEncoder
+from steadytree.growing.training_data import TrainingData
 
-__all__ = ["cross_validated_cart"]
+__all__ = ["PAPER_GRID", "cross_validated_cart", "grid_scores", "grow_cart"]
 
-DEPTHS = tuple(range(3, 13))
-MIN_LEAVES = (3, 5, 10, 30, 50)
+PAPER_GRID: dict[str, list[int]] = {
+    "max_depth": list(range(3, 13)),
+    "min_samples_leaf": [3, 5, 10, 30, 50],
+}
+"""The paper's grid: D in 3..12 and M in {3, 5, 10, 30, 50}."""
+
+
+def grow_cart(
+    data: TrainingData, some: NDArray[Any], *, max_depth: int, min_samples_leaf: int, seed: int
+) -> Tree:
+    """Grow CART on some of the rows."""
+    kind = DecisionTreeRegressor if data.classes is None else DecisionTreeClassifier
+    model = kind(max_depth=max_depth, min_samples_leaf=min_samples_leaf, random_state=seed)
+    rows = data.rows
+    weight = None if rows.weight is None else rows.weight[some]
+    model.fit(data.columns[some], rows.y[some], sample_weight=weight)
+    if data.classes is not None:  # it was given positions
+        model.classes_ = data.classes[model.classes_]
+    return data.encoder.to_tree(model, classes=data.class_list)
+
+
+def grid_scores(
+    data: TrainingData,
+    folds: Sequence[Fold],
+    *,
+    depths: Sequence[int],
+    min_leaves: Sequence[int],
+    seed: int,
+) -> NDArray[np.float64]:
+    """AUC (or R²) of every setting, summed over the folds; a fold without a score counts 0.
+
+    Returns
+    -------
+    array (n_min_leaves, n_depths)
+    """
+    y, classifier = data.rows.y, data.classes is not None
+    total = np.zeros((len(min_leaves), len(depths)))
+    for train, test in folds:
+        for i, leaf in enumerate(min_leaves):
+            deep = grow_cart(data, train, max_depth=max(depths), min_samples_leaf=leaf, seed=seed)
+            for k, value in _values_by_depth(deep, data.rows.coded[test], depths):
+                score = score_rows(y[test], value, classifier=classifier).value
+                total[i, k] += 0.0 if np.isnan(score) else score
+    return total
+
+
+def _values_by_depth(
+    tree: Tree, coded: NDArray[np.float64], depths: Sequence[int]
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Predictions of the tree cut at each depth, by climbing from the leaf of each row."""
+    split = np.flatnonzero(~tree.is_leaf)
+    parent = np.zeros(tree.n_nodes, dtype=np.intp)
+    parent[tree.children_left[split]] = parent[tree.children_right[split]] = split
+    node = tree.apply_coded(tree.round_values(coded))
+    for k in np.argsort(depths)[::-1].tolist():
+        while (below := tree.node_depth[node] > depths[k]).any():
+            node = np.where(below, parent[node], node)
+        yield k, tree.value[node]
 
 
 def cross_validated_cart(
@@ -37,31 +92,17 @@ def cross_validated_cart(
     seed: int = 0,
 ) -> Tree:
     """Grow CART with depth and leaf size chosen by cross-validated AUC (or R²)."""
-    encoder = ColumnEncoder(space)
-    columns = encoder.transform(rows.coded)
-    kind = DecisionTreeRegressor if classes is None else DecisionTreeClassifier
-    everyone = None if classes is None else tuple(range(len(classes)))
-
-    def grow(some: NDArray[np.intp], min_leaf: int, depth: int) -> Tree:
-        model = kind(max_depth=depth, min_samples_leaf=min_leaf, random_state=seed)
-        weight = None if rows.weight is None else rows.weight[some]
-        model.fit(columns[some], rows.y[some], sample_weight=weight)
-        return encoder.to_tree(model, classes=everyone)
-
+    # Positions stand for the classes, which may be of several types.
+    positions = None if classes is None else np.arange(len(classes))
+    data = TrainingData.from_rows(rows, space=space, classes=positions)
     # A class with a single row cannot be in every fold: then the rows are halved as they are.
     folds = make_folds(rows.y, classifier=classes is not None, n_folds=n_folds, seed=seed)
     folds = folds or make_folds(rows.y, classifier=False, n_folds=2, seed=seed)
-    scores = np.zeros((len(MIN_LEAVES), len(DEPTHS)))
-    for train, test in folds:
-        for i, min_leaf in enumerate(MIN_LEAVES):
-            deep = grow(train, min_leaf, DEPTHS[-1])
-            for k, depth in enumerate(DEPTHS):
-                value = predict_rows(deep.truncate(depth), rows.coded[test]).value
-                score = score_rows(rows.y[test], value, classifier=classes is not None).value
-                scores[i, k] += 0.0 if np.isnan(score) else score
-    i, k = divmod(int(scores.argmax()), len(DEPTHS))
-    tree = grow(np.arange(len(rows)), MIN_LEAVES[i], DEPTHS[k])
+    depths, min_leaves = PAPER_GRID["max_depth"], PAPER_GRID["min_samples_leaf"]
+    scores = grid_scores(data, folds, depths=depths, min_leaves=min_leaves, seed=seed)
+    i, k = divmod(int(scores.argmax()), len(depths))
+    chosen = {"min_samples_leaf": min_leaves[i], "max_depth": depths[k]}
+    tree = grow_cart(data, np.arange(len(rows)), seed=seed, **chosen)
     return tree.relabelled(decision_threshold).replace(
-        classes=classes,
-        metadata={"min_samples_leaf": MIN_LEAVES[i], "max_depth": DEPTHS[k], "edits": []},
+        classes=classes, metadata={**chosen, "edits": []}
     )

@@ -25,18 +25,11 @@ from steadytree.growing.fitting import fit_by_weight, fit_tree
 from steadytree.growing.training_data import TrainingData
 
 __all__ = [
-    "PAPER_GRID",
     "Bootstrap",
     "Collection",
     "draw_bootstrap",
     "grow_collections",
 ]
-
-PAPER_GRID: dict[str, list[int]] = {
-    "max_depth": list(range(3, 13)),
-    "min_samples_leaf": [3, 5, 10, 30, 50],
-}
-"""The paper's grid: D in 3..12 and M in {3, 5, 10, 30, 50}."""
 
 # A class that is rarer than this many draws can meet is left to the global class list.
 REDRAWS = 100

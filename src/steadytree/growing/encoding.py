@@ -143,13 +143,13 @@ class ColumnEncoder:
             threshold, missing_left = inner.threshold, inner.missing_go_to_left.astype(bool)
         else:
             for node in np.flatnonzero(inner.children_left >= 0).tolist():
-                made = self.split(
+                cut = self.split(
                     int(inner.feature[node]),
                     float(inner.threshold[node]),
                     missing_left=bool(inner.missing_go_to_left[node]),
                 )
-                feature[node], threshold[node] = made["feature"], made["threshold"]
-                sets[node], missing_left[node] = made["left_categories"], made["missing_left"]
+                feature[node], threshold[node] = cut["feature"], cut["threshold"]
+                sets[node], missing_left[node] = cut["left_categories"], cut["missing_left"]
         return Tree(
             children_left=inner.children_left,
             children_right=inner.children_right,

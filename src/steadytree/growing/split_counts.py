@@ -14,8 +14,10 @@ from steadytree.core.tree import Tree
 
 __all__ = [
     "LEAF_NODE",
+    "PLACES",
     "TOP",
     "all_cuts",
+    "count_splits",
     "cut_point_table",
     "importance_table",
     "split_table",
@@ -25,6 +27,9 @@ __all__ = [
 
 LEAF_NODE = "Leaf node"
 """Row of the split table for trees that have no split in that place, as in the paper."""
+
+PLACES = ("root", "left", "right", "anywhere")
+"""The first split, the splits left and right of it, and anywhere in the tree."""
 
 TOP = 3
 """The paper counts features among the three most important ones."""
@@ -44,11 +49,25 @@ def spread_of(values: NDArray[Any]) -> dict[str, float]:
     }
 
 
-def split_table(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
-    """Share of trees that split on each feature in each place (the paper's split table)."""
+def count_splits(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
+    """Count the trees that split on each feature in each place.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        Over the features of the space.
+    space : FeatureSpace
+
+    Returns
+    -------
+    DataFrame of int
+        One row per feature of the space, in its order, and a last one, ``LEAF_NODE``, for
+        trees without a split there; columns as ``PLACES``.
+    """
     labels = [*space.feature_labels, LEAF_NODE]
-    counts = np.zeros((len(labels), 4))
-    for tree in trees:
+    counts = np.zeros((len(labels), len(PLACES)), dtype=np.int64)
+    for grown in trees:
+        tree = grown.in_space(space)
         left, right = int(tree.children_left[0]), int(tree.children_right[0])
         for place, node in enumerate((0, left, right)):
             # Without a first split there is nothing left or right of it either.
@@ -57,11 +76,12 @@ def split_table(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
         used = np.unique(tree.feature[tree.feature >= 0])
         counts[used, 3] += 1
         counts[-1, 3] += used.size == 0
-    shares = pd.DataFrame(
-        counts / len(trees),
-        index=pd.Index(labels, name="feature"),
-        columns=["root", "left", "right", "anywhere"],
-    )
+    return pd.DataFrame(counts, index=pd.Index(labels, name="feature"), columns=list(PLACES))
+
+
+def split_table(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
+    """Share of trees that split on each feature in each place (the paper's split table)."""
+    shares = count_splits(trees, space) / len(trees)
     order = shares.iloc[:-1].sort_values(["root", "anywhere"], ascending=False, kind="stable")
     return pd.concat([order, shares.iloc[-1:]])
 
@@ -69,7 +89,8 @@ def split_table(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
 def all_cuts(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
     """List every split of every tree, one row each."""
     rows = []
-    for i, tree in enumerate(trees):
+    for i, grown in enumerate(trees):
+        tree = grown.in_space(space)
         for node in np.flatnonzero(~tree.is_leaf).tolist():
             j = int(tree.feature[node])
             codes, cats = tree.left_categories[node], space.categories[j]
