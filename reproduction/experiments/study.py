@@ -7,7 +7,6 @@ experiments on the geometry of the distance, so that nothing is computed twice.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,11 +26,13 @@ from reproduction.models import (
 )
 from reproduction.protocols import Rows, make_split, partition
 from reproduction.settings import LARGEST_DEPTH, generator, seed_of
+from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.words import split_condition
 from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances
 from steadytree.evaluation.scores import auc
+from steadytree.growing.split_counts import LEAF_NODE, count_splits
 from steadytree.selection import pareto_mask, within_tolerance
 
 __all__ = ["FIELDS", "LEAF", "TOLERANCE", "VERSION", "choose_extremes", "compute"]
@@ -113,7 +114,7 @@ def compute(job: Job) -> dict[str, Any]:
             "frontier": np.flatnonzero(frontier),
         },
         "distinct_trees": {"first": _distinct(distances.T), "second": _distinct(distances)},
-        "first_splits": _count_first_splits(trees),
+        "first_splits": _count_first_splits(trees, problem.space),
         "top": _top(trees[chosen["selected"]]),
         "normaliser": geometry.normaliser(distances, trees, reference, scores["report"]),
         "size": geometry.size_effect(mean, scores["report"], scores["choose"], trees, chosen),
@@ -196,14 +197,13 @@ def _distinct(distances: FloatArray) -> int:
     return len(np.unique(distances, axis=0))
 
 
-def _count_first_splits(trees: Sequence[Tree]) -> dict[str, dict[str, int]]:
+def _count_first_splits(trees: Sequence[Tree], space: FeatureSpace) -> dict[str, dict[str, int]]:
     """How often each feature is split on at the root, its left and its right child."""
-    counts: dict[str, Counter[str]] = {place: Counter() for place in ("root", "left", "right")}
-    for tree in trees:
-        for place, node in _places(tree).items():
-            leaf = node is None or bool(tree.is_leaf[node])
-            counts[place][LEAF if leaf else tree.feature_labels[tree.feature[node]]] += 1
-    return {place: dict(sorted(counter.items())) for place, counter in counts.items()}
+    counts = count_splits(trees, space).rename(index={LEAF_NODE: LEAF})
+    return {
+        place: {str(name): int(n) for name, n in sorted(counts[place].items()) if n}
+        for place in ("root", "left", "right")
+    }
 
 
 def _places(tree: Tree) -> dict[str, int | None]:

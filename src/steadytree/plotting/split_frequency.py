@@ -12,7 +12,7 @@ from steadytree.core.alignment import common_space
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import PLAIN
 from steadytree.exceptions import InputError
-from steadytree.growing.split_counts import LEAF_NODE, all_cuts, split_table
+from steadytree.growing.split_counts import PLACES, all_cuts, count_splits
 from steadytree.plotting._base import Display, Style, axes_for, plain_axes, styled
 from steadytree.plotting.palette import INK, MUTED, OKABE_ITO
 from steadytree.plotting.shortening import literal, shorten
@@ -20,7 +20,6 @@ from steadytree.readers import as_tree
 
 __all__ = ["SplitFrequencyDisplay"]
 
-PLACES = ("root", "left", "right", "anywhere")
 TITLES = ("First split", "Left of it", "Right of it", "Anywhere")
 
 
@@ -93,10 +92,9 @@ class SplitFrequencyDisplay(Display):
         if not read:
             raise InputError("expected one tree or more to count splits of, got none")
         where = common_space(read, space)
-        grown = [tree.in_space(where) for tree in read]
-        table, cuts = split_table(grown, where), all_cuts(grown, where)
         # The table ends with the trees that have no split in a place.
-        shares = table.drop(index=LEAF_NODE).loc[list(where.feature_labels)]
+        shares = count_splits(read, where).iloc[:-1] / len(read)
+        cuts = all_cuts(read, where)
         cuts = cuts[np.isfinite(cuts["threshold"].astype(float))]
         display = cls(
             {place: shares[place].to_numpy() for place in PLACES},
