@@ -20,7 +20,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +33,40 @@ from steadytree.core.tree import Tree
 from steadytree.core.words import Condition, NumericState, join_conditions
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 
-__all__ = ["Paths", "coordinate_start", "walk_reachable"]
+__all__ = ["Boxes", "Operations", "Paths", "Side", "coordinate_start"]
 
 State = NumericState | int
-States = dict[int, State]
-# Tightening of each restricted coordinate, and the feature's part of eq. (weight-path).
-_Restriction = tuple[dict[int, float], float]
+
+
+class Side(NamedTuple):
+    """What a path demands of one feature, and how much that tightens the space."""
+
+    state: State
+    tightening: dict[int, float]  # by coordinate, only those above 0
+    weight: float  # the feature's part of eq. (weight-path)
+
+
+# A box: the features that a path restricts.
+Box = dict[int, Side]
+# One node of a walk: its number, depth and box, and its side of the split feature before and
+# after the last step (None at the root).
+_Step = tuple[int, int, Box, Side | None, Side | None]
+
+
+class Operations(NamedTuple):
+    """A tree walk as changes of single coordinates, for solvers that follow it.
+
+    ``depth``, ``start`` and ``path`` are by node in preorder: its depth, its first operation
+    (one entry more, for the end) and the path that ends there (-1 inside the tree). An
+    operation changes coordinate ``coord`` from tightening ``old`` (the parent's) to ``new``.
+    """
+
+    depth: NDArray[np.int32]
+    start: NDArray[np.int32]
+    path: NDArray[np.int32]
+    coord: NDArray[np.int32]
+    old: NDArray[np.float64]
+    new: NDArray[np.float64]
 
 
 def coordinate_start(space: FeatureSpace) -> NDArray[np.int64]:
@@ -45,11 +75,105 @@ def coordinate_start(space: FeatureSpace) -> NDArray[np.int64]:
     Numeric: upper side, lower side, and (if it can be missing) present, missing.
     Categorical: one per category, and one for missing.
     """
-    sizes = [
-        space.n_categories(j) if space.categories[j] is not None else 2 + 2 * int(missing)
-        for j, missing in enumerate(space.can_be_missing)
-    ]
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return np.array(Boxes(space).start, dtype=np.int64)
+
+
+class Boxes:
+    """How a condition narrows a box of one space, and how much a box tightens the space."""
+
+    def __init__(self, space: FeatureSpace) -> None:
+        self.lower: list[float] = space.lower.tolist()
+        self.upper: list[float] = space.upper.tolist()
+        self.can_miss: list[bool] = space.can_be_missing.tolist()
+        # Categories of a feature, "missing" included; 0: numeric.
+        self.count = [
+            0 if categories is None else len(categories) + missing
+            for categories, missing in zip(space.categories, self.can_miss, strict=True)
+        ]
+        sizes = [
+            count or 2 + 2 * missing
+            for count, missing in zip(self.count, self.can_miss, strict=True)
+        ]
+        self.start = [0, *accumulate(sizes)]
+
+    def state(self, box: Box, j: int) -> State:
+        """Return what a box demands of a feature; everything passes where it has no say."""
+        if j in box:
+            return box[j].state
+        if self.count[j]:
+            return (1 << self.count[j]) - 1
+        return (-np.inf, np.inf, True, self.can_miss[j])
+
+    def split(
+        self, box: Box, j: int, threshold: float, mask: int | None, missing_left: bool
+    ) -> tuple[Side | None, Side | None]:
+        """Feature j of a box on the left and right of a split; None where nothing passes.
+
+        ``mask`` is the bit set of the categories that go left (the bit after the last one is
+        "missing"), None for a split at a threshold.
+        """
+        state = self.state(box, j)
+        if isinstance(state, int):
+            assert mask is not None
+            return self._side(j, state & mask or None), self._side(j, state & ~mask or None)
+        low, high, present, missing = state
+        return (
+            self._numeric(j, low, min(high, threshold), present, missing and missing_left),
+            self._numeric(j, max(low, threshold), high, present, missing and not missing_left),
+        )
+
+    def _numeric(
+        self, j: int, low: float, high: float, present: bool, missing: bool
+    ) -> Side | None:
+        """One side of a threshold; None where neither a number nor "missing" gets through."""
+        present = present and low < high
+        return self._side(j, (low, high, present, missing) if present or missing else None)
+
+    def _side(self, j: int, state: State | None) -> Side | None:
+        if state is None:
+            return None
+        first = self.start[j]
+        if isinstance(state, int):
+            count = self.count[j]
+            out = {first + c: 2.0 / count for c in range(count) if not state >> c & 1}
+            return Side(state, out, (count - len(out)) / count if out else 0.0)
+        low, high, present, missing = state
+        lower, upper = self.lower[j], self.upper[j]
+        span = upper - lower
+        out = {}
+        weight = 0.0
+        if present and span > 0:
+            top = min(max((upper - high) / span, 0.0), 1.0)
+            bottom = min(max((low - lower) / span, 0.0), 1.0)
+            if top > 0:
+                out[first] = top
+            if bottom > 0:
+                out[first + 1] = bottom
+            if out:
+                weight = max(1.0 - top - bottom, 0.0)
+        if self.can_miss[j] and not (present and missing):
+            out[first + (3 if present else 2)] = 1.0
+            weight += 0.5
+        return Side(state, out, weight)
+
+    def walk(self, aligned: AlignedTree, stop: frozenset[int] | None = None) -> Iterator[_Step]:
+        """Walk the nodes that some value can reach, in preorder, not beyond those in ``stop``."""
+        tree = aligned.tree
+        left, right = tree.children_left.tolist(), tree.children_right.tolist()
+        feature, threshold = aligned.feature.tolist(), tree.threshold.tolist()
+        missing_left = tree.missing_left.tolist()
+        stack: list[_Step] = [(0, 0, {}, None, None)]
+        while stack:
+            step = stack.pop()
+            yield step
+            node, depth, box = step[:3]
+            if left[node] < 0 or (stop is not None and node in stop):
+                continue
+            j = feature[node]
+            sides = self.split(box, j, threshold[node], aligned.left_mask[node], missing_left[node])
+            for child, side in ((right[node], sides[1]), (left[node], sides[0])):
+                if side is not None:
+                    stack.append((child, depth + 1, {**box, j: side}, box.get(j), side))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -63,22 +187,13 @@ class Paths:
         Classes that ``label`` and the columns of ``value`` refer to.
     leaf : int array (n_paths,)
         Node number of each path's leaf in ``tree`` (after merging: of the merged node).
-    node_depth, node_start, node_path : int32 arrays
-        The tree walk in preorder: depth of each node, its range of operations, and the
-        path that ends there (-1 inside the tree).
-    op_coord, op_old, op_new : arrays
-        Operations: the tightening of a coordinate at the parent and at the node.
     indptr, coord, tightening : arrays
         Final tightenings of each path (only those above 0), as compressed rows.
-    tightening_sum : float array (n_paths,)
-        s_p.
     paper_weight : float array (n_paths,)
         w(p) of eq. (weight-path).
     label : int32 array (n_paths,)
     value : float array (n_paths, n_classes) or (n_paths, 1)
         Class shares, or the response scaled to [0, 1].
-    conditions : tuple of tuple of Condition
-        What each path demands, feature by feature, in the tree's own units.
     """
 
     tree: Tree
@@ -86,20 +201,14 @@ class Paths:
     classes: tuple[Any, ...] | None
     n_coords: int
     leaf: NDArray[np.int32]
-    node_depth: NDArray[np.int32]
-    node_start: NDArray[np.int32]
-    node_path: NDArray[np.int32]
-    op_coord: NDArray[np.int32]
-    op_old: NDArray[np.float64]
-    op_new: NDArray[np.float64]
     indptr: NDArray[np.int32]
     coord: NDArray[np.int32]
     tightening: NDArray[np.float64]
-    tightening_sum: NDArray[np.float64]
     paper_weight: NDArray[np.float64]
     label: NDArray[np.int32]
     value: NDArray[np.float64]
-    _states: tuple[States, ...]
+    _boxes: tuple[Box, ...]
+    _steps: tuple[_Step, ...]
 
     @property
     def n_paths(self) -> int:
@@ -113,11 +222,11 @@ class Paths:
 
     def conditions_of(self, path: int) -> tuple[Condition, ...]:
         """Return what one path demands, one condition per restricted feature."""
-        made = (
-            Condition.from_state(self.space, j, state)
-            for j, state in sorted(self._states[path].items())
+        conditions = (
+            Condition.from_state(self.space, j, side.state)
+            for j, side in sorted(self._boxes[path].items())
         )
-        return tuple(c for c in made if not c.unrestricted)
+        return tuple(c for c in conditions if not c.unrestricted)
 
     def rule_text(self, path: int) -> str:
         """One path in words: conditions, then the outcome."""
@@ -129,12 +238,45 @@ class Paths:
             return f"{self.tree.value[self.leaf[path], 0]:.6g}"
         return str(self.classes[self.label[path]])
 
+    @cached_property
+    def path_of_entry(self) -> NDArray[np.intp]:
+        """Path that each entry of ``coord`` and ``tightening`` belongs to."""
+        return np.arange(self.n_paths).repeat(np.diff(self.indptr))
+
+    @cached_property
+    def tightening_sum(self) -> NDArray[np.float64]:
+        """s_p of every path."""
+        sums = np.bincount(self.path_of_entry, weights=self.tightening, minlength=self.n_paths)
+        return sums.astype(np.float64)
+
     def dense(self) -> NDArray[np.float64]:
         """All tightenings as a matrix (n_paths, n_coords); for tests and small trees."""
         out = np.zeros((self.n_paths, self.n_coords))
-        rows = np.repeat(np.arange(self.n_paths), np.diff(self.indptr))
-        out[rows, self.coord] = self.tightening
+        out[self.path_of_entry, self.coord] = self.tightening
         return out
+
+    @cached_property
+    def operations(self) -> Operations:
+        """The walk that leads to these paths, as changes of single coordinates."""
+        start, coord, old, new = [0], [], [], []
+        for _, _, _, side_before, side_after in self._steps:
+            before = {} if side_before is None else side_before.tightening
+            after = {} if side_after is None else side_after.tightening
+            changed = [c for c, now in after.items() if before.get(c, 0.0) != now]
+            changed += before.keys() - after.keys()
+            coord += changed
+            old += [before.get(c, 0.0) for c in changed]
+            new += [after.get(c, 0.0) for c in changed]
+            start.append(len(coord))
+        path_of = {int(node): path for path, node in enumerate(self.leaf)}
+        return Operations(
+            depth=np.array([step[1] for step in self._steps], dtype=np.int32),
+            start=np.array(start, dtype=np.int32),
+            path=np.array([path_of.get(step[0], -1) for step in self._steps], dtype=np.int32),
+            coord=np.array(coord, dtype=np.int32),
+            old=np.array(old, dtype=np.float64),
+            new=np.array(new, dtype=np.float64),
+        )
 
     def __repr__(self) -> str:
         return f"Paths({self.n_paths} paths over {self.space!r})"
@@ -173,87 +315,48 @@ class Paths:
         wanted = None if classes is None else tuple(classes)
         if tree.is_classifier and wanted is None:
             wanted = tree.classes
-        stop, outcome_of = _leaf_outcomes(aligned, merge_equal_siblings)
-        start = coordinate_start(space)
-        build = _PathBuilder(aligned, start)
-        for node, depth, feature, states, old, new in walk_reachable(aligned, stop):
-            build.add(node, depth, feature, states, old, new, ends=node in stop)
-        label, value = _outcomes(tree, space, wanted, build.leaf, outcome_of)
+        boxes = Boxes(space)
+        stop, outcome_of = _leaf_outcomes(aligned, boxes, merge_equal_siblings)
+        steps = tuple(boxes.walk(aligned, stop))
+        ends = [step for step in steps if step[0] in stop]
+        leaf = [step[0] for step in ends]
+        indptr, coord, tightening, paper_weight = [0], list[int](), list[float](), list[float]()
+        for _, _, box, _, _ in ends:
+            weight = 0.0
+            for j in sorted(box):
+                side = box[j]
+                weight += side.weight
+                coord += side.tightening.keys()
+                tightening += side.tightening.values()
+            indptr.append(len(coord))
+            paper_weight.append(weight)
+        label, value = _outcomes(tree, space, wanted, leaf, outcome_of)
         return cls(
             tree=tree,
             space=space,
             classes=wanted,
-            n_coords=int(start[-1]),
+            n_coords=boxes.start[-1],
+            leaf=np.array(leaf, dtype=np.int32),
+            indptr=np.array(indptr, dtype=np.int32),
+            coord=np.array(coord, dtype=np.int32),
+            tightening=np.array(tightening, dtype=np.float64),
+            paper_weight=np.array(paper_weight, dtype=np.float64),
             label=label,
             value=value,
-            **build.arrays(),
+            _boxes=tuple(step[2] for step in ends),
+            _steps=steps,
         )
 
 
-def walk_reachable(
-    aligned: AlignedTree, stop: frozenset[int] | None = None
-) -> Iterator[tuple[int, int, int, States, State | None, State | None]]:
-    """Walk the nodes that some value can reach, in preorder.
-
-    Yields ``(node, depth, feature, states, old, new)``: the feature that the step into
-    the node concerned (-1 at the root), what the path demands so far, and the state of
-    that feature before and after the step. Nodes in ``stop`` are not entered further.
-    """
-    tree, space = aligned.tree, aligned.space
-    left, right = tree.children_left.tolist(), tree.children_right.tolist()
-    feature, threshold = aligned.feature.tolist(), tree.threshold.tolist()
-    missing_left = tree.missing_left.tolist()
-    can_miss = space.can_be_missing.tolist()
-    full = [
-        (-np.inf, np.inf, True, can_miss[j])
-        if cats is None
-        else (1 << (len(cats) + can_miss[j])) - 1
-        for j, cats in enumerate(space.categories)
-    ]
-    stack: list[tuple[int, int, int, States, State | None, State | None]] = [
-        (0, 0, -1, {}, None, None)
-    ]
-    while stack:
-        item = stack.pop()
-        yield item
-        node, depth, _, states, _, _ = item
-        if left[node] < 0 or (stop is not None and node in stop):
-            continue
-        j = feature[node]
-        old = states.get(j, full[j])
-        goes_left: State | None
-        goes_right: State | None
-        mask = aligned.left_mask[node]
-        if mask is not None:
-            assert isinstance(old, int)
-            goes_left, goes_right = (old & mask) or None, (old & ~mask) or None
-        else:
-            assert isinstance(old, tuple)
-            low, high, present, missing = old
-            t, to_left = threshold[node], missing_left[node]
-            goes_left = _numeric_state(low, min(high, t), present, missing and to_left)
-            goes_right = _numeric_state(max(low, t), high, present, missing and not to_left)
-        for child, new in ((right[node], goes_right), (left[node], goes_left)):
-            if new is not None:
-                stack.append((child, depth + 1, j, {**states, j: new}, old, new))
-
-
-def _numeric_state(low: float, high: float, present: bool, missing: bool) -> State | None:
-    """Bounds after a step; None where neither a number nor "missing" gets through."""
-    present = present and low < high
-    return (low, high, present, missing) if present or missing else None
-
-
 def _clipped_features(aligned: AlignedTree) -> list[str]:
-    tree, space = aligned.tree, aligned.space
-    numeric = np.isfinite(tree.threshold)
-    j, t = aligned.feature[numeric], tree.threshold[numeric]
-    outside = (t < space.lower[j]) | (t > space.upper[j])
+    space, j, t = aligned.space, aligned.feature, aligned.tree.threshold
+    # Leaves and category sets have no threshold: comparisons with NaN are false.
+    outside = ((t < space.lower[j]) | (t > space.upper[j])) & np.isfinite(t)
     return [space.feature_labels[k] for k in sorted(set(j[outside].tolist()))]
 
 
 def _leaf_outcomes(
-    aligned: AlignedTree, merge_equal_siblings: bool
+    aligned: AlignedTree, boxes: Boxes, merge_equal_siblings: bool
 ) -> tuple[frozenset[int], dict[int, tuple[int, int]]]:
     """Nodes where paths end, and for merged nodes what carries their outcome.
 
@@ -261,10 +364,10 @@ def _leaf_outcomes(
     node with one reachable child is that child as far as outcomes go.
     """
     tree = aligned.tree
-    leaves = frozenset(tree.leaves.tolist())
+    leaves = frozenset(np.flatnonzero(tree.is_leaf).tolist())
     if not merge_equal_siblings:
         return leaves, {}
-    reached = [node for node, *_ in walk_reachable(aligned)]
+    reached = [step[0] for step in boxes.walk(aligned)]
     inside = set(reached)
     outcome: dict[int, tuple[int, int]] = {}
     for node in reversed(reached):
@@ -290,121 +393,6 @@ def _leaf_outcomes(
 
 def _outcome_key(tree: Tree, node: int) -> float | int:
     return float(tree.value[node, 0]) if not tree.is_classifier else int(tree.label[node])
-
-
-class _PathBuilder:
-    """Collect the walk's operations and the final tightenings of every path."""
-
-    def __init__(self, aligned: AlignedTree, start: NDArray[np.int64]) -> None:
-        space = aligned.space
-        self.start = start.tolist()
-        self.lower, self.upper = space.lower.tolist(), space.upper.tolist()
-        self.count = [space.n_categories(j) for j in range(space.n_features)]
-        self.can_miss = space.can_be_missing.tolist()
-        self.depth: list[int] = []
-        self.node_start = [0]
-        self.node_path: list[int] = []
-        self.op_coord: list[int] = []
-        self.op_old: list[float] = []
-        self.op_new: list[float] = []
-        self.leaf: list[int] = []
-        self.states: list[States] = []
-        self.indptr = [0]
-        self.coord: list[int] = []
-        self.tightening: list[float] = []
-        self.weight: list[float] = []
-        self.known: dict[tuple[int, State], _Restriction] = {}
-
-    def restriction(self, j: int, state: State) -> _Restriction:
-        """Return the tightenings and the weight of one feature in one state."""
-        key = (j, state)
-        found = self.known.get(key)
-        if found is None:
-            found = self.known[key] = self._restriction(j, state)
-        return found
-
-    def _restriction(self, j: int, state: State) -> _Restriction:
-        first = self.start[j]
-        if isinstance(state, int):
-            count = self.count[j]
-            out = {first + c: 2.0 / count for c in range(count) if not state >> c & 1}
-            return out, (count - len(out)) / count if out else 0.0
-        low, high, present, missing = state
-        span = self.upper[j] - self.lower[j]
-        out = {}
-        weight = 0.0
-        if present and span > 0:
-            top = min(max((self.upper[j] - high) / span, 0.0), 1.0)
-            bottom = min(max((low - self.lower[j]) / span, 0.0), 1.0)
-            if top > 0:
-                out[first] = top
-            if bottom > 0:
-                out[first + 1] = bottom
-            if out:
-                weight = max(1.0 - top - bottom, 0.0)
-        if self.can_miss[j] and not (present and missing):
-            out[first + (3 if present else 2)] = 1.0
-            weight += 0.5
-        return out, weight
-
-    def add(
-        self,
-        node: int,
-        depth: int,
-        j: int,
-        states: States,
-        old: State | None,
-        new: State | None,
-        *,
-        ends: bool,
-    ) -> None:
-        """Take one step of the walk; where it ends, a path is complete."""
-        if old is not None and new is not None and old != new:
-            before, after = self.restriction(j, old)[0], self.restriction(j, new)[0]
-            for coord, now in after.items():
-                was = before.get(coord, 0.0)
-                if was != now:
-                    self.op_coord.append(coord)
-                    self.op_old.append(was)
-                    self.op_new.append(now)
-            for coord in before.keys() - after.keys():
-                self.op_coord.append(coord)
-                self.op_old.append(before[coord])
-                self.op_new.append(0.0)
-        self.depth.append(depth)
-        self.node_start.append(len(self.op_coord))
-        self.node_path.append(len(self.leaf) if ends else -1)
-        if not ends:
-            return
-        total = 0.0
-        for feature in sorted(states):
-            tightened, weight = self.restriction(feature, states[feature])
-            total += weight
-            self.coord += tightened.keys()
-            self.tightening += tightened.values()
-        self.indptr.append(len(self.coord))
-        self.weight.append(total)
-        self.leaf.append(node)
-        self.states.append(states)
-
-    def arrays(self) -> dict[str, Any]:
-        tightening = np.array(self.tightening, dtype=np.float64)
-        rows = np.repeat(np.arange(len(self.leaf)), np.diff(self.indptr))
-        return {
-            "leaf": np.array(self.leaf, dtype=np.int32),
-            "node_depth": np.array(self.depth, dtype=np.int32),
-            "node_start": np.array(self.node_start, dtype=np.int32),
-            "node_path": np.array(self.node_path, dtype=np.int32),
-            "op_coord": np.array(self.op_coord, dtype=np.int32),
-            "op_old": np.array(self.op_old, dtype=np.float64),
-            "op_new": np.array(self.op_new, dtype=np.float64),
-            "indptr": np.array(self.indptr, dtype=np.int32),
-            "coord": np.array(self.coord, dtype=np.int32),
-            "tightening": tightening,
-            "tightening_sum": np.bincount(rows, weights=tightening, minlength=len(self.leaf)),
-            "paper_weight": np.array(self.weight, dtype=np.float64),
-            "_states": tuple(self.states),
-        }
 
 
 def _outcomes(

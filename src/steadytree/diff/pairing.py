@@ -11,8 +11,8 @@ import numpy as np
 from steadytree.core.paths import Paths
 from steadytree.core.words import Condition
 from steadytree.diff.changes import ConditionChange, compare_conditions
+from steadytree.distance.amounts import cost_matrix
 from steadytree.distance.matching import PathMatching
-from steadytree.distance.variants import cost_matrix
 
 __all__ = ["Pair", "read_pairs", "some_case_follows_both"]
 

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.distance._solver import pairwise
-from steadytree.distance._solver.pack import PackedCollection, pack
+from steadytree.distance.amounts import Measure
 from steadytree.distance.bound import distance_bound
-from steadytree.distance.matching import relative_distance
 from steadytree.distance.options import DistanceOptions, check_options, paths_of
-from steadytree.distance.variants import mass
 from steadytree.exceptions import InputError
 
-__all__ = ["pairwise_paths", "pairwise_tree_distances", "tree_distance"]
+__all__ = ["normalised", "pairwise_paths", "pairwise_tree_distances", "tree_distance"]
 
 
 def tree_distance(
@@ -95,7 +93,7 @@ def tree_distance(
     )
     left, right = paths_of([a, b], space, options)
     return float(
-        _normalise(pairwise_paths([left], [right], options), [left], [right], options)[0, 0]
+        normalised(pairwise_paths([left], [right], options), [left], [right], options)[0, 0]
     )
 
 
@@ -156,7 +154,7 @@ def pairwise_tree_distances(
     left = paths[: len(first)]
     right = None if B is None else paths[len(first) :]
     distances = pairwise_paths(left, right, options, n_jobs=n_jobs)
-    return _normalise(distances, left, left if right is None else right, options)
+    return normalised(distances, left, left if right is None else right, options)
 
 
 def pairwise_paths(
@@ -167,32 +165,30 @@ def pairwise_paths(
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Raw distances between collections of paths in one space (no normalisation)."""
-
-    def packed(paths: Sequence[Paths]) -> PackedCollection:
-        return pack(
-            paths,
-            label_weight=options.label_weight,
-            outcome=options.outcome,
-            variant=options.variant,
-        )
-
-    return pairwise(packed(a), None if b is None else packed(b), n_jobs)
+    return pairwise(a, b, Measure.of(options), n_jobs)
 
 
-def _normalise(
+def normalised(
     distances: NDArray[np.float64],
     a: Sequence[Paths],
     b: Sequence[Paths],
     options: DistanceOptions,
 ) -> NDArray[np.float64]:
+    """Raw distances between two collections as ``options.normalize`` wants them.
+
+    "bound": over 2^D(2D + lambda). "relative": 2d / (m(a) + m(b) + d), in [0, 1]; 0 where
+    there is nothing to compare.
+    """
     if options.normalize == "bound":
         assert options.max_depth is not None
         bound = distance_bound(options.max_depth, options.label_weight)
         return distances / bound if bound > 0 else distances
     if options.normalize == "relative":
-        masses_a = np.array([mass(paths, options.label_weight) for paths in a])
-        masses_b = np.array([mass(paths, options.label_weight) for paths in b])
-        return np.asarray(relative_distance(distances, masses_a[:, None], masses_b[None, :]))
+        measure = Measure.of(options)
+        masses_a = np.array([measure.mass(paths) for paths in a])
+        masses_b = np.array([measure.mass(paths) for paths in b])
+        total = masses_a[:, None] + masses_b[None, :] + distances
+        return np.where(total > 0, 2 * distances / np.where(total > 0, total, 1.0), 0.0)
     return distances
 
 

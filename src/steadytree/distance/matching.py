@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from steadytree._views import notebook_view
 from steadytree.core.paths import Paths, coordinate_start
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import PLAIN
-from steadytree.distance.bound import distance_bound
+from steadytree.distance._solver.scipy_solver import match
+from steadytree.distance.amounts import Measure, in_quanta
+from steadytree.distance.distances import normalised
 from steadytree.distance.options import DistanceOptions, check_options, paths_of
-from steadytree.distance.variants import assign, cost_matrix, mass, outcome_vectors
 
 __all__ = ["CostPart", "MatchedPair", "PathMatching", "UnmatchedPath", "match_paths"]
 
@@ -199,41 +200,38 @@ def match_paths(
 
 def match_aligned(a: Paths, b: Paths, options: DistanceOptions) -> PathMatching:
     """Match paths that are already in one space with one list of classes."""
-    cost = cost_matrix(a, b, options)
-    rows, columns, price = assign(a, b, cost, options)
-    outcome = np.abs(outcome_vectors(a, options)[rows] - outcome_vectors(b, options)[columns]).sum(
-        axis=1
-    )
-    order = np.argsort(rows, kind="stable")
-    explain = _Explainer(a.space)
-    dense_a, dense_b = _Rows(a), _Rows(b)
+    measure = Measure.of(options)
+    (left, right), coordinates = in_quanta([a, b], measure)
+    found = match(left, right)
+    explain = _Explainer(a.space, coordinates, measure.quantum)
     pairs = []
-    for i in order.tolist():
-        p, q = int(rows[i]), int(columns[i])
-        parts = explain.parts(dense_a.row(p), dense_b.row(q))
-        term = float(outcome[i])
+    for p, q in sorted(zip(found.rows.tolist(), found.columns.tolist(), strict=True)):
+        features = np.abs(left.x[p] - right.x[q])
         pairs.append(
             MatchedPair(
-                p,
-                q,
-                int(a.leaf[p]),
-                int(b.leaf[q]),
-                term + sum(part.cost for part in parts),
-                term,
-                parts,
+                path_a=p,
+                path_b=q,
+                leaf_a=int(a.leaf[p]),
+                leaf_b=int(b.leaf[q]),
+                cost=float(found.cost[p, q]) * measure.quantum,
+                outcome_cost=float(found.cost[p, q] - features.sum()) * measure.quantum,
+                parts=explain.parts(features),
             )
         )
-    larger, name = (a, "a") if a.n_paths >= b.n_paths else (b, "b")
-    taken = set((rows if name == "a" else columns).tolist())
+    larger, name, taken = (a, "a", found.rows)
+    if b.n_paths > a.n_paths:
+        larger, name, taken = (b, "b", found.columns)
+    lone = np.delete(np.arange(larger.n_paths), taken)
     unmatched = tuple(
-        UnmatchedPath(name, p, int(larger.leaf[p]), float(price[p]))
-        for p in range(larger.n_paths)
-        if p not in taken
+        UnmatchedPath(name, p, int(larger.leaf[p]), int(found.price[p]) * measure.quantum)
+        for p in lone.tolist()
     )
-    total = sum(pair.cost for pair in pairs) + sum(lone.cost for lone in unmatched)
+    metric = replace(options, variant="metric", normalize="relative")
+    total = found.total
+    metric_total = total if options.variant == "metric" else _total(a, b, metric)
     return PathMatching(
-        distance=_normalised(total, a, b, options),
-        relative=_dissimilarity(a, b, options, total),
+        distance=_number(total, a, b, options),
+        relative=_number(metric_total, a, b, metric),
         pairs=tuple(pairs),
         unmatched=unmatched,
         a=a,
@@ -242,68 +240,34 @@ def match_aligned(a: Paths, b: Paths, options: DistanceOptions) -> PathMatching:
     )
 
 
-def relative_distance(distance: Any, mass_a: Any, mass_b: Any) -> Any:
-    """2d / (m(a) + m(b) + d), in [0, 1]; 0 where there is nothing to compare."""
-    total = mass_a + mass_b + distance
-    return np.where(total > 0, 2 * distance / np.where(total > 0, total, 1.0), 0.0)
+def _total(a: Paths, b: Paths, options: DistanceOptions) -> int:
+    (left, right), _ = in_quanta([a, b], Measure.of(options))
+    return match(left, right).total
 
 
-def _normalised(total: float, a: Paths, b: Paths, options: DistanceOptions) -> float:
-    if options.normalize == "bound":
-        assert options.max_depth is not None
-        bound = distance_bound(options.max_depth, options.label_weight)
-        return total / bound if bound > 0 else total
-    if options.normalize == "relative":
-        weight = options.label_weight
-        return float(relative_distance(total, mass(a, weight), mass(b, weight)))
-    return float(total)
-
-
-def _dissimilarity(a: Paths, b: Paths, options: DistanceOptions, total: float) -> float:
-    """Relative metric distance, solved anew where the matching is for another variant."""
-    metric = DistanceOptions(
-        "metric", options.label_weight, options.outcome, "relative", None, False
-    )
-    if options.variant != "metric":
-        cost = cost_matrix(a, b, metric)
-        rows, columns, price = assign(a, b, cost, metric)
-        taken = rows if a.n_paths >= b.n_paths else columns
-        total = float(cost[rows, columns].sum() + np.delete(price, taken).sum())
-    return _normalised(total, a, b, metric)
-
-
-class _Rows:
-    """Sparse access to one path's tightenings."""
-
-    def __init__(self, paths: Paths) -> None:
-        self.paths = paths
-
-    def row(self, p: int) -> dict[int, float]:
-        span = slice(self.paths.indptr[p], self.paths.indptr[p + 1])
-        return dict(
-            zip(self.paths.coord[span].tolist(), self.paths.tightening[span].tolist(), strict=True)
-        )
+def _number(total: int, a: Paths, b: Paths, options: DistanceOptions) -> float:
+    raw = np.array([[total * Measure.of(options).quantum]])
+    return float(normalised(raw, [a], [b], options)[0, 0])
 
 
 class _Explainer:
     """Split the feature part of a pair's cost by feature and side."""
 
-    def __init__(self, space: FeatureSpace) -> None:
-        self.space = space
+    def __init__(self, space: FeatureSpace, coordinates: NDArray[np.int64], quantum: float) -> None:
+        self.space, self.coordinates, self.quantum = space, coordinates, quantum
         self.start: NDArray[np.int64] = coordinate_start(space)
 
-    def parts(self, x: dict[int, float], y: dict[int, float]) -> tuple[CostPart, ...]:
+    def parts(self, amounts: NDArray[np.float64]) -> tuple[CostPart, ...]:
+        """Parts that cost anything; ``amounts`` are in quanta, by coordinate."""
         found: dict[tuple[int, str], float] = {}
-        for coord in sorted(set(x) | set(y)):
-            difference = abs(x.get(coord, 0.0) - y.get(coord, 0.0)) / 2
-            if difference == 0:
-                continue
-            j = int(np.searchsorted(self.start, coord, side="right")) - 1
-            key = (j, self._side(j, coord - int(self.start[j])))
-            found[key] = found.get(key, 0.0) + difference
+        for k in amounts.nonzero()[0].tolist():
+            coordinate = int(self.coordinates[k])
+            j = int(np.searchsorted(self.start, coordinate, side="right")) - 1
+            key = (j, self._side(j, coordinate - int(self.start[j])))
+            found[key] = found.get(key, 0.0) + float(amounts[k])
         return tuple(
-            CostPart(j, self.space.feature_labels[j], side, cost)
-            for (j, side), cost in found.items()
+            CostPart(j, self.space.feature_labels[j], side, amount * self.quantum)
+            for (j, side), amount in found.items()
         )
 
     def _side(self, j: int, offset: int) -> str:

@@ -9,14 +9,13 @@ from typing import Any
 from steadytree.core.alignment import align_classes, common_space
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.distance.bound import check_label_weight, check_max_depth
+from steadytree.distance.variants import VARIANTS
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
 __all__ = ["DistanceOptions", "check_options", "paths_of"]
 
-VARIANTS = ("paper", "metric", "cover")
 OUTCOMES = ("label", "distribution", "impurity")
 NORMALISATIONS = (None, "bound", "relative")
 
@@ -69,9 +68,10 @@ def check_options(
             'expected max_depth with normalize="bound", got none; pass the largest depth your '
             "trees may have (never the depth of the pair: that inverts rankings)"
         )
-    if normalize == "relative" and variant != "metric":
+    if normalize == "relative" and not VARIANTS[variant].is_metric:
+        metrics = [f'variant="{name}"' for name, entry in VARIANTS.items() if entry.is_metric]
         raise InputError(
-            f'expected variant="metric" with normalize="relative", got variant={variant!r}; '
+            f'expected {" or ".join(metrics)} with normalize="relative", got variant={variant!r}; '
             "only the metric form has a mass to relate the distance to"
         )
     return DistanceOptions(variant, weight, outcome, normalize, max_depth, merge_equal_siblings)
@@ -98,16 +98,10 @@ def paths_of(
                 f"got one of depth {deepest}; raise max_depth"
             )
     # A Tree that stands in a collection twice is walked once.
-    made: dict[int, Paths] = {}
+    paths: dict[int, Paths] = {}
     for tree in trees:
-        if id(tree) not in made:
-            made[id(tree)] = _paths(tree, common, classes, options)
-    return [made[id(tree)] for tree in trees]
-
-
-def _paths(
-    tree: Tree, space: FeatureSpace, classes: tuple[Any, ...] | None, options: DistanceOptions
-) -> Paths:
-    return Paths.from_tree(
-        tree, space, classes=classes, merge_equal_siblings=options.merge_equal_siblings
-    )
+        if id(tree) not in paths:
+            paths[id(tree)] = Paths.from_tree(
+                tree, common, classes=classes, merge_equal_siblings=options.merge_equal_siblings
+            )
+    return [paths[id(tree)] for tree in trees]

@@ -1,96 +1,78 @@
-r"""Path distances, the cost of leaving a path unmatched, and one assignment.
+r"""What a variant of the tree distance means: the cost of a path without a partner.
 
-All three variants of the tree distance are one problem,
+All variants are one problem,
 
 .. math:: d(T_1, T_2) = \sum_p c(p) + \min_{\text{injective } \sigma}
           \sum_q \bigl[d(\sigma(q), q) - c(\sigma(q))\bigr],
 
-with p over the larger tree, q over the smaller, and c(p) the cost of leaving p
-unmatched. This module states it plainly with numpy and scipy for one pair of trees;
-``kernels`` solves it for whole collections.
+with p over the larger tree, q over the smaller, and c(p) the cost of leaving p unmatched.
+They differ in c(p) alone, so a new one is an entry of ``VARIANTS``; every function that takes
+``variant=`` and every solver then knows it.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
-from steadytree.core.paths import Paths
-from steadytree.distance.options import DistanceOptions
+__all__ = ["VARIANTS", "LonePaths", "Variant"]
 
-__all__ = ["assign", "cost_matrix", "mass", "metric_weight", "outcome_vectors", "unmatched_cost"]
-
-FloatArray = NDArray[np.float64]
+# Whole quanta, or plain numbers.
+Amounts = NDArray[Any]
 
 
-def outcome_vectors(paths: Paths, options: DistanceOptions) -> FloatArray:
-    r"""Write the outcome term of eq. (dist-paths) as an L1 distance between vectors.
+@dataclass(frozen=True, slots=True)
+class LonePaths:
+    r"""What a variant may ask about paths without a partner.
 
-    "label": indicator vectors times :math:`\lambda/2`; "distribution": class shares
-    times :math:`\lambda/2`; "impurity": Gini impurity times :math:`\lambda`;
-    regression: response over its range times :math:`\lambda`.
+    All in one unit: whole quanta where distances are solved, plain numbers elsewhere.
+
+    Attributes
+    ----------
+    feature_cost : array (n_paths,)
+        Feature part of the distance to the path without conditions.
+    paper_weight : array (n_paths,)
+        w(p) of eq. (weight-path).
+    half_label_weight : number
+        :math:`\lambda/2`.
     """
-    weight = options.label_weight
-    if paths.classes is None:
-        return weight * paths.value
-    if options.outcome == "distribution":
-        return weight / 2 * paths.value
-    if options.outcome == "impurity":
-        return np.asarray(weight * (1 - (paths.value**2).sum(axis=1, keepdims=True)))
-    return weight / 2 * np.eye(len(paths.classes))[paths.label]
+
+    feature_cost: Amounts
+    paper_weight: Amounts
+    half_label_weight: float
 
 
-def cost_matrix(a: Paths, b: Paths, options: DistanceOptions) -> FloatArray:
-    """All path distances d(p, q), eq. (dist-paths)."""
-    used = np.union1d(a.coord, b.coord)
-    column = np.full(a.n_coords, -1)
-    column[used] = np.arange(used.size)
-    outcome = cdist(outcome_vectors(a, options), outcome_vectors(b, options), "cityblock")
-    if not used.size:
-        return np.asarray(outcome)
-    features = cdist(_dense(a, column, used.size), _dense(b, column, used.size), "cityblock")
-    return np.asarray(features / 2 + outcome)
+@dataclass(frozen=True, slots=True)
+class Variant:
+    r"""One meaning of the tree distance.
 
-
-def _dense(paths: Paths, column: NDArray[np.int64], width: int) -> FloatArray:
-    out = np.zeros((paths.n_paths, width))
-    rows = np.repeat(np.arange(paths.n_paths), np.diff(paths.indptr))
-    out[rows, column[paths.coord]] = paths.tightening
-    return out
-
-
-def metric_weight(paths: Paths, label_weight: float) -> FloatArray:
-    r"""Cost w'(p) of an unmatched path in the metric form.
-
-    The feature part of the distance from p to the unrestricted path, plus
-    :math:`\lambda/2`. Then :math:`|w'(p) - w'(q)| \le d(p, q) \le w'(p) + w'(q)`, which
-    makes the tree distance a metric whatever the sizes of the trees.
+    Parameters
+    ----------
+    description : str
+        What an unmatched path costs, in a few words.
+    unmatched : callable or None
+        From :class:`LonePaths` to c(p) >= 0 of every path, in their unit. None: the other
+        tree decides, c(p) is the distance to the nearest of its paths.
+    is_metric : bool, default False
+        Whether :math:`|c(p) - c(q)| \le d(p, q) \le c(p) + c(q)`. The distance is then a
+        metric whatever the sizes of the trees, the sum of c is a tree's distance to the empty
+        tree, and ``normalize="relative"`` makes sense.
     """
-    return np.asarray(paths.tightening_sum / 2 + label_weight / 2)
+
+    description: str
+    unmatched: Callable[[LonePaths], Amounts] | None
+    is_metric: bool = False
 
 
-def mass(paths: Paths, label_weight: float) -> float:
-    """m(T): the sum of w' over the tree's paths, its distance to the empty tree."""
-    return float(metric_weight(paths, label_weight).sum())
-
-
-def unmatched_cost(paths: Paths, cost: FloatArray, options: DistanceOptions) -> FloatArray:
-    """c(p) for every path; ``cost`` has these paths as rows."""
-    if options.variant == "paper":
-        return paths.paper_weight
-    if options.variant == "metric":
-        return metric_weight(paths, options.label_weight)
-    return np.asarray(cost.min(axis=1))
-
-
-def assign(
-    a: Paths, b: Paths, cost: FloatArray, options: DistanceOptions
-) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
-    """Optimal matching of eq. (distance): paths of a, paths of b, and c of the larger."""
-    larger, table = (a, cost) if a.n_paths >= b.n_paths else (b, cost.T)
-    price = unmatched_cost(larger, table, options)
-    reduced = table - price[:, None] if a.n_paths != b.n_paths else table
-    rows, columns = linear_sum_assignment(reduced)
-    return (rows, columns, price) if larger is a else (columns, rows, price)
+VARIANTS: dict[str, Variant] = {
+    "paper": Variant("its weight w(p), eq. (weight-path)", lambda lone: lone.paper_weight),
+    "metric": Variant(
+        "its distance to the path without conditions, and half the label weight",
+        lambda lone: lone.feature_cost + lone.half_label_weight,
+        is_metric=True,
+    ),
+    "cover": Variant("its distance to the nearest path of the other tree", None),
+}

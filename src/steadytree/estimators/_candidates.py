@@ -13,11 +13,8 @@ from numpy.typing import NDArray
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.distance.bound import distance_bound
-from steadytree.distance.distances import pairwise_paths
-from steadytree.distance.matching import relative_distance
+from steadytree.distance.distances import normalised, pairwise_paths
 from steadytree.distance.options import check_options, paths_of
-from steadytree.distance.variants import mass
 from steadytree.evaluation.holdout import Scores
 from steadytree.exceptions import InputError
 from steadytree.growing.collections import Collection
@@ -91,18 +88,15 @@ def mean_distances(
     a, b = paths[: len(ours)], paths[len(ours) :]
     share = counts / counts.sum()
     measured = pairwise_paths(a, b, options, n_jobs=n_jobs)
+    metric_options = dataclasses.replace(options, variant="metric", normalize="relative")
     metric = measured
     if variant != "metric":
-        metric = pairwise_paths(a, b, dataclasses.replace(options, variant="metric"), n_jobs=n_jobs)
-    masses_a = np.array([mass(p, options.label_weight) for p in a])
-    masses_b = np.array([mass(p, options.label_weight) for p in b])
-    relative = np.asarray(relative_distance(metric, masses_a[:, None], masses_b[None, :]))
+        metric = pairwise_paths(a, b, metric_options, n_jobs=n_jobs)
+    relative = normalised(metric, a, b, metric_options)
     raw = (measured @ share)[where]
-    bound = distance_bound(max_depth, options.label_weight)
     return MeanDistances(
         raw=raw,
-        # The bound is 0 only where no two trees can differ.
-        of_bound=raw / bound if bound > 0 else raw,
+        of_bound=normalised(raw, a, b, dataclasses.replace(options, normalize="bound")),
         dissimilarity=(relative @ share)[where],
     )
 

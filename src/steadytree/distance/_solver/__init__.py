@@ -1,62 +1,85 @@
-"""Choose between the compiled kernels and the scipy fallback, at the first distance.
+"""Solve eq. (distance) for whole collections: which solver, and where things lie in memory.
 
-Importing numba takes longer than importing everything else, and compiling the kernels for
-the first time takes seconds, so nothing does either before it pays: a few small trees are
-compared by the fallback, which gives the same results bit for bit.
+Two solvers give the same results bit for bit. ``scipy_solver`` goes straight from paths to
+scipy's assignment. ``kernels`` is compiled by numba, many times as fast, but importing numba
+takes longer than importing everything else; so it runs where there is enough to do. Which one
+runs depends on the sizes of the problem alone.
+
+The compiled solver packs a collection into three pools of whole numbers (``pack``), amounts in
+quanta (``distance.amounts``), shifted left to make room for column numbers in the low bits::
+
+    meta        a row per distinct tree: its sizes, and where its parts start in the pools
+    structure   | coordinate of each operation | nodes: depth, path, first and last operation
+                | per tree and coordinate: start of its row in amounts, or -1 | labels |
+    amounts     | operations: old, new | rows: a tree's tightenings of one coordinate, by path
+                | column terms, by label | outcome vectors | half sums of tightenings |
+
+Two collections are one pool, the second appended to the first. A thread solves its pairs in
+one block of memory ``mem``, overwritten by every pair; n rows are the smaller tree's paths, m
+columns the larger's, ``stride`` is m rounded up to whole vector registers (``LANES``)::
+
+    0                     16 vectors of ``width`` numbers; number k starts at k * width (``scans``):
+                          column minima, duals, partners, a search's distances and steps
+    cost                  n x stride: d(p, q) - c(p); row i at cost + i * stride
+    core                  the columns worth scanning, gathered: row i at core + i * pitch
+    flip                  the core transposed: column a at flip + a * rows
+    stack                 a row of zeros, then a row per depth of the walk that builds the costs
+    depths                where the row of each depth is: in the stack, or an ancestor's
+
+     mem  0            cost             core             flip             stack        depths
+          | vectors .. | n x stride ... | n x pitch .... | size x rows .. | rows ..... | .. |
+            minima       walk of the      columns with     for searches     depth + 2
+            u, v, ...    smaller tree     v < 0 or a       from columns     rows
+                         writes it        partner
 """
 
 from __future__ import annotations
 
 import os
-import sys
+from collections.abc import Sequence
 from types import ModuleType
 
 from numpy import float64
 from numpy.typing import NDArray
 
-from steadytree.distance._solver.pack import PackedCollection
+from steadytree.core.paths import Paths
+from steadytree.distance._solver import scipy_solver
+from steadytree.distance._solver.pack import pack
+from steadytree.distance.amounts import Measure
 
-__all__ = ["backend", "pairwise"]
+__all__ = ["compiled_solver", "pairwise"]
 
 SMALL_PAIRS = 500
 SMALL_CELLS = 200_000
 
 
-def backend() -> ModuleType:
-    """Return the module whose ``pairwise`` to use: ``kernels``, or ``scipy_solver``.
-
-    ``scipy_solver`` where numba cannot be imported or ``STEADYTREE_NO_NUMBA=1`` is set; both
-    give the same results.
-    """
+def compiled_solver() -> ModuleType | None:
+    """Return ``kernels``; None without numba, or where ``STEADYTREE_NO_NUMBA=1`` is set."""
     if os.environ.get("STEADYTREE_NO_NUMBA", "") not in ("", "0"):
-        from steadytree.distance._solver import scipy_solver as fallback
-
-        return fallback
+        return None
     try:
         from steadytree.distance._solver import kernels
     except ImportError:
-        from steadytree.distance._solver import scipy_solver as fallback
-
-        return fallback
+        return None
     return kernels
 
 
 def pairwise(
-    a: PackedCollection, b: PackedCollection | None = None, n_jobs: int | None = None
+    a: Sequence[Paths], b: Sequence[Paths] | None, measure: Measure, n_jobs: int | None = None
 ) -> NDArray[float64]:
     """Distances between all trees of ``a`` and all of ``b`` (or of ``a``), eq. (distance)."""
-    chosen = _without_compiling() if _is_small(a, a if b is None else b) else backend()
-    out: NDArray[float64] = chosen.pairwise(a, b, n_jobs)
+    if _is_small(a, a if b is None else b) or (kernels := compiled_solver()) is None:
+        return scipy_solver.pairwise(a, b, measure, n_jobs)
+    out: NDArray[float64] = kernels.pairwise(
+        pack(a, measure), None if b is None else pack(b, measure), n_jobs
+    )
     return out
 
 
-def _is_small(a: PackedCollection, b: PackedCollection) -> bool:
+def _is_small(a: Sequence[Paths], b: Sequence[Paths]) -> bool:
     """Whether scipy is done before numba would be imported."""
-    pairs = a.n_distinct * b.n_distinct
-    return pairs <= SMALL_PAIRS and pairs * a.max_paths * b.max_paths <= SMALL_CELLS
-
-
-def _without_compiling() -> ModuleType:
-    from steadytree.distance._solver import scipy_solver as fallback
-
-    return sys.modules.get("steadytree.distance._solver.kernels", fallback)
+    pairs = len(a) * len(b)
+    if pairs > SMALL_PAIRS:
+        return False
+    largest = max(paths.n_paths for paths in a) * max(paths.n_paths for paths in b)
+    return pairs * largest <= SMALL_CELLS

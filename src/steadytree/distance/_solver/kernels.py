@@ -11,11 +11,9 @@ the pair alone, and whole numbers make it exact, so it is the same for any numbe
 from __future__ import annotations
 
 import itertools
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numba import njit
 from numpy.typing import NDArray
 
@@ -44,6 +42,7 @@ from steadytree.distance._solver.scans import (
     source_digest,
     unsigned,
 )
+from steadytree.distance._solver.threads import in_threads
 
 __all__ = ["pairwise"]
 
@@ -240,7 +239,7 @@ def _entry_point(digest: int) -> Any:
         mem: Any,
         layout: Any,
         n_values: Any,
-        cover: Any,
+        nearest: Any,
         shift: Any,
         quantum: Any,
         out: Any,
@@ -262,7 +261,7 @@ def _entry_point(digest: int) -> Any:
                     meta, structure, amounts, s, t, mem, width, cost, stack, depths, n_values
                 )
                 total = meta[t, PRICE_SUM]
-                if cover:
+                if nearest:
                     # An unmatched path costs its distance to the nearest path of the other tree.
                     for k in range(m):
                         total += mem[k] >> shift
@@ -290,12 +289,12 @@ class _Problem:
     def __init__(self, a: PackedCollection, b: PackedCollection) -> None:
         same = a is b
         self.others = 0 if same else a.n_distinct
-        pools = (a.meta, a.structure, a.amounts) if same else b.behind(a)
+        pools = (a.meta, a.structure, a.amounts) if same else b.appended_to(a)
         smaller, larger = sorted((a.max_paths, b.max_paths))
         self.bits = a.bits
-        self.shift = index_bits(larger, (a.bound + b.bound) * 2.0**a.bits)
+        self.shift = index_bits(larger, a.bound + b.bound)
         self.pools = pools[0], pools[1], pools[2] << self.shift
-        self.rest = a.n_values, a.variant == "cover", np.int64(self.shift)
+        self.rest = a.n_values, a.nearest, np.int64(self.shift)
         width = larger + 2 * LANES
         depth = max(a.max_depth, b.max_depth)
         area = (smaller + LANES) * (larger + LANES)
@@ -345,13 +344,7 @@ def pairwise(
                 out,
             )
 
-    threads = min(effective_n_jobs(n_jobs), len(starts))
-    if threads <= 1:
-        work()
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            for done in [pool.submit(work) for _ in range(threads)]:
-                done.result()
+    in_threads(work, n_jobs, len(starts))
     if symmetric:
         out += out.T
     return out[np.ix_(a.inverse, b.inverse)]

@@ -1,15 +1,7 @@
-"""Collections of trees as flat arrays of whole numbers, ready for the kernels.
-
-Tightenings, weights and outcomes are rounded once to multiples of a tiny quantum (2**-44,
-an absolute error below 3e-14 per bound), so that every sum and difference after that is
-exact. Any optimal matching then has exactly the same total: distances do not depend on the
-order of the arguments, on the number of threads or on the solver, equal trees are at
-distance exactly 0, and the triangle inequality of the metric form survives rounding.
-"""
+"""Collections of trees as flat arrays of whole numbers, ready for the kernels."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.paths import Paths
+from steadytree.distance.amounts import Measure
 
-__all__ = ["PackedCollection", "outcome_amounts", "pack", "quantise", "quantum_bits", "unmatched"]
+__all__ = ["PackedCollection", "pack"]
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -54,14 +47,13 @@ class PackedCollection:
         The quantum is 2**-bits.
     bound : float
         No path distance or unmatched cost between two such collections exceeds the sum
-        of their bounds.
+        of their bounds, in quanta.
     max_depth, n_ops, n_nodes : int
         Depth of the deepest tree; operations and nodes in ``structure``.
     n_values : int
         Length of the outcome vectors compared by L1 distance; 0 where labels are compared.
-    n_labels : int
-    label_weight, outcome, variant :
-        As given.
+    nearest : bool
+        Whether the other tree decides what an unmatched path costs; ``amounts`` then hold 0.
     """
 
     paths: tuple[Paths, ...]
@@ -75,12 +67,9 @@ class PackedCollection:
     n_ops: int
     n_nodes: int
     n_values: int
-    n_labels: int
-    label_weight: float
-    outcome: str
-    variant: str
+    nearest: bool
 
-    def behind(self, other: PackedCollection) -> tuple[IntArray, IntArray, IntArray]:
+    def appended_to(self, other: PackedCollection) -> tuple[IntArray, IntArray, IntArray]:
         """``meta``, ``structure`` and ``amounts`` of the other collection and then this one.
 
         Operation k has its amounts at ``2 * k + meta[OPS]``: the pools differ in length.
@@ -111,108 +100,43 @@ class PackedCollection:
         return int(self.meta[:, N_PATHS].max())
 
 
-def quantum_bits(label_weight: float) -> int:
-    """Binary digits kept after the point: 44, fewer only where lambda is enormous."""
-    return 44 - max(0, math.ceil(math.log2(label_weight / 256))) if label_weight > 0 else 44
-
-
-def quantise(values: FloatArray, bits: int) -> IntArray:
-    """Round to whole quanta of 2**-bits."""
-    return np.rint(np.asarray(values) * 2.0**bits).astype(np.int64)
-
-
-def compares_labels(paths: Paths, outcome: str) -> bool:
-    """Whether the outcome term is "labels differ" rather than an L1 distance."""
-    return paths.classes is not None and outcome == "label"
-
-
-def outcome_amounts(
-    value: FloatArray, is_classifier: bool, outcome: str, weight: float, bits: int
-) -> IntArray:
-    r"""Outcome vectors whose L1 distance is the outcome term, in quanta.
-
-    Class shares times :math:`\lambda/2`, Gini impurity times :math:`\lambda`, or the scaled
-    response of a regression tree times :math:`\lambda`.
-    """
-    if not is_classifier:
-        return quantise(weight * value, bits)
-    if outcome == "distribution":
-        return quantise(weight / 2 * value, bits)
-    return quantise(weight * (1 - (value**2).sum(axis=1, keepdims=True)), bits)
-
-
-def unmatched(
-    tightening_sum: IntArray, paper_weight: FloatArray, variant: str, weight: float, bits: int
-) -> IntArray:
-    """Cost of an unmatched path in quanta; 0 for "cover", where the pair decides it.
-
-    ``tightening_sum`` is in quanta of 2**-(bits - 1), so that half of it is in quanta.
-    """
-    if variant == "paper":
-        return quantise(paper_weight, bits)
-    if variant == "metric":
-        return tightening_sum + round(weight * 2.0 ** (bits - 1))
-    return np.zeros_like(tightening_sum)
-
-
-def pack(
-    paths: Sequence[Paths],
-    *,
-    label_weight: float,
-    outcome: str,
-    variant: str,
-    deduplicate: bool = True,
-) -> PackedCollection:
+def pack(paths: Sequence[Paths], measure: Measure, *, deduplicate: bool = True) -> PackedCollection:
     """Lay out a collection for the kernels, each distinct tree once.
 
     Trees are equal if they are the same set of paths with the same outcomes as far as the
-    distance looks at them, whatever the order of their splits.
-
-    Parameters
-    ----------
-    paths : sequence of Paths
-        Over one space, labels aligned with one list of classes.
-    label_weight : float
-    outcome : {"label", "distribution", "impurity"}
-    variant : {"paper", "metric", "cover"}
-    deduplicate : bool, default True
+    distance looks at them, whatever the order of their splits. All are over one space, with
+    labels aligned with one list of classes.
     """
-    bits = quantum_bits(label_weight)
-    first = paths[0]
-    by_label = compares_labels(first, outcome)
-    flat = _Flat(paths, bits)
-    values = np.zeros((flat.n_paths.sum(), 0), dtype=np.int64)
-    if not by_label:
-        value = np.concatenate([p.value for p in paths])
-        values = outcome_amounts(value, first.classes is not None, outcome, label_weight, bits)
+    flat = _Flat(paths, measure)
+    inverse = np.arange(len(paths))
     if deduplicate:
-        keep, inverse = _distinct(flat, values, by_label)
+        keep, inverse = _distinct(flat)
         if keep.size < len(paths):
-            values = values[np.isin(flat.tree_of_path, keep)]
-            # keep is sorted, so the selection preserves the order of the paths.
-            paths = [paths[k] for k in keep]
-            flat = _Flat(paths, bits)
-    else:
-        inverse = np.arange(len(paths))
-    return _lay_out(tuple(paths), flat, values, inverse, bits, label_weight, outcome, variant)
+            flat = _Flat([paths[k] for k in keep], measure)
+    return _lay_out(flat, inverse, measure)
 
 
 class _Flat:
-    """The final tightenings of all trees one after another, rounded."""
+    """The final tightenings and the outcomes of all trees one after another, rounded."""
 
-    def __init__(self, paths: Sequence[Paths], bits: int) -> None:
+    def __init__(self, paths: Sequence[Paths], measure: Measure) -> None:
+        self.paths = tuple(paths)
         self.n_paths = np.array([p.label.size for p in paths], dtype=np.int64)
         self.first_path = _starts(self.n_paths)
         self.tree_of_path = np.repeat(np.arange(len(paths)), self.n_paths)
         self.label = np.concatenate([p.label for p in paths]).astype(np.int64)
         self.weight = np.concatenate([p.paper_weight for p in paths])
         self.coord = np.concatenate([p.coord for p in paths]).astype(np.int64)
-        # Quanta of 2**-(bits - 1): half a tightening is then a whole number of quanta.
-        self.amount = quantise(np.concatenate([p.tightening for p in paths]), bits - 1)
+        self.amount = measure.tightenings(np.concatenate([p.tightening for p in paths]))
         per_path = np.concatenate([np.diff(p.indptr) for p in paths])
         self.path_of_entry = np.repeat(np.arange(per_path.size), per_path)
         self.entry_start = _starts(per_path)
         self.sum = _segment_sums(self.amount, self.entry_start)
+        is_classifier = paths[0].classes is not None
+        self.by_label = measure.compares_labels(is_classifier)
+        self.outcome = measure.outcomes(
+            self.label, np.concatenate([p.value for p in paths]), is_classifier
+        )
 
 
 def _starts(sizes: NDArray[np.integer]) -> IntArray:
@@ -233,9 +157,7 @@ def _mix(values: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-def _distinct(
-    flat: _Flat, values: IntArray, by_label: bool
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _distinct(flat: _Flat) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """First tree of each set of equal trees, and for each tree which of them is its equal.
 
     A tree's digest is a sum over its paths, a path's a sum over its bounds, so neither
@@ -245,9 +167,8 @@ def _distinct(
     for seed in (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03):
         entry = _mix(_mix(flat.coord.astype(np.uint64), seed) + flat.amount.astype(np.uint64), seed)
         path = _segment_sums(entry, flat.entry_start)
-        outcome = flat.label[:, None] if by_label else values
-        for k in range(outcome.shape[1]):
-            path = _mix(path, seed) + outcome[:, k].astype(np.uint64)
+        for k in range(flat.outcome.shape[1]):
+            path = _mix(path, seed) + flat.outcome[:, k].astype(np.uint64)
         path = _mix(path, seed) + flat.weight.view(np.uint64)
         columns.append(_segment_sums(_mix(path, seed), flat.first_path))
     digest = np.stack(columns, axis=1)
@@ -256,40 +177,31 @@ def _distinct(
     return keep, position[inverse.ravel()]
 
 
-def _lay_out(
-    paths: tuple[Paths, ...],
-    flat: _Flat,
-    values: IntArray,
-    inverse: NDArray[np.intp],
-    bits: int,
-    label_weight: float,
-    outcome: str,
-    variant: str,
-) -> PackedCollection:
+def _lay_out(flat: _Flat, inverse: NDArray[np.intp], measure: Measure) -> PackedCollection:
+    paths = flat.paths
     n_trees, n_coords = len(paths), paths[0].n_coords
-    by_label = compares_labels(paths[0], outcome)
-    n_labels = len(paths[0].classes or ()) if by_label else 1
-    n_values = values.shape[1]
-    weight = 2 * round(label_weight * 2.0 ** (bits - 1))
+    n_labels = len(paths[0].classes or ()) if flat.by_label else 1
+    n_values = 0 if flat.by_label else flat.outcome.shape[1]
     stride = -(-flat.n_paths // LANES) * LANES
     meta = np.zeros((n_trees, N_META), dtype=np.int64)
     meta[:, N_PATHS], meta[:, STRIDE] = flat.n_paths, stride
 
     # structure: operations' coordinates, nodes, coordinate maps, labels
-    n_ops = np.array([p.op_coord.size for p in paths])
-    n_nodes = np.array([p.node_depth.size for p in paths])
+    walks = [p.operations for p in paths]
+    n_ops = np.array([walk.coord.size for walk in walks])
+    n_nodes = np.array([walk.depth.size for walk in walks])
     first_op, first_node = _starts(n_ops), _starts(n_nodes)
     op_shift = np.repeat(first_op[:-1], n_nodes)
     nodes = np.stack(
         [
-            np.concatenate([p.node_depth for p in paths]),
-            np.concatenate([p.node_path for p in paths]),
-            np.concatenate([p.node_start[:-1] for p in paths]) + op_shift,
-            np.concatenate([p.node_start[1:] for p in paths]) + op_shift,
+            np.concatenate([walk.depth for walk in walks]),
+            np.concatenate([walk.path for walk in walks]),
+            np.concatenate([walk.start[:-1] for walk in walks]) + op_shift,
+            np.concatenate([walk.start[1:] for walk in walks]) + op_shift,
         ],
         axis=1,
     ).astype(np.int64)
-    op_coord = np.concatenate([p.op_coord for p in paths]).astype(np.int64)
+    op_coord = np.concatenate([walk.coord for walk in walks]).astype(np.int64)
     coords_at = op_coord.size + nodes.size
     labels_at = coords_at + n_trees * n_coords
     meta[:, NODES] = op_coord.size + 4 * first_node[:-1]
@@ -308,23 +220,20 @@ def _lay_out(
     amounts = np.zeros(sums_at + flat.sum.size, dtype=np.int64)
     amounts[sums_at:] = flat.sum
     meta[:, SUMS] = sums_at + flat.first_path[:-1]
-    # A coordinate's share of the distance is 2 * min(x, y) / 2 quanta of 2**-bits.
-    amounts[0 : 2 * op_coord.size : 2] = 2 * quantise(
-        np.concatenate([p.op_old for p in paths]), bits - 1
-    )
-    amounts[1 : 2 * op_coord.size : 2] = 2 * quantise(
-        np.concatenate([p.op_new for p in paths]), bits - 1
-    )
+    # Amounts are half tightenings; the identity of core.paths takes off the whole minimum.
+    for side, tightening in enumerate(([w.old for w in walks], [w.new for w in walks])):
+        amounts[side : 2 * op_coord.size : 2] = 2 * measure.tightenings(np.concatenate(tightening))
     local = np.arange(flat.tree_of_path.size) - flat.first_path[flat.tree_of_path]
     amounts[row_start[row] + local[flat.path_of_entry]] = 2 * flat.amount
-    price = unmatched(flat.sum, flat.weight, variant, label_weight, bits)
+    unmatched = measure.unmatched(flat.sum, flat.weight)
+    price = np.zeros_like(flat.sum) if unmatched is None else unmatched
     column = base_start[flat.tree_of_path] + local
     for label in range(n_labels):
-        differs = weight * (flat.label != label) if by_label else 0
+        differs = measure.label_weight * (flat.label != label) if flat.by_label else 0
         amounts[column + label * stride[flat.tree_of_path]] = flat.sum - price + differs
     column = value_start[flat.tree_of_path] + local
     for k in range(n_values):
-        amounts[column + k * stride[flat.tree_of_path]] = values[:, k]
+        amounts[column + k * stride[flat.tree_of_path]] = flat.outcome[:, k]
     meta[:, BASE], meta[:, VALUES] = base_start[:-1], value_start[:-1]
     meta[:, PRICE_SUM] = _segment_sums(price, flat.first_path)
 
@@ -336,14 +245,11 @@ def _lay_out(
         meta=meta,
         structure=np.concatenate([op_coord, nodes.ravel(), where, flat.label]),
         amounts=amounts,
-        bits=bits,
-        bound=float(flat.sum.max() + price.max()) * 2.0**-bits + label_weight,
+        bits=measure.bits,
+        bound=float(flat.sum.max() + price.max() + measure.label_weight),
         max_depth=int(nodes[:, 0].max()),
         n_ops=op_coord.size,
         n_nodes=len(nodes),
         n_values=n_values,
-        n_labels=n_labels,
-        label_weight=label_weight,
-        outcome=outcome,
-        variant=variant,
+        nearest=unmatched is None,
     )

@@ -1,92 +1,95 @@
-"""The kernels' functions with numpy and scipy, for where numba cannot be imported.
+"""One pair at a time with numpy and scipy: the matching itself, and small collections.
 
-The same rounded whole numbers go through ``linear_sum_assignment``: in double precision
-they stay exact, so the results are those of the kernels, only later. Set the environment
-variable ``STEADYTREE_NO_NUMBA=1`` to choose this module.
+The same whole numbers as in the kernels go through ``linear_sum_assignment``, so the totals
+are the kernels', bit for bit. Two trees are done here before numba would be imported; without
+numba everything is.
 """
 
 from __future__ import annotations
 
 import itertools
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
 from steadytree.core.paths import Paths
-from steadytree.distance._solver.pack import (
-    PackedCollection,
-    compares_labels,
-    outcome_amounts,
-    quantise,
-    unmatched,
-)
+from steadytree.distance._solver.threads import in_threads
+from steadytree.distance.amounts import Measure, PathAmounts, in_quanta, path_distances
 
-__all__ = ["pairwise"]
+__all__ = ["Match", "match", "pairwise"]
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
-class _Amounts:
-    """One tree's tightenings, outcomes and unmatched costs in quanta, as dense arrays."""
+class Match(NamedTuple):
+    """An optimal matching; costs in quanta.
 
-    def __init__(self, paths: Paths, packed: PackedCollection) -> None:
-        bits, weight = packed.bits, packed.label_weight
-        self.x = np.zeros((paths.n_paths, paths.n_coords))
-        rows = np.repeat(np.arange(paths.n_paths), np.diff(paths.indptr))
-        self.x[rows, paths.coord] = quantise(paths.tightening, bits - 1)
-        if compares_labels(paths, packed.outcome):
-            half = round(weight * 2.0 ** (bits - 1))
-            self.outcome = half * np.eye(len(paths.classes or ()))[paths.label]
-        else:
-            self.outcome = outcome_amounts(
-                paths.value, paths.classes is not None, packed.outcome, weight, bits
-            ).astype(np.float64)
-        self.price = unmatched(
-            self.x.sum(axis=1).astype(np.int64), paths.paper_weight, packed.variant, weight, bits
-        ).astype(np.float64)
+    ``rows[i]`` of a is matched with ``columns[i]`` of b. ``cost`` is d(p, q) of all pairs,
+    ``price`` is c(p) of the larger tree's paths (0 where all have a partner).
+    """
+
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    cost: FloatArray
+    price: NDArray[np.int64]
+    total: int
 
 
-def _match(small: _Amounts, large: _Amounts, variant: str) -> tuple[FloatArray, IntArray, int]:
-    """Path distances, each small path's partner, and the tree distance, all in quanta."""
-    cost = cdist(small.x, large.x, "cityblock") + cdist(small.outcome, large.outcome, "cityblock")
-    price = cost.min(axis=0) if variant == "cover" else large.price
-    _, columns = linear_sum_assignment(cost - price)
-    matched = cost[np.arange(columns.size), columns] - price[columns]
-    total = int(price.astype(np.int64).sum() + matched.astype(np.int64).sum())
-    return cost, columns.astype(np.int64), total
+def match(a: PathAmounts, b: PathAmounts) -> Match:
+    """Solve eq. (distance) for one pair of trees."""
+    cost = path_distances(a, b)
+    larger, table = (a, cost) if cost.shape[0] >= cost.shape[1] else (b, cost.T)
+    if cost.shape[0] == cost.shape[1]:
+        # Every path finds a partner.
+        price, reduced = np.zeros(len(table), dtype=np.int64), table
+    else:
+        unmatched = larger.unmatched()
+        price = table.min(axis=1).astype(np.int64) if unmatched is None else unmatched
+        reduced = table - price[:, None]
+    rows, columns = linear_sum_assignment(reduced)
+    # Summed as integers: a total may need more digits than a float has.
+    total = int(price.sum() + reduced[rows, columns].astype(np.int64).sum())
+    return Match(*((rows, columns) if larger is a else (columns, rows)), cost, price, total)
 
 
 def pairwise(
-    a: PackedCollection, b: PackedCollection | None = None, n_jobs: int | None = None
+    a: Sequence[Paths], b: Sequence[Paths] | None, measure: Measure, n_jobs: int | None = None
 ) -> FloatArray:
-    """Distances between all trees of ``a`` and all of ``b``; see ``kernels.pairwise``."""
-    symmetric = b is None
-    b = a if b is None else b
-    first = [_Amounts(paths, a) for paths in a.paths]
-    second = first if symmetric else [_Amounts(paths, b) for paths in b.paths]
+    """Distances between all trees of ``a`` and all of ``b`` (or of ``a``), eq. (distance)."""
+    amounts, _ = in_quanta(a if b is None else [*a, *b], measure)
+    if b is not None and len(amounts) == 2:
+        return np.array([[match(*amounts).total * measure.quantum]])
+    first, left = _distinct(amounts[: len(a)])
+    second, right = (first, left) if b is None else _distinct(amounts[len(a) :])
     out = np.zeros((len(first), len(second)))
     turn = itertools.count()
 
     def work() -> None:
         while (i := next(turn)) < len(first):
-            for j in range(i + 1 if symmetric else 0, len(second)):
-                small, large = first[i], second[j]
-                if len(small.x) > len(large.x):
-                    small, large = large, small
-                out[i, j] = _match(small, large, a.variant)[2] * 2.0**-a.bits
+            for j in range(i + 1 if b is None else 0, len(second)):
+                out[i, j] = match(first[i], second[j]).total * measure.quantum
 
-    threads = min(effective_n_jobs(n_jobs), len(first))
-    if threads <= 1:
-        work()
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            for done in [pool.submit(work) for _ in range(threads)]:
-                done.result()
-    if symmetric:
+    in_threads(work, n_jobs, len(first))
+    if b is None:
         out += out.T
-    return out[np.ix_(a.inverse, b.inverse)]
+    return out[np.ix_(left, right)]
+
+
+def _distinct(trees: Sequence[PathAmounts]) -> tuple[list[PathAmounts], list[int]]:
+    """Distinct trees, and for each tree the position of its equal among them.
+
+    Trees are equal if they are the same set of paths, whatever the order of their splits.
+    """
+    position: dict[bytes, int] = {}
+    kept: list[PathAmounts] = []
+    inverse = []
+    for tree in trees:
+        rows = np.column_stack([tree.x, tree.outcome, tree.paths.paper_weight])
+        key = b"".join(sorted(row.tobytes() for row in rows))
+        if position.setdefault(key, len(kept)) == len(kept):
+            kept.append(tree)
+        inverse.append(position[key])
+    return kept, inverse
