@@ -68,12 +68,14 @@ def align_tree(tree: Tree, space: FeatureSpace) -> AlignedTree:
             )
         where = np.array([position[name] for name in tree.feature_names], dtype=np.int64)
     feature = np.where(tree.feature >= 0, where[tree.feature], -1)
-    used = sorted(set(tree.feature[tree.feature >= 0].tolist()))
+    used = sorted(set(tree.feature.tolist()) - {-1})
     code_maps = {j: _code_map(tree, space, j, int(where[j])) for j in used}
     masks: list[int | None] = [None] * tree.n_nodes
-    for node in np.flatnonzero([codes is not None for codes in tree.left_categories]).tolist():
+    for node, codes in enumerate(tree.left_categories):
+        if codes is None:
+            continue
         known, every = code_maps[int(tree.feature[node])] or ((), 0)
-        mask = sum(1 << known[code] for code in tree.left_categories[node] or ())
+        mask = sum(1 << known[code] for code in codes)
         if tree.missing_left[node]:
             # Categories the tree never met travel with missing values.
             mask |= every & ~sum(1 << code for code in known)

@@ -33,7 +33,7 @@ from steadytree.core.tree import Tree
 from steadytree.core.words import Condition, NumericState, join_conditions
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 
-__all__ = ["Boxes", "Operations", "Paths", "Side", "coordinate_start"]
+__all__ = ["Box", "Boxes", "Operations", "Paths", "Side", "coordinate_start"]
 
 State = NumericState | int
 
@@ -143,12 +143,12 @@ class Boxes:
         out = {}
         weight = 0.0
         if present and span > 0:
-            top = min(max((upper - high) / span, 0.0), 1.0)
-            bottom = min(max((low - lower) / span, 0.0), 1.0)
+            top = max((upper - high) / span, 0.0)
+            bottom = max((low - lower) / span, 0.0)
             if top > 0:
-                out[first] = top
+                out[first] = top = min(top, 1.0)
             if bottom > 0:
-                out[first + 1] = bottom
+                out[first + 1] = bottom = min(bottom, 1.0)
             if out:
                 weight = max(1.0 - top - bottom, 0.0)
         if self.can_miss[j] and not (present and missing):
@@ -241,7 +241,7 @@ class Paths:
     @cached_property
     def path_of_entry(self) -> NDArray[np.intp]:
         """Path that each entry of ``coord`` and ``tightening`` belongs to."""
-        return np.arange(self.n_paths).repeat(np.diff(self.indptr))
+        return np.arange(self.n_paths).repeat(self.indptr[1:] - self.indptr[:-1])
 
     @cached_property
     def tightening_sum(self) -> NDArray[np.float64]:
@@ -323,11 +323,10 @@ class Paths:
         indptr, coord, tightening, paper_weight = [0], list[int](), list[float](), list[float]()
         for _, _, box, _, _ in ends:
             weight = 0.0
-            for j in sorted(box):
-                side = box[j]
-                weight += side.weight
-                coord += side.tightening.keys()
-                tightening += side.tightening.values()
+            for _, (_, amounts, part) in sorted(box.items()):
+                weight += part
+                coord += amounts
+                tightening += amounts.values()
             indptr.append(len(coord))
             paper_weight.append(weight)
         label, value = _outcomes(tree, space, wanted, leaf, outcome_of)
@@ -407,8 +406,9 @@ def _outcomes(
     A merged node keeps its own shares; its label, or response, is that of the leaves it
     replaced.
     """
-    leaves = [outcome_of.get(node, (node, node))[0] for node in nodes]
-    shares = [outcome_of.get(node, (node, node))[1] for node in nodes]
+    leaves = shares = nodes
+    if outcome_of:
+        leaves, shares = map(list, zip(*(outcome_of[node] for node in nodes), strict=True))
     if tree.classes is None:
         if space.response_range is None:
             raise FeatureAlignmentError(
@@ -421,6 +421,8 @@ def _outcomes(
         scaled = np.clip(value / span, 0, 1) if span > 0 else np.zeros_like(value)
         return np.zeros(len(nodes), dtype=np.int32), scaled
     assert classes is not None
+    if classes == tree.classes:
+        return tree.label[leaves], tree.value[shares]
     position = {c: i for i, c in enumerate(classes)}
     column = np.array([position[c] for c in tree.classes], dtype=np.int32)
     value = np.zeros((len(nodes), len(classes)))

@@ -208,7 +208,9 @@ class Tree:
             ~(np.isfinite(weight) & (weight >= 0)),
             lambda i: f"expected a weight >= 0, got {weight[i]}",
         )
-        heavier_left = weight[np.where(leaf, 0, left)] >= weight[np.where(leaf, 0, right)]
+        heavier_left = None
+        if self.missing_left is _FILLED_IN:
+            heavier_left = weight[np.where(leaf, 0, left)] >= weight[np.where(leaf, 0, right)]
         missing_left = column("missing_left", bool, heavier_left)
         if self.precision not in ("float32", "float64"):
             raise TreeFormatError(
@@ -584,9 +586,9 @@ def _same(a: Any, b: Any) -> bool:
 
 def _first_bad(bad: NDArray[np.bool_], message: Any) -> None:
     """Raise for the first node that fails a check, naming the node."""
-    where = np.flatnonzero(bad)
-    if where.size:
-        raise TreeFormatError(f"node {where[0]}: {message(int(where[0]))}")
+    if bad.any():
+        node = int(bad.argmax())
+        raise TreeFormatError(f"node {node}: {message(node)}")
 
 
 def _check_shape_of_tree(left: IntArray, right: IntArray) -> BoolArray:
@@ -596,6 +598,8 @@ def _check_shape_of_tree(left: IntArray, right: IntArray) -> BoolArray:
     """
     n = left.size
     leaf = left == LEAF
+    if _is_numbered_downwards(left, right, leaf):
+        return np.asarray(leaf)
     _first_bad(
         leaf != (right == LEAF),
         lambda i: f"expected two children or none, got {left[i]} and {right[i]}",
@@ -631,23 +635,37 @@ def _check_shape_of_tree(left: IntArray, right: IntArray) -> BoolArray:
     return np.asarray(leaf)
 
 
+def _is_numbered_downwards(left: IntArray, right: IntArray, leaf: BoolArray) -> bool:
+    """Whether it is plainly a tree, as most are, which is quicker to see than what is wrong.
+
+    Every node but the root is a child once and comes after its parent: there is no cycle. Few
+    nodes leave no room for depth.
+    """
+    inner = (~leaf).nonzero()[0]
+    children = np.concatenate([left[inner], right[inner]])
+    if not children.size == left.size - 1 < 2 * MAX_DEPTH:
+        return False
+    downwards = (left[inner] > inner).all() and (right[inner] > inner).all()
+    children.sort()
+    once = (children == np.arange(1, left.size)).all()
+    return bool(downwards and once and (right[leaf] == LEAF).all())
+
+
 def _check_category_sets(
     sets: Sequence[Iterable[int] | None], feature: IntArray, categories: Categories
 ) -> tuple[tuple[int, ...] | None, ...]:
     if len(sets) != feature.size:
         raise TreeFormatError(f"expected {feature.size} left category sets, got {len(sets)}")
     checked: list[tuple[int, ...] | None] = []
-    for node, codes in enumerate(sets):
-        cats = categories[feature[node]] if feature[node] >= 0 else None
-        if feature[node] < 0:
+    for node, (j, codes) in enumerate(zip(feature.tolist(), sets, strict=True)):
+        if j < 0:
             checked.append(None)
             continue
+        cats = categories[j]
         if (codes is None) != (cats is None):
             what = "a category set" if codes is None else "a threshold"
             kind = "categorical" if codes is None else "numeric"
-            raise TreeFormatError(
-                f"node {node}: expected {what}: feature {feature[node]} is {kind}"
-            )
+            raise TreeFormatError(f"node {node}: expected {what}: feature {j} is {kind}")
         if codes is None or cats is None:
             checked.append(None)
             continue

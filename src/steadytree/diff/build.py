@@ -19,6 +19,7 @@ from steadytree.diff.changes import Rule, RuleChange
 from steadytree.diff.pairing import Pair, read_pairs
 from steadytree.diff.splits import SplitChange, group_changes
 from steadytree.diff.tree_diff import TreeDiff
+from steadytree.distance.amounts import Measure
 from steadytree.distance.matching import PathMatching, match_paths
 from steadytree.evaluation.flips import prediction_moved, response_span
 from steadytree.exceptions import InputError
@@ -290,18 +291,17 @@ def _classify(
 ) -> tuple[RuleChange, ...]:
     pairs = {pair.old: pair for pair in read_pairs(matching)}
     taken = {pair.new for pair in pairs.values()}
-    half = 0.5 * float(matching.options.label_weight)
+    measure = Measure.of(matching.options)
+    lone_old, lone_new = (measure.unmatched_numbers(paths) for paths in (matching.a, matching.b))
     out: list[RuleChange] = []
     for p, rule in enumerate(old):
         if p in pairs:
             out.append(_changed(rule, new[pairs[p].new], pairs[p], rows))
         else:
-            cost = 0.5 * float(matching.a.tightening_sum[p]) + half
-            out.append(RuleChange(0, "dropped", (), rule, None, cost=cost))
+            out.append(RuleChange(0, "dropped", (), rule, None, cost=float(lone_old[p])))
     for q, rule in enumerate(new):
         if q not in taken:
-            cost = 0.5 * float(matching.b.tightening_sum[q]) + half
-            out.append(RuleChange(0, "added", (), None, rule, cost=cost))
+            out.append(RuleChange(0, "added", (), None, rule, cost=float(lone_new[q])))
     return tuple(replace(rule, number=i + 1) for i, rule in enumerate(out))
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,9 +68,7 @@ class Measure:
         """Whether the outcome term is "labels differ" rather than an L1 distance."""
         return is_classifier and self.outcome == "label"
 
-    def outcomes(
-        self, label: NDArray[np.integer], value: FloatArray, is_classifier: bool
-    ) -> IntArray:
+    def outcomes(self, label: NDArray[Any], value: FloatArray, is_classifier: bool) -> IntArray:
         r"""Return what :meth:`outcome_costs` compares: labels, or vectors in quanta.
 
         Their L1 distance is the outcome term of eq. (dist-paths): class shares times

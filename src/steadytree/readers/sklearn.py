@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steadytree.core.tree import Tree, labels_from_shares
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
@@ -40,16 +41,13 @@ def read(model: Any) -> Tree:
     :class:`Tree`. Node numbers are the same, so ``apply`` agrees as well.
     """
     from sklearn.pipeline import Pipeline
-    from sklearn.utils.validation import check_is_fitted
 
     if isinstance(model, Pipeline):
         return _read_pipeline(model)
-    try:
-        check_is_fitted(model, "tree_")
-    except Exception as error:  # sklearn's NotFittedError, a ValueError and AttributeError
+    if not hasattr(model, "tree_"):
         raise NotFittedTreeError(
             f"expected a fitted model, got {type(model).__name__} before fit; call fit(X, y) first"
-        ) from error
+        )
     if model.n_outputs_ != 1:
         raise UnsupportedModelError(
             f"expected a tree with one output, got {model.n_outputs_}; "
@@ -63,9 +61,11 @@ def read(model: Any) -> Tree:
         classes = tuple(np.asarray(model.classes_).tolist())
         given["label"] = labels_from_shares(raw, None)
         total = raw.sum(axis=1, keepdims=True)
-        # Shares already, as a rule: left alone, so that they stay equal bit for bit.
-        raw = np.divide(raw, total, out=raw.copy(), where=(total > 0) & (np.abs(total - 1) > 1e-9))
-        raw = np.where(total > 0, raw, 1 / raw.shape[1])
+        counts = np.abs(total - 1) > 1e-9
+        if counts.any():
+            # Shares already, as a rule: left alone, so that they stay equal bit for bit.
+            raw = np.divide(raw, total, out=raw.copy(), where=(total > 0) & counts)
+            raw = np.where(total > 0, raw, 1 / raw.shape[1])
     names = getattr(model, "feature_names_in_", None)
     if hasattr(inner, "missing_go_to_left"):
         given["missing_left"] = np.asarray(inner.missing_go_to_left, dtype=bool)
@@ -85,10 +85,15 @@ def read(model: Any) -> Tree:
             "source": f"scikit-learn {type(model).__name__}",
             "n_training_rows": int(inner.n_node_samples[0]),
             "weighted": getattr(model, "class_weight", None) is not None
-            or not np.allclose(inner.weighted_n_node_samples, inner.n_node_samples),
+            or not _alike(inner.weighted_n_node_samples, inner.n_node_samples),
         },
         **given,
     )
+
+
+def _alike(weight: NDArray[np.float64], count: NDArray[np.int64]) -> bool:
+    """Whether every row weighs 1; equal as a rule, and then compared cheaply."""
+    return bool((weight == count).all()) or np.allclose(weight, count)
 
 
 def _read_pipeline(model: Any) -> Tree:

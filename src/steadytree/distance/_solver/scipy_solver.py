@@ -8,7 +8,7 @@ numba everything is.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,9 +19,10 @@ from steadytree.core.paths import Paths
 from steadytree.distance._solver.threads import in_threads
 from steadytree.distance.amounts import Measure, PathAmounts, in_quanta, path_distances
 
-__all__ = ["Match", "match", "pairwise"]
+__all__ = ["Match", "assign", "match", "pairwise"]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 class Match(NamedTuple):
@@ -34,25 +35,38 @@ class Match(NamedTuple):
     rows: NDArray[np.intp]
     columns: NDArray[np.intp]
     cost: FloatArray
-    price: NDArray[np.int64]
+    price: IntArray
     total: int
 
 
 def match(a: PathAmounts, b: PathAmounts) -> Match:
     """Solve eq. (distance) for one pair of trees."""
     cost = path_distances(a, b)
-    larger, table = (a, cost) if cost.shape[0] >= cost.shape[1] else (b, cost.T)
+    if cost.shape[0] >= cost.shape[1]:
+        rows, columns, price, total = assign(cost, a.unmatched)
+    else:
+        columns, rows, price, total = assign(cost.T, b.unmatched)
+    return Match(rows, columns, cost, price, total)
+
+
+def assign(
+    cost: FloatArray, unmatched: Callable[[], IntArray | None]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], IntArray, int]:
+    """Match at the least total cost, in quanta, where some rows may stay without a column.
+
+    Rows are the larger tree's paths; ``unmatched`` gives c(p) of each, or None where it is
+    the distance to the nearest column. Returns rows, columns, c(p) and the total.
+    """
     if cost.shape[0] == cost.shape[1]:
         # Every path finds a partner.
-        price, reduced = np.zeros(len(table), dtype=np.int64), table
+        price, reduced = np.zeros(len(cost), dtype=np.int64), cost
     else:
-        unmatched = larger.unmatched()
-        price = table.min(axis=1).astype(np.int64) if unmatched is None else unmatched
-        reduced = table - price[:, None]
+        known = unmatched()
+        price = cost.min(axis=1).astype(np.int64) if known is None else known
+        reduced = cost - price[:, None]
     rows, columns = linear_sum_assignment(reduced)
     # Summed as integers: a total may need more digits than a float has.
-    total = int(price.sum() + reduced[rows, columns].astype(np.int64).sum())
-    return Match(*((rows, columns) if larger is a else (columns, rows)), cost, price, total)
+    return rows, columns, price, int(price.sum() + reduced[rows, columns].astype(np.int64).sum())
 
 
 def pairwise(
