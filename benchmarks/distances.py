@@ -19,9 +19,12 @@ from benchmarks.peers import (
 )
 from benchmarks.tables import Section, interleave, number, progress
 from benchmarks.workloads import Workload, w1, w2, with_leaves
+from steadytree import FeatureSpace, as_tree, tree_distance
 from steadytree.core.paths import Paths
-from steadytree.distance._solver import pairwise
+from steadytree.distance._solver import kernels
 from steadytree.distance._solver.pack import pack
+from steadytree.distance.amounts import Measure
+from steadytree.distance.options import check_options
 
 Pairs = Sequence[tuple[int, int]]
 Peer = Callable[[Any, Any], float]
@@ -33,11 +36,9 @@ def ours(
     a: Sequence[Paths], b: Sequence[Paths], *, variant: str = "paper", deduplicate: bool = False
 ) -> NDArray[np.float64]:
     """Distances of all pairs from paths, packing included, one thread."""
-    first, second = (
-        pack(side, label_weight=1.0, outcome="label", variant=variant, deduplicate=deduplicate)
-        for side in (a, b)
-    )
-    return pairwise(first, second, 1)
+    measure = Measure.of(check_options(variant=variant))
+    first, second = (pack(side, measure, deduplicate=deduplicate) for side in (a, b))
+    return kernels.pairwise(first, second, 1)
 
 
 def loop(peer: Peer, a: Sequence[Any], b: Sequence[Any], pairs: Pairs) -> NDArray[np.float64]:
@@ -136,6 +137,50 @@ def compare(
     return section, micro
 
 
+def one_pair(quick: bool) -> Section:
+    """Two trees of ten leaves, from fitted models to the number; nothing is prepared."""
+    work = with_leaves((10,), 2)
+    models = work.models[0][0], work.models[1][0]
+    trees = [as_tree(model) for model in models]
+    space = FeatureSpace(lower=work.lower, upper=work.upper)
+    dt_distance = DtDistance(work)
+
+    def straightforward() -> float:
+        return numpy_scipy(*(Dense.of_model(m, work.lower, work.upper) for m in models))
+
+    mine = tree_distance(*models, space=space)
+    cover = tree_distance(*models, space=space, variant="cover")
+    check("numpy + scipy", np.array([straightforward()]), np.array([mine]), EXACT)
+    check("dt-distance", np.array([dt_distance(*models)]), np.array([cover]), DT_EXACT)
+    methods: dict[str, tuple[int, Callable[[], object]]] = {
+        "dt-distance 0.1.4": (2, lambda: dt_distance(*models)),
+        "numpy + scipy": (200, straightforward),
+        "ours": (200, lambda: tree_distance(*models, space=space)),
+        "ours, of two Trees": (200, lambda: tree_distance(*trees, space=space)),
+    }
+    seconds = interleave(
+        {
+            name: (lambda times=times, run=run: [run() for _ in range(times)])  # type: ignore[misc]
+            for name, (times, run) in methods.items()
+        },
+        repeats=3 if quick else 9,
+    )
+    micro = {name: 1e6 * seconds[name] / times for name, (times, _) in methods.items()}
+    section = Section(
+        "One pair: two trees of ten leaves",
+        ["method", "µs a call", "ours is faster by"],
+        "Fitted scikit-learn models in, a number out; reading the models is included.",
+    )
+    for name, value in micro.items():
+        ratio = "" if name.startswith("ours") else f"{number(value / micro['ours'])} ×"
+        section.add(name, number(value), ratio)
+    section.notes += [
+        "One call at a time, as people compare two trees: no kernel is compiled.",
+        "numpy + scipy is the barest program: numeric features only, no names, no checks.",
+    ]
+    return section.show()
+
+
 def small_trees(quick: bool) -> Section:
     work = w1(50 if quick else 200)
     section, micro = compare(
@@ -157,9 +202,7 @@ def small_trees(quick: bool) -> Section:
     block = slice(0, 100)
     alike = ours(a[block], b[block])
     check("itself without deduplication", ours(a, b, deduplicate=True)[block, block], alike, 0.0)
-    packed = [
-        pack(side, label_weight=1.0, outcome="label", variant="paper").n_distinct for side in (a, b)
-    ]
+    packed = [pack(side, Measure.of(check_options())).n_distinct for side in (a, b)]
     section.add(f"ours, deduplicated, {len(a):,} × {len(b):,}", number(per_pair), "")
     section.notes.append(
         f"Deduplicated: {packed[0]} and {packed[1]} distinct trees, {seconds:.3f} s for "
@@ -240,4 +283,10 @@ def growth(quick: bool) -> Section:
 
 def run(quick: bool) -> list[Section]:
     ours(*(side[:1] for side in with_leaves((8,), 3).paths))  # compile, or read the cache
-    return [small_trees(quick), middling_trees(quick), large_trees(quick), growth(quick)]
+    return [
+        one_pair(quick),
+        small_trees(quick),
+        middling_trees(quick),
+        large_trees(quick),
+        growth(quick),
+    ]

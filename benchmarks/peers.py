@@ -30,6 +30,30 @@ class Dense:
     def of(cls, paths: Paths) -> Dense:
         return cls(paths.dense(), paths.label, paths.paper_weight)
 
+    @classmethod
+    def of_model(cls, model: Any, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Dense:
+        """Walk a scikit-learn tree: one box per leaf, the ranges of the features as 0 to 1."""
+        tree, span = model.tree_, upper - lower
+        low, high, labels = [], [], []
+        stack = [(0, np.zeros(lower.size), np.ones(lower.size))]
+        while stack:
+            node, at_least, at_most = stack.pop()
+            j = tree.feature[node]
+            if j < 0:
+                low.append(at_least)
+                high.append(at_most)
+                labels.append(tree.value[node, 0].argmax())
+                continue
+            cut = (tree.threshold[node] - lower[j]) / span[j]
+            left, right = at_most.copy(), at_least.copy()
+            left[j], right[j] = min(at_most[j], cut), max(at_least[j], cut)
+            stack.append((tree.children_right[node], right, at_most))
+            stack.append((tree.children_left[node], at_least, left))
+        lows, highs = np.array(low), np.array(high)
+        restricted = (lows > 0) | (highs < 1)
+        weight = ((highs - lows) * restricted).sum(axis=1)
+        return cls(np.hstack([1 - highs, lows]), np.array(labels, dtype=np.int32), weight)
+
 
 def broadcast_cost(a: Dense, b: Dense) -> NDArray[np.float64]:
     features = np.abs(a.bounds[:, None, :] - b.bounds[None, :, :]).sum(axis=2) / 2

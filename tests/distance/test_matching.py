@@ -208,3 +208,18 @@ def test_the_matching_is_a_best_one_for_real_trees() -> None:
             assert cost[p, q] + cost[r, s] <= cost[p, s] + cost[r, q] + 1e-9
         for lone in matching.unmatched:
             assert cost[p, q] + alone[lone.path] <= cost[lone.path, q] + alone[p] + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_reported_costs_add_up_exactly(seed: int) -> None:
+    """Costs are whole numbers of a power of two: nothing is lost in their sums."""
+    rng = Random(seed)
+    kind = Kind(regression=seed % 5 == 0)
+    space = random_space(rng, kind)
+    a, b = (random_tree(rng, space, kind, max_leaves=12) for _ in range(2))
+    variant = VARIANTS[seed % 3]
+    matching = st.match_paths(a, b, space=space, variant=variant, label_weight=rng.random())
+    for pair in matching.pairs:
+        assert pair.cost == pair.feature_cost + pair.outcome_cost
+    total = sum(pair.cost for pair in matching.pairs)
+    assert matching.distance == total + sum(lone.cost for lone in matching.unmatched)

@@ -386,14 +386,15 @@ def test_tightenings_add_up(collection: Collection) -> None:
     np.testing.assert_allclose(dense.sum(axis=1), paths.tightening_sum, rtol=1e-12)
     assert ((dense >= 0) & (dense <= 2)).all()
     stack: list[dict[int, float]] = []
-    for node in range(paths.node_depth.size):
-        depth = int(paths.node_depth[node])
+    walk = paths.operations
+    for node in range(walk.depth.size):
+        depth = int(walk.depth[node])
         state = dict(stack[depth - 1]) if depth else {}
-        for op in range(paths.node_start[node], paths.node_start[node + 1]):
-            assert state.get(int(paths.op_coord[op]), 0.0) == paths.op_old[op]
-            state[int(paths.op_coord[op])] = float(paths.op_new[op])
+        for op in range(walk.start[node], walk.start[node + 1]):
+            assert state.get(int(walk.coord[op]), 0.0) == walk.old[op]
+            state[int(walk.coord[op])] = float(walk.new[op])
         stack = [*stack[:depth], state]
-        p = int(paths.node_path[node])
+        p = int(walk.path[node])
         if p >= 0:
             expected = np.zeros(paths.n_coords)
             for coord, value in state.items():

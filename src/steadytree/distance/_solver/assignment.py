@@ -21,10 +21,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
-
 from steadytree.distance._solver.pack import LANES
 from steadytree.distance._solver.scans import (
     COLUMN,
@@ -33,7 +29,6 @@ from steadytree.distance._solver.scans import (
     EXIT,
     EXIT_AT,
     FAR,
-    N_VECTORS,
     ORIGINAL,
     OUTSIDE,
     PACKED_U,
@@ -46,14 +41,11 @@ from steadytree.distance._solver.scans import (
     minimum,
     place_reduced,
     signed,
-    source_digest,
     unsigned,
 )
 from steadytree.distance._solver.searches import join_core, match_rows, settle_columns
 
-__all__ = ["assign", "index_bits", "solve_rectangular"]
-
-IntArray = NDArray[np.int64]
+__all__ = ["index_bits", "solve_rectangular"]
 
 # Share of n whose column minima are below the start's threshold: more matches at once,
 # but more columns that must be raised again. Measured flat between 0.8 and 1.
@@ -402,54 +394,6 @@ def solve_rectangular(
         total += mem[table + i * pitch + a] >> shift
         mem[column_of + i] = mem[ORIGINAL * width + a]
     return total
-
-
-def _entry_point(digest: int) -> Any:
-    @njit(nogil=True, cache=True)
-    def solve(
-        mem: Any,
-        width: Any,
-        cost: Any,
-        stride: Any,
-        core: Any,
-        flip: Any,
-        n: Any,
-        m: Any,
-        shift: Any,
-    ) -> Any:
-        if digest == 0:
-            return signed(0)
-        return solve_rectangular(mem, width, cost, stride, core, flip, n, m, shift)
-
-    return solve
-
-
-_solve = _entry_point(source_digest())
-
-
-def assign(cost: IntArray, *, packed: bool = True) -> tuple[int, IntArray]:
-    """Least total and the column of each row, for whole-number costs with rows <= columns.
-
-    Parameters
-    ----------
-    cost : int64 array (n, m) with n <= m
-    packed : bool, default True
-        Keep column numbers in the low bits where there is room for them.
-    """
-    n, m = cost.shape
-    width = m + 2 * LANES
-    stride = -(-m // LANES) * LANES
-    shift = index_bits(m, float(np.abs(cost).max())) if packed else 0
-    area = (n + LANES) * (m + LANES)
-    at = N_VECTORS * width
-    # Nothing may be read before it is written, so it starts as garbage.
-    mem = np.full(at + 3 * area, -(2**62) + 1, dtype=np.int64)
-    table = mem[at : at + n * stride].reshape(n, stride)
-    table[:, :m] = cost << shift
-    table[:, m:] = 0
-    mem[:m] = table[:, :m].min(axis=0)
-    total = _solve(mem, width, at, stride, at + area, at + 2 * area, n, m, np.int64(shift))
-    return int(total), mem[COLUMN * width : COLUMN * width + n].copy()
 
 
 def index_bits(columns: int, largest: float) -> int:

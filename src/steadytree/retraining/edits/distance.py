@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from steadytree.core.paths import Box, Boxes
+from steadytree.core.paths import Box, Boxes, Side
 from steadytree.core.space import FeatureSpace
 from steadytree.distance._solver.scipy_solver import assign
 from steadytree.distance.amounts import Measure
 from steadytree.distance.options import check_options
-from steadytree.growing.binning import FloatArray
+from steadytree.growing.binning import FloatArray, Split
 from steadytree.growing.nodes import SearchNode
 
 __all__ = ["AnchoredDistance"]
@@ -76,26 +76,23 @@ class AnchoredDistance:
         assert self._anchor_price is not None
         self.mass = int(self._anchor_price.sum()) * self.measure.quantum
 
-    def _below(self, node: SearchNode, box: Box) -> Iterator[tuple[SearchNode, Box]]:
-        """Children that some value can reach, and what it takes to get there."""
-        split, left, right = node.parts
-        j = split.feature
-        mask = None
+    def _sides(self, split: Split, box: Box) -> tuple[Side | None, Side | None]:
+        """Return what a split leaves of a box left and right; None where no value passes."""
+        j, mask = split.feature, None
         if split.left is not None:
             mask = sum(1 << code for code in split.left)
             if self.boxes.can_miss[j] and split.missing_left:
                 mask |= 1 << (self.boxes.count[j] - 1)
-        sides = self.boxes.split(box, j, split.threshold, mask, split.missing_left)
-        for child, side in zip((left, right), sides, strict=True):
-            if side is not None:
-                yield child, {**box, j: side}
+        return self.boxes.split(box, j, split.threshold, mask, split.missing_left)
 
     def _leaf_boxes(self, node: SearchNode, box: Box) -> Iterator[tuple[SearchNode, Box]]:
         if node.is_leaf:
             yield node, box
             return
-        for child, inside in self._below(node, box):
-            yield from self._leaf_boxes(child, inside)
+        split, *children = node.parts
+        for child, side in zip(children, self._sides(split, box), strict=True):
+            if side is not None:
+                yield from self._leaf_boxes(child, {**box, split.feature: side})
 
     def _amounts(self, box: Box) -> NDArray[np.int64]:
         x = np.zeros(self.boxes.start[-1])
@@ -122,7 +119,7 @@ class AnchoredDistance:
                 (node,),
             )
         else:
-            parts = [self.columns(child, inside) for child, inside in self._below(node, box)]
+            parts = list(self._parts(node, box))
             kept = _Columns(
                 np.concatenate([p.cost for p in parts], axis=1),
                 np.concatenate([p.feature_cost for p in parts]),
@@ -131,6 +128,20 @@ class AnchoredDistance:
             )
         node.cache["columns"] = kept
         return kept
+
+    def _parts(self, node: SearchNode, box: Box) -> Iterator[_Columns]:
+        """Columns of both children; boxes are made only on the way to an edit."""
+        split, *children = node.parts
+        sides: tuple[Side | None, Side | None] | None = None
+        for k, child in enumerate(children):
+            part: _Columns | None = child.cache.get("columns")
+            if part is None:
+                sides = sides or self._sides(split, box)
+                side = sides[k]
+                if side is None:
+                    continue
+                part = self.columns(child, {**box, split.feature: side})
+            yield part
 
     def distance(self, root: SearchNode, outcome: Outcome) -> float:
         """D' of a candidate to the deployed tree."""

@@ -1,4 +1,4 @@
-"""Bad input to the distance functions: what is refused, and in which words."""
+"""What the distance functions take: options, spaces and models, and how bad ones are refused."""
 
 from __future__ import annotations
 
@@ -266,41 +266,9 @@ def test_models_that_are_no_tree(function: Callable[..., Any], tmp_path: Path) -
         function(good, str(tmp_path / "none.json"), space=space)
 
 
-# -- collections ------------------------------------------------------------------
-
-
-def test_a_tree_where_a_list_is_expected() -> None:
-    for single in (MID_1, "tree.json", 3):
-        with pytest.raises(InputError, match="expected a list of trees as A, got"):
-            st.pairwise_tree_distances(single, space=UNIT)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"as B, got Tree; for two single trees use tree_distance"):
-        st.pairwise_tree_distances([MID_1], MID_2, space=UNIT)  # type: ignore[arg-type]
-
-
-def test_empty_collections() -> None:
-    assert st.pairwise_tree_distances([], space=UNIT).shape == (0, 0)
-    assert st.pairwise_tree_distances([MID_1], [], space=UNIT).shape == (1, 0)
-    assert st.pairwise_tree_distances([], [MID_1, MID_2], space=UNIT).shape == (0, 2)
-
-
-def test_any_iterable_of_trees() -> None:
-    matrix = st.pairwise_tree_distances((tree for tree in (MID_1, MID_2)), space=UNIT)  # type: ignore[arg-type]
-    np.testing.assert_allclose(matrix, [[0.0, 1.0], [1.0, 0.0]])
-
-
-@pytest.mark.parametrize(
-    ("max_depth", "weight", "message"),
-    [
-        (-1, 1.0, "expected max_depth to be a whole number >= 0, got -1"),
-        (1.5, 1.0, "expected max_depth to be a whole number >= 0, got 1.5"),
-        ("x", 1.0, "expected max_depth to be a whole number >= 0, got 'x'"),
-        (math.inf, 1.0, "expected max_depth to be a whole number >= 0, got inf"),
-        (None, 1.0, "expected max_depth to be a whole number >= 0, got None"),
-        (3, -1.0, "expected label_weight to be a number >= 0, got -1.0"),
-        (3, math.nan, "expected label_weight to be a number >= 0, got nan"),
-        (3, "x", "expected label_weight to be a number >= 0, got 'x'"),
-    ],
-)
-def test_the_bound_of_nonsense(max_depth: Any, weight: Any, message: str) -> None:
-    with pytest.raises(InputError, match="^" + re.escape(message)):
-        st.distance_bound(max_depth, weight)
+def test_balanced_is_twice_the_depth() -> None:
+    a, b = build((0, 0.5, "no", "no")), build((0, 0.5, "yes", "no"))
+    for depth in (1, 4):
+        balanced = st.tree_distance(a, b, space=UNIT, label_weight="balanced", max_depth=depth)
+        assert balanced == st.tree_distance(a, b, space=UNIT, label_weight=2.0 * depth)
+    assert st.tree_distance(a, b, space=UNIT, label_weight="balanced", max_depth=1) == 2.0

@@ -1,0 +1,54 @@
+"""The largest distance of trees of a given depth."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pytest
+
+import steadytree as st
+from steadytree.exceptions import InputError
+from tests.golden import MID_1, MID_2, UNIT, build
+
+
+def test_the_bound() -> None:
+    assert st.distance_bound(0) == 1.0
+    assert st.distance_bound(4) == 144.0
+    assert st.distance_bound(12, 24) == 2**12 * 48
+    assert st.distance_bound(3, 0.0) == 48.0
+
+
+def test_the_bound_of_the_pair_would_invert_rankings() -> None:
+    """Why max_depth is asked for: each pair over its own depth turns the order round."""
+    deep_a = build((0, 0.5, (1, 0.5, (0, 0.25, "no", "yes"), "no"), "yes"))
+    deep_b = build((1, 0.4, (0, 0.4, (1, 0.2, "yes", "no"), "yes"), "no"))
+    shallow, deep = (
+        st.tree_distance(a, b, space=UNIT) for a, b in ((MID_1, MID_2), (deep_a, deep_b))
+    )
+    assert shallow < deep
+    assert shallow / st.distance_bound(1) > deep / st.distance_bound(3)
+    one, two = (
+        st.tree_distance(a, b, space=UNIT, normalize="bound", max_depth=3)
+        for a, b in ((MID_1, MID_2), (deep_a, deep_b))
+    )
+    assert one < two
+
+
+@pytest.mark.parametrize(
+    ("max_depth", "weight", "message"),
+    [
+        (-1, 1.0, "expected max_depth to be a whole number >= 0, got -1"),
+        (1.5, 1.0, "expected max_depth to be a whole number >= 0, got 1.5"),
+        ("x", 1.0, "expected max_depth to be a whole number >= 0, got 'x'"),
+        (math.inf, 1.0, "expected max_depth to be a whole number >= 0, got inf"),
+        (None, 1.0, "expected max_depth to be a whole number >= 0, got None"),
+        (3, -1.0, "expected label_weight to be a number >= 0, got -1.0"),
+        (3, math.nan, "expected label_weight to be a number >= 0, got nan"),
+        (3, "x", "expected label_weight to be a number >= 0, got 'x'"),
+    ],
+)
+def test_the_bound_of_nonsense(max_depth: Any, weight: Any, message: str) -> None:
+    with pytest.raises(InputError, match="^" + re.escape(message)):
+        st.distance_bound(max_depth, weight)

@@ -1,0 +1,233 @@
+"""Single distances and whole matrices: normalised alike, and one number however computed."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import subprocess
+import sys
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as hs
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
+import steadytree as st
+from steadytree.distance._solver import kernels
+from steadytree.distance._solver.pack import pack
+from steadytree.distance.amounts import Measure
+from steadytree.distance.distances import normalised
+from steadytree.distance.options import DistanceOptions, check_options, paths_of
+from steadytree.distance.variants import VARIANTS
+from steadytree.exceptions import InputError
+from tests.golden import MID_1, MID_2, UNIT, build
+from tests.naive import metric_weight, naive_paths
+from tests.strategies import Kind, examples, random_space, random_tree, tree_collections
+
+
+def test_bound_divides_by_the_bound_of_the_depth_given() -> None:
+    raw = st.tree_distance(MID_1, MID_2, space=UNIT)
+    for depth, weight in itertools.product((1, 2, 12), (0.5, 1.0, 24.0)):
+        for variant in ("paper", "metric", "cover"):
+            options: dict[str, Any] = {"space": UNIT, "variant": variant, "label_weight": weight}
+            share = st.tree_distance(MID_1, MID_2, normalize="bound", max_depth=depth, **options)
+            assert share == pytest.approx(
+                st.tree_distance(MID_1, MID_2, **options) / st.distance_bound(depth, weight)
+            )
+    assert raw == pytest.approx(1.0)
+
+
+def test_a_bound_of_zero() -> None:
+    """Single leaves whose labels do not count cannot differ."""
+    options: dict[str, Any] = {
+        "space": UNIT,
+        "normalize": "bound",
+        "max_depth": 0,
+        "label_weight": 0.0,
+    }
+    assert st.tree_distance(build("no"), build("yes"), **options) == 0.0
+    assert st.match_paths(build("no"), build("yes"), **options).distance == 0.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_relative_is_the_distance_over_the_masses(seed: int) -> None:
+    rng = Random(seed)
+    kind = Kind(regression=seed % 4 == 0)
+    space = random_space(rng, kind)
+    a, b = (random_tree(rng, space, kind) for _ in range(2))
+    weight = rng.choice([1.0, 0.5, 8.0])
+    d = st.tree_distance(a, b, space=space, variant="metric", label_weight=weight)
+    mass = sum(
+        metric_weight(path, space, weight) for tree in (a, b) for path in naive_paths(tree, space)
+    )
+    relative = st.tree_distance(
+        a, b, space=space, variant="metric", label_weight=weight, normalize="relative"
+    )
+    assert relative == pytest.approx(2 * d / (mass + d), rel=1e-9, abs=1e-12)
+    matching = st.match_paths(a, b, space=space, label_weight=weight)
+    assert matching.relative == pytest.approx(relative, rel=1e-9, abs=1e-12)
+
+
+def test_a_matrix_is_normalised_cell_by_cell() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    space = st.FeatureSpace.from_data(X, y)
+    rng = np.random.default_rng(0)
+    trees = []
+    for depth in (1, 2, 4, 4):
+        rows = rng.choice(len(X), len(X))
+        trees.append(DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X[rows], y[rows]))
+    for options in (
+        {"variant": "metric", "normalize": "relative"},
+        {"variant": "metric", "normalize": "bound", "max_depth": 5},
+        {"variant": "paper", "normalize": "bound", "max_depth": 4, "label_weight": "balanced"},
+    ):
+        matrix = st.pairwise_tree_distances(trees, space=space, **options)
+        part = st.pairwise_tree_distances(trees[:2], trees[1:], space=space, **options)
+        for i, j in itertools.product(range(4), repeat=2):
+            single = st.tree_distance(trees[i], trees[j], space=space, **options)
+            assert matrix[i, j] == pytest.approx(single, rel=1e-12, abs=1e-15)
+        np.testing.assert_allclose(part, matrix[:2, 1:], rtol=1e-12, atol=1e-15)
+        assert (np.diag(matrix) == 0).all()
+
+
+# -- collections ------------------------------------------------------------------
+
+
+def test_a_tree_where_a_list_is_expected() -> None:
+    for single in (MID_1, "tree.json", 3):
+        with pytest.raises(InputError, match="expected a list of trees as A, got"):
+            st.pairwise_tree_distances(single, space=UNIT)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"as B, got Tree; for two single trees use tree_distance"):
+        st.pairwise_tree_distances([MID_1], MID_2, space=UNIT)  # type: ignore[arg-type]
+
+
+def test_empty_collections() -> None:
+    assert st.pairwise_tree_distances([], space=UNIT).shape == (0, 0)
+    assert st.pairwise_tree_distances([MID_1], [], space=UNIT).shape == (1, 0)
+    assert st.pairwise_tree_distances([], [MID_1, MID_2], space=UNIT).shape == (0, 2)
+
+
+def test_any_iterable_of_trees() -> None:
+    matrix = st.pairwise_tree_distances((tree for tree in (MID_1, MID_2)), space=UNIT)  # type: ignore[arg-type]
+    np.testing.assert_allclose(matrix, [[0.0, 1.0], [1.0, 0.0]])
+
+
+# -- one number, however it is computed ------------------------------------------
+
+
+def every_way(a: Any, b: Any, **options: Any) -> set[float]:
+    """The same distance from every function, both ways round, alone and in company."""
+    ways = {
+        st.tree_distance(a, b, **options),
+        st.tree_distance(b, a, **options),
+        st.match_paths(a, b, **options).distance,
+        st.match_paths(b, a, **options).distance,
+        float(st.pairwise_tree_distances([a], [b], **options)[0, 0]),
+        float(st.pairwise_tree_distances([a, b, a], **options)[1, 2]),
+    }
+    checked = measured(options)
+    raw = paths_of([a, b], options["space"], checked)
+    packed = [pack([p], Measure.of(checked)) for p in raw]
+    compiled = kernels.pairwise(*packed)
+    ways.add(float(normalised(compiled, [raw[0]], [raw[1]], checked)[0, 0]))
+    return ways
+
+
+def measured(options: dict[str, Any]) -> DistanceOptions:
+    return check_options(**{name: value for name, value in options.items() if name != "space"})
+
+
+choices = hs.fixed_dictionaries(
+    {
+        "variant": hs.sampled_from(list(VARIANTS)),
+        "normalize": hs.sampled_from([None, "bound", "relative"]),
+        "label_weight": hs.sampled_from([1.0, 0.0, 0.37, 24.0, "balanced", 3000.0]),
+        "outcome": hs.sampled_from(["label", "distribution", "impurity"]),
+        "merge_equal_siblings": hs.booleans(),
+    }
+)
+
+
+@examples(150)
+@given(tree_collections(2, max_leaves=12), choices)
+def test_bit_for_bit_the_same_number(
+    collection: tuple[st.FeatureSpace, list[st.Tree]], options: dict[str, Any]
+) -> None:
+    """Also numeric and categorical, missing, regression: whatever the strategies draw."""
+    space, (a, b) = collection
+    depth = max(a.depth, b.depth, 1)
+    options = {**options, "space": space, "max_depth": depth}
+    if space.classes is None:
+        options["outcome"] = "label"
+    if options["normalize"] == "relative":
+        options["variant"] = "metric"
+    assert len(every_way(a, b, **options)) == 1
+    matching = st.match_paths(a, b, **options)
+    relative = {**options, "variant": "metric", "normalize": "relative"}
+    assert matching.relative == st.tree_distance(a, b, **relative)
+
+
+SAME_NUMBERS = """
+import sys
+import numpy as np
+import steadytree as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+from steadytree.distance import _solver
+X, y = load_breast_cancer(return_X_y=True)
+space = st.FeatureSpace.from_data(X)
+trees = [DecisionTreeClassifier(max_leaf_nodes=k + 2, random_state=k).fit(X[k::3], y[k::3])
+         for k in range(8)]
+used = []
+scipy = _solver.scipy_solver.pairwise
+_solver.scipy_solver.pairwise = lambda *given: used.append("scipy") or scipy(*given)
+for normalize in (None, "relative"):
+    options = dict(space=space, variant="metric", normalize=normalize)
+    matrix = st.pairwise_tree_distances(trees, **options)
+    print([[x.hex() for x in row] for row in matrix.tolist()])
+    print([st.tree_distance(trees[0], t, **options).hex() for t in trees])
+    print([st.match_paths(trees[0], t, **options).distance.hex() for t in trees])
+print(len(used))
+many = st.pairwise_tree_distances(trees * 3, space=space, variant="metric")
+assert (many[:8, :8] == st.pairwise_tree_distances(trees, space=space, variant="metric")).all()
+"""
+
+
+def test_the_same_number_whatever_was_imported_before() -> None:
+    """The solver is chosen by the sizes: neither other imports nor their absence count."""
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", first + SAME_NUMBERS],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "STEADYTREE_NO_NUMBA": without},
+        ).stdout
+        for first in ("", "import steadytree.distance._solver.kernels")
+        for without in ("", "1")
+    }
+    assert len(printed) == 1
+
+
+def test_nothing_to_tell_apart() -> None:
+    """No range of a feature or of the response, and labels that do not count."""
+    flat = st.FeatureSpace(lower=[0, 3], upper=[1, 3], classes=("no", "yes"))
+    a, b = build((1, 3.0, "no", "yes")), build((0, 0.5, "no", "yes"))
+    assert every_way(a, b, space=flat, variant="metric") == {0.5}
+    assert every_way(a, a, space=flat) == {0.0}
+    constant = st.FeatureSpace(lower=[0, 0], upper=[1, 1], response_range=(2.0, 2.0))
+    grown = [build((0, 0.5, low, 2.0), classes=None) for low in (1.0, 9.0)]
+    assert every_way(*grown, space=constant, label_weight=5.0) == {0.0}
+    assert every_way(build("no"), build("yes"), space=UNIT, label_weight=0.0) == {0.0}
+
+
+def test_paths_and_matchings_can_be_pickled() -> None:
+    matching = st.match_paths(MID_1, MID_2, space=UNIT, variant="metric")
+    again = pickle.loads(pickle.dumps(matching))
+    assert str(again) == str(matching)
+    assert again.distance == matching.distance

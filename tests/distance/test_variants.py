@@ -1,0 +1,84 @@
+"""What a variant is, and how a stranger adds one."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steadytree as st
+from steadytree.distance import VARIANTS, Variant
+from steadytree.exceptions import InputError
+from tests.golden import MID_1, MID_2, UNIT
+from tests.naive import best_of_all, cost_matrix, metric_weight, naive_paths
+from tests.strategies import Kind, random_space, random_tree
+
+
+@pytest.fixture
+def flat(monkeypatch: pytest.MonkeyPatch) -> str:
+    """An unmatched path costs lambda, whatever it demands."""
+    entry = Variant(
+        "the label weight",
+        lambda lone: np.full_like(lone.feature_cost, 2 * lone.half_label_weight),
+    )
+    monkeypatch.setitem(VARIANTS, "flat", entry)
+    return "flat"
+
+
+@pytest.fixture
+def twice(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Twice the metric's cost: no metric by our definition, but said to be one."""
+    entry = Variant(
+        "twice its distance to the path without conditions",
+        lambda lone: 2 * (lone.feature_cost + lone.half_label_weight),
+        is_metric=True,
+    )
+    monkeypatch.setitem(VARIANTS, "twice", entry)
+    return "twice"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_new_variant_against_every_matching(flat: str, twice: str, seed: int) -> None:
+    rng = Random(seed)
+    kind = Kind(regression=seed % 4 == 0)
+    space = random_space(rng, kind)
+    a, b = (random_tree(rng, space, kind, max_leaves=5) for _ in range(2))
+    weight = rng.choice([0.0, 1.0, 0.3, 7.0])
+    large, small = naive_paths(a, space), naive_paths(b, space)
+    if len(large) < len(small):
+        large, small = small, large
+    cost = cost_matrix(large, small, space, weight)
+    for variant, alone in (
+        (flat, [weight] * len(large)),
+        (twice, [2 * metric_weight(p, space, weight) for p in large]),
+    ):
+        options: dict[str, Any] = {"space": space, "variant": variant, "label_weight": weight}
+        distance = st.tree_distance(a, b, **options)
+        assert distance == pytest.approx(best_of_all(cost, alone), rel=1e-9, abs=1e-12)
+        matching = st.match_paths(a, b, **options)
+        assert matching.distance == distance
+        for lone in matching.unmatched:
+            assert lone.cost == pytest.approx(alone[lone.path], rel=1e-9, abs=1e-12)
+        # Many pairs go through the compiled solver.
+        assert (st.pairwise_tree_distances([a] * 30, [b] * 30, **options) == distance).all()
+
+
+def test_options_know_a_new_variant(flat: str, twice: str) -> None:
+    with pytest.raises(InputError, match=r"one of \['paper', 'metric', 'cover', 'flat', 'twice'\]"):
+        st.tree_distance(MID_1, MID_2, space=UNIT, variant="round")
+    with pytest.raises(InputError, match='expected variant="metric" or variant="twice" with'):
+        st.tree_distance(MID_1, MID_2, space=UNIT, variant=flat, normalize="relative")
+    options: dict[str, Any] = {"space": UNIT, "variant": twice, "normalize": "relative"}
+    # Two stumps at mid-range: distance 1, masses 2 * 2 * (1/4 + 1/2) each.
+    assert st.tree_distance(MID_1, MID_2, **options) == pytest.approx(2 / 7)
+    assert st.match_paths(MID_1, MID_2, **options).distance == pytest.approx(2 / 7)
+
+
+def test_the_variants_there_are() -> None:
+    assert list(VARIANTS) == ["paper", "metric", "cover"]
+    assert [name for name, entry in VARIANTS.items() if entry.is_metric] == ["metric"]
+    # The pair decides: the cost of the nearest path.
+    assert [name for name, entry in VARIANTS.items() if entry.unmatched is None] == ["cover"]
+    assert all(entry.description for entry in VARIANTS.values())
