@@ -9,6 +9,8 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree._versions import show_versions as show_versions
     from steadytree.assessment import StabilityAssessment as StabilityAssessment
     from steadytree.assessment import assess_stability as assess_stability
+    from steadytree.comparison import TreeComparison as TreeComparison
+    from steadytree.comparison import compare_trees as compare_trees
     from steadytree.core.format import load_tree as load_tree
     from steadytree.core.format import save_tree as save_tree
     from steadytree.core.space import FeatureSpace as FeatureSpace
@@ -34,6 +36,7 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.readers import as_tree as as_tree
     from steadytree.retraining import History as History
     from steadytree.retraining import Retraining as Retraining
+    from steadytree.retraining import SearchOptions as SearchOptions
     from steadytree.retraining import retrain as retrain
     from steadytree.retraining import retrain_sequence as retrain_sequence
     from steadytree.selection import pareto_mask as pareto_mask
@@ -45,6 +48,7 @@ __version__ = "0.1.0"
 _HOME = {
     "_versions": ("show_versions",),
     "assessment": ("StabilityAssessment", "assess_stability"),
+    "comparison": ("TreeComparison", "compare_trees"),
     "core.format": ("load_tree", "save_tree"),
     "core.space": ("FeatureSpace",),
     "core.tree": ("Tree",),
@@ -72,7 +76,7 @@ _HOME = {
         "TreeMapDisplay",
     ),
     "readers": ("as_tree",),
-    "retraining": ("History", "Retraining", "retrain", "retrain_sequence"),
+    "retraining": ("History", "Retraining", "SearchOptions", "retrain", "retrain_sequence"),
     "selection": ("pareto_mask",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

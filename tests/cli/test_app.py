@@ -81,6 +81,15 @@ def test_bad_usage_is_code_2(run: Run, arguments: list[str]) -> None:
     assert result.out == ""
 
 
+def test_the_command_that_moved_says_where_it_went(run: Run) -> None:
+    result = run("paper", "--quick")
+    assert result.code == 2
+    assert "no longer a command" in result.err
+    assert "`python -m reproduction`" in result.err
+    assert "checkout of the repository" in result.err
+    assert result.out == ""
+
+
 def test_bad_usage_with_json_is_a_document_too(run: Run) -> None:
     result = run("show", "t.json", "--format", "prose", "--json")
     assert result.code == 2

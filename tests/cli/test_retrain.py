@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from steadytree.core.format import plain_json
+from steadytree.cli.retrain import command
 from steadytree.core.format import load_tree, save_tree
+from steadytree.retraining import retrain
 from steadytree.retraining.history import History
 from tests.cli.conftest import Files, Run
 
@@ -85,6 +89,34 @@ def test_choosing_by_score(run: Run, files: Files) -> None:
     )
     assert result.code == 0, result.err
     assert result.document["dissimilarity"] == 0
+
+
+def test_defaults_are_those_of_the_python_call(run: Run, files: Files, tmp_path: Path) -> None:
+    """The first version asked a teacher of 200 trees here, and of 100 in Python."""
+    result = run(
+        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome"),
+        *("--old", files.old, "--out", tmp_path, "-q", "--json"),
+    )
+    assert result.code == 0, result.err
+    tree = load_tree(files.tree)
+    new, old = pd.read_csv(files.new), pd.read_csv(files.old)
+    columns = list(tree.feature_names)
+    in_python = retrain(
+        *(tree, new[columns], new["outcome"].to_numpy()),
+        X_old=old[columns],
+        y_old=old["outcome"].to_numpy(),
+        random_state=0,
+    )
+    assert load_tree(tmp_path / "tree.json") == in_python.tree
+    assert result.document["settings"] == plain_json(in_python.settings)
+    shared = {
+        **{"price": "price", "tolerance": "tolerance", "select": "select", "folds": "n_folds"},
+        **{"with_cart": "compare", "decision_threshold": "decision_threshold", "jobs": "n_jobs"},
+    }
+    given = ["rows.csv", "--deployed", "tree.json", "--target", "outcome"]
+    defaults = command.make_context("retrain", given).params
+    for option, parameter in shared.items():
+        assert defaults[option] == inspect.signature(retrain).parameters[parameter].default
 
 
 # -- bad input -------------------------------------------------------------------------------

@@ -625,7 +625,7 @@ def test_a_holdout_without_a_class() -> None:
     y[0] = 1  # a single row stays in training
     with pytest.raises(InputError, match=r'no row of \[1\]; use a larger holdout, holdout="oob"'):
         small().fit(X, y)
-    with pytest.raises(InputError, match=r"expected classes \[0, 1\] in y_val, got \[2\] as well"):
+    with pytest.raises(InputError, match=r"classes \[0, 1\] in y_val, got unseen 2; a class"):
         small().fit(*three_columns(), X_val=X[:3], y_val=[0, 1, 2])
     with pytest.raises(InputError, match="expected X_val and y_val together, got X_val alone"):
         small().fit(*three_columns(), X_val=X)

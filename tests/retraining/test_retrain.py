@@ -13,6 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from steadytree.core import space as space_module
+from steadytree.core import tree as tree_module
 from steadytree.core.space import FeatureSpace
 from steadytree.distance import tree_distance
 from steadytree.estimators.distilled import DistilledTreeClassifier
@@ -142,6 +144,43 @@ def test_three_sentences(cancer):
     assert text == str(made)
     assert made.chosen in repr(made)
     assert "price 0.2" in made._repr_html_()
+
+
+@pytest.mark.parametrize("stored_space", [True, False])
+def test_each_table_is_coded_once(mixed, tmp_path, monkeypatch, stored_space):
+    """Counts, per table, calls that code rows of it (in a space or for a tree).
+
+    Besides that the space looks once at the raw columns of a table: the new rows may hold
+    categories that the stored space lacks. The first version coded the new rows six times.
+    """
+    X, y, first = mixed
+    new, old = X[300:500], X[:300]
+    coded, looked_at = [], []
+    for module in (space_module, tree_module):
+        usual = module.encode_table
+
+        def counting(table, *, usual=usual, **options):
+            coded.append(tuple(table.index))
+            return usual(table, **options)
+
+        monkeypatch.setattr(module, "encode_table", counting)
+    usual_look = FeatureSpace.from_data
+
+    def looking(table, *args, **options):
+        looked_at.append(tuple(table.index))
+        return usual_look(table, *args, **options)
+
+    monkeypatch.setattr(FeatureSpace, "from_data", looking)
+    deployed = first.to_tree() if stored_space else first.to_tree().replace(space=None)
+    result = retrain(deployed, new, y[300:500], X_old=old, y_old=y[:300], compare=True, **QUICK)
+    result.explain()
+    result.flips("colour")
+    result.performance("colour")
+    assert result.diff.n_rows == 200
+    result.report(tmp_path / "report.html")
+    result._repr_html_()
+    assert sorted(coded) == [tuple(old.index), tuple(new.index)]
+    assert looked_at == [tuple(part.index) for part in ([new] if stored_space else [new, old])]
 
 
 def test_results_do_not_depend_on_the_number_of_jobs(mixed):

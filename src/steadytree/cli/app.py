@@ -25,6 +25,11 @@ __all__ = ["COMMANDS", "group", "run"]
 COMMANDS = ("fit", "compare", "retrain", "assess", "show", "completion")
 """Names of the commands, in the order of the help page; those without a file are left out."""
 
+MOVED = {
+    "paper": "run `python -m reproduction` (or `make paper`) in a checkout of the repository",
+}
+"""Commands of earlier versions, and what to do instead."""
+
 INTERRUPTED = 130
 
 
@@ -39,6 +44,12 @@ class _LazyGroup(click.Group):
         ]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in MOVED:
+            raise click.UsageError(
+                f"expected one of {', '.join(self.list_commands(ctx))}, got {cmd_name!r}, "
+                f"which is no longer a command: {MOVED[cmd_name]}",
+                ctx,
+            )
         if cmd_name not in self.list_commands(ctx):
             return None
         command = importlib.import_module(f"steadytree.cli.{cmd_name}").command

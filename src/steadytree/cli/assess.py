@@ -8,17 +8,17 @@ import click
 
 from steadytree.assessment import RESAMPLES, assess_stability
 from steadytree.cli.files import OutFolder
-from steadytree.cli.fit import check_target, make_learner
+from steadytree.cli.learners import make_learner
 from steadytree.cli.options import (
     FILE,
-    common_options,
     data_options,
+    default_of,
     example,
     learner_options,
-    out_option,
+    output_options,
 )
 from steadytree.cli.output import Output
-from steadytree.cli.tables import guess_task, read_labelled
+from steadytree.cli.tables import read_training
 
 __all__ = ["command"]
 
@@ -31,17 +31,20 @@ __all__ = ["command"]
 @data_options
 @learner_options
 @click.option(
-    "--resamples", type=click.IntRange(2), default=30, show_default=True, help="Trees to grow."
+    "--resamples",
+    type=click.IntRange(2),
+    default=default_of(assess_stability, "n_resamples"),
+    show_default=True,
+    help="Trees to grow.",
 )
 @click.option(
     "--resample",
     type=click.Choice(RESAMPLES),
-    default="bootstrap",
+    default=default_of(assess_stability, "resample"),
     show_default=True,
     help="How rows are drawn.",
 )
-@out_option("assessment.json, summary.csv, splits.csv and cut_points.csv")
-@common_options
+@output_options("assess", "assessment.json, summary.csv, splits.csv and cut_points.csv")
 def command(
     data: Path,
     target: str,
@@ -54,18 +57,12 @@ def command(
     jobs: int | None,
     resamples: int,
     resample: str,
-    out: Path | None,
-    as_json: bool,
+    output: Output,
+    folder: OutFolder,
     seed: int,
-    quiet: bool,
-    verbose: bool,
 ) -> None:
     """Refit a learner on resamples of DATA (CSV or Parquet) and compare its trees."""
-    output = Output("assess", as_json=as_json, verbosity=verbose - quiet)
-    folder = OutFolder(out, output)
-    table = read_labelled(data, target, time=time, group=group, drop=drop)
-    task = guess_task(table.y, task)
-    check_target(table.y)
+    table, task = read_training(data, target, task, time=time, group=group, drop=drop)
     found = assess_stability(
         make_learner(learner, task, seed=seed, jobs=None, max_leaves=max_leaves),
         table.X,
@@ -74,7 +71,7 @@ def command(
         resample=resample,
         n_jobs=jobs,
         random_state=seed,
-        verbose=0 if quiet else 1,
+        verbose=0 if output.quiet else 1,
     )
     content = found.to_dict()
     folder.document("assessment.json", content)

@@ -1,25 +1,36 @@
-"""Options that several commands share, each written once."""
+"""Options that several commands share, each written once.
+
+The command line has no defaults of its own: what a Python call takes as well has the default
+of that call's signature (:func:`default_of`).
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from steadytree.evaluation.gates import GateCheck, check_gates
+from steadytree.cli.files import OutFolder
+from steadytree.cli.output import Output
+from steadytree.exceptions import InputError
 
 __all__ = [
     "FILE",
-    "check",
     "common_options",
     "data_options",
+    "default_of",
     "example",
     "gate_options",
+    "jobs_option",
     "learner_options",
-    "out_option",
+    "output_options",
     "subgroup_option",
+    "threshold_of",
+    "threshold_option",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,6 +43,11 @@ def example(*lines: str) -> str:
     return "\b\nExample:\n" + " \\\n".join(
         f"{'  ' if i == 0 else '      '}{line}" for i, line in enumerate(lines)
     )
+
+
+def default_of(call: Callable[..., Any], parameter: str) -> Any:
+    """Return the default of a parameter, from the signature of the Python call."""
+    return inspect.signature(call).parameters[parameter].default
 
 
 def _all(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -51,6 +67,27 @@ def common_options(function: F) -> F:
         click.option("-q", "--quiet", is_flag=True, help="No progress, only the result."),
         click.option("-v", "--verbose", is_flag=True, help="Say more."),
     )(function)
+
+
+def output_options(name: str, contents: str) -> Callable[[F], Callable[..., Any]]:
+    """Add ``--out`` and the common options.
+
+    The command is called with ``output`` and ``folder``, which print and write as the user
+    asked, and with ``seed``. ``contents`` says what is written to the folder.
+    """
+
+    def decorate(function: F) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(
+            *, out: Path | None, as_json: bool, quiet: bool, verbose: bool, **given: Any
+        ) -> Any:
+            output = Output(name, as_json=as_json, verbosity=verbose - quiet)
+            return function(output=output, folder=OutFolder(out, output), **given)
+
+        out = click.option("--out", type=FILE, metavar="DIR", help=f"Folder for {contents}.")
+        return out(common_options(call))
+
+    return decorate
 
 
 def data_options(function: F) -> F:
@@ -87,13 +124,34 @@ def learner_options(function: F) -> F:
         ),
         click.option("--drop", multiple=True, metavar="COLUMN", help="Not a predictor. Repeat."),
         click.option("--max-leaves", type=click.IntRange(2), help="Largest number of leaves."),
-        click.option("--jobs", type=int, help="Processes to use; -1 for all cores."),
+        jobs_option,
     )(function)
 
 
-def out_option(contents: str) -> Callable[[F], F]:
-    """Add ``--out`` with a list of what is written there."""
-    return click.option("--out", type=FILE, metavar="DIR", help=f"Folder for {contents}.")
+def jobs_option(function: F) -> F:
+    """Add ``--jobs``."""
+    return click.option("--jobs", type=int, help="Processes to use; -1 for all cores.")(function)
+
+
+def threshold_option(words: str) -> Callable[[F], F]:
+    """Add ``--decision-threshold``; :func:`threshold_of` reads it."""
+    return click.option("--decision-threshold", metavar="SHARE", help=words)
+
+
+def threshold_of(text: str | None, task: str) -> float | str | None:
+    """Read ``--decision-threshold``."""
+    if text is None or text == "prevalence":
+        value: float | str | None = text
+    else:
+        try:
+            value = float(text)
+        except ValueError:
+            raise InputError(
+                f'expected a number or "prevalence" as --decision-threshold, got {text!r}'
+            ) from None
+    if value is not None and task == "regression":
+        raise InputError("expected no --decision-threshold in regression, got one; leave it out")
+    return value
 
 
 def subgroup_option(function: F) -> F:
@@ -122,8 +180,3 @@ def gate_options(function: F) -> F:
         ),
         click.option("--max-leaves", type=int, metavar="COUNT", help="Gate: leaves of the tree."),
     )(function)
-
-
-def check(subject: Any, gates: dict[str, Any], **extra: Any) -> GateCheck:
-    """Check the gates that were set."""
-    return check_gates(subject, **gates, **extra)

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from steadytree.core.format import plain_json
+from steadytree.evaluation.gates import GateCheck
 
 __all__ = ["SCHEMA_VERSION", "Output", "error_document"]
 
@@ -40,6 +41,11 @@ class Output:
     def __init__(self, command: str, *, as_json: bool, verbosity: int) -> None:
         self.command, self.as_json, self.verbosity = command, as_json, verbosity
 
+    @property
+    def quiet(self) -> bool:
+        """Whether only the result was asked for."""
+        return self.verbosity < 0
+
     def say(self, text: str, *, level: int = 0) -> None:
         """Tell the user something on standard error."""
         if self.verbosity >= level:
@@ -54,13 +60,18 @@ class Output:
         content = {**head, **{k: plain_json(v) for k, v in document.items()}}
         click.echo(json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1))
 
+    def say_gates(self, check: GateCheck) -> None:
+        """Tell how many gates did not hold, if any."""
+        if not check.passed:
+            self.say(f"{len(check.failed)} of {len(check.results)} gates did not hold")
+
     @contextmanager
     def progress(self, label: str) -> Iterator[Any]:
         """Show progress on standard error: a bar on a terminal, else plain lines.
 
         Yields a function ``report(step, done, total)``.
         """
-        if self.verbosity < 0:
+        if self.quiet:
             yield lambda step, done, total: None
             return
         if not sys.stderr.isatty():

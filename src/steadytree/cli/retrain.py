@@ -9,22 +9,23 @@ import click
 import pandas as pd
 
 from steadytree.cli.files import OutFolder
-from steadytree.cli.fit import threshold_of
 from steadytree.cli.options import (
     FILE,
-    check,
-    common_options,
     data_options,
+    default_of,
     example,
     gate_options,
-    out_option,
+    jobs_option,
+    output_options,
     subgroup_option,
+    threshold_of,
+    threshold_option,
 )
 from steadytree.cli.output import Output
 from steadytree.cli.tables import read_labelled
 from steadytree.core.format import load_tree
 from steadytree.exceptions import GateError
-from steadytree.retraining import Retraining, retrain
+from steadytree.retraining import Retraining, SearchOptions, retrain
 from steadytree.retraining.history import History
 
 __all__ = ["command"]
@@ -41,13 +42,25 @@ __all__ = ["command"]
 @click.option("--deployed", type=FILE, required=True, metavar="FILE", help="The tree in force.")
 @data_options
 @click.option("--old", type=FILE, metavar="FILE", help="Rows the deployed tree was trained on.")
-@click.option("--price", type=float, default=0.2, show_default=True, help="Price of change.")
+@click.option(
+    "--price",
+    type=float,
+    default=default_of(retrain, "price"),
+    show_default=True,
+    help="Price of change.",
+)
 @click.option(
     "--select",
     type=click.Choice(["tolerance", "one_se"]),
     help="Choose by score instead: the least change near the best score.",
 )
-@click.option("--tolerance", type=float, default=0.02, show_default=True, help="For --select.")
+@click.option(
+    "--tolerance",
+    type=float,
+    default=default_of(retrain, "tolerance"),
+    show_default=True,
+    help="For --select.",
+)
 @click.option(
     "--lock",
     "locks",
@@ -56,17 +69,26 @@ __all__ = ["command"]
     help='What may not change: "root", a feature, or a rule in words. Repeat.',
 )
 @click.option("--compare", "with_cart", is_flag=True, help="Add independently retrained CART.")
-@click.option("--decision-threshold", metavar="SHARE", help='A number or "prevalence".')
-@click.option("--folds", type=click.IntRange(0), default=5, show_default=True, help="For scores.")
+@threshold_option('A number or "prevalence".')
 @click.option(
-    "--trees", type=click.IntRange(1), default=200, show_default=True, help="Of the teacher."
+    "--folds",
+    type=click.IntRange(0),
+    default=default_of(retrain, "n_folds"),
+    show_default=True,
+    help="For scores.",
 )
-@click.option("--jobs", type=int, help="Processes to use; -1 for all cores.")
+@click.option(
+    "--trees",
+    type=click.IntRange(1),
+    default=SearchOptions.n_estimators,
+    show_default=True,
+    help="Of the teacher.",
+)
+@jobs_option
 @click.option("--history", type=FILE, metavar="FILE", help="Record the proposal in this history.")
 @subgroup_option
 @gate_options
-@out_option("tree.json, candidates.csv, diff.json, diff.md and report.html")
-@common_options
+@output_options("retrain", "tree.json, candidates.csv, diff.json, diff.md and report.html")
 def command(
     data: Path,
     deployed: Path,
@@ -85,11 +107,9 @@ def command(
     jobs: int | None,
     history: Path | None,
     subgroups: tuple[str, ...],
-    out: Path | None,
-    as_json: bool,
+    output: Output,
+    folder: OutFolder,
     seed: int,
-    quiet: bool,
-    verbose: bool,
     **gates: Any,
 ) -> int:
     """Retrain the deployed tree on the rows of DATA (CSV or Parquet).
@@ -97,8 +117,6 @@ def command(
     Proposes the tree that changes least among those that predict as well as can be had,
     explains every change, and ends with code 3 when a gate does not hold.
     """
-    output = Output("retrain", as_json=as_json, verbosity=verbose - quiet)
-    folder = OutFolder(out, output)
     tree = load_tree(deployed)
     task = "classification" if tree.is_classifier else "regression"
     threshold = threshold_of(decision_threshold, task)
@@ -126,7 +144,7 @@ def command(
             random_state=seed,
             progress=report,
         )
-    gate_check = check(result, gates)
+    gate_check = result.check(**gates)
     code = 0 if gate_check.passed else GateError.exit_code
     people = {name: rows.column(name) for name in subgroups}
     flips = {name: result.flips(by=values) for name, values in people.items()}
@@ -161,8 +179,7 @@ def command(
         "files": folder.files,
     }
     output.result(_text(result, flips, gate_check.to_text()), document, exit_code=code)
-    if code:
-        output.say(f"{len(gate_check.failed)} of {len(gate_check.results)} gates did not hold")
+    output.say_gates(gate_check)
     return code
 
 

@@ -16,7 +16,14 @@ from steadytree._optional import import_optional
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 
-__all__ = ["LabelledTable", "check_columns", "guess_task", "read_labelled", "read_table"]
+__all__ = [
+    "LabelledTable",
+    "check_columns",
+    "read_labelled",
+    "read_rows",
+    "read_table",
+    "read_training",
+]
 
 CSV = (".csv", ".csv.gz", ".csv.zip", ".csv.bz2", ".csv.xz")
 TSV = (".tsv", ".tsv.gz", ".txt")
@@ -77,9 +84,10 @@ def check_columns(table: pd.DataFrame, path: Path, named: Iterable[tuple[str, st
 
 @dataclass(frozen=True)
 class LabelledTable:
-    """A table taken apart: predictors, outcomes, and columns that are neither.
+    """A table in its parts: predictors, outcomes, and columns that are neither.
 
-    ``X`` keeps every column that may be a predictor; ``table`` is the whole.
+    ``X`` keeps every column that may be a predictor; ``table`` is the whole. ``y`` is empty
+    where no outcomes were asked for.
     """
 
     table: pd.DataFrame
@@ -125,8 +133,7 @@ def read_labelled(
             "drop these rows first"
         )
     if tree is not None and tree.feature_names is not None:
-        check_columns(table, path, (("a predictor", name) for name in tree.feature_names))
-        X = table[list(tree.feature_names)]
+        X = _predictors(table, path, tree)
     else:
         X = table.drop(columns=list({target, *drop, *filter(None, (time, group))}))
     if X.shape[1] == 0:
@@ -136,8 +143,43 @@ def read_labelled(
         X=X,
         y=np.asarray(table[target].to_numpy()),
         time=None if time is None else _sortable(table[time]),
-        groups=None if group is None else np.asarray(table[group].astype(str).to_numpy()),
+        groups=_groups(table, group),
     )
+
+
+def read_rows(
+    path: Path, tree: Tree, *, group: str | None = None, subgroups: Sequence[str] = ()
+) -> LabelledTable:
+    """Read a table without outcomes, for a tree."""
+    table = read_table(path)
+    named = [("--subgroup", s) for s in subgroups] + ([("--group", group)] if group else [])
+    check_columns(table, path, named)
+    return LabelledTable(
+        table, _predictors(table, path, tree), np.zeros(0), None, _groups(table, group)
+    )
+
+
+def read_training(path: Path, target: str, task: str, **columns: Any) -> tuple[LabelledTable, str]:
+    """Read a table to train on (``columns`` as in :func:`read_labelled`), and what its task is."""
+    table = read_labelled(path, target, **columns)
+    task = guess_task(table.y, task)
+    if len(np.unique(table.y)) < 2:
+        raise InputError(
+            f"expected a target with two or more different values, got only {table.y[0]!r}; "
+            "nothing can be learned from it"
+        )
+    return table, task
+
+
+def _predictors(table: pd.DataFrame, path: Path, tree: Tree) -> pd.DataFrame:
+    if tree.feature_names is None:
+        return table
+    check_columns(table, path, (("a predictor", name) for name in tree.feature_names))
+    return table[list(tree.feature_names)]
+
+
+def _groups(table: pd.DataFrame, group: str | None) -> NDArray[Any] | None:
+    return None if group is None else np.asarray(table[group].astype(str).to_numpy())
 
 
 def _sortable(values: pd.Series[Any]) -> NDArray[Any]:

@@ -16,9 +16,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import (
+    column_names,
+    column_values,
+    encode_table,
+    find_columns,
+    n_rows,
+    numeric_column,
+)
 from steadytree.exceptions import InputError
 
-__all__ = ["CodedRows", "code_outcomes", "stack_tables"]
+__all__ = ["CodedRows", "code_outcomes", "code_table", "stack_tables"]
 
 FloatArray = NDArray[np.float64]
 
@@ -90,6 +99,29 @@ def stack_tables(tables: Sequence[Any]) -> Any:
             first = first.vstack(table)
         return first
     return np.concatenate([np.asarray(table) for table in tables])
+
+
+def code_table(X: Any, space: FeatureSpace) -> FloatArray:
+    """Code a table in a space; one-hot columns stand in for a feature that it lacks."""
+    have, names = column_names(X) or (), space.names or ()
+    groups = {name: space.one_hot[name] for name in space.one_hot if name not in have}
+    if not have or not groups:
+        return space.encode(X)
+    plain = [j for j, name in enumerate(names) if name not in groups]
+    out = np.full((n_rows(X), space.n_features), np.nan)
+    out[:, plain] = encode_table(
+        X,
+        names=[names[j] for j in plain],
+        n_features=len(plain),
+        categories=tuple(space.categories[j] for j in plain),
+    )
+    for name, category_of in groups.items():
+        j = names.index(name)
+        columns = find_columns(X, list(category_of), len(category_of))
+        for column, category in zip(columns, category_of.values(), strict=True):
+            holds = numeric_column(column_values(X, column), str(column)) > 0.5
+            out[holds, j] = (space.categories[j] or ()).index(category)
+    return out
 
 
 def code_outcomes(

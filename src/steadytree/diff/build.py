@@ -39,7 +39,6 @@ def diff_trees(
     y: ArrayLike | None = None,
     space: FeatureSpace | None = None,
     sample_weight: ArrayLike | None = None,
-    rows: CodedRows | None = None,
 ) -> TreeDiff:
     r"""Say what changed between two trees, rule by rule, and whom it concerns.
 
@@ -52,18 +51,15 @@ def diff_trees(
     Parameters
     ----------
     old, new : model, Tree or path of a tree file
-    X : array or frame, optional
+    X : array, frame or CodedRows, optional
         Rows to count: the share that follows each rule in either tree, and the share
-        whose decision changes.
+        whose decision changes. Of rows already coded in ``space`` only the codes are read.
     y : array, optional
         Outcomes of these rows, for the outcome rate of each rule.
     space : FeatureSpace, optional
         By default the space stored with the trees.
     sample_weight : array, optional
         Weights of the rows.
-    rows : CodedRows, optional
-        Rows already coded in ``space``, with outcomes as positions in the old tree's
-        classes, instead of ``X`` and ``y``.
 
     Returns
     -------
@@ -106,23 +102,19 @@ def diff_trees(
     used = common_space([before, after], space)
     matching = match_paths(before, after, space=used, variant="metric")
     a, b = matching.a, matching.b
-    followed = None
-    if rows is not None:
-        followed = _Rows.from_coded(before, after, a, b, rows)
-    elif X is not None:
-        followed = _Rows.read(before, after, a, b, X, y, sample_weight)
-    elif y is not None or sample_weight is not None:
+    rows = None if X is None else _Rows.read(before, after, a, b, X, y, sample_weight)
+    if X is None and (y is not None or sample_weight is not None):
         raise InputError("expected X with y or sample_weight, got none; pass the rows as X")
-    old_rules = _rules(a, followed.old if followed else None, followed)
-    new_rules = _rules(b, followed.new if followed else None, followed)
-    rules = _classify(matching, old_rules, new_rules, followed)
+    old_rules = _rules(a, rows.old if rows else None, rows)
+    new_rules = _rules(b, rows.new if rows else None, rows)
+    rules = _classify(matching, old_rules, new_rules, rows)
     splits = group_changes(rules, a, b)
     flips = value_shift = None
-    if followed is not None:
-        flips, value_shift = followed.outcome_changes(
+    if rows is not None:
+        flips, value_shift = rows.outcome_changes(
             old_rules, new_rules, response_span(used, classifier=a.classes is not None)
         )
-        splits = tuple(_with_share(split, rules, followed) for split in splits)
+        splits = tuple(_with_share(split, rules, rows) for split in splits)
     return TreeDiff(
         rules=rules,
         splits=splits,
@@ -133,7 +125,7 @@ def diff_trees(
         distance=float(matching.distance),
         flips=flips,
         mean_value_shift=value_shift,
-        n_rows=None if followed is None else followed.count,
+        n_rows=None if rows is None else rows.count,
         classes=a.classes,
         old=before,
         new=after,
@@ -158,9 +150,9 @@ class _Rows:
     def read(
         cls, before: Tree, after: Tree, a: Paths, b: Paths, X: Any, y: Any, sample_weight: Any
     ) -> _Rows:
-        if not hasattr(X, "shape"):
+        if not isinstance(X, CodedRows) and not hasattr(X, "shape"):
             X = np.asarray(X)
-        count = n_rows(X)
+        count = len(X) if isinstance(X, CodedRows) else n_rows(X)
         if count == 0:
             raise InputError("expected rows in X, got none; leave X out to compare rules only")
         weight = np.ones(count) if sample_weight is None else np.asarray(sample_weight, float)
@@ -184,16 +176,6 @@ class _Rows:
             count,
         )
 
-    @classmethod
-    def from_coded(cls, before: Tree, after: Tree, a: Paths, b: Paths, rows: CodedRows) -> _Rows:
-        def follow(tree: Tree, paths: Paths) -> NDArray[np.intp]:
-            reader = tree.in_space(paths.space)
-            return _paths_of_leaves(paths, reader.apply_coded(reader.round_values(rows.coded)))
-
-        count = len(rows)
-        y = rows.y if before.classes is None else before.class_names(rows.y)
-        return cls(follow(before, a), follow(after, b), np.full(count, 1 / count), y, count)
-
     def outcome_changes(
         self,
         old: Sequence[Rule],
@@ -214,19 +196,15 @@ class _Rows:
 
 def _path_of_rows(tree: Tree, paths: Paths, X: Any) -> NDArray[np.intp]:
     """Path that each row follows; the tree reads its own columns where X has them."""
-    have = column_names(X)
-    reader = tree
-    if (
-        have is not None
-        and tree.feature_names is not None
-        and not set(tree.feature_names) <= set(have)
-    ):
-        reader = paths.tree  # one-hot columns written as one feature; the nodes are the same
-    return _paths_of_leaves(paths, reader.apply(X))
-
-
-def _paths_of_leaves(paths: Paths, leaf: NDArray[np.int32]) -> NDArray[np.intp]:
-    where = np.full(paths.tree.n_nodes, -1, dtype=np.intp)
+    if isinstance(X, CodedRows):
+        reader = tree.in_space(paths.space)
+        leaf = reader.apply_coded(reader.round_values(X.coded))
+    else:
+        have = column_names(X)
+        own = tree.feature_names is None or have is None or set(tree.feature_names) <= set(have)
+        # Else one-hot columns are written as one feature; the nodes are the same.
+        leaf = (tree if own else paths.tree).apply(X)
+    where = np.full(tree.n_nodes, -1, dtype=np.intp)
     where[paths.leaf] = np.arange(paths.n_paths)
     path = where[leaf]
     if (path < 0).any():

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from steadytree.core.rows import CodedRows
+from steadytree.core.rows import CodedRows, code_outcomes
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import is_categorical_column, is_frame
 from steadytree.exceptions import InputError
@@ -114,17 +114,15 @@ def prepare_holdout(estimator: Any, X_val: Any, y_val: Any, data: TrainingData) 
     check_consistent_length(table, target)
     assert_all_finite(target, input_name="y_val")
     coded = check_coded(data.space.encode(table), data.space)
-    if data.classes is None:
-        return CodedRows(coded, target.astype(np.float64), table=table)
-    position = {label: i for i, label in enumerate(data.classes.tolist())}
-    unknown = [label for label in np.unique(target).tolist() if label not in position]
-    if unknown:
-        raise InputError(
-            f"expected classes {data.classes.tolist()} in y_val, got {unknown} as well; "
-            "a class that is not in y cannot be learnt"
-        )
-    codes = np.array([position[label] for label in target.tolist()], dtype=np.int64)
-    return CodedRows(coded, codes, table=table)
+    outcomes = code_outcomes(
+        target,
+        None if data.classes is None else data.classes.tolist(),
+        len(target),
+        name="y_val",
+        owner="the training rows",
+        fix="a class that is not in y cannot be learnt",
+    )
+    return CodedRows(coded, outcomes, table=table)
 
 
 def as_table(estimator: Any, X: Any, *, y: Any = "no_validation", reset: bool) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from steadytree.evaluation.gates import GateCheck, GateResult, check_gates
 from steadytree.retraining.history import History
+from steadytree.retraining.options import SearchOptions
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.retrain import retrain
 from steadytree.retraining.sequence import TreeSequence, retrain_sequence
@@ -13,6 +14,7 @@ __all__ = [
     "GateResult",
     "History",
     "Retraining",
+    "SearchOptions",
     "TreeSequence",
     "check_gates",
     "retrain",

@@ -124,7 +124,10 @@ class Retraining:
     @cached_property
     def diff(self) -> TreeDiff:
         """What changed, rule by rule, with the share of new rows each rule covers."""
-        return diff_trees(self.deployed, self.tree, rows=self.rows, space=self.space)
+        y = self.y_new
+        if self.deployed.is_classifier:
+            y = self.deployed.class_names(y)
+        return diff_trees(self.deployed, self.tree, self.rows, y=y, space=self.space)
 
     # -- whom it affects ----------------------------------------------------------
 

@@ -1,0 +1,272 @@
+"""Two trees side by side: how far apart, what changed, for whom, and which predicts better.
+
+The trees may come from anywhere; nothing is trained. :func:`steadytree.retrain` answers the
+same questions about a tree it proposes.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from steadytree._views import notebook_view, write_report
+from steadytree.core.rows import CodedRows, code_outcomes, code_table
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import column_names, n_rows
+from steadytree.core.tree import Tree
+from steadytree.diff import TreeDiff, diff_trees
+from steadytree.distance import tree_distance
+from steadytree.evaluation.flips import flip_table, flipped, response_span
+from steadytree.evaluation.folds import check_rowwise
+from steadytree.evaluation.gates import GateCheck, check_gates
+from steadytree.evaluation.predictions import Predictions, predict_rows
+from steadytree.evaluation.scores import score_rows, standard_error
+from steadytree.exceptions import InputError
+from steadytree.readers import as_tree
+
+__all__ = ["ScoreChange", "TreeComparison", "compare_trees"]
+
+
+@dataclass(frozen=True)
+class ScoreChange:
+    """Score of both trees on the same rows, with the paired standard error of the change.
+
+    ``name`` is "AUC" (mean of one-vs-rest for several classes) or "R2".
+    """
+
+    name: str
+    old: float
+    new: float
+    change: float
+    change_se: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: {self.old:.3f} -> {self.new:.3f} "
+            f"({self.change:+.3f}, standard error {self.change_se:.3f})"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TreeComparison:
+    """What :func:`compare_trees` found.
+
+    Attributes
+    ----------
+    diff : TreeDiff
+        What changed, rule by rule; ``old``, ``new`` and ``space`` are its.
+    score : ScoreChange or None
+        None without outcomes.
+    rows : CodedRows or None
+        The rows compared on, coded once; outcomes are NaN where none were given.
+    changed_decisions : boolean array or None
+        Which rows get another decision from the new tree.
+    """
+
+    diff: TreeDiff
+    score: ScoreChange | None
+    rows: CodedRows | None
+    changed_decisions: NDArray[np.bool_] | None
+
+    @property
+    def dissimilarity(self) -> float:
+        """How far apart the trees are: 0 the same rules, 1 nothing shared."""
+        return self.diff.dissimilarity
+
+    @cached_property
+    def distance(self) -> float:
+        """The paper's distance of the trees, eq. (distance)."""
+        return float(tree_distance(self.diff.old, self.diff.new, space=self.diff.space))
+
+    def flips(self, by: Any = None, *, min_cell: int = 10, level: float = 0.95) -> Any:
+        """Share of the rows whose decision changes.
+
+        Parameters
+        ----------
+        by : str, array or callable, optional
+            A column of the rows, one value per row, or a function of the rows; numeric
+            columns with many values are cut at their quartiles.
+        min_cell : int, default 10
+            Subgroups with fewer rows are masked.
+        level : float, default 0.95
+            Coverage of the (Wilson) intervals.
+
+        Returns
+        -------
+        float, or with ``by`` a DataFrame
+            One row per subgroup: n, flips, low, high, masked. None without rows.
+        """
+        if by is None:
+            return self.diff.flips
+        if self.rows is None or self.changed_decisions is None:
+            raise InputError("expected rows to count by subgroup, got none; pass X")
+        return flip_table(
+            self.rows.table, by, self.changed_decisions, min_cell=min_cell, level=level
+        )
+
+    def check(self, **limits: Any) -> GateCheck:
+        """Hold the new tree against limits, as the command line does.
+
+        Parameters
+        ----------
+        **limits
+            ``max_dissimilarity``, ``max_flips``, ``min_score_change``, ``max_leaves``; see
+            :func:`steadytree.evaluation.gates.check_gates`.
+        """
+        return check_gates(self, **limits)
+
+    def gate_measures(self) -> dict[str, float | None]:
+        """Return what :func:`steadytree.evaluation.gates.check_gates` holds against limits."""
+        change = None if self.score is None else self.score.change
+        return {**self.diff.gate_measures(), "score_change": change}
+
+    def to_text(self) -> str:
+        """Return plain text: the diff, and a line on the scores."""
+        return "\n\n".join(
+            [self.diff.to_text(), *([] if self.score is None else [str(self.score)])]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; ``diff`` is laid out as :meth:`TreeDiff.to_dict` says."""
+        return {
+            "dissimilarity": self.dissimilarity,
+            "distance": self.distance,
+            "flips": self.flips(),
+            "score": None if self.score is None else asdict(self.score),
+            "diff": self.diff.to_dict(),
+        }
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the comparison as one self-contained HTML page."""
+        return write_report(self.diff, path, **options)
+
+    def __repr__(self) -> str:
+        flips = "" if self.diff.flips is None else f", flips {self.diff.flips:.1%}"
+        return f"TreeComparison(dissimilarity {self.dissimilarity:.1%}{flips})"
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return notebook_view(self.diff)
+
+
+def compare_trees(
+    old: Any,
+    new: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    space: FeatureSpace | None = None,
+    groups: Any = None,
+) -> TreeComparison:
+    """Compare two finished trees: distance, changed rules, changed decisions, scores.
+
+    This is what ``steadytree compare`` prints.
+
+    Parameters
+    ----------
+    old, new : model, Tree or path of a tree file
+    X : array or frame, optional
+        Rows to count and score on.
+    y : array, optional
+        Their outcomes, to score both trees (AUC or R²). The scores are honest for rows that
+        neither tree was trained on.
+    space : FeatureSpace, optional
+        By default the one stored with the old tree, else with the new tree, else made from
+        the rows.
+    groups : array, optional
+        Rows of one group (a patient) count as one observation in the error of the scores.
+
+    Returns
+    -------
+    TreeComparison
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import steadytree as st
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> old = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:200], y[:200])
+    >>> new = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:400], y[:400])
+    >>> comparison = st.compare_trees(old, new, X[400:], y[400:])
+    >>> comparison.check(max_dissimilarity=0.9, max_flips=0.5).passed
+    True
+    """
+    before, after = as_tree(old), as_tree(new)
+    if X is None and (y is not None or groups is not None):
+        raise InputError("expected X with y or groups, got none; pass the rows as X")
+    used = space or before.space or after.space
+    if X is None:
+        diff = diff_trees(before, after, space=used)
+        return TreeComparison(diff=diff, score=None, rows=None, changed_decisions=None)
+    if used is None:
+        used = _space_of(before, X, y)
+    if used.names is None and before.feature_names is not None:
+        used = used.replace(names=before.feature_names)
+    count = n_rows(X)
+    rows = CodedRows(
+        code_table(X, used),
+        np.full(count, np.nan)
+        if y is None
+        else code_outcomes(y, before.classes, count, owner="the trees", name=_name_of(y)),
+        groups=check_rowwise(groups, count, "groups"),
+        table=X,
+    )
+    diff = diff_trees(before, after, rows, y=None if y is None else np.ravel(y), space=used)
+    one, two = (predict_rows(tree.in_space(used), rows.coded) for tree in (before, after))
+    same = before.classes == after.classes
+    if y is not None and not same:
+        raise InputError(
+            f"expected the same classes to compare scores, got {before.classes} "
+            f"and {after.classes}; leave the outcomes out"
+        )
+    if same:
+        changed = flipped(one, two, response_span(used, classifier=before.is_classifier))
+    else:
+        changed = np.asarray(
+            before.class_names(one.label).astype(object)
+            != after.class_names(two.label).astype(object)
+        )
+    return TreeComparison(
+        diff=diff,
+        score=None if y is None else _score(one, two, rows, classify=before.is_classifier),
+        rows=rows,
+        changed_decisions=changed,
+    )
+
+
+def _space_of(tree: Tree, X: Any, y: Any) -> FeatureSpace:
+    """Take the ranges from the rows, and from the tree what is categorical."""
+    if tree.feature_names is not None and column_names(X) is not None:
+        X = X[list(tree.feature_names)]
+    return FeatureSpace.from_data(
+        X,
+        y,
+        categorical_features=[c is not None for c in tree.categories],
+        task="classification" if tree.is_classifier else "regression",
+    )
+
+
+def _name_of(y: Any) -> str:
+    return f"y ({y.name!r})" if isinstance(y, pd.Series) and y.name is not None else "y"
+
+
+def _score(old: Predictions, new: Predictions, rows: CodedRows, *, classify: bool) -> ScoreChange:
+    one, two = (score_rows(rows.y, p.value, classifier=classify) for p in (old, new))
+    change = two.minus(one)
+    return ScoreChange(
+        name="AUC" if classify else "R2",
+        old=one.value,
+        new=two.value,
+        change=change.value,
+        change_se=standard_error(change.influence, rows.groups),
+    )

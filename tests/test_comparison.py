@@ -1,0 +1,194 @@
+"""``compare_trees``: every number counted here by hand, and what the command line prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import steadytree as st
+from steadytree.core.format import plain_json
+from steadytree.comparison import TreeComparison, compare_trees
+from steadytree.core import space as space_module
+from steadytree.core import tree as tree_module
+from steadytree.exceptions import FeatureAlignmentError, GateError, InputError
+from tests.growing.mixed import mixed_table
+
+
+@pytest.fixture(scope="module")
+def cancer() -> tuple[Any, ...]:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, :8]
+    old = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:200], y[:200])
+    new = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:400], y[:400])
+    return old, new, X[400:], y[400:]
+
+
+@pytest.fixture(scope="module")
+def compared(cancer: tuple[Any, ...]) -> TreeComparison:
+    return compare_trees(*cancer)
+
+
+def test_every_number_is_the_one_its_own_call_gives(cancer, compared):
+    old, new, X, y = cancer
+    space = st.FeatureSpace.from_data(X, y)
+    assert compared.distance == st.tree_distance(old, new, space=space)
+    diff = st.diff_trees(old, new, X, y=y.to_numpy(), space=space)
+    assert compared.dissimilarity == diff.dissimilarity
+    assert compared.diff.to_dict() == diff.to_dict()
+    assert compared.flips() == np.mean(old.predict(X) != new.predict(X))
+    np.testing.assert_array_equal(compared.changed_decisions, old.predict(X) != new.predict(X))
+    scores = [roc_auc_score(y, model.predict_proba(X)[:, 1]) for model in (old, new)]
+    assert [compared.score.old, compared.score.new] == pytest.approx(scores)
+    assert compared.score.change == pytest.approx(scores[1] - scores[0])
+    assert 0 < compared.score.change_se < 0.1
+
+
+def test_subgroups_and_groups(cancer, compared):
+    old, new, X, y = cancer
+    side = np.where(X["mean radius"] > 14, "large", "small")
+    table = compared.flips(side)
+    assert (table["n"] * table["flips"]).sum() == pytest.approx(compared.changed_decisions.sum())
+    assert compared.flips("mean radius")["n"].sum() == len(X)
+    patients = np.arange(len(y)) // 2
+    clustered = compare_trees(old, new, X, y, groups=patients)
+    assert clustered.score.change == compared.score.change
+    assert clustered.score.change_se != compared.score.change_se
+
+
+def test_gates(compared):
+    assert compared.check(max_dissimilarity=1, max_flips=1, min_score_change=-1, max_leaves=8)
+    broken = compared.check(max_dissimilarity=0, min_score_change=0.9)
+    assert [result.name for result in broken.failed] == ["max_dissimilarity", "min_score_change"]
+    with pytest.raises(GateError):
+        broken.raise_if_failed()
+
+
+def test_in_words_and_as_data(compared, tmp_path: Path):
+    text = compared.to_text()
+    assert text.startswith(compared.diff.to_text())
+    assert text.endswith(str(compared.score))
+    assert "standard error" in text
+    assert str(compared) == text
+    content = compared.to_dict()
+    assert json.loads(json.dumps(content)) == content
+    assert list(content) == ["dissimilarity", "distance", "flips", "score", "diff"]
+    assert compared.report(tmp_path / "r.html") == tmp_path / "r.html"
+    assert "<html" in (tmp_path / "r.html").read_text()
+    assert "dissimilarity" in repr(compared)
+    assert compared._repr_html_() == compared.diff._repr_html_()
+
+
+def test_the_command_prints_what_the_call_finds(cancer, compared, tmp_path: Path, capsys):
+    from steadytree.cli import main
+
+    old, new, X, y = cancer
+    for name, model in (("old", old), ("new", new)):
+        st.save_tree(st.as_tree(model), tmp_path / f"{name}.json")
+    X.assign(outcome=y).to_csv(tmp_path / "rows.csv", index=False)
+    arguments = ["compare", str(tmp_path / "old.json"), str(tmp_path / "new.json")]
+    arguments += ["--data", str(tmp_path / "rows.csv"), "--target", "outcome"]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == compared.to_text() + "\n"
+    assert main([*arguments, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {key: document[key] for key in compared.to_dict()} == plain_json(compared.to_dict())
+
+
+def test_rows_are_coded_once(monkeypatch):
+    """Counts calls that code a whole table, in a space or for a tree."""
+    X, y = mixed_table(300, 0)
+    first = st.DistilledTreeClassifier(n_estimators=20, random_state=0).fit(X[:150], y[:150])
+    second = st.DistilledTreeClassifier(n_estimators=20, random_state=1).fit(X, y)
+    coded = []
+    for module in (space_module, tree_module):
+        usual = module.encode_table
+
+        def counting(table, *, usual=usual, **options):
+            coded.append(len(table))
+            return usual(table, **options)
+
+        monkeypatch.setattr(module, "encode_table", counting)
+    found = compare_trees(first, second, X, y, space=second.feature_space_)
+    found.flips("colour")
+    found.to_text()
+    found.to_dict()
+    assert coded == [300]
+
+
+def test_without_rows_or_outcomes(cancer):
+    old, new, X, _ = cancer
+    space = st.FeatureSpace.from_data(X)
+    rules = compare_trees(old, new, space=space)
+    assert (rules.flips(), rules.score, rules.rows) == (None, None, None)
+    assert rules.to_text() == rules.diff.to_text()
+    with pytest.raises(InputError, match="expected rows to count by subgroup"):
+        rules.flips("mean radius")
+    counted = compare_trees(old, new, X)
+    assert counted.score is None
+    assert counted.flips() == np.mean(old.predict(X) != new.predict(X))
+    with pytest.raises(InputError, match="min_score_change"):
+        counted.check(min_score_change=0)
+
+
+def test_regression():
+    X, y = load_diabetes(return_X_y=True)
+    old = DecisionTreeRegressor(max_depth=2, random_state=0).fit(X[:150], y[:150])
+    new = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X[:300], y[:300])
+    space = st.FeatureSpace.from_data(X, y, task="regression")
+    found = compare_trees(old, new, X[300:], y[300:], space=space)
+    assert found.score.name == "R2"
+    assert found.score.new == pytest.approx(r2_score(y[300:], new.predict(X[300:])))
+    moved = np.abs(new.predict(X[300:]) - old.predict(X[300:])) > 0.05 * np.ptp(y)
+    assert found.flips() == pytest.approx(moved.mean())
+    np.testing.assert_array_equal(found.changed_decisions, moved)
+
+
+def test_trees_with_other_classes_are_compared_by_label():
+    X = np.arange(40.0)[:, None]
+    old = DecisionTreeClassifier(max_depth=1).fit(X, np.where(X[:, 0] < 20, "a", "b"))
+    new = DecisionTreeClassifier(max_depth=1).fit(X, np.where(X[:, 0] < 10, "b", "c"))
+    found = compare_trees(old, new, X, space=st.FeatureSpace.from_data(X))
+    assert found.flips() == 1  # "a" became "b", "b" became "c"
+    assert found.changed_decisions.all()
+    with pytest.raises(InputError, match="expected the same classes to compare scores"):
+        compare_trees(old, new, X, np.full(40, "a"), space=st.FeatureSpace.from_data(X))
+
+
+def test_one_hot_columns_stand_in_for_the_feature():
+    X, y = mixed_table(400, 0)
+    X = X.fillna({"age": X["age"].mean()})
+    wide = pd.get_dummies(X[["age", "colour"]].astype({"colour": object}), columns=["colour"])
+    columns = [c for c in wide.columns if c.startswith("colour_")]
+    groups = {"colour": {c: c.removeprefix("colour_") for c in columns}}
+    space = st.FeatureSpace.from_data(X[["age", "colour"]], y, one_hot=groups)
+    old = DecisionTreeClassifier(max_depth=2, random_state=0).fit(wide[:200], y[:200])
+    new = DecisionTreeClassifier(max_depth=4, random_state=0).fit(wide, y)
+    changed = old.predict(wide) != new.predict(wide)
+    for table in (wide, X[["age", "colour"]]):
+        found = compare_trees(old, new, table, y, space=space)
+        np.testing.assert_array_equal(found.changed_decisions, changed)
+        assert found.flips() == pytest.approx(changed.mean())
+
+
+def test_bad_input_is_named(cancer):
+    old, new, X, y = cancer
+    cases: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
+        ((old, new), {"y": y}, "expected X with y or groups"),
+        ((old, new, X, y + 1), {}, r"the trees' classes \[0, 1\] in y \('target'\), got unseen 2"),
+        ((old, new, X, y[1:]), {}, "expected 169 outcomes in y"),
+        ((old, new, X), {"groups": [1]}, "expected 169 entries in groups"),
+        ((old, new, X.drop(columns="mean area")), {"space": st.FeatureSpace.from_data(X)}, "area"),
+    ]
+    for args, options, words in cases:
+        with pytest.raises(InputError, match=words):
+            compare_trees(*args, **options)
+    with pytest.raises(FeatureAlignmentError, match=r"expected space=\.\.\., got none"):
+        compare_trees(old, new)
