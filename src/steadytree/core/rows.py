@@ -172,7 +172,7 @@ def code_outcomes(
     if unseen:
         shown = ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
         if values.dtype.kind == "f" and len(unseen) > 20:
-            fix = "these look like responses: retrain a regression tree instead"
+            fix = "these look like responses: they need a regression tree"
         raise InputError(
             f"expected {owner}'{'' if several else 's'} classes {list(classes)} in {name}, "
             f"got unseen {shown}; {fix}"
