@@ -14,10 +14,10 @@ from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.core.format import plain_json
 from steadytree.comparison import TreeComparison, compare_trees
 from steadytree.core import space as space_module
 from steadytree.core import tree as tree_module
+from steadytree.core.format import plain_json
 from steadytree.exceptions import FeatureAlignmentError, GateError, InputError
 from tests.growing.mixed import mixed_table
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from steadytree.core.format import plain_json
 from steadytree.cli.retrain import command
-from steadytree.core.format import load_tree, save_tree
+from steadytree.core.format import load_tree, plain_json, save_tree
 from steadytree.retraining import retrain
 from steadytree.retraining.history import History
 from tests.cli.conftest import Files, Run

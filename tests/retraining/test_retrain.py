@@ -407,7 +407,11 @@ def test_bad_input_is_named(cancer, mixed):
         ((first, X[250:].drop(columns="mean radius"), y[250:]), {}, "without ['mean radius']"),
         ((first, X[250:], y[250:] + 1), {}, "got unseen 2"),
         ((first, X[250:], y[250:] + 0.5), {}, "a new class needs a new tree"),
-        ((first, X[250:], X["mean radius"][250:]), {}, "these look like responses: they need a regression tree"),
+        (
+            (first, X[250:], X["mean radius"][250:]),
+            {},
+            "these look like responses: they need a regression tree",
+        ),
         ((regression, X[250:], names[y[250:]]), {}, "is a regression tree"),
         ((regression, X[250:], np.ones(319)), {}, "outcomes that vary"),
         ((first, X[250:], np.ones(319, dtype=int)), {}, "at least two classes in y_new"),
