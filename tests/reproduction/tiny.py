@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from reproduction.jobs import Job
 from reproduction.settings import QUICK
 
 TINY = replace(
@@ -24,3 +25,7 @@ TINY = replace(
     batch_splits=1,
     max_rows=400,
 )
+
+
+def job(kind: str, dataset: str, protocol: str = "", index: int = 0, **changes: object) -> Job:
+    return Job(kind, dataset, protocol, index, 0, replace(TINY, **changes))

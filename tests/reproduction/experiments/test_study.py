@@ -1,0 +1,66 @@
+"""One split of a case study, against what must be true of its numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from reproduction.experiments import study
+from tests.reproduction.tiny import job
+
+
+@pytest.fixture(scope="module")
+def paper_unit():
+    return study.compute(job("study", "wdbc", "paper", n_bootstraps=2, depths=(3, 4, 6)))
+
+
+def test_the_study_chooses_the_ends_of_the_frontier(paper_unit) -> None:
+    cloud, methods = paper_unit["cloud"], paper_unit["methods"]
+    assert len(cloud["distance"]) == 12
+    frontier = list(cloud["frontier"])
+    assert methods["pareto_auc"]["auc_choose"] == max(cloud["choose"])
+    assert methods["pareto_distance"]["distance"] == pytest.approx(min(cloud["distance"]))
+    for i in frontier:
+        better = (cloud["distance"] <= cloud["distance"][i]) & (
+            cloud["choose"] > cloud["choose"][i]
+        )
+        assert not better.any()
+    selected = methods["selected"]
+    assert selected["auc_choose"] >= 0.98 * methods["pareto_auc"]["auc_choose"]
+    assert selected["distance"] <= methods["pareto_auc"]["distance"] + 1e-9
+
+
+def test_the_paper_reports_what_it_chose_on(paper_unit) -> None:
+    for method in paper_unit["methods"].values():
+        assert method["auc_choose"] == method["auc_report"]
+    assert "halves" in paper_unit
+    for half in paper_unit["halves"]:
+        assert half["pareto_auc_same"] >= half["pareto_distance_same"]
+
+
+def test_the_honest_study_reports_on_other_rows() -> None:
+    unit = study.compute(job("study", "colon", "honest"))
+    assert unit["rows"]["choose"] != unit["rows"]["report"]
+    assert unit["methods"]["forest"]["auc_choose"] != unit["methods"]["forest"]["auc_report"]
+    assert "geometry" not in unit
+
+
+def test_distances_on_four_scales_agree(paper_unit) -> None:
+    method = paper_unit["methods"]["pareto_distance"]
+    assert method["distance_bound"] == pytest.approx(method["distance"] / (4096 * 25))
+    assert method["distance_pair_depth"] > method["distance_bound"]
+    assert 0 <= method["dissimilarity"] <= 1
+
+
+def test_first_splits_are_counted_for_every_tree(paper_unit) -> None:
+    for counts in paper_unit["first_splits"].values():
+        assert sum(counts.values()) == 12
+    top = paper_unit["top"]
+    assert top["root"]["share_of_rows"] == 1
+    assert top["left"]["share_of_rows"] + top["right"]["share_of_rows"] == pytest.approx(1)
+
+
+def test_geometry_has_no_violation_in_the_metric_form(paper_unit) -> None:
+    found = paper_unit["geometry"]
+    assert found["triangle"]["metric_1"]["violated"] == 0
+    assert found["triangle"]["paper_1"]["triples"] == 12 * 11 * 10 // 6
+    assert found["label_weight"]["1.0"]["ranking_agreement"] == pytest.approx(1)
