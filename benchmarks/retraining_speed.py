@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.synthetic import hard_rows
 from steadytree.core.space import FeatureSpace
-from steadytree.growing.collections import PAPER_GRID
+from steadytree.growing.cart import PAPER_GRID
 from steadytree.readers import as_tree
 from steadytree.retraining import retrain
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from steadytree.growing.cart import PAPER_GRID
+
 __all__ = ["FULL", "LARGEST_DEPTH", "PROTOCOLS", "QUICK", "Settings", "generator", "seed_of"]
 
-LARGEST_DEPTH = 12
+LARGEST_DEPTH = max(PAPER_GRID["max_depth"])
 """D of the paper's bound: the largest depth of its grid (Section 3.1)."""
 
 PROTOCOLS = ("paper", "honest")
@@ -63,8 +65,8 @@ class Settings:
     name: str
     n_splits: int = 10
     n_bootstraps: int = 6
-    depths: tuple[int, ...] = tuple(range(3, LARGEST_DEPTH + 1))
-    min_leaves: tuple[int, ...] = (3, 5, 10, 30, 50)
+    depths: tuple[int, ...] = tuple(PAPER_GRID["max_depth"])
+    min_leaves: tuple[int, ...] = tuple(PAPER_GRID["min_samples_leaf"])
     forest_size: int = 100
     n_detailed: int = 3
     label_weights: tuple[float, ...] = (0.0, 0.5, 2.0, 6.0, 24.0)

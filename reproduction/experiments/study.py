@@ -217,8 +217,6 @@ def _places(tree: Tree) -> dict[str, int | None]:
 
 def _top(tree: Tree) -> dict[str, Any]:
     """Describe the first two levels of splits, as in the paper's figure of selected trees."""
-    assert tree.weight is not None
-    assert tree.label is not None
     shown: dict[str, Any] = {}
     for place, node in _places(tree).items():
         if node is None:
