@@ -1,16 +1,106 @@
 """The one door from a result to its page, its notebook view or its picture.
 
 A result lies below the report and the figures, so it cannot import them; it asks here, and
-they are imported when somebody wants to look. No other module may import upwards.
+they are imported when somebody wants to look. No other module may import upwards. What a
+result gives to the report, whatever its kind, is a :class:`ReportContent`.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["notebook_view", "plot_assessment", "plot_versions", "write_report"]
+if TYPE_CHECKING:
+    from steadytree.core.tree import Tree
+    from steadytree.diff import TreeDiff
+
+__all__ = [
+    "CandidateTrees",
+    "ReportContent",
+    "notebook_view",
+    "plot_assessment",
+    "plot_versions",
+    "write_report",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateTrees:
+    """Trees that could be chosen instead, with their costs.
+
+    Attributes
+    ----------
+    records : sequence of mappings
+        For each candidate ``name``, ``distance``, ``score``, ``on_frontier``, ``chosen`` and,
+        where known, ``kind``, ``score_se``, ``score_change``, ``score_change_se``,
+        ``flips``, ``n_edits``, ``edits``, ``settings``.
+    trees : sequence of Tree
+        In the same order.
+    base_name : str
+        What their rules are compared with, the old tree of the content's diff.
+    distance_name, score_name, objectives : str
+        Words for the axes and the caption.
+    distance_is_share : bool
+    n_rows : int or None
+        Rows that ``flips`` are a share of.
+    """
+
+    records: Sequence[Mapping[str, Any]]
+    trees: Sequence[Tree]
+    base_name: str
+    distance_name: str
+    score_name: str
+    objectives: str
+    distance_is_share: bool = False
+    n_rows: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportContent:
+    """What a result gives to the report: numbers and plain words, nothing masked yet.
+
+    Attributes
+    ----------
+    kind, title : str
+    names : pair of str
+        What the old and the new tree are called.
+    diff : TreeDiff
+    single : bool
+        There is nothing to compare: the diff is of a tree with itself.
+    sentences : tuple of str
+        For the head of the page; by default what the diff says.
+    affected : (str, float, int, str) or None
+        What happens to people (empty: the page need not say), to how many, of how many, and
+        what these are ("new rows").
+    score : (str, float, float, float, float) or None
+        Its name, the old and the new tree's, the change and its standard error.
+    facts : tuple of (label, value, detail)
+        For the head of the page, in words.
+    people : object with ``performance``, ``flips`` and ``changed_decisions``, or None
+    candidates : CandidateTrees or None
+    provenance : tuple of (label, value)
+        Where it comes from: words, a tree, a feature space or a pair of X and y.
+    settings : mapping
+    notes : tuple of str
+    """
+
+    kind: str
+    title: str
+    names: tuple[str, str]
+    diff: TreeDiff
+    single: bool = False
+    sentences: tuple[str, ...] = ()
+    affected: tuple[str, float, int, str] | None = None
+    score: tuple[str, float, float, float, float] | None = None
+    facts: tuple[tuple[str, str, str], ...] = ()
+    people: Any = None
+    candidates: CandidateTrees | None = None
+    provenance: tuple[tuple[str, Any], ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def write_report(result: Any, path: str | os.PathLike[str], **options: Any) -> Path:

@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
+from steadytree.estimators._report import stable_content
 from steadytree.readers import as_tree
 from steadytree.retraining import Retraining, retrain
 from steadytree.selection import pareto_mask
@@ -180,6 +181,13 @@ def mixed_diff(hostile: bool = False) -> TreeDiff:
     return diff_trees(hand_tree(space), hand_tree(space, swap=True, cut=44.5), X, y=y)
 
 
+class StableResult(SimpleNamespace):
+    """What a fitted StableTree holds, and gives to its report."""
+
+    def report_content(self) -> Any:
+        return stable_content(self)
+
+
 @cache
 def stable_result(n_bootstraps: int = 10) -> Any:
     """What a fitted StableTree holds, for 50 settings per bootstrap, without its running time."""
@@ -199,7 +207,7 @@ def stable_result(n_bootstraps: int = 10) -> Any:
     distances = np.array([tree.n_leaves for tree in trees]) + rng.random(len(trees))
     mask = pareto_mask(np.column_stack([distances, scores]), [False, True])
     best = int(np.flatnonzero(mask)[0])
-    return SimpleNamespace(
+    return StableResult(
         candidates_=trees,
         best_index_=best,
         feature_space_=space,

@@ -132,9 +132,7 @@ def test_size_is_kept_even_for_five_hundred_large_different_trees(tmp_path: Path
         big.new.replace(threshold=big.new.threshold + rng.normal(0, 1e-6), label=big.new.label)
         for _ in range(500)
     ]
-    from types import SimpleNamespace
-
-    large = SimpleNamespace(
+    large = samples.StableResult(
         **{
             **vars(model),
             "candidates_": trees,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from steadytree._views import notebook_view, write_report
+from steadytree._views import ReportContent, notebook_view, write_report
 from steadytree.core.format import plain_json
 from steadytree.core.words import PLAIN, Condition
 from steadytree.diff.changes import STATUSES, ConditionChange, Rule, RuleChange
@@ -182,6 +182,25 @@ class TreeDiff:
             "splits": [_split_dict(split) for split in self.splits],
             "rules": [_rule_change_dict(rule) for rule in self.rules],
         }
+
+    def report_content(self) -> ReportContent:
+        """Return what the report shows of it."""
+        affected = None
+        if self.flips is not None and self.n_rows is not None:
+            affected = ("", self.flips * self.n_rows, self.n_rows, "rows")
+        return ReportContent(
+            kind="diff",
+            title="What changed between two decision trees",
+            names=("Old tree", "New tree"),
+            diff=self,
+            affected=affected,
+            provenance=(
+                ("Old tree", self.old),
+                ("New tree", self.new),
+                ("Feature space", self.space),
+                *([("Rows counted", f"{self.n_rows:,}")] if self.n_rows else []),
+            ),
+        )
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the comparison as one self-contained HTML page."""

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from steadytree._views import notebook_view, write_report
+from steadytree._views import ReportContent, notebook_view, write_report
 from steadytree.core.tree import Tree
 from steadytree.distance.options import check_options
 from steadytree.estimators._base import TreeLearner, check_whole
@@ -40,6 +40,7 @@ from steadytree.estimators._grid import (
     warn_of_large_leaves,
 )
 from steadytree.estimators._inputs import prepare_holdout
+from steadytree.estimators._report import stable_content
 from steadytree.estimators.predictor import (
     ClassifierTreeMixin,
     RegressorTreeMixin,
@@ -114,6 +115,11 @@ class _StableTree(TreeLearner):
         check_is_fitted(self)
         tree: Tree = self.best_estimator_.to_tree()
         return tree
+
+    def report_content(self) -> ReportContent:
+        """Return what the report shows of the choice."""
+        check_is_fitted(self)
+        return stable_content(self)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the choice of this tree among its candidates as one HTML page."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from steadytree._views import CandidateTrees
 from steadytree.core.format import plain_json
+from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.words import clean
 from steadytree.diff import diff_trees
@@ -25,42 +27,20 @@ _COSTS = ("distance", "score", "score_se", "score_change", "score_change_se", "f
 
 
 def frontier_data(
-    records: Sequence[Mapping[str, Any]],
-    trees: Sequence[Tree],
-    *,
-    base: Tree,
-    base_name: str,
-    space: Any,
-    n_rows: int | None,
-    min_cell: int,
-    distance_name: str,
-    distance_is_share: bool,
-    score_name: str,
-    objectives: str,
+    candidates: CandidateTrees, *, base: Tree, space: FeatureSpace, min_cell: int
 ) -> dict[str, Any]:
     """Candidates as plain data; trees are stored in order of interest until the budget is spent.
 
     Parameters
     ----------
-    records : sequence of mappings
-        For each candidate ``name``, ``distance``, ``score``, ``on_frontier``, ``chosen`` and,
-        where known, ``kind``, ``score_se``, ``score_change``, ``score_change_se``,
-        ``flips``, ``n_edits``, ``edits``, ``settings``.
-    trees : sequence of Tree
-        In the same order.
+    candidates : CandidateTrees
     base : Tree
         What the candidates' rules are compared with.
-    base_name : str
-        "the deployed tree" or "the chosen tree".
     space : FeatureSpace
-    n_rows : int or None
-        Rows that ``flips`` are a share of.
     min_cell : int
-    distance_name, score_name, objectives : str
-        Words for the axes and the caption.
-    distance_is_share : bool
     """
-    rows = [_candidate(record, n_rows, min_cell) for record in records]
+    trees = candidates.trees
+    rows = [_candidate(record, candidates.n_rows, min_cell) for record in candidates.records]
     order = sorted(
         range(len(rows)),
         key=lambda i: (
@@ -102,11 +82,11 @@ def frontier_data(
         "candidates": rows,
         "trees": stored,
         "chosen": next((i for i, row in enumerate(rows) if row["chosen"]), None),
-        "base_name": base_name,
-        "distance_name": distance_name,
-        "distance_is_share": distance_is_share,
-        "score_name": score_name,
-        "objectives": objectives,
+        "base_name": candidates.base_name,
+        "distance_name": candidates.distance_name,
+        "distance_is_share": candidates.distance_is_share,
+        "score_name": candidates.score_name,
+        "objectives": candidates.objectives,
         "trees_left_out": left_out,
     }
 

@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 
 from steadytree.core.format import tree_to_dict
+from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, column_values, n_rows
 from steadytree.core.tree import Tree
 from steadytree.core.words import clean
 
-__all__ = ["data_entries", "fingerprint", "settings_entries", "tree_entry", "versions_entries"]
+__all__ = ["entries", "fingerprint", "settings_entries", "versions_entries"]
 
 Entry = dict[str, str]
 _LONGEST = 300
@@ -56,19 +57,26 @@ def _column_bytes(values: Any) -> bytes:
     return np.ascontiguousarray(hashed).tobytes()
 
 
-def data_entries(X: Any, y: Any, what: str) -> list[Entry]:
-    """Shape and fingerprint of a data set."""
-    shape = f"{n_rows(X):,} rows × {int(X.shape[1]):,} columns"
-    return [entry(what, shape), entry(f"{what}, SHA-256", fingerprint(X, y))]
+def entries(label: str, value: Any) -> list[Entry]:
+    """Lines for one thing: words, a tree, a feature space, or the X and y of a data set."""
+    if isinstance(value, Tree):
+        return [entry(label, _tree_words(value))]
+    if isinstance(value, FeatureSpace):
+        return [entry(label, f"{value.n_features} features, {value.digest()}")]
+    if isinstance(value, tuple):
+        X, y = value
+        shape = f"{n_rows(X):,} rows × {int(X.shape[1]):,} columns"
+        return [entry(label, shape), entry(f"{label}, SHA-256", fingerprint(X, y))]
+    return [entry(label, value)]
 
 
-def tree_entry(label: str, tree: Tree) -> Entry:
+def _tree_words(tree: Tree) -> str:
     """Size and fingerprint of a tree."""
     content = tree_to_dict(tree)
     content.pop("written_with", None)
     text = json.dumps(content, sort_keys=True, default=str)
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
-    return entry(label, f"{tree.n_leaves} rules, depth {tree.depth}, fingerprint {digest}")
+    return f"{tree.n_leaves} rules, depth {tree.depth}, fingerprint {digest}"
 
 
 def versions_entries() -> list[Entry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree._views import notebook_view, write_report
+from steadytree._views import CandidateTrees, ReportContent, notebook_view, write_report
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -229,6 +230,65 @@ class Retraining:
             :func:`steadytree.evaluation.gates.check_gates`.
         """
         return check_gates(self, **limits)
+
+    def report_content(self) -> ReportContent:
+        """Return what the report shows of it."""
+        told = self.explanation
+        score = "AUC" if self.deployed.is_classifier else "R²"
+        row: dict[Any, Any] = self.frontier.loc[self.chosen].to_dict()
+        change = math.nan if row["kind"] == "keep" else float(row["score_change"])
+        names = {"distance": "paper_distance", "dissimilarity": "distance"}
+        frame = self.frontier.rename(columns=names).rename_axis("name").reset_index()
+        how = f"{score} on the new rows"
+        if row["cross_fitted"]:
+            how += ", cross-fitted: each row is scored by a tree made the same way without it"
+        drift = "not tested: no old rows were given"
+        if self.drift is not None:
+            found = "found: the new rows no longer follow the old ones"
+            drift = found if self.drift.detected else "none found"
+        return ReportContent(
+            kind="retraining",
+            title="Proposed update of a deployed decision tree",
+            names=("Deployed tree", "Proposed tree"),
+            diff=self.diff,
+            sentences=(told.what, told.worth),
+            # What counts as a changed prediction is said nowhere else on the page.
+            affected=(
+                "" if self.deployed.is_classifier else told.event,
+                *(told.count, told.total, "new rows"),
+            ),
+            score=(
+                *(score, float(self.frontier["score"]["keep"]), float(row["score"])),
+                *(change, float(row["score_change_se"])),
+            ),
+            people=self,
+            candidates=CandidateTrees(
+                records=[{str(k): v for k, v in r.items()} for r in frame.to_dict("records")],
+                trees=[self.trees[str(name)] for name in self.frontier.index],
+                base_name="the deployed tree",
+                distance_name="Dissimilarity to the deployed tree",
+                distance_is_share=True,
+                score_name=f"{score} on the new rows",
+                objectives="less change and a better score",
+                n_rows=told.total,
+            ),
+            provenance=(
+                ("New data", (self.X_new, self.y_new)),
+                ("Deployed tree", self.deployed),
+                ("Proposed tree", self.tree),
+                ("How the score was estimated", how),
+                (
+                    "Flattery of the score by choosing",
+                    "not measured"
+                    if math.isnan(self.selection_cost)
+                    else f"{self.selection_cost:.4f}",
+                ),
+                ("Drift", drift),
+                ("Feature space", self.space),
+            ),
+            settings=self.settings,
+            notes=self.notes,
+        )
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the decision report as one HTML file and return its path."""
