@@ -37,7 +37,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.estimators.stable import StableTreeClassifier
 from steadytree.growing.cart import PAPER_GRID
 from steadytree.growing.collections import grow_collections
-from steadytree.growing.training_data import TrainingData
+from steadytree.growing.fitting import TrainingData
 
 GRID = list(ParameterGrid(PAPER_GRID))
 

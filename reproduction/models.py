@@ -26,7 +26,7 @@ from steadytree.core.tree import Tree
 from steadytree.evaluation.scores import auc
 from steadytree.growing.cart import grid_scores, grow_cart
 from steadytree.growing.collections import grow_collections
-from steadytree.growing.training_data import TrainingData
+from steadytree.growing.fitting import TrainingData
 
 __all__ = [
     "Problem",

@@ -18,9 +18,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import check_random_state
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
-from steadytree._progress import track
+from steadytree._progress import run_jobs
 from steadytree._views import notebook_view, plot_assessment
 from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
@@ -32,7 +32,7 @@ from steadytree.evaluation.holdout import Holdout, make_measure
 from steadytree.evaluation.predictions import predict_rows
 from steadytree.exceptions import InputError, UnsupportedModelError
 from steadytree.growing.collections import draw_bootstrap
-from steadytree.growing.fitting import fit_tree
+from steadytree.growing.fitting import Task, TrainingData, fit_tree
 from steadytree.growing.split_counts import (
     TOP,
     all_cuts,
@@ -42,7 +42,6 @@ from steadytree.growing.split_counts import (
     spread_of,
     top_feature_table,
 )
-from steadytree.growing.training_data import Task, TrainingData
 from steadytree.readers import as_tree
 
 __all__ = [
@@ -247,15 +246,9 @@ def assess_stability(
         delayed(fit_tree)(estimator, data, rows, seed=int(seed))
         for rows, seed in zip(drawn, seeds, strict=True)
     )
-    options: dict[str, Any] = {"return_as": "generator"} if verbose else {}
     try:
         trees = tuple(
-            track(
-                Parallel(n_jobs=n_jobs, prefer="threads", **options)(jobs),
-                total=len(drawn),
-                label="Refitting",
-                verbose=verbose,
-            )
+            run_jobs(jobs, total=len(drawn), label="Refitting", n_jobs=n_jobs, verbose=verbose)
         )
     except UnsupportedModelError as error:
         raise UnsupportedModelError(

@@ -140,8 +140,7 @@ def _least_distance_among(table: pd.DataFrame, close: NDArray[np.bool_]) -> int:
 
 def by_tolerance(table: pd.DataFrame, tolerance: float) -> int:
     """Choose the least distance among scores of at least max - tolerance * |max|."""
-    if not tolerance >= 0:
-        raise InputError(f"expected tolerance >= 0, got {tolerance!r}")
+    check_tolerance(tolerance)
     # The best score of all candidates is on the frontier only if score is an objective.
     return _least_distance_among(table, within_tolerance(_numbers(table, "score"), tolerance))
 
@@ -215,12 +214,7 @@ def apply_rule(rule: str, table: pd.DataFrame, *, tolerance: float) -> int:
     return _checked_choice(chosen(table, tolerance), len(table), chosen)
 
 
-def select_candidate(
-    results: pd.DataFrame,
-    rule: Rule,
-    *,
-    tolerance: float = 0.02,
-) -> int:
+def select_candidate(results: pd.DataFrame, rule: Rule, *, tolerance: float = 0.02) -> int:
     """Choose one candidate from the frontier, eq. (select-tree).
 
     Parameters
@@ -228,13 +222,11 @@ def select_candidate(
     results : DataFrame
         One row per candidate with ``mean_distance``, ``mean_dissimilarity``,
         ``selection_score`` and the flag ``on_frontier``.
-    rule : {"tolerance", "balanced", "score", "distance"} or callable
+    rule : name in :data:`RULES` or callable
         "tolerance": the least distance among scores of at least max - tolerance * |max|.
         "balanced": the largest (score - mean dissimilarity) / 2.
         "score": the largest score. "distance": the least distance.
-        Ties go to the better score, then to the smaller distance, then to the first row.
-        Any other name in :data:`RULES`. A callable gets ``results`` and returns the
-        position of a row.
+        A callable gets ``results`` and returns the position of a row.
     tolerance : float, default 0.02
         The share of the best score that may be given up for stability.
 
@@ -245,7 +237,6 @@ def select_candidate(
     """
     if callable(rule):
         return _checked_choice(rule(results), len(results), rule)
-    check_rule(rule, results.columns)
     table = results.assign(
         distance=results["mean_distance"],
         dissimilarity=results["mean_dissimilarity"],

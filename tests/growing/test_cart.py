@@ -14,7 +14,7 @@ from steadytree.evaluation.folds import make_folds
 from steadytree.evaluation.predictions import predict_rows
 from steadytree.evaluation.scores import score_rows
 from steadytree.growing.cart import PAPER_GRID, cross_validated_cart, grid_scores, grow_cart
-from steadytree.growing.training_data import TrainingData
+from steadytree.growing.fitting import TrainingData
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,7 @@ from steadytree.core.tree import Tree
 from steadytree.estimators import DistilledTreeRegressor
 from steadytree.exceptions import InputError, UnsupportedModelError
 from steadytree.growing.collections import draw_bootstrap, grow_collections
-from steadytree.growing.fitting import fit_by_weight, fit_tree
-from steadytree.growing.training_data import TrainingData
+from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
 from steadytree.readers import as_tree
 
 

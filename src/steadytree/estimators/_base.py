@@ -26,7 +26,7 @@ from steadytree.estimators._inputs import (
 )
 from steadytree.estimators.predictor import TreePredictorMixin
 from steadytree.exceptions import InputError
-from steadytree.growing.training_data import Task, TrainingData
+from steadytree.growing.fitting import Task, TrainingData
 
 __all__ = ["TreeLearner", "check_whole"]
 

@@ -13,7 +13,7 @@ from steadytree.core.rows import CodedRows
 from steadytree.evaluation.folds import assign_folds
 from steadytree.evaluation.holdout import Holdout
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.growing.training_data import TrainingData
+from steadytree.growing.fitting import TrainingData
 
 __all__ = [
     "FOLDS",

@@ -15,7 +15,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance.distances import normalised, pairwise_paths
 from steadytree.distance.options import check_options, paths_of
-from steadytree.evaluation.holdout import Scores
+from steadytree.evaluation.holdout import Scores, measure_each
 from steadytree.exceptions import InputError
 from steadytree.growing.collections import Collection
 from steadytree.selection import Rule, pareto_mask, select_candidate
@@ -170,13 +170,13 @@ class CandidateTable:
         columns["mean_dissimilarity"] = distances.dissimilarity
         self._before_score = pd.DataFrame(columns)
         sizes: dict[str, Any] = {
-            "n_leaves": _by_object(trees, lambda tree: tree.n_leaves),
-            "depth": _by_object(trees, lambda tree: tree.depth),
+            "n_leaves": np.array([tree.n_leaves for tree in trees]),
+            "depth": np.array(measure_each(trees, lambda tree: tree.depth)),
         }
         for objective in objectives:
             if not isinstance(objective, str):
                 name = objective_name(objective)
-                sizes[name] = _by_object(trees, _checked(objective, name))
+                sizes[name] = np.array(measure_each(trees, _checked(objective, name)))
         self._after_score = pd.DataFrame(sizes)
         known = {"distance": distances.raw, **sizes}
         self._score_at = [objective_name(o) for o in objectives]
@@ -245,14 +245,6 @@ def honest_estimate(
     if values.size < 2:
         return np.nan, np.nan
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
-
-
-def _by_object(trees: Sequence[Tree], measure: Callable[[Tree], float]) -> NDArray[Any]:
-    known: dict[int, float] = {}
-    for tree in trees:
-        if id(tree) not in known:
-            known[id(tree)] = measure(tree)
-    return np.array([known[id(tree)] for tree in trees])
 
 
 def _checked(objective: Callable[[Tree], float], name: str) -> Callable[[Tree], float]:

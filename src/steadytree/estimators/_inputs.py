@@ -26,7 +26,7 @@ from steadytree.core.rows import CodedRows, code_outcomes
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import is_categorical_column, is_frame
 from steadytree.exceptions import InputError
-from steadytree.growing.training_data import Task, TrainingData
+from steadytree.growing.fitting import Task, TrainingData
 
 __all__ = [
     "as_table",

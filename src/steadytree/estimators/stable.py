@@ -50,7 +50,7 @@ from steadytree.estimators.predictor import (
 from steadytree.evaluation.holdout import make_measure, score_trees
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.growing.collections import Collection, grow_collections
-from steadytree.growing.training_data import TrainingData
+from steadytree.growing.fitting import TrainingData
 from steadytree.selection import Rule, check_rule, check_tolerance
 
 __all__ = ["StableTreeClassifier", "StableTreeRegressor"]

@@ -10,25 +10,26 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cached_property, partial
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 from sklearn.utils import _safe_indexing
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
-from steadytree._progress import track
+from steadytree._progress import run_jobs
 from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
 from steadytree.evaluation.scores import explained, roc_steps
 from steadytree.exceptions import InputError
 
-__all__ = ["Holdout", "Scores", "make_measure", "score_trees"]
+__all__ = ["Holdout", "Scores", "make_measure", "measure_each", "score_trees"]
 
 FloatArray = NDArray[np.float64]
+T = TypeVar("T")
 
 TABLES_KEPT = 24  # holdouts without a fold, ready for scorers that look at columns
 
@@ -135,16 +136,12 @@ def score_trees(
     """
     members = [np.flatnonzero(group == g) for g in range(len(rows))]
     jobs = (
-        delayed(_score_group)([trees[int(i)] for i in some], rows[g], measure)
+        delayed(measure_each)(
+            [trees[int(i)] for i in some], partial(measure.all_and_without, rows=rows[g])
+        )
         for g, some in enumerate(members)
     )
-    options: dict[str, Any] = {"return_as": "generator"} if verbose else {}
-    done = track(
-        Parallel(n_jobs=n_jobs, prefer="threads", **options)(jobs),
-        total=len(members),
-        label="Scoring trees",
-        verbose=verbose,
-    )
+    done = run_jobs(jobs, total=len(members), label="Scoring trees", n_jobs=n_jobs, verbose=verbose)
     score, error = np.full(len(trees), np.nan), np.full(len(trees), np.nan)
     without = np.full((len(trees), n_folds), np.nan)
     for some, results in zip(members, done, strict=True):
@@ -153,13 +150,12 @@ def score_trees(
     return Scores(score, error, without)
 
 
-def _score_group(
-    trees: Sequence[Tree], rows: NDArray[np.int64], measure: Measure
-) -> list[tuple[float, float, FloatArray]]:
-    known: dict[int, tuple[float, float, FloatArray]] = {}
+def measure_each(trees: Sequence[Tree], measure: Callable[[Tree], T]) -> list[T]:
+    """Measure every tree; settings that gave the same tree share an object, measured once."""
+    known: dict[int, T] = {}
     for tree in trees:
         if id(tree) not in known:
-            known[id(tree)] = measure.all_and_without(tree, rows)
+            known[id(tree)] = measure(tree)
     return [known[id(tree)] for tree in trees]
 
 
@@ -343,11 +339,9 @@ class _AnyScorer:
                 f"expected scoring={_name(self.scorer)} to score a tree on the holdout, got "
                 f"{type(error).__name__}: {error}; check that it suits the task and its classes"
             ) from error
-        if isinstance(value, (str, bytes, bool, dict)) or np.ndim(value) != 0:
-            raise InputError(
-                f"expected scoring={_name(self.scorer)} to return one number, got {value!r}"
-            )
         try:
+            if isinstance(value, (str, bytes, bool, dict)) or np.ndim(value) != 0:
+                raise TypeError
             return float(value)
         except (TypeError, ValueError):
             raise InputError(

@@ -18,7 +18,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold, make_folds
 from steadytree.evaluation.scores import score_rows
-from steadytree.growing.training_data import TrainingData
+from steadytree.growing.fitting import TrainingData
 
 __all__ = ["PAPER_GRID", "cross_validated_cart", "grid_scores", "grow_cart"]
 

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
-from steadytree._progress import track
+from steadytree._progress import run_jobs
 from steadytree.core.tree import Tree
-from steadytree.growing.fitting import fit_by_weight, fit_tree
-from steadytree.growing.training_data import TrainingData
+from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
 
 __all__ = [
     "Bootstrap",
@@ -156,16 +155,8 @@ def grow_collections(
         )
         for k, b in tasks
     )
-    # Growing releases the GIL, so threads share the data; a generator lets progress be seen.
-    options: dict[str, Any] = {"return_as": "generator"} if verbose else {}
-    grown = list(
-        track(
-            Parallel(n_jobs=n_jobs, prefer="threads", **options)(jobs),
-            total=len(tasks),
-            label="Growing trees",
-            verbose=verbose,
-        )
-    )
+    # Growing releases the GIL, so threads share the data.
+    grown = run_jobs(jobs, total=len(tasks), label="Growing trees", n_jobs=n_jobs, verbose=verbose)
     return [
         _collect([done for (k, _), done in zip(tasks, grown, strict=True) if k == batch], data)
         for batch in range(len(batches))

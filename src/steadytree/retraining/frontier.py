@@ -18,7 +18,7 @@ import pandas as pd
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import pairwise_tree_distances
-from steadytree.evaluation.crossfit import CrossFitted
+from steadytree.evaluation.folds import CrossFitted
 from steadytree.evaluation.scores import Score
 from steadytree.exceptions import ClippedThresholdWarning, InputError
 from steadytree.selection import apply_rule, pareto_mask

@@ -12,9 +12,8 @@ from sklearn.utils import check_random_state
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import n_rows
-from steadytree.evaluation.crossfit import CrossFitted
 from steadytree.evaluation.flips import flipped, response_span
-from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
+from steadytree.evaluation.folds import CrossFitted, Fold, check_rowwise, make_folds
 from steadytree.evaluation.predictions import Predictions, predict_rows
 from steadytree.exceptions import InputError
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
