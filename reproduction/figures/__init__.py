@@ -41,8 +41,10 @@ def draw_all(
         **BEYOND_FIGURES,
     }
     for caption, draw in figures.items():
+        if (caption.table or caption.name) not in tables:
+            continue
         figure = draw(results, tables)
-        if figure is None:
+        if figure is None:  # there are numbers, but none under the paper's protocol
             continue
         save_figure(figure, folder, caption.name)
         drawn.append(caption)

@@ -25,9 +25,17 @@ __all__ = ["BEYOND_FIGURES"]
 Tables = Mapping[str, Table]
 
 
-def _columns(rows: Any, names: Mapping[str, str]) -> dict[str, dict[str, float | None]]:
-    """Series for a bar panel: title -> value of a column in each data set."""
-    return {title: {r["dataset"]: r[key] for r in rows} for key, title in names.items()}
+def _bars(
+    ax: Any, rows: Any, titles: Mapping[str, str], *, errors: bool = False, **style: Any
+) -> None:
+    """Draw one bar per data set for each of some columns, with errors from ``<column>_se``."""
+
+    def series(ending: str) -> dict[str, dict[str, float | None]]:
+        return {
+            title: {r["dataset"]: r[key + ending] for r in rows} for key, title in titles.items()
+        }
+
+    bar_panel(ax, series(""), errors=series("_se") if errors else None, **style)
 
 
 def _line_panels(
@@ -44,36 +52,20 @@ def _line_panels(
 
 
 def _optimism_figure(results: Results, tables: Tables) -> Any:
-    if "optimism" not in tables:
-        return None
     rows = tables["optimism"].rows
     figure, axes = new_figure(1, 2, (12.0, 3.8))
-    bar_panel(
-        axes[0, 0],
-        _columns(
-            rows,
-            {"pareto_auc_same": "rows it was chosen on", "pareto_auc_other": "rows it was not"},
-        ),
-        ylabel="AUC of Pareto AUC",
-    )
+    where = {"same": "rows it was chosen on", "other": "rows it was not"}
+    score = {f"pareto_auc_{key}": title for key, title in where.items()}
+    _bars(axes[0, 0], rows, score, ylabel="AUC of Pareto AUC")
     axes[0, 0].set_ylim(bottom=0.5)
-    names = {"price_same": "rows it was chosen on", "price_other": "rows it was not"}
-    errors = {title: {r["dataset"]: r[f"{key}_se"] for r in rows} for key, title in names.items()}
-    bar_panel(
-        axes[0, 1],
-        _columns(rows, names),
-        ylabel="price of stability, AUC points",
-        errors=errors,
-        percent=True,
-    )
+    price = {f"price_{key}": title for key, title in where.items()}
+    _bars(axes[0, 1], rows, price, errors=True, ylabel="", percent=True)
     axes[0, 1].set_ylabel("price of stability, AUC points", color=INK)
     legend_below(figure, axes[0, 0])
     return figure
 
 
 def _triangle_figure(results: Results, tables: Tables) -> Any:
-    if "triangle" not in tables:
-        return None
     figure, axes = new_figure(1, 1, (7.0, 3.6))
     series: dict[str, dict[str, float | None]] = {}
     for row in tables["triangle"].rows:
@@ -85,8 +77,6 @@ def _triangle_figure(results: Results, tables: Tables) -> Any:
 
 
 def _label_weight_figure(results: Results, tables: Tables) -> Any:
-    if "label_weight" not in tables:
-        return None
     figure, axes = new_figure(1, 2, (11.0, 3.6))
     titles = {
         "ranking_agreement": "rank correlation with λ = 1",
@@ -100,29 +90,18 @@ def _label_weight_figure(results: Results, tables: Tables) -> Any:
 
 
 def _normaliser_figure(results: Results, tables: Tables) -> Any:
-    rows = tables["normaliser"].where(protocol="paper") if "normaliser" in tables else []
+    rows = tables["normaliser"].where(protocol="paper")
     if not rows:
         return None
     figure, axes = new_figure(1, 1, (7.0, 3.6))
-    bar_panel(
-        axes[0, 0],
-        _columns(
-            rows,
-            {
-                "fixed_with_depth": "one bound, D = 12",
-                "pair_with_depth": "bound of each pair",
-            },
-        ),
-        ylabel="rank correlation of mean\ndistance with depth",
-    )
+    titles = {"fixed_with_depth": "one bound, D = 12", "pair_with_depth": "bound of each pair"}
+    _bars(axes[0, 0], rows, titles, ylabel="rank correlation of mean\ndistance with depth")
     axes[0, 0].axhline(0, color=INK, linewidth=0.8)
     legend_below(figure, axes[0, 0])
     return figure
 
 
 def _collection_size_figure(results: Results, tables: Tables) -> Any:
-    if "collection_size" not in tables:
-        return None
     figure, axes = new_figure(1, 3, (13.0, 3.6))
     titles = {
         "best_auc": "best AUC, chosen and reported\non the same rows",
@@ -137,33 +116,20 @@ def _collection_size_figure(results: Results, tables: Tables) -> Any:
 
 
 def _size_figure(results: Results, tables: Tables) -> Any:
-    rows = tables["size"].where(protocol="paper") if "size" in tables else []
+    rows = tables["size"].where(protocol="paper")
     if not rows:
         return None
     figure, axes = new_figure(1, 2, (12.0, 3.8))
-    bar_panel(
-        axes[0, 0],
-        _columns(
-            rows,
-            {
-                "explained_by_leaves": "ranks of the distance explained by leaves",
-                "smallest_share": "gain that the smallest tree has",
-            },
-        ),
-        ylabel="share",
-        percent=True,
-    )
-    bar_panel(
-        axes[0, 1],
-        _columns(
-            rows,
-            {
-                "distance_with_auc": "distance and AUC",
-                "distance_with_auc_given_leaves": "the same, given the leaves",
-            },
-        ),
-        ylabel="rank correlation",
-    )
+    shares = {
+        "explained_by_leaves": "ranks of the distance explained by leaves",
+        "smallest_share": "gain that the smallest tree has",
+    }
+    _bars(axes[0, 0], rows, shares, ylabel="share", percent=True)
+    correlations = {
+        "distance_with_auc": "distance and AUC",
+        "distance_with_auc_given_leaves": "the same, given the leaves",
+    }
+    _bars(axes[0, 1], rows, correlations, ylabel="rank correlation")
     axes[0, 1].axhline(0, color=INK, linewidth=0.8)
     for ax in axes[0]:
         ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
@@ -171,8 +137,6 @@ def _size_figure(results: Results, tables: Tables) -> Any:
 
 
 def _retraining_figure(results: Results, tables: Tables) -> Any:
-    if "retraining" not in tables:
-        return None
     figure, axes = new_figure(1, 1, (8.5, 4.6))
     ax = axes[0, 0]
     plain_axes(ax)

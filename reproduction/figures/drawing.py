@@ -42,11 +42,15 @@ PALETTE = tuple(
 
 @dataclass(frozen=True)
 class Caption:
-    """Name of a figure's files, the experiment it belongs to, and what it shows."""
+    """Name of a figure's files, the experiment it belongs to, and what it shows.
+
+    It is drawn from the table ``table``, by default the one of its own name.
+    """
 
     name: str
     experiment: str
     text: str
+    table: str = ""
 
 
 def new_figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -> Any:

@@ -34,7 +34,7 @@ NAMED_COLOURS = {METHODS[key]: COLOURS[key] for key in METHODS}
 def _example_figure(results: Results, tables: Tables) -> Any:
     """Four trees: before and after, by cross-validation and by the paper's method."""
     names = results.datasets("example", "paper")
-    if "example" not in tables or not names:
+    if not names:
         return None
     # The stand-in of the case study the paper shows, where it is there.
     unit = results.of("example", "colon" if "colon" in names else names[-1], "paper")[0]
@@ -51,8 +51,6 @@ def _example_figure(results: Results, tables: Tables) -> Any:
 
 
 def _direct_figure(results: Results, tables: Tables) -> Any:
-    if "direct" not in tables:
-        return None
     figure, axes = new_figure(1, 2, (10.0, 4.0), sharey=True)
     for ax, way, title in (
         (axes[0, 0], "clipped", "thresholds clipped to the range"),
@@ -65,8 +63,6 @@ def _direct_figure(results: Results, tables: Tables) -> Any:
 
 
 def _indirect_figure(results: Results, tables: Tables) -> Any:
-    if "indirect" not in tables:
-        return None
     figure, axes = new_figure(1, 2, (10.0, 4.0))
     for ax, way, title in (
         (axes[0, 0], "bound", "distance, % of the bound (D = 12)"),
@@ -95,8 +91,8 @@ def _curves(ax: Any, table: Table, x: str, y: str, *, xlabel: str, title: str) -
 
 
 def _by_dataset(tables: Tables, name: str) -> dict[Any, list[Mapping[str, Any]]]:
-    """Rows of the paper's protocol by data set; empty where there is no such table."""
-    return grouped(tables[name].where(protocol="paper"), "dataset") if name in tables else {}
+    """Rows of the paper's protocol by data set."""
+    return grouped(tables[name].where(protocol="paper"), "dataset")
 
 
 def _panels(
@@ -129,8 +125,6 @@ def _frontiers_figure(results: Results, tables: Tables) -> Any:
 
 
 def _frontier_sizes_figure(results: Results, tables: Tables) -> Any:
-    if "frontier_sizes" not in tables:
-        return None
     figure, axes = new_figure(1, 2, (11.0, 3.6), sharey=True)
     for ax, protocol in zip(axes[0], PROTOCOLS, strict=True):
         rows = tables["frontier_sizes"].where(protocol=protocol)
@@ -155,8 +149,6 @@ def _method_bars(
     bottom: float | None = None,
 ) -> Any:
     """One panel per protocol, one bar per method and data set."""
-    if table not in tables:
-        return None
     figure, axes = new_figure(1, 2, (12.0, 3.8), sharey=True)
     for ax, protocol in zip(axes[0], PROTOCOLS, strict=True):
         by_method = grouped(tables[table].where(protocol=protocol), "method_name")
@@ -310,16 +302,28 @@ PAPER_FIGURES: dict[Caption, Callable[[Results, Tables], Any]] = {
         "distances", "distances", "Mean distance from the first batch (logarithmic)."
     ): _distances_figure,
     Caption(
-        "depth", "interpretability", "Depth, mean and standard deviation; forest: largest tree."
+        "depth",
+        "interpretability",
+        "Depth, mean and standard deviation; forest: largest tree.",
+        "interpretability",
     ): _depth_figure,
     Caption(
-        "nodes", "interpretability", "Number of nodes (logarithmic); forest: largest tree."
+        "nodes",
+        "interpretability",
+        "Number of nodes (logarithmic); forest: largest tree.",
+        "interpretability",
     ): _nodes_figure,
     Caption(
-        "importance_spread", "importances", "Standard deviation of importances over the splits."
+        "importance_spread",
+        "importances",
+        "Standard deviation of importances over the splits.",
+        "importances",
     ): _spread_figure,
     Caption(
-        "top_features", "importances", "Distinct features ever among the three most important."
+        "top_features",
+        "importances",
+        "Distinct features ever among the three most important.",
+        "importances",
     ): _top_figure,
     Caption(
         "first_levels", "first-levels", "First two levels of the tree selected on the first split."
@@ -329,5 +333,6 @@ PAPER_FIGURES: dict[Caption, Callable[[Results, Tables], Any]] = {
         "split-frequencies",
         "The five features most often split on at the root, its left and its right child "
         "(bar: standard error over the splits).",
+        "split_frequencies_all",
     ): _split_frequencies_figure,
 }
