@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from reproduction.retraining_protocol import Deployment, measure
+from steadytree._optional import import_optional
 from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
 from steadytree.estimators.distilled import DistilledTreeClassifier
@@ -162,8 +163,7 @@ def _paper_method(deployment: Deployment, seed: int) -> Tree:
 
 def _representative(deployment: Deployment, seed: int, *, everything: bool) -> Tree:
     """stable-cart's representative of 20 CART trees, sized like cross-validated CART."""
-    from stable_cart import RepresentativeEstimator
-
+    stable_cart = import_optional("stable_cart", extra="bench", purpose="stable-cart's row")
     space, encoder = deployment.space, ColumnEncoder(deployment.space)
     X, y = _training_rows(deployment, everything=everything)
     sized = cart(deployment, seed, everything=everything).metadata
@@ -171,7 +171,7 @@ def _representative(deployment: Deployment, seed: int, *, everything: bool) -> T
     # The package refuses missing values: they become the median.
     middle = np.nanmedian(encoder.transform(space.encode(deployment.X_old)), axis=0)
     columns = np.where(np.isnan(columns), middle, columns)
-    model = RepresentativeEstimator(
+    model = stable_cart.RepresentativeEstimator(
         DecisionTreeClassifier(
             max_depth=sized["max_depth"], min_samples_leaf=sized["min_samples_leaf"]
         ),
