@@ -14,15 +14,11 @@ from steadytree.diff.words import change_words
 
 __all__ = [
     "KINDS",
-    "STATUSES",
     "ConditionChange",
     "Rule",
     "RuleChange",
     "compare_conditions",
 ]
-
-STATUSES = ("kept", "relabelled", "moved", "added", "dropped")
-"""Status of a rule: the same; other label only; other conditions; only new; only old."""
 
 KINDS = (
     "threshold_moved",

@@ -1,4 +1,4 @@
-"""``TreeDiff``: what changed between two trees, as data; the words are in ``listing``."""
+"""``TreeDiff``: what changed between two trees, as data; the words are in ``words``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import pandas as pd
 from steadytree._views import ReportContent, notebook_view, write_report
 from steadytree.core.format import plain_json
 from steadytree.core.words import PLAIN, Condition
-from steadytree.diff.changes import STATUSES, ConditionChange, Rule, RuleChange
+from steadytree.diff.changes import ConditionChange, Rule, RuleChange
 from steadytree.diff.splits import SplitChange
+from steadytree.diff.words import STATUSES, diff_markdown, diff_text
 
 if TYPE_CHECKING:
     from steadytree.core.space import FeatureSpace
@@ -116,14 +117,10 @@ class TreeDiff:
 
     def to_text(self) -> str:
         """Return plain text for a terminal or a log."""
-        from steadytree.diff.listing import diff_text
-
         return diff_text(self)
 
     def to_markdown(self) -> str:
         """Return Markdown, for a pull request or an issue."""
-        from steadytree.diff.listing import diff_markdown
-
         return diff_markdown(self)
 
     def to_frame(self) -> pd.DataFrame:

@@ -133,7 +133,6 @@ def _rules_and_trees(
             classes=diff.classes,
             rules=table.leaves(side),
             shares=_training_shares(tree, min_cell) if content.single else table.shares(side),
-            hidden_values=set(),
             changed=table.changed(side),
             min_cell=min_cell,
         )

@@ -60,7 +60,6 @@ def tree_data(
     classes: tuple[Any, ...] | None,
     rules: Mapping[int, int],
     shares: Mapping[int, float | None],
-    hidden_values: set[int],
     changed: set[int],
     min_cell: int,
 ) -> dict[str, Any]:
@@ -77,8 +76,6 @@ def tree_data(
     rules : mapping of leaf to rule number
     shares : mapping of leaf to share of rows
         None: masked; absent: no rows were counted.
-    hidden_values : set of int
-        Leaves whose rows are too few to show a rate.
     changed : set of int
         Leaves whose rule changed: their branches are opened first.
     min_cell : int
@@ -86,7 +83,7 @@ def tree_data(
     aligned = align_tree(tree, space)
     grown = aligned.tree
     leaf = grown.is_leaf
-    values, hidden = _leaf_values(grown, space, classes, hidden_values, min_cell)
+    values, hidden = _leaf_values(grown, space, classes, min_cell)
     return {
         "name": name,
         "n_rules": grown.n_leaves,
@@ -134,7 +131,6 @@ def _leaf_values(
     tree: Tree,
     space: FeatureSpace,
     classes: tuple[Any, ...] | None,
-    hidden_values: set[int],
     min_cell: int,
 ) -> tuple[list[list[float] | None], set[int]]:
     """Class shares or mean of each leaf, and the leaves that rest on too few people.
@@ -145,7 +141,7 @@ def _leaf_values(
     out: list[list[float] | None] = [None] * tree.n_nodes
     hidden: set[int] = set()
     for node in tree.leaves.tolist():
-        if rests_on_few(tree, node, min_cell) or node in hidden_values:
+        if rests_on_few(tree, node, min_cell):
             hidden.add(node)
         if tree.classes is None:
             mean = float(tree.value[node, 0])
@@ -177,7 +173,7 @@ def compact_tree(
     order = grown.preorder.tolist()
     leaf = grown.is_leaf
     by_leaf = {r.new.leaf: r for r in diff.rules if r.new is not None}
-    values, _ = _leaf_values(grown, space, classes, set(), min_cell)
+    values, _ = _leaf_values(grown, space, classes, min_cell)
     labels = [_label(grown, i, classes) if classes else 0 for i in order if leaf[i]]
     shown: list[float | None] = []
     for i in (node for node in order if leaf[node]):
