@@ -1,1 +1,14 @@
-"""The paper's experiments on public data: data, runs, tables and figures."""
+"""The paper's experiments on public data, regenerated: ``python -m reproduction``.
+
+From data to page, each step in a module or folder of its own:
+
+- ``data`` (``case_studies``, ``time_ordered``, ``sources``): real tables, cleaned, leaks left out;
+- ``protocols``, ``retraining_protocol``: which rows train, choose and are reported on;
+- ``models``, ``retraining_methods``: the learners, grown by the library's own functions;
+- ``experiments``: one piece of work each, planned by ``registry``, done by ``runs`` and kept by
+  ``store``, so that a run that is killed loses nothing;
+- ``summaries``: finished work as tables; ``findings``: the paper's claims judged by them;
+- ``figures`` and ``page``: what people see. ``regenerate`` does it all.
+
+It is not part of the installed package; ``make setup`` brings the data packages it reads.
+"""
