@@ -19,9 +19,8 @@ __all__ = ["FAR", "N_VECTORS", "compiled", "find_exit", "inlined", "signed", "so
 
 # Beyond every cost: marks columns that are out of play. Costs stay below 2**60.
 FAR = np.int64(1) << np.int64(61)
-# One memory block holds everything a pair needs: first these vectors of ``width`` numbers,
-# then the cost matrix, the core and its transpose at offsets the caller chooses.
-MINIMA = 0  # column minima of the cost matrix (and a second buffer for building them)
+# Vectors of ``width`` numbers at the start of a pair's memory (see the package's docstring).
+# The first holds the column minima of the cost matrix, the second helps to build them.
 ORIGINAL = 1  # number in the cost matrix of a column of the core
 REACH = 2  # distances of a search, two buffers
 DUAL_U, DUAL_V = 4, 5
@@ -109,6 +108,14 @@ def place_reduced(mem: Any, row: Any, dual: Any, size: Any, value: Any) -> Any:
     return signed(0)
 
 
+@inlined
+def place_of(mem: Any, row: Any, dual: Any, size: Any, key: Any, shift: Any) -> Any:
+    """Column of the least reduced cost ``key``: in its low bits, or looked up."""
+    return (
+        key & ((signed(1) << shift) - 1) if shift > 0 else place_reduced(mem, row, dual, size, key)
+    )
+
+
 @compiled
 def find_exit(mem: Any, width: Any, cost: Any, stride: Any, i: Any, shift: Any) -> Any:
     """Cheapest column outside the core for row i; FAR where none is left."""
@@ -116,10 +123,7 @@ def find_exit(mem: Any, width: Any, cost: Any, stride: Any, i: Any, shift: Any) 
     key = minimum(mem, row, outside, stride)
     at = signed(0)
     if key < FAR:
-        if shift > 0:
-            at = key & ((signed(1) << shift) - 1)
-        else:
-            at = place_reduced(mem, row, outside, stride, key)
+        at = place_of(mem, row, outside, stride, key, shift)
     value = (key >> shift) << shift
     mem[EXIT * width + i] = value
     mem[EXIT_AT * width + i] = at
