@@ -133,6 +133,8 @@ def literal_distance(tree: Tree, moved: Tree, space: FeatureSpace) -> float:
     """Distance of eq. (distance) between a tree and itself with moved thresholds, unclipped.
 
     Both have the same paths, so the weight of unmatched paths plays no part. With label weight 1.
+    Not the library's distance, which clips bounds to the range and drops paths that no value can
+    reach: here neither may happen.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reproduction.experiments import geometry
@@ -33,7 +34,7 @@ from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances
 from steadytree.evaluation.scores import auc
 from steadytree.growing.split_counts import LEAF_NODE, count_splits
-from steadytree.selection import pareto_mask, within_tolerance
+from steadytree.selection import RULES, pareto_mask
 
 __all__ = ["FIELDS", "LEAF", "TOLERANCE", "VERSION", "choose_extremes", "compute"]
 
@@ -50,6 +51,9 @@ FIELDS = (
 
 TOLERANCE = 0.02
 """Epsilon of the selection rule after eq. (select-tree); the paper does not give its value."""
+
+CHOICES = {"pareto_auc": "score", "pareto_distance": "distance", "selected": "tolerance"}
+"""The library's rule for each tree that the paper looks at."""
 
 LEAF = "(leaf)"
 """What the split tables count where a tree has no split at a place."""
@@ -135,13 +139,8 @@ def choose_extremes(distance: FloatArray, score: FloatArray) -> dict[str, int]:
     has the least distance among scores within the tolerance of the best (eq. (select-tree)).
     Ties go to the better other merit, then to the first tree.
     """
-    order = np.arange(len(score))
-    close = within_tolerance(score, TOLERANCE)
-    return {
-        "pareto_auc": int(np.lexsort((order, distance, -score))[0]),
-        "pareto_distance": int(np.lexsort((order, -score, distance))[0]),
-        "selected": int(np.lexsort((order, -score, distance, ~close))[0]),
-    }
+    table = pd.DataFrame({"distance": distance, "score": score, "eligible": True})
+    return {name: RULES[rule](table, TOLERANCE) for name, rule in CHOICES.items()}
 
 
 def _describe(problem: Problem, tree: Tree, choose: Rows, report: Rows) -> dict[str, Any]:
