@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.parallel import delayed
 
 from steadytree._progress import run_jobs
@@ -414,20 +414,19 @@ def measure_sensitivity(
     """
     rng = np.random.default_rng(random_state)
     space = FeatureSpace.from_data(X, y)
-    take = (lambda t, i: t.iloc[i]) if hasattr(X, "iloc") else (lambda t, i: np.asarray(t)[i])
     target = np.asarray(y)
     half, rows = len(target) // 2, []
     options: dict[str, Any] = {"space": space, "variant": "metric", "normalize": "relative"}
     for _ in range(n_repeats):
         order = rng.permutation(len(target))
         first, second = order[:half], order[half : 2 * half]
-        base = as_tree(clone(estimator).fit(take(X, first), target[first]))
+        base = as_tree(clone(estimator).fit(_safe_indexing(X, first), target[first]))
         for amount in amounts:
             shaken = perturb_thresholds(base, amount, rng, space=space)
             rows.append(("thresholds", amount, tree_distance(base, shaken, **options)))
             swapped = round(amount * half)
             mixed = np.concatenate([second[:swapped], first[swapped:]])
-            other = as_tree(clone(estimator).fit(take(X, mixed), target[mixed]))
+            other = as_tree(clone(estimator).fit(_safe_indexing(X, mixed), target[mixed]))
             rows.append(("data", amount, tree_distance(base, other, **options)))
     return pd.DataFrame(rows, columns=["perturbation", "amount", "distance"])
 

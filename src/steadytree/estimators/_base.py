@@ -14,16 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.class_weight import compute_sample_weight
 
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import resolve_threshold
-from steadytree.estimators._inputs import (
-    class_weighted,
-    prepare_fit,
-    prepare_predict,
-    set_mixed_input_tags,
-)
+from steadytree.estimators._inputs import prepare_fit, prepare_predict, set_mixed_input_tags
 from steadytree.estimators.predictor import TreePredictorMixin
 from steadytree.exceptions import InputError
 from steadytree.growing.fitting import Task, TrainingData
@@ -93,6 +89,8 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
         return replace(data, rows=self._weighted(data.rows, data.classes)), threshold
 
     def _weighted(self, rows: CodedRows, classes: NDArray[Any] | None) -> CodedRows:
-        if classes is None:
+        """Multiply the weights by those of the rows' classes."""
+        if classes is None or self.class_weight is None:
             return rows
-        return class_weighted(self.class_weight, rows, classes)
+        by_class = compute_sample_weight(self.class_weight, classes[rows.y])
+        return rows.with_weight(np.asarray(rows.weights * by_class, dtype=np.float64))

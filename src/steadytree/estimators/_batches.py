@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -106,13 +107,10 @@ def divide(
     return Division(first, training, held, measured, isinstance(holdout, str))
 
 
-def check_share(share: Any, name: str, *, other: str = "") -> float:
-    """Return a share strictly between 0 and 1."""
-    if (
-        isinstance(share, (bool, str)) or not np.isscalar(share) or not 0 < float(share) < 1  # type: ignore[arg-type]
-    ):
+def check_share(share: Any, name: str, *, other: str = "") -> None:
+    """Refuse what is not a share strictly between 0 and 1."""
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
         raise InputError(f"expected {name} to be a share between 0 and 1{other}, got {share!r}")
-    return float(share)  # type: ignore[arg-type]
 
 
 def split_share(

@@ -7,14 +7,13 @@ strings and missing values. Here they become one coded float matrix over a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_array,
@@ -31,7 +30,6 @@ from steadytree.growing.fitting import Task, TrainingData
 __all__ = [
     "as_table",
     "check_coded",
-    "class_weighted",
     "prepare_fit",
     "prepare_holdout",
     "prepare_predict",
@@ -162,16 +160,6 @@ def check_coded(coded: NDArray[np.float64], space: FeatureSpace) -> NDArray[np.f
             f"{culprits}; replace them with a number or with missing"
         )
     return coded
-
-
-def class_weighted(
-    class_weight: Mapping[Any, float] | str | None, rows: CodedRows, classes: NDArray[Any]
-) -> CodedRows:
-    """Return the rows with their weights times the weight of each row's class."""
-    if class_weight is None:
-        return rows
-    by_class = compute_sample_weight(class_weight, classes[rows.y])
-    return rows.with_weight(np.asarray(rows.weights * by_class, dtype=np.float64))
 
 
 def set_mixed_input_tags(tags: Any) -> Any:

@@ -27,16 +27,14 @@ from steadytree.estimators._batches import (
 from steadytree.estimators._candidates import (
     RESULT_COLUMNS,
     CandidateTable,
+    Grid,
     Objective,
+    base_and_grid,
     check_objectives,
     choose,
     honest_estimate,
-    mean_distances,
-)
-from steadytree.estimators._grid import (
-    Grid,
-    base_and_grid,
     largest_depth,
+    mean_distances,
     warn_of_large_leaves,
 )
 from steadytree.estimators._inputs import prepare_holdout
