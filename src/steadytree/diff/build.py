@@ -177,10 +177,7 @@ class _Rows:
         )
 
     def outcome_changes(
-        self,
-        old: Sequence[Rule],
-        new: Sequence[Rule],
-        span: float | None,
+        self, old: Sequence[Rule], new: Sequence[Rule], span: float | None
     ) -> tuple[float, float | None]:
         """Share of rows that flip, and in regression the mean absolute change."""
         if span is not None:

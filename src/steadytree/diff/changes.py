@@ -12,13 +12,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.words import Condition, format_number, join_conditions
 from steadytree.diff.words import change_words
 
-__all__ = [
-    "KINDS",
-    "ConditionChange",
-    "Rule",
-    "RuleChange",
-    "compare_conditions",
-]
+__all__ = ["KINDS", "ConditionChange", "Rule", "RuleChange", "compare_conditions"]
 
 KINDS = (
     "threshold_moved",

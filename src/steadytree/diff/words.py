@@ -187,10 +187,7 @@ def headline(diff: TreeDiff) -> list[str]:
                 f"Over {rows} the prediction changes by {shift} on average, for "
                 f"{small_percent(diff.flips)} of them by more than 5 % of the response range."
             )
-    for what, names in (
-        ("gained", diff.predictors_gained),
-        ("lost", diff.predictors_lost),
-    ):
+    for what, names in (("gained", diff.predictors_gained), ("lost", diff.predictors_lost)):
         if names:
             lines.append(f"Predictors {what}: {', '.join(names)}.")
     against = diff.kept_against_share

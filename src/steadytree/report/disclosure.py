@@ -77,10 +77,7 @@ class PeopleCount:
 
 
 def mask_partition(
-    counts: Sequence[float],
-    min_cell: int,
-    *,
-    primary: Sequence[bool] | None = None,
+    counts: Sequence[float], min_cell: int, *, primary: Sequence[bool] | None = None
 ) -> NDArray[np.bool_]:
     """Say which cells of a partition to mask when its total is known.
 

@@ -78,12 +78,7 @@ def render_summary(summary: Mapping[str, Any]) -> str:
     drawn = {
         side: safe(
             outline_svg(
-                tree,
-                summary["features"],
-                summary["classes"],
-                statuses,
-                side=side,
-                plain=single,
+                tree, summary["features"], summary["classes"], statuses, side=side, plain=single
             )
         )
         for side, tree in summary["trees"].items()

@@ -128,10 +128,7 @@ def _label(tree: Tree, node: int, classes: tuple[Any, ...] | None) -> int:
 
 
 def _leaf_values(
-    tree: Tree,
-    space: FeatureSpace,
-    classes: tuple[Any, ...] | None,
-    min_cell: int,
+    tree: Tree, space: FeatureSpace, classes: tuple[Any, ...] | None, min_cell: int
 ) -> tuple[list[list[float] | None], set[int]]:
     """Class shares or mean of each leaf, and the leaves that rest on too few people.
 
