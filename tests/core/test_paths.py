@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
 import steadytree as st
-from steadytree.core.paths import Paths
+from steadytree.core.paths import Boxes, Paths
 from steadytree.core.words import tree_text
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 from tests.golden import HOLES, RESPONSE, UNIT, build
@@ -148,3 +149,38 @@ def test_a_tree_as_text() -> None:
         "|-- x0 <= 0.5: 1.25",
         "|-- x0 > 0.5: -3",
     ]
+
+
+def test_a_box_on_both_sides_of_a_split() -> None:
+    boxes = Boxes(SPACE)
+    assert boxes.start == [0, 4, 8]  # upper, lower, present, missing; three colours, missing
+    left, right = boxes.split({}, 0, 25.0, None, True)
+    assert left is not None
+    assert right is not None
+    assert left == ((-math.inf, 25.0, True, True), {0: 0.75}, 0.25)
+    assert right == ((25.0, math.inf, True, False), {1: 0.25, 3: 1.0}, 0.75 + 0.5)
+    # Above 25 and not missing: nothing is left below 20.
+    low, high = boxes.split({0: right}, 0, 20.0, None, True)
+    assert low is None
+    assert high == right
+    red, rest = boxes.split({}, 1, math.nan, 0b0001, False)
+    assert red == (0b0001, {5: 0.5, 6: 0.5, 7: 0.5}, 0.25)
+    assert rest is not None
+    assert rest.tightening == {4: 0.5}
+
+
+def test_the_walk_is_told_as_operations() -> None:
+    walk = Paths.from_tree(build((0, 0.5, (0, 0.25, "no", "yes"), "no")), UNIT).operations
+    assert walk.depth.tolist() == [0, 1, 2, 2, 1]
+    assert walk.path.tolist() == [-1, -1, 0, 1, 2]
+    assert walk.start.tolist() == [0, 0, 1, 2, 3, 4]
+    assert walk.coord.tolist() == [0, 0, 1, 1]
+    assert walk.old.tolist() == [0.0, 0.5, 0.0, 0.0]
+    assert walk.new.tolist() == [0.5, 0.75, 0.25, 0.5]
+
+
+def test_paths_can_be_pickled() -> None:
+    paths = Paths.from_tree(build((0, 0.5, "no", "yes")), UNIT)
+    again = pickle.loads(pickle.dumps(paths))
+    assert again.operations.new.tolist() == paths.operations.new.tolist()
+    assert again.rule_text(0) == paths.rule_text(0)

@@ -84,12 +84,7 @@ def tree_distance(
     0.0
     """
     options = check_options(
-        variant=variant,
-        label_weight=label_weight,
-        outcome=outcome,
-        normalize=normalize,
-        max_depth=max_depth,
-        merge_equal_siblings=merge_equal_siblings,
+        variant, label_weight, outcome, normalize, max_depth, merge_equal_siblings
     )
     left, right = paths_of([a, b], space, options)
     return float(
@@ -139,12 +134,7 @@ def pairwise_tree_distances(
     (3, 3)
     """
     options = check_options(
-        variant=variant,
-        label_weight=label_weight,
-        outcome=outcome,
-        normalize=normalize,
-        max_depth=max_depth,
-        merge_equal_siblings=merge_equal_siblings,
+        variant, label_weight, outcome, normalize, max_depth, merge_equal_siblings
     )
     first = _as_list(A, "A")
     second = [] if B is None else _as_list(B, "B")

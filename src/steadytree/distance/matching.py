@@ -187,12 +187,7 @@ def match_paths(
     3
     """
     options = check_options(
-        variant=variant,
-        label_weight=label_weight,
-        outcome=outcome,
-        normalize=normalize,
-        max_depth=max_depth,
-        merge_equal_siblings=merge_equal_siblings,
+        variant, label_weight, outcome, normalize, max_depth, merge_equal_siblings
     )
     left, right = paths_of([a, b], space, options)
     return match_aligned(left, right, options)

@@ -1,4 +1,8 @@
-"""The choices that define a distance, checked once for every function that takes them."""
+"""The choices that define a distance, checked once for every function that takes them.
+
+The public functions spell the list out in their signatures, for help() and editors; what the
+choices mean and which go together is said here only.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,6 @@ class DistanceOptions:
 
 
 def check_options(
-    *,
     variant: str = "paper",
     label_weight: float | str = 1.0,
     outcome: str = "label",
