@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from steadytree.assessment import RESAMPLES, assess_stability
 from steadytree.cli.files import OutFolder
-from steadytree.cli.learners import make_learner
-from steadytree.cli.options import (
-    FILE,
-    data_options,
-    default_of,
-    example,
-    learner_options,
-    output_options,
-)
+from steadytree.cli.learners import LearnerChoice, training_options
+from steadytree.cli.options import example, option_of, output_options
 from steadytree.cli.output import Output
-from steadytree.cli.tables import read_training
+from steadytree.cli.tables import LabelledTable
 
 __all__ = ["command"]
 
@@ -27,33 +18,19 @@ __all__ = ["command"]
     "assess",
     epilog=example("steadytree assess patients.csv --target died --learner cart --resamples 50"),
 )
-@click.argument("data", type=FILE)
-@data_options
-@learner_options
-@click.option(
-    "--resamples",
-    type=click.IntRange(2),
-    default=default_of(assess_stability, "n_resamples"),
-    show_default=True,
-    help="Trees to grow.",
-)
-@click.option(
+@training_options
+@option_of("--resamples", assess_stability, "n_resamples", "Trees to grow.", type=click.IntRange(2))
+@option_of(
     "--resample",
+    assess_stability,
+    "resample",
+    "How rows are drawn.",
     type=click.Choice(RESAMPLES),
-    default=default_of(assess_stability, "resample"),
-    show_default=True,
-    help="How rows are drawn.",
 )
 @output_options("assess", "assessment.json, summary.csv, splits.csv and cut_points.csv")
 def command(
-    data: Path,
-    target: str,
-    time: str | None,
-    group: str | None,
-    learner: str,
-    task: str,
-    drop: tuple[str, ...],
-    max_leaves: int | None,
+    table: LabelledTable,
+    learner: LearnerChoice,
     jobs: int | None,
     resamples: int,
     resample: str,
@@ -62,9 +39,8 @@ def command(
     seed: int,
 ) -> None:
     """Refit a learner on resamples of DATA (CSV or Parquet) and compare its trees."""
-    table, task = read_training(data, target, task, time=time, group=group, drop=drop)
     found = assess_stability(
-        make_learner(learner, task, seed=seed, jobs=None, max_leaves=max_leaves),
+        learner.make(seed=seed, jobs=None),
         table.X,
         table.y,
         n_resamples=resamples,
@@ -78,4 +54,4 @@ def command(
     folder.table("summary.csv", found.summary)
     folder.table("splits.csv", found.splits)
     folder.table("cut_points.csv", found.cut_points)
-    output.result(str(found), {"task": task, **content, "files": folder.files})
+    output.result(str(found), {"task": learner.task, **content, "files": folder.files})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -10,20 +9,17 @@ import numpy as np
 import pandas as pd
 
 from steadytree.cli.files import OutFolder
-from steadytree.cli.learners import make_learner
+from steadytree.cli.learners import LearnerChoice, training_options
 from steadytree.cli.options import (
-    FILE,
-    data_options,
-    default_of,
     example,
-    learner_options,
+    option_of,
     output_options,
     threshold_of,
     threshold_option,
 )
 from steadytree.cli.output import Output
 from steadytree.cli.show import tree_rules
-from steadytree.cli.tables import LabelledTable, read_training
+from steadytree.cli.tables import LabelledTable
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.words import tree_text
@@ -35,27 +31,19 @@ __all__ = ["command"]
 
 
 @click.command("fit", epilog=example("steadytree fit patients.csv --target died --out model"))
-@click.argument("data", type=FILE)
-@data_options
-@learner_options
+@training_options
 @threshold_option('Two classes: positive from this share; a number or "prevalence".')
-@click.option(
+@option_of(
     "--bootstraps",
+    StableTreeClassifier,
+    "n_bootstraps",
+    "Of each batch, for --learner stable.",
     type=click.IntRange(1),
-    default=default_of(StableTreeClassifier, "n_bootstraps"),
-    show_default=True,
-    help="Of each batch, for --learner stable.",
 )
 @output_options("fit", "tree.json (and candidates.csv and report.html of a stable tree)")
 def command(
-    data: Path,
-    target: str,
-    time: str | None,
-    group: str | None,
-    learner: str,
-    task: str,
-    drop: tuple[str, ...],
-    max_leaves: int | None,
+    table: LabelledTable,
+    learner: LearnerChoice,
     jobs: int | None,
     decision_threshold: str | None,
     bootstraps: int,
@@ -68,20 +56,17 @@ def command(
     With --learner stable, --time makes the earlier half of the rows the first batch, and
     --group keeps a group on one side of the holdout.
     """
-    table, task = read_training(data, target, task, time=time, group=group, drop=drop)
-    threshold = threshold_of(decision_threshold, task)
-    model = make_learner(
-        learner, task, seed=seed, jobs=jobs, max_leaves=max_leaves, n_bootstraps=bootstraps
-    )
+    threshold = threshold_of(decision_threshold, learner.task)
+    model = learner.make(seed=seed, jobs=jobs, n_bootstraps=bootstraps)
     output.say(f"training on {len(table.y):,} rows and {table.X.shape[1]} columns")
-    tree, candidates = _fit(model, learner, task, table, threshold, seed)
+    tree, candidates = _fit(model, learner, table, threshold, seed)
     folder.tree("tree.json", tree)
     if candidates is not None:
         folder.table("candidates.csv", candidates)
         folder.report("report.html", model)
     document = {
-        "learner": learner,
-        "task": task,
+        "learner": learner.name,
+        "task": learner.task,
         "rows": len(table.y),
         "columns": list(table.X.columns),
         "n_leaves": tree.n_leaves,
@@ -98,18 +83,17 @@ def command(
 
 def _fit(
     model: Any,
-    learner: str,
-    task: str,
+    learner: LearnerChoice,
     table: LabelledTable,
     threshold: float | str | None,
     seed: int,
 ) -> tuple[Tree, pd.DataFrame | None]:
     X, y = table.X, table.y
-    if learner == "cart":
-        return _fit_cart(model, task, X, y, threshold), None
+    if learner.name == "cart":
+        return _fit_cart(model, learner.task, X, y, threshold), None
     if threshold is not None:
         model.set_params(decision_threshold=threshold)
-    if learner == "distilled":
+    if learner.name == "distilled":
         model.fit(X, y)
         return as_tree(model), None
     options: dict[str, Any] = {}

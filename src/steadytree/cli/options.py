@@ -1,7 +1,7 @@
 """Options that several commands share, each written once.
 
 The command line has no defaults of its own: what a Python call takes as well has the default
-of that call's signature (:func:`default_of`).
+of that call's signature (:func:`option_of`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ __all__ = [
     "FILE",
     "common_options",
     "data_options",
-    "default_of",
     "example",
     "gate_options",
     "jobs_option",
-    "learner_options",
+    "option_of",
     "output_options",
     "subgroup_option",
     "threshold_of",
@@ -45,9 +44,12 @@ def example(*lines: str) -> str:
     )
 
 
-def default_of(call: Callable[..., Any], parameter: str) -> Any:
-    """Return the default of a parameter, from the signature of the Python call."""
-    return inspect.signature(call).parameters[parameter].default
+def option_of(
+    flag: str, call: Callable[..., Any], parameter: str, words: str, **settings: Any
+) -> Callable[[F], F]:
+    """Add an option that a Python call takes as well, with the default of its signature."""
+    default = inspect.signature(call).parameters[parameter].default
+    return click.option(flag, default=default, show_default=True, help=words, **settings)
 
 
 def _all(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -102,29 +104,6 @@ def data_options(function: F) -> F:
             metavar="COLUMN",
             help="Rows that belong together, such as those of one patient. No predictor.",
         ),
-    )(function)
-
-
-def learner_options(function: F) -> F:
-    """Add what concerns training."""
-    return _all(
-        click.option(
-            "--learner",
-            type=click.Choice(["distilled", "stable", "cart"]),
-            default="distilled",
-            show_default=True,
-            help="One tree from a forest, the paper's stable tree, or plain CART.",
-        ),
-        click.option(
-            "--task",
-            type=click.Choice(["auto", "classification", "regression"]),
-            default="auto",
-            show_default=True,
-            help="What the target is.",
-        ),
-        click.option("--drop", multiple=True, metavar="COLUMN", help="Not a predictor. Repeat."),
-        click.option("--max-leaves", type=click.IntRange(2), help="Largest number of leaves."),
-        jobs_option,
     )(function)
 
 

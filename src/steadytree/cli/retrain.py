@@ -12,10 +12,10 @@ from steadytree.cli.files import OutFolder
 from steadytree.cli.options import (
     FILE,
     data_options,
-    default_of,
     example,
     gate_options,
     jobs_option,
+    option_of,
     output_options,
     subgroup_option,
     threshold_of,
@@ -42,25 +42,13 @@ __all__ = ["command"]
 @click.option("--deployed", type=FILE, required=True, metavar="FILE", help="The tree in force.")
 @data_options
 @click.option("--old", type=FILE, metavar="FILE", help="Rows the deployed tree was trained on.")
-@click.option(
-    "--price",
-    type=float,
-    default=default_of(retrain, "price"),
-    show_default=True,
-    help="Price of change.",
-)
+@option_of("--price", retrain, "price", "Price of change.", type=float)
 @click.option(
     "--select",
     type=click.Choice(["tolerance", "one_se"]),
     help="Choose by score instead: the least change near the best score.",
 )
-@click.option(
-    "--tolerance",
-    type=float,
-    default=default_of(retrain, "tolerance"),
-    show_default=True,
-    help="For --select.",
-)
+@option_of("--tolerance", retrain, "tolerance", "For --select.", type=float)
 @click.option(
     "--lock",
     "locks",
@@ -70,20 +58,8 @@ __all__ = ["command"]
 )
 @click.option("--compare", "with_cart", is_flag=True, help="Add independently retrained CART.")
 @threshold_option('A number or "prevalence".')
-@click.option(
-    "--folds",
-    type=click.IntRange(0),
-    default=default_of(retrain, "n_folds"),
-    show_default=True,
-    help="For scores.",
-)
-@click.option(
-    "--trees",
-    type=click.IntRange(1),
-    default=SearchOptions.n_estimators,
-    show_default=True,
-    help="Of the teacher.",
-)
+@option_of("--folds", retrain, "n_folds", "For scores.", type=click.IntRange(0))
+@option_of("--trees", SearchOptions, "n_estimators", "Of the teacher.", type=click.IntRange(1))
 @jobs_option
 @click.option("--history", type=FILE, metavar="FILE", help="Record the proposal in this history.")
 @subgroup_option
