@@ -1,4 +1,4 @@
-"""Whatever condition a listing of the deployed tree prints can be locked by its words."""
+"""What is locked stays; whatever condition a listing prints can be locked by its words."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import pytest
 
 from steadytree.estimators import TreeClassifier
 from steadytree.exceptions import InputError
+from steadytree.growing.nodes import split_of
+from steadytree.retraining import retrain
 from steadytree.retraining.locks import resolve_locks
 from tests.report.samples import mixed_diff
+from tests.retraining.conftest import QUICK
 
 
 def test_every_condition_of_the_listing_is_found() -> None:
@@ -30,3 +33,19 @@ def test_a_condition_may_leave_out_where_missing_values_go() -> None:
     assert resolve_locks("age <= 40 or missing", tree, tree.space) == {1}
     with pytest.raises(InputError, match="got 'age <= 41'"):
         resolve_locks("age <= 41", tree, tree.space)
+
+
+@pytest.mark.parametrize("kind", ["root", "node", "feature", "condition", "rule"])
+def test_locks(mixed, kind):
+    X, y, first = mixed
+    tree = first.to_tree()
+    root = first.rules().splitlines()[0].removeprefix("|-- ")
+    rule = first.rules(style="list").splitlines()[0]
+    feature = tree.feature_labels[tree.feature[0]]
+    locked = {"root": "root", "node": 0, "feature": [feature], "condition": root, "rule": rule}
+    result = retrain(
+        first, X[300:], 1 - y[300:], locked=locked[kind], price=0.0, **{**QUICK, "n_folds": 0}
+    )
+    assert split_of(result.tree, 0) == split_of(result.deployed, 0)
+    assert result.edits
+    assert 0 in result.settings["locked_nodes"] or kind == "rule"

@@ -8,7 +8,7 @@ from steadytree.core.paths import Paths
 from steadytree.distance import tree_distance
 from steadytree.distance.amounts import Measure
 from steadytree.distance.options import check_options
-from tests.retraining.edits.test_search import PRICES, problem, search
+from tests.retraining.edits.samples import PRICES, problem, search
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])

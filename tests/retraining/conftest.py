@@ -1,0 +1,32 @@
+"""A deployed tree with new rows, retrained once for all tests: real data, and mixed columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from steadytree.estimators.distilled import DistilledTreeClassifier
+from steadytree.retraining import retrain
+from tests.growing.mixed import mixed_table
+
+QUICK = {"n_estimators": 20, "n_folds": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="session")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    rows = np.random.default_rng(0).permutation(len(y))
+    X, y = X.iloc[rows].reset_index(drop=True), y.iloc[rows].to_numpy()
+    first = DistilledTreeClassifier(
+        n_estimators=20, max_leaf_nodes=8, decision_threshold="prevalence", random_state=0
+    ).fit(X[:250], y[:250])
+    result = retrain(first, X[250:], y[250:], X_old=X[:250], y_old=y[:250], compare=True, **QUICK)
+    return X, y, first, result
+
+
+@pytest.fixture(scope="session")
+def mixed():
+    X, y = mixed_table(700, 0)
+    first = DistilledTreeClassifier(n_estimators=20, max_leaf_nodes=6, random_state=0)
+    return X, y, first.fit(X[:300], y[:300])

@@ -1,0 +1,60 @@
+"""Edits that find what changed: a threshold, a category, the side of missing values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from steadytree.core.tree import Tree
+from steadytree.growing.teacher import TaughtRows, target_columns
+from tests.growing.mixed import mixed_table, space_of
+from tests.retraining.edits.samples import search, stump
+
+
+def test_a_threshold_that_moved_is_moved():
+    X, _ = mixed_table(500, 0)
+    y = (X["age"] > 60).to_numpy().astype(np.int64)
+    space = space_of(X, y, "binary")
+    deployed = stump(50.0, space)
+    taught = TaughtRows(space.encode(X), target_columns(y, 2) * 0.9, np.ones(500), 500, 2)
+    (edited,) = search(deployed, taught, space).path((0.2,))
+    assert edited.tree.n_leaves == 2
+    assert edited.tree.threshold[0] == pytest.approx(60, abs=1)
+    assert edited.edits[0].startswith("move age <= 50 to age <= ")
+
+
+def test_a_category_that_changed_sides_is_moved():
+    X, _ = mixed_table(600, 0)
+    space = space_of(X, np.array([0, 1]), "binary")
+    assert space.categories[2] == ("blue", "green", "grey", "red")
+    share = np.array([0.5, 0.1, 0.9])
+    deployed = Tree(
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        feature=[2, -1, -1],
+        threshold=[np.nan] * 3,
+        left_categories=((0, 1), None, None),
+        value=np.column_stack([1 - share, share]),
+        classes=(0, 1),
+        n_features=4,
+        feature_names=space.names,
+        categories=space.categories,
+        space=space,
+    )
+    y = X["colour"].isin(["grey", "red", "green"]).to_numpy().astype(np.int64)
+    taught = TaughtRows(space.encode(X), target_columns(y, 2) * 0.9, np.ones(600), 600, 2)
+    (edited,) = search(deployed, taught, space).path((0.2,))
+    assert edited.tree.left_categories[0] == (0,)
+    assert edited.edits == ("move colour is blue or green to colour is blue",)
+
+
+def test_missing_values_that_changed_sides_are_moved():
+    X, _ = mixed_table(600, 0)
+    gone = X["dose"].isna().to_numpy()
+    y = ((X["dose"] > 0).to_numpy() | gone).astype(np.int64)
+    space = space_of(X, y, "binary")
+    deployed = stump(0.0, space).replace(feature=[1, -1, -1], missing_left=[True, False, False])
+    taught = TaughtRows(space.encode(X), target_columns(y, 2) * 0.9, np.ones(600), 600, 2)
+    (edited,) = search(deployed, taught, space).path((0.2,))
+    assert edited.tree.n_leaves == 2
+    assert not edited.tree.missing_left[0]

@@ -1,0 +1,67 @@
+"""The table of candidates, and how one is chosen from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from steadytree.distance import tree_distance
+from steadytree.exceptions import InputError
+from steadytree.retraining import retrain
+from tests.retraining.conftest import QUICK
+
+
+def test_the_frontier_has_every_candidate_and_right_numbers(cancer):
+    X, _, first, result = cancer
+    table = result.frontier
+    assert table.index[0] == "keep"
+    assert {"leaf values", "price 0.2", "from scratch", "CART"} <= set(table.index)
+    assert list(table["chosen"][table["chosen"]].index) == ["price 0.2"] == [result.chosen]
+    for name, tree in result.trees.items():
+        apart = tree_distance(
+            result.deployed, tree, space=result.space, variant="metric", normalize="relative"
+        )
+        assert table.loc[name, "dissimilarity"] == pytest.approx(apart)
+        assert table.loc[name, "distance"] == pytest.approx(
+            tree_distance(result.deployed, tree, space=result.space)
+        )
+        moved = (tree.predict(X[250:]) != first.predict(X[250:])).mean()
+        assert table.loc[name, "flips"] == pytest.approx(moved)
+        assert table.loc[name, "n_leaves"] == tree.n_leaves
+    assert table.loc["keep", "dissimilarity"] == 0
+    assert table.loc["keep", "score_change"] == 0
+    assert table.loc["leaf values", "dissimilarity"] == 0
+    assert table["on_frontier"].any()
+    assert result.selection_cost == 0
+
+
+@pytest.mark.parametrize("select", ["tolerance", "one_se"])
+def test_rules_choose_the_least_change_near_the_best(mixed, select):
+    X, y, first = mixed
+    quick = {**QUICK, "n_folds": 3}
+    result = retrain(first, X[300:], 1 - y[300:], select=select, **quick)
+    table = result.frontier
+    chosen = table.loc[result.chosen]
+    closer = table[table["dissimilarity"] < chosen["dissimilarity"] - 1e-12]
+    best = table["score"].max()
+    if select == "tolerance":
+        assert chosen["score"] >= 0.98 * best
+        assert (closer["score"] < 0.98 * best).all()
+    else:
+        assert (closer["score"] < best).all()
+    assert np.isfinite(result.selection_cost)
+
+
+def test_a_function_chooses_and_is_checked(mixed):
+    X, y, first = mixed
+    args = (first, X[300:450], y[300:450])
+    result = retrain(*args, select=lambda table: "from scratch", **QUICK)
+    assert result.chosen == "from scratch"
+    assert "another tree" in result.explain()
+    first_row = retrain(*args, select=lambda table: 0, **{**QUICK, "n_folds": 0})
+    assert first_row.chosen == "keep"
+    assert "kept as it is" in first_row.explain()
+    with pytest.raises(InputError, match="row number below"):
+        retrain(*args, select=lambda table: 99, **{**QUICK, "n_folds": 0})
+    with pytest.raises(InputError, match="expected scores to choose"):
+        retrain(*args, select="tolerance", **{**QUICK, "n_folds": 0})

@@ -1,0 +1,141 @@
+"""What a retraining is given: spaces that widen, tables coded once, bad input named."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from steadytree.core import space as space_module
+from steadytree.core import tree as tree_module
+from steadytree.core.space import FeatureSpace
+from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
+from steadytree.retraining import retrain
+from tests.retraining.conftest import QUICK
+
+
+@pytest.mark.parametrize("stored_space", [True, False])
+def test_each_table_is_coded_once(mixed, tmp_path, monkeypatch, stored_space):
+    """Counts, per table, calls that code rows of it (in a space or for a tree).
+
+    Besides that the space looks once at the raw columns of a table: the new rows may hold
+    categories that the stored space lacks. The first version coded the new rows six times.
+    """
+    X, y, first = mixed
+    new, old = X[300:500], X[:300]
+    coded, looked_at = [], []
+    for module in (space_module, tree_module):
+        usual = module.encode_table
+
+        def counting(table, *, usual=usual, **options):
+            coded.append(tuple(table.index))
+            return usual(table, **options)
+
+        monkeypatch.setattr(module, "encode_table", counting)
+    usual_look = FeatureSpace.from_data
+
+    def looking(table, *args, **options):
+        looked_at.append(tuple(table.index))
+        return usual_look(table, *args, **options)
+
+    monkeypatch.setattr(FeatureSpace, "from_data", looking)
+    deployed = first.to_tree() if stored_space else first.to_tree().replace(space=None)
+    result = retrain(deployed, new, y[300:500], X_old=old, y_old=y[:300], compare=True, **QUICK)
+    result.explain()
+    result.flips("colour")
+    result.performance("colour")
+    assert result.diff.n_rows == 200
+    result.report(tmp_path / "report.html")
+    result._repr_html_()
+    assert sorted(coded) == [tuple(old.index), tuple(new.index)]
+    assert looked_at == [tuple(part.index) for part in ([new] if stored_space else [new, old])]
+
+
+def test_a_new_category_can_be_learned(mixed):
+    X, y, first = mixed
+    new = X[300:].copy()
+    outcome = y[300:].copy()
+    odd = np.arange(len(new)) % 3 == 0
+    new.loc[odd, "colour"] = "violet"
+    outcome[odd] = 1
+    with pytest.warns(SteadyTreeWarning, match="new categories of 'colour': 'violet'"):
+        result = retrain(first, new, outcome, price=0.01, **{**QUICK, "n_folds": 0})
+    assert "violet" in result.space.categories[2]
+    np.testing.assert_array_equal(result.deployed.predict(new), first.to_tree().predict(new))
+    row = pd.DataFrame({"age": [30.0], "dose": [0.1], "colour": ["violet"], "noise": [0.0]})
+    assert result.tree.predict_proba(row)[0, 1] > first.predict_proba(row)[0, 1]
+
+
+def test_the_space_is_widened_only_where_it_must_be(mixed):
+    X, y, first = mixed
+    new = X[300:].copy()
+    new.iloc[0, 0] = 95.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = retrain(first, new, y[300:], **{**QUICK, "n_folds": 0})
+    assert result.space == first.feature_space_
+    new["age"] += 100
+    with pytest.warns(SteadyTreeWarning, match="of 'age' out of range"):
+        result = retrain(first, new, y[300:], **{**QUICK, "n_folds": 0})
+    assert result.space.upper[0] > 150
+
+
+def test_the_space_is_made_from_the_rows_where_the_tree_has_none(cancer):
+    X, y, _, _ = cancer
+    plain = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:250], y[:250])
+    quick = {**QUICK, "n_folds": 0}
+    result = retrain(plain, X[250:], y[250:], X_old=X[:250], y_old=y[:250], **quick)
+    expected = FeatureSpace.from_data(X, y)
+    np.testing.assert_array_equal(result.space.lower, expected.lower)
+    np.testing.assert_array_equal(result.space.upper, expected.upper)
+
+
+def test_bad_input_is_named(cancer, mixed):
+    X, y, first, _ = cancer
+    new = (X[250:], y[250:])
+    regression = DecisionTreeRegressor(max_depth=2).fit(X[:250], y[:250])
+    names = np.array(["no", "yes"])
+    cases = [
+        ((first, X[250:].drop(columns="mean radius"), y[250:]), {}, "without ['mean radius']"),
+        ((first, X[250:], y[250:] + 1), {}, "got unseen 2"),
+        ((first, X[250:], y[250:] + 0.5), {}, "a new class needs a new tree"),
+        (
+            (first, X[250:], X["mean radius"][250:]),
+            {},
+            "these look like responses: they need a regression tree",
+        ),
+        ((regression, X[250:], names[y[250:]]), {}, "is a regression tree"),
+        ((regression, X[250:], np.ones(319)), {}, "outcomes that vary"),
+        ((first, X[250:], np.ones(319, dtype=int)), {}, "at least two classes in y_new"),
+        ((first, X[250:], y[250:-1]), {}, "expected 319 outcomes in y_new"),
+        ((first, X[:0], y[:0]), {}, "expected rows in X_new"),
+        ((first, *new), {"X_old": X[:250]}, "both X_old and y_old"),
+        ((first, *new), {"price": -1}, "price >= 0"),
+        ((first, *new), {"select": "best"}, 'select None, "tolerance"'),
+        ((first, *new), {"n_folds": 1}, "n_folds 0 or at least 2"),
+        ((first, *new), {"locked": "no such rule"}, "got 'no such rule'"),
+        ((first, *new), {"groups": [1, 2]}, "expected 319 entries in groups"),
+        ((first, *new), {"sample_weight": -np.ones(319)}, "finite weights >= 0"),
+        ((regression, *new), {"decision_threshold": 0.3}, "two classes for a decision_threshold"),
+    ]
+    for args, options, words in cases:
+        with pytest.raises(InputError) as error:
+            retrain(*args, **{**QUICK, **options})
+        assert words in str(error.value), words
+    with pytest.raises(FeatureAlignmentError):
+        retrain(first, X[250:].to_numpy()[:, :5], y[250:], **QUICK)
+    table, outcome, own = mixed
+    with pytest.raises(InputError, match="finite numbers in 'noise', got an infinity"):
+        retrain(own, table.assign(noise=np.inf), outcome, **QUICK)
+
+
+def test_a_class_that_is_gone_is_said():
+    X, y = load_iris(return_X_y=True)
+    first = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    with pytest.warns(SteadyTreeWarning, match="no new row has class 0"):
+        result = retrain(first, X[y > 0], y[y > 0], **{**QUICK, "n_folds": 0})
+    assert result.tree.classes == (0, 1, 2)
