@@ -100,3 +100,12 @@ def test_versions_for_a_bug_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown["steadytree"] == steadytree.__version__
     assert shown["numpy"] == numpy.__version__
     assert "platform" in shown
+
+
+def test_the_picture_of_the_layers_is_true() -> None:
+    """`python scripts/draw_layers.py` draws it again."""
+    code = (
+        "import sys; sys.path.insert(0, 'scripts'); import draw_layers; print(draw_layers.draw())"
+    )
+    stored = (ROOT / "docs" / "images" / "layers.svg").read_text(encoding="utf-8")
+    assert run_python(code).strip() == stored.strip()
