@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,18 @@ def test_links_lead_somewhere() -> None:
         if not (page.parent / target).exists()
     ]
     assert not broken
+
+
+def test_the_walk_names_code_that_exists() -> None:
+    """Every dotted name on the architecture page is a module of the package or lives in one."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    names = re.findall(r"`((?:[a-z_]+\.)+\w+)`", text)
+    names = [name for name in names if not name.endswith((".csv", ".json", ".py", ".md"))]
+    assert len(names) > 20
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        home = import_module(f"steadytree.{module}")
+        if not hasattr(home, attribute):
+            import_module(f"steadytree.{name}")
+    steps = re.findall(r"^\d+\. ", text, re.MULTILINE)
+    assert 1 <= len(steps) <= 15
