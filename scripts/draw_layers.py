@@ -87,7 +87,8 @@ def draw() -> str:
     title = "<title>The layers of steadytree; imports go only downwards</title>"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y + 4}" role="img">'
-        f"{title}\n" + '<rect width="100%" height="100%" fill="#ffffff"/>\n'
+        f"{title}\n"
+        + '<rect width="100%" height="100%" fill="#ffffff"/>\n'
         + "\n".join([*parts, arrow])
         + "\n</svg>\n"
     )

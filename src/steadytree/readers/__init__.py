@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedMod
 
 __all__ = ["READERS", "Reader", "as_tree", "read_model"]
 
-READERS: dict[str, str] = {"scikit-learn": "steadytree.readers.sklearn"}
-"""The readers in the order in which they are asked: library -> module."""
-
 
 class Reader(Protocol):
     """What a module named in ``READERS`` offers."""
@@ -35,6 +32,11 @@ class Reader(Protocol):
 
     def read(self, model: Any) -> Tree:
         """Convert a fitted model, leaf by leaf the same predictions."""
+
+
+READERS: dict[str, str | Reader] = {"scikit-learn": "steadytree.readers.sklearn"}
+"""The readers in the order in which they are asked: a module to import, or anything that
+offers ``reads`` and ``read``."""
 
 
 def as_tree(
@@ -119,8 +121,8 @@ def read_model(model: Any) -> Tree:
             )
         return tree
     advice = ""
-    for module in READERS.values():
-        reader = cast(Reader, import_module(module))
+    for entry in READERS.values():
+        reader: Any = import_module(entry) if isinstance(entry, str) else entry
         if reader.reads(model):
             return reader.read(model)
         if not advice and hasattr(reader, "advice"):
