@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -122,7 +122,7 @@ def read_model(model: Any) -> Tree:
         return tree
     advice = ""
     for entry in READERS.values():
-        reader: Any = import_module(entry) if isinstance(entry, str) else entry
+        reader = cast(Reader, import_module(entry) if isinstance(entry, str) else entry)
         if reader.reads(model):
             return reader.read(model)
         if not advice and hasattr(reader, "advice"):
