@@ -18,17 +18,15 @@ from numpy.typing import NDArray
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import Categories, encode_table, plain_scalar
+from steadytree.core.tree_checks import LEAF, check_category_sets, check_shape_of_tree, first_bad
 from steadytree.exceptions import InputError, TreeFormatError
 
-__all__ = ["MAX_DEPTH", "Tree", "labels_from_shares", "resolve_threshold"]
+__all__ = ["Tree", "labels_from_shares", "resolve_threshold"]
 
 IntArray = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-# No readable tree comes near this; it bounds what a stranger's file can ask for.
-MAX_DEPTH = 1_000
-LEAF = -1
 # Default of fields that are filled in when the tree is built, so that nobody meets a None.
 _FILLED_IN: Any = None
 
@@ -167,9 +165,9 @@ class Tree:
 
         left = column("children_left", np.int32)
         right = column("children_right", np.int32)
-        leaf = _check_shape_of_tree(left, right)
+        leaf = check_shape_of_tree(left, right)
         feature = np.where(leaf, LEAF, column("feature", np.int32)).astype(np.int32)
-        _first_bad(
+        first_bad(
             ~leaf & ((feature < 0) | (feature >= self.n_features)),
             lambda i: f"expected feature in [0, {self.n_features}), got {feature[i]}",
         )
@@ -189,22 +187,22 @@ class Tree:
             raise TreeFormatError(
                 f"expected {self.n_features} distinct feature names, got {list(names)}"
             )
-        sets = _check_category_sets(self.left_categories or (None,) * n, feature, cats)
+        sets = check_category_sets(self.left_categories or (None,) * n, feature, cats)
         by_set = np.array([s is not None for s in sets], dtype=bool)
         threshold = np.where(leaf | by_set, np.nan, column("threshold", np.float64))
-        _first_bad(
+        first_bad(
             ~leaf & ~by_set & np.isnan(threshold),
             lambda i: "expected a threshold, got NaN",
         )
         value = np.array(self.value, dtype=np.float64)
         if value.ndim != 2 or value.shape[0] != n or value.shape[1] == 0:
             raise TreeFormatError(f"expected value of shape ({n}, k), got {value.shape}")
-        _first_bad(
+        first_bad(
             np.asarray(~np.isfinite(value).all(axis=1)),
             lambda i: f"expected finite values, got {value[i]}",
         )
         weight = column("weight", np.float64, np.ones(n))
-        _first_bad(
+        first_bad(
             ~(np.isfinite(weight) & (weight >= 0)),
             lambda i: f"expected a weight >= 0, got {weight[i]}",
         )
@@ -257,7 +255,7 @@ class Tree:
             raise TreeFormatError(
                 f"expected {value.shape[1]} distinct classes, got {list(classes)}"
             )
-        _first_bad(
+        first_bad(
             (value < 0).any(axis=1) | (np.abs(value.sum(axis=1) - 1) > 1e-6),
             lambda i: f"expected class shares that sum to 1, got {value[i]}",
         )
@@ -271,7 +269,7 @@ class Tree:
         else:
             if label.shape != (n,):
                 raise TreeFormatError(f"expected {n} labels, one per node, got {label.shape}")
-            _first_bad(
+            first_bad(
                 (label < 0) | (label >= len(classes)),
                 lambda i: f"expected a label in [0, {len(classes)}), got {label[i]}",
             )
@@ -582,97 +580,3 @@ def _same(a: Any, b: Any) -> bool:
             and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
         )
     return bool(a == b)
-
-
-def _first_bad(bad: NDArray[np.bool_], message: Any) -> None:
-    """Raise for the first node that fails a check, naming the node."""
-    if bad.any():
-        node = int(bad.argmax())
-        raise TreeFormatError(f"node {node}: {message(node)}")
-
-
-def _check_shape_of_tree(left: IntArray, right: IntArray) -> BoolArray:
-    """Check that children are in range and every node is reached exactly once.
-
-    Returns which nodes are leaves.
-    """
-    n = left.size
-    leaf = left == LEAF
-    if _is_numbered_downwards(left, right, leaf):
-        return np.asarray(leaf)
-    _first_bad(
-        leaf != (right == LEAF),
-        lambda i: f"expected two children or none, got {left[i]} and {right[i]}",
-    )
-    for side in (left, right):
-        _first_bad(
-            ~leaf & ((side < 0) | (side >= n)),
-            lambda i, side=side: f"expected a child in [0, {n}), got {side[i]}",
-        )
-    seen = np.bincount(np.concatenate([left[~leaf], right[~leaf], [0]]), minlength=n)
-    _first_bad(
-        seen > 1,
-        lambda i: "expected one way to reach it, got a cycle or two parents",
-    )
-    _first_bad(seen == 0, lambda i: "expected one way to reach it from the root, got none")
-    # With one parent each, whatever the root does not reach must lie on a cycle.
-    reached, level, depth = 1, np.zeros(1, dtype=np.int64), 0
-    while level.size:
-        level = level[~leaf[level]]
-        level = np.concatenate([left[level], right[level]])
-        reached += level.size
-        depth += level.size > 0
-        if depth > MAX_DEPTH:
-            raise TreeFormatError(
-                f"expected at most {MAX_DEPTH} levels, got a deeper tree; "
-                "nobody could read it, and the file is likely damaged"
-            )
-    if reached < n:
-        raise TreeFormatError(
-            f"expected all {n} nodes to be reached from the root, got {reached}: "
-            "the others form a cycle"
-        )
-    return np.asarray(leaf)
-
-
-def _is_numbered_downwards(left: IntArray, right: IntArray, leaf: BoolArray) -> bool:
-    """Whether it is plainly a tree, as most are, which is quicker to see than what is wrong.
-
-    Every node but the root is a child once and comes after its parent: there is no cycle. Few
-    nodes leave no room for depth.
-    """
-    inner = (~leaf).nonzero()[0]
-    children = np.concatenate([left[inner], right[inner]])
-    if not children.size == left.size - 1 < 2 * MAX_DEPTH:
-        return False
-    downwards = (left[inner] > inner).all() and (right[inner] > inner).all()
-    children.sort()
-    once = (children == np.arange(1, left.size)).all()
-    return bool(downwards and once and (right[leaf] == LEAF).all())
-
-
-def _check_category_sets(
-    sets: Sequence[Iterable[int] | None], feature: IntArray, categories: Categories
-) -> tuple[tuple[int, ...] | None, ...]:
-    if len(sets) != feature.size:
-        raise TreeFormatError(f"expected {feature.size} left category sets, got {len(sets)}")
-    checked: list[tuple[int, ...] | None] = []
-    for node, (j, codes) in enumerate(zip(feature.tolist(), sets, strict=True)):
-        if j < 0:
-            checked.append(None)
-            continue
-        cats = categories[j]
-        if (codes is None) != (cats is None):
-            what = "a category set" if codes is None else "a threshold"
-            kind = "categorical" if codes is None else "numeric"
-            raise TreeFormatError(f"node {node}: expected {what}: feature {j} is {kind}")
-        if codes is None or cats is None:
-            checked.append(None)
-            continue
-        clean = tuple(sorted({int(c) for c in codes}))
-        if clean and not (clean[0] >= 0 and clean[-1] < len(cats)):
-            raise TreeFormatError(
-                f"node {node}: expected category codes in [0, {len(cats)}), got {list(clean)}"
-            )
-        checked.append(clean)
-    return tuple(checked)

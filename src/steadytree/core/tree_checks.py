@@ -1,0 +1,115 @@
+"""Whether flat arrays are a tree at all: what :class:`Tree` asks of a stranger's nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.core.tabular import Categories
+from steadytree.exceptions import TreeFormatError
+
+__all__ = ["LEAF", "MAX_DEPTH", "check_category_sets", "check_shape_of_tree", "first_bad"]
+
+IntArray = NDArray[np.int32]
+BoolArray = NDArray[np.bool_]
+
+# No readable tree comes near this; it bounds what a stranger's file can ask for.
+MAX_DEPTH = 1_000
+LEAF = -1
+
+
+def first_bad(bad: NDArray[np.bool_], message: Any) -> None:
+    """Raise for the first node that fails a check, naming the node."""
+    if bad.any():
+        node = int(bad.argmax())
+        raise TreeFormatError(f"node {node}: {message(node)}")
+
+
+def check_shape_of_tree(left: IntArray, right: IntArray) -> BoolArray:
+    """Check that children are in range and every node is reached exactly once.
+
+    Returns which nodes are leaves.
+    """
+    n = left.size
+    leaf = left == LEAF
+    if _is_numbered_downwards(left, right, leaf):
+        return np.asarray(leaf)
+    first_bad(
+        leaf != (right == LEAF),
+        lambda i: f"expected two children or none, got {left[i]} and {right[i]}",
+    )
+    for side in (left, right):
+        first_bad(
+            ~leaf & ((side < 0) | (side >= n)),
+            lambda i, side=side: f"expected a child in [0, {n}), got {side[i]}",
+        )
+    seen = np.bincount(np.concatenate([left[~leaf], right[~leaf], [0]]), minlength=n)
+    first_bad(
+        seen > 1,
+        lambda i: "expected one way to reach it, got a cycle or two parents",
+    )
+    first_bad(seen == 0, lambda i: "expected one way to reach it from the root, got none")
+    # With one parent each, whatever the root does not reach must lie on a cycle.
+    reached, level, depth = 1, np.zeros(1, dtype=np.int64), 0
+    while level.size:
+        level = level[~leaf[level]]
+        level = np.concatenate([left[level], right[level]])
+        reached += level.size
+        depth += level.size > 0
+        if depth > MAX_DEPTH:
+            raise TreeFormatError(
+                f"expected at most {MAX_DEPTH} levels, got a deeper tree; "
+                "nobody could read it, and the file is likely damaged"
+            )
+    if reached < n:
+        raise TreeFormatError(
+            f"expected all {n} nodes to be reached from the root, got {reached}: "
+            "the others form a cycle"
+        )
+    return np.asarray(leaf)
+
+
+def _is_numbered_downwards(left: IntArray, right: IntArray, leaf: BoolArray) -> bool:
+    """Whether it is plainly a tree, as most are, which is quicker to see than what is wrong.
+
+    Every node but the root is a child once and comes after its parent: there is no cycle. Few
+    nodes leave no room for depth.
+    """
+    inner = (~leaf).nonzero()[0]
+    children = np.concatenate([left[inner], right[inner]])
+    if not children.size == left.size - 1 < 2 * MAX_DEPTH:
+        return False
+    downwards = (left[inner] > inner).all() and (right[inner] > inner).all()
+    children.sort()
+    once = (children == np.arange(1, left.size)).all()
+    return bool(downwards and once and (right[leaf] == LEAF).all())
+
+
+def check_category_sets(
+    sets: Sequence[Iterable[int] | None], feature: IntArray, categories: Categories
+) -> tuple[tuple[int, ...] | None, ...]:
+    if len(sets) != feature.size:
+        raise TreeFormatError(f"expected {feature.size} left category sets, got {len(sets)}")
+    checked: list[tuple[int, ...] | None] = []
+    for node, (j, codes) in enumerate(zip(feature.tolist(), sets, strict=True)):
+        if j < 0:
+            checked.append(None)
+            continue
+        cats = categories[j]
+        if (codes is None) != (cats is None):
+            what = "a category set" if codes is None else "a threshold"
+            kind = "categorical" if codes is None else "numeric"
+            raise TreeFormatError(f"node {node}: expected {what}: feature {j} is {kind}")
+        if codes is None or cats is None:
+            checked.append(None)
+            continue
+        clean = tuple(sorted({int(c) for c in codes}))
+        if clean and not (clean[0] >= 0 and clean[-1] < len(cats)):
+            raise TreeFormatError(
+                f"node {node}: expected category codes in [0, {len(cats)}), got {list(clean)}"
+            )
+        checked.append(clean)
+    return tuple(checked)
