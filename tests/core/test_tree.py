@@ -16,7 +16,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.core.tree import MAX_DEPTH, labels_from_shares
+from steadytree.core.tree import labels_from_shares
+from steadytree.core.tree_checks import MAX_DEPTH
 from steadytree.exceptions import InputError, TreeFormatError
 from tests.golden import build
 from tests.strategies import (

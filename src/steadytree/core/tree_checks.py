@@ -91,6 +91,7 @@ def _is_numbered_downwards(left: IntArray, right: IntArray, leaf: BoolArray) -> 
 def check_category_sets(
     sets: Sequence[Iterable[int] | None], feature: IntArray, categories: Categories
 ) -> tuple[tuple[int, ...] | None, ...]:
+    """Check that category sets stand where features are categorical; returns them sorted."""
     if len(sets) != feature.size:
         raise TreeFormatError(f"expected {feature.size} left category sets, got {len(sets)}")
     checked: list[tuple[int, ...] | None] = []
