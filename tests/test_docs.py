@@ -6,11 +6,17 @@ import os
 import re
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from steadytree.distance.variants import VARIANTS
+from steadytree.readers import READERS
+from steadytree.selection import RULES
+
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+REGISTRIES: tuple[dict[str, Any], ...] = (READERS, VARIANTS, RULES)
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -22,11 +28,16 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
         assert "```python" not in text
         return
     monkeypatch.chdir(tmp_path)
+    known = [set(registry) for registry in REGISTRIES]
     namespace: dict[str, object] = {"__name__": "__docs__"}
     for block in blocks:
         line = text[: block.start()].count("\n") + 1
         code = compile("\n" * line + block.group(1), str(page), "exec")
         exec(code, namespace)
+    # What a page registers is gone after it.
+    for registry, names in zip(REGISTRIES, known, strict=True):
+        for name in set(registry) - names:
+            del registry[name]
     assert os.getcwd() == str(tmp_path)
 
 
