@@ -9,7 +9,6 @@ import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import numpy
 import pytest
 
 import steadytree
@@ -92,14 +91,6 @@ def test_import_is_light() -> None:
     heavy = ["numpy", "pandas", "scipy", "sklearn", "numba"]
     code = f"import sys, steadytree; print([m for m in {heavy} if m in sys.modules])"
     assert run_python(code).strip() == "[]"
-
-
-def test_versions_for_a_bug_report(capsys: pytest.CaptureFixture[str]) -> None:
-    steadytree.show_versions()
-    shown = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
-    assert shown["steadytree"] == steadytree.__version__
-    assert shown["numpy"] == numpy.__version__
-    assert "platform" in shown
 
 
 def test_the_picture_of_the_layers_is_true() -> None:

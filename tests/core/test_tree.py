@@ -17,7 +17,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
 from steadytree.core.tree import labels_from_shares
-from steadytree.core.tree_checks import MAX_DEPTH
 from steadytree.exceptions import InputError, TreeFormatError
 from tests.golden import build
 from tests.strategies import (
@@ -250,31 +249,6 @@ def test_a_bad_tree_is_refused_with_the_reason(fields: dict[str, Any], message: 
 def test_labels_of_a_regression_tree_are_refused() -> None:
     with pytest.raises(TreeFormatError, match="expected no labels in a regression tree"):
         stump(classes=None, value=[[1.0], [2.0], [3.0]], label=[0, 1, 0])
-
-
-def chain(depth: int) -> dict[str, Any]:
-    """A tree that goes down one side for so many levels."""
-    n = 2 * depth + 1
-    split = np.arange(n) % 2 == 0
-    split[-1] = False
-    at = np.arange(n)
-    return {
-        "children_left": np.where(split, at + 1, -1),
-        "children_right": np.where(split, at + 2, -1),
-        "feature": np.where(split, 0, -1),
-        "threshold": np.zeros(n),
-        "value": np.tile([1.0, 0.0], (n, 1)),
-        "n_features": 1,
-        "classes": (0, 1),
-    }
-
-
-def test_depth_is_bounded() -> None:
-    assert st.Tree(**chain(MAX_DEPTH)).depth == MAX_DEPTH
-    with pytest.raises(TreeFormatError, match=f"expected at most {MAX_DEPTH} levels, got a deeper"):
-        st.Tree(**chain(MAX_DEPTH + 1))
-    with pytest.raises(TreeFormatError, match="expected at most 1000 levels"):
-        st.Tree(**chain(300_000))
 
 
 def test_a_tree_does_not_change() -> None:
