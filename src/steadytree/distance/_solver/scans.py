@@ -108,14 +108,6 @@ def place_reduced(mem: Any, row: Any, dual: Any, size: Any, value: Any) -> Any:
     return signed(0)
 
 
-@inlined
-def place_of(mem: Any, row: Any, dual: Any, size: Any, key: Any, shift: Any) -> Any:
-    """Column of the least reduced cost ``key``: in its low bits, or looked up."""
-    return (
-        key & ((signed(1) << shift) - 1) if shift > 0 else place_reduced(mem, row, dual, size, key)
-    )
-
-
 @compiled
 def find_exit(mem: Any, width: Any, cost: Any, stride: Any, i: Any, shift: Any) -> Any:
     """Cheapest column outside the core for row i; FAR where none is left."""
@@ -123,7 +115,10 @@ def find_exit(mem: Any, width: Any, cost: Any, stride: Any, i: Any, shift: Any) 
     key = minimum(mem, row, outside, stride)
     at = signed(0)
     if key < FAR:
-        at = place_of(mem, row, outside, stride, key, shift)
+        if shift > 0:
+            at = key & ((signed(1) << shift) - 1)
+        else:
+            at = place_reduced(mem, row, outside, stride, key)
     value = (key >> shift) << shift
     mem[EXIT * width + i] = value
     mem[EXIT_AT * width + i] = at

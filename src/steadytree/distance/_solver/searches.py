@@ -1,9 +1,4 @@
-"""Shortest augmenting paths: from rows without a column, and from columns that must rise.
-
-``problem`` says where one assignment problem lies in ``mem`` (see the package's docstring):
-``width`` of a vector; ``cost`` and its ``stride``; the core's ``table`` and its ``pitch``; the
-core transposed, ``flip``, with its columns ``rows`` long; n rows; the ``shift`` of all amounts.
-"""
+"""Shortest augmenting paths: from rows without a column, and from columns that must rise."""
 
 from __future__ import annotations
 
@@ -39,10 +34,21 @@ __all__ = ["join_core", "match_rows", "settle_columns"]
 
 
 @compiled
-def join_core(mem: Any, problem: Any, size: Any, leaver: Any) -> Any:
+def join_core(
+    mem: Any,
+    width: Any,
+    cost: Any,
+    stride: Any,
+    core: Any,
+    pitch: Any,
+    flip: Any,
+    rows: Any,
+    n: Any,
+    size: Any,
+    leaver: Any,
+    mask: Any,
+) -> Any:
     """Put the exit of row ``leaver`` into the core, as column ``size``."""
-    width, cost, stride, core, pitch, flip, rows, n, shift = problem
-    mask = (signed(1) << shift) - 1
     j = mem[EXIT_AT * width + leaver]
     mem[ORIGINAL * width + size] = j
     mem[DUAL_V * width + size] = 0
@@ -64,9 +70,20 @@ def join_core(mem: Any, problem: Any, size: Any, leaver: Any) -> Any:
 
 
 @compiled
-def match_rows(mem: Any, problem: Any, size: Any) -> Any:
+def match_rows(
+    mem: Any,
+    width: Any,
+    cost: Any,
+    stride: Any,
+    table: Any,
+    pitch: Any,
+    flip: Any,
+    rows: Any,
+    n: Any,
+    size: Any,
+    shift: Any,
+) -> Any:
     """Shortest augmenting paths from the rows without a column; the core's new size."""
-    width, cost, stride, table, pitch, flip, rows, n, shift = problem
     mask = (signed(1) << shift) - 1
     u, v, packed_v = DUAL_U * width, DUAL_V * width, PACKED_V * width
     way_out, exit_at, outside = EXIT * width, EXIT_AT * width, OUTSIDE * width
@@ -116,7 +133,7 @@ def match_rows(mem: Any, problem: Any, size: Any) -> Any:
         else:
             length = leave
             end = size
-            join_core(mem, problem, size, leaver)
+            join_core(mem, width, cost, stride, table, pitch, flip, rows, n, size, leaver, mask)
             size += 1
             i = leaver
         a = end
@@ -173,9 +190,10 @@ def match_rows(mem: Any, problem: Any, size: Any) -> Any:
 
 
 @compiled
-def settle_columns(mem: Any, problem: Any, size: Any) -> Any:
+def settle_columns(
+    mem: Any, width: Any, flip: Any, rows: Any, n: Any, size: Any, shift: Any
+) -> Any:
     """Give every unmatched column with v < 0 a row, or raise its v to 0."""
-    width, _, _, _, _, flip, rows, n, shift = problem
     mask = (signed(1) << shift) - 1
     u, v, packed_u = DUAL_U * width, DUAL_V * width, PACKED_U * width
     row_of, column_of = ROW * width, COLUMN * width
