@@ -17,8 +17,7 @@ from reproduction.figures.drawing import (
 from reproduction.runs import Results
 from reproduction.summaries.retraining import RETRAINING_METHODS
 from reproduction.tables import Table
-from steadytree.plotting._base import plain_axes
-from steadytree.plotting.palette import INK
+from steadytree.plotting._base import INK, plain_axes
 
 __all__ = ["BEYOND_FIGURES"]
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from steadytree._optional import import_optional
 from steadytree.core.atomic import write_atomic
-from steadytree.plotting._base import plain_axes
-from steadytree.plotting.palette import INK, OKABE_ITO
+from steadytree.plotting._base import INK, OKABE_ITO, plain_axes
 
 __all__ = [
     "COLOURS",

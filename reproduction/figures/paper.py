@@ -19,10 +19,9 @@ from reproduction.settings import PROTOCOLS
 from reproduction.summaries.paper import METHODS
 from reproduction.tables import Table
 from steadytree.core.format import tree_from_dict
+from steadytree.core.words import shorten
 from steadytree.plotting import ParetoFrontierDisplay, TreeComparisonDisplay
-from steadytree.plotting._base import bare_axes
-from steadytree.plotting.palette import INK, OKABE_ITO, tint
-from steadytree.plotting.shortening import literal, shorten
+from steadytree.plotting._base import INK, OKABE_ITO, bare_axes, literal, tint
 
 __all__ = ["PAPER_FIGURES"]
 

@@ -12,8 +12,10 @@ from steadytree.core.words import (
     PLAIN,
     Condition,
     clean,
+    display_width,
     isolate,
     listed,
+    shorten,
     split_condition,
     tree_text,
 )
@@ -34,6 +36,21 @@ def test_right_to_left_names_are_isolated_and_others_left_alone() -> None:
     assert isolate("ضغط") == "\u2068ضغط\u2069"
     assert clean("a\u202etxt.exe\n\tb") == "atxt.exe b"
     assert clean("  ") == "(blank)"
+
+
+@given(st.text(max_size=80), st.integers(2, 40))
+def test_shortened_text_fits_and_says_so(text: str, room: int) -> None:
+    short = shorten(text, room)
+    assert display_width(short) <= room
+    assert "\u202e" not in short
+    if display_width(" ".join(text.split())) > room:
+        assert short.endswith("…")
+
+
+def test_short_text_stays_and_long_text_is_cut() -> None:
+    assert shorten("age", 5) == "age"
+    assert shorten("worst concave points", 8) == "worst c…"
+    assert shorten("脈拍数と血圧", 7) == "脈拍数…"
 
 
 def test_conditions_in_words() -> None:

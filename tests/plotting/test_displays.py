@@ -25,7 +25,7 @@ from steadytree.plotting import (
     TreeComparisonDisplay,
     TreeMapDisplay,
 )
-from steadytree.plotting.palette import PAIR_COLOURS, tint
+from steadytree.plotting._base import PAIR_COLOURS, tint
 from steadytree.plotting.tree_map import scale_to_plane
 from steadytree.readers import as_tree
 from steadytree.selection import pareto_mask

@@ -20,7 +20,7 @@ from steadytree.report.disclosure import (
     mask_partition,
     share_step,
 )
-from steadytree.report.rule_table import RuleTable
+from steadytree.report.trees import RuleTable
 from tests.report import samples
 
 cells = st.lists(st.integers(0, 60), min_size=1, max_size=12)

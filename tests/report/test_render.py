@@ -143,7 +143,7 @@ def test_size_is_kept_even_for_five_hundred_large_different_trees(tmp_path: Path
             "pareto_mask_": np.arange(500) < 3,
         }
     )
-    import steadytree.report.frontier_data as candidates
+    import steadytree.report.trees as candidates
 
     # The budget, not the time that 500 diffs of 200 rules take, is what is tested.
     before = candidates.diff_trees

@@ -24,16 +24,17 @@ __all__ = [
     "PAGE",
     "PAGE_BRANCH",
     "PLAIN",
-    "STEERING",
     "Condition",
     "NumericState",
     "WordStyle",
     "clean",
+    "display_width",
     "format_number",
     "isolate",
     "join_conditions",
     "listed",
     "node_outcome_text",
+    "shorten",
     "split_condition",
     "tree_text",
 ]
@@ -41,9 +42,8 @@ __all__ = [
 # (lower, upper, present allowed, missing allowed): lower < x <= upper
 NumericState = tuple[float, float, bool, bool]
 
-STEERING = frozenset((*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C))
-"""Invisible characters that reorder the text around them: a name must not rearrange a sentence."""
-
+# Invisible characters that reorder the text around them: a name must not rearrange a sentence.
+_STEERING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C))
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _NONE = "–"
 
@@ -54,9 +54,7 @@ _NONE = "–"
 def clean(value: Any) -> str:
     """Name as one line of harmless text: no control characters, no direction overrides."""
     out = []
-    for character in str(value):
-        if ord(character) in STEERING:
-            continue
+    for character in str(value).translate(_STEERING):
         if character.isspace():
             out.append(" ")
         elif unicodedata.category(character) in ("Cc", "Cs", "Cn"):
@@ -71,6 +69,32 @@ def isolate(text: str) -> str:
     if any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text):
         return f"\u2068{text}\u2069"
     return text
+
+
+def display_width(text: str) -> int:
+    """Columns a text takes: wide characters (East Asian, emoji) count two, marks none."""
+    return sum(
+        0
+        if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf")
+        else 2
+        if unicodedata.east_asian_width(c) in "WF"
+        else 1
+        for c in text
+    )
+
+
+def shorten(text: str, columns: int) -> str:
+    """Text cut to a number of columns, with an ellipsis where something is left out."""
+    text = " ".join(str(text).translate(_STEERING).split())
+    if display_width(text) <= columns:
+        return text
+    kept, used = [], 0
+    for character in text:
+        used += display_width(character)
+        if used > columns - 1:
+            break
+        kept.append(character)
+    return "".join(kept).rstrip() + "…"
 
 
 def listed(items: Iterable[Any], last: str = "or") -> str:
@@ -400,14 +424,7 @@ def node_outcome_text(tree: Tree, node: int, *, shares: bool = True) -> str:
 
 
 def tree_text(tree: Tree, *, shares: bool = True) -> str:
-    """Return an indented listing of the tree, one line per branch and leaf.
-
-    Parameters
-    ----------
-    tree : Tree
-    shares : bool, default True
-        Write the class share of each leaf beside its label.
-    """
+    """Return an indented listing of the tree; with ``shares``, those of the classes at leaves."""
     lines: list[str] = []
     stack: list[tuple[int, int, str]] = [(0, 0, "")]
     while stack:

@@ -18,7 +18,7 @@ from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import Condition
 from steadytree.diff.changes import ConditionChange, Rule, RuleChange
-from steadytree.diff.words import split_words
+from steadytree.diff.words import concerned_by, split_words
 
 __all__ = ["SplitChange", "group_changes"]
 
@@ -91,12 +91,13 @@ def group_changes(rules: Sequence[RuleChange], old: Paths, new: Paths) -> tuple[
     before, after = _Splits.of(old), _Splits.of(new)
     # A rule that is there only now belongs to a split that other rules show to be new.
     for rule in rules:
-        lone = rule.new if rule.status == "added" else rule.old
+        added = rule.status == "added"
+        lone = rule.new if added else rule.old
         if rule.status not in ("added", "dropped") or lone is None:
             continue
-        kind = "condition_added" if rule.status == "added" else "condition_removed"
+        more, fewer = (after, before) if added else (before, after)
+        kind = "condition_added" if added else "condition_removed"
         for key in _keys_of_rule(kind, lone, space):
-            more, fewer = (before, after) if rule.status == "dropped" else (after, before)
             if key in found and more.exceeds(fewer, found[key].cut):
                 found[key].lone.add(rule.number)
     placed = _join_replaced([_Placed.of(group, before, after) for group in found.values()])
@@ -139,10 +140,8 @@ class _Placed:
 
 
 def _cut_of(change: ConditionChange, space: FeatureSpace) -> Cut:
-    """Name the split that a change concerns: the new one if it was added, else the old."""
-    added = change.kind == "condition_added"
-    whole, bound = (change.new, change.new_bound) if added else (change.old, change.old_bound)
-    return change.feature, _cut(whole, bound, space)
+    """Name the split that a change concerns."""
+    return change.feature, _cut(*concerned_by(change), space)
 
 
 def _key(change: ConditionChange, space: FeatureSpace) -> Hashable:
@@ -152,9 +151,7 @@ def _key(change: ConditionChange, space: FeatureSpace) -> Hashable:
         return ("categories", change.feature, frozenset(change.gained + change.lost))
     if change.kind == "missing_changed":
         return ("missing", change.feature)
-    whole = change.new if change.kind == "condition_added" else change.old
-    bound = change.new_bound if change.kind == "condition_added" else change.old_bound
-    return (change.kind, change.feature, _cut(whole, bound, space))
+    return (change.kind, *_cut_of(change, space))
 
 
 def _cut(condition: Condition | None, bound: float | None, space: FeatureSpace) -> Hashable:
@@ -171,10 +168,8 @@ def _keys_of_rule(kind: str, rule: Rule, space: FeatureSpace) -> Iterable[Hashab
             yield (kind, c.feature, _cut(c, None, space))
             continue
         bounds = [bound for bound in (c.lower, c.upper) if np.isfinite(bound)]
-        if not bounds:  # the split is on missingness
-            yield (kind, c.feature, None)
-        for bound in bounds:
-            yield (kind, c.feature, bound)
+        # Without a bound the split is on missingness.
+        yield from ((kind, c.feature, bound) for bound in bounds or (None,))
 
 
 def _split_change(change: ConditionChange, numbers: tuple[int, ...]) -> SplitChange:
@@ -184,7 +179,7 @@ def _split_change(change: ConditionChange, numbers: tuple[int, ...]) -> SplitCha
         "condition_removed": "removed",
     }.get(change.kind, change.kind)
     categories: tuple[Any, ...] = change.gained + change.lost
-    whole = change.new if kind == "added" else change.old
+    whole, _ = concerned_by(change)
     if kind in ("added", "removed") and whole is not None:
         categories = whole.allowed or ()
     return SplitChange(

@@ -15,7 +15,7 @@ from steadytree.core.format import plain_json
 from steadytree.core.words import PLAIN, Condition
 from steadytree.diff.changes import ConditionChange, Rule, RuleChange
 from steadytree.diff.splits import SplitChange
-from steadytree.diff.words import STATUSES, diff_markdown, diff_text
+from steadytree.diff.words import STATUSES, diff_markdown, diff_text, shown_value, status_counts
 
 if TYPE_CHECKING:
     from steadytree.core.space import FeatureSpace
@@ -131,9 +131,30 @@ class TreeDiff:
             *("old_share", "new_share", "share_in_both", "old_outcome_rate", "new_outcome_rate"),
             *("kept_against_share", "cost", "overlap"),
         ]
-        return pd.DataFrame(
-            [_frame_row(rule, self.classes) for rule in self.rules], columns=columns
-        )
+        return pd.DataFrame([self._frame_row(rule) for rule in self.rules], columns=columns)
+
+    def _frame_row(self, rule: RuleChange) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "number": rule.number,
+            "status": rule.status,
+            "kinds": ", ".join(rule.kinds),
+            "changes": "; ".join(change.text for change in rule.changes),
+            "value_change": rule.value_change,
+            "share_in_both": rule.share_in_both,
+            "kept_against_share": rule.new is not None and rule.new.kept_against_share,
+            "cost": rule.cost,
+            "overlap": rule.overlap,
+        }
+        for side, one in (("old", rule.old), ("new", rule.new)):
+            if one is not None:
+                row |= {
+                    f"{side}_rule": one.text,
+                    f"{side}_label": one.label,
+                    f"{side}_value": shown_value(self, one),
+                    f"{side}_share": one.share,
+                    f"{side}_outcome_rate": one.outcome_rate,
+                }
+        return row
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, in a stable layout.
@@ -204,7 +225,7 @@ class TreeDiff:
         return write_report(self, path, **options)
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{self.counts[s]} {s}" for s in STATUSES if self.counts[s])
+        counts = status_counts(self)
         return f"TreeDiff({counts}; dissimilarity {PLAIN.percent(self.dissimilarity, 1)})"
 
     def __str__(self) -> str:
@@ -287,30 +308,3 @@ def _condition_dict(condition: Condition) -> dict[str, Any]:
         "missing": condition.missing,
         "text": str(condition),
     }
-
-
-def _frame_row(rule: RuleChange, classes: tuple[Any, ...] | None) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "number": rule.number,
-        "status": rule.status,
-        "kinds": ", ".join(rule.kinds),
-        "changes": "; ".join(change.text for change in rule.changes),
-        "value_change": rule.value_change,
-        "share_in_both": rule.share_in_both,
-        "kept_against_share": rule.new is not None and rule.new.kept_against_share,
-        "cost": rule.cost,
-        "overlap": rule.overlap,
-    }
-    for side, one in (("old", rule.old), ("new", rule.new)):
-        if one is None:
-            continue
-        # The share of the positive class of two, of the rule's own label, or the mean.
-        at = 0 if classes is None else 1 if len(classes) == 2 else classes.index(one.label)
-        row |= {
-            f"{side}_rule": one.text,
-            f"{side}_label": one.label,
-            f"{side}_value": one.value[at],
-            f"{side}_share": one.share,
-            f"{side}_outcome_rate": one.outcome_rate,
-        }
-    return row

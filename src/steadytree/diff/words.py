@@ -7,7 +7,7 @@ so each has its own phrases; what a change is called and which numbers go with i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from steadytree.core.words import PAGE, PLAIN, Condition, WordStyle, format_number, listed
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 __all__ = [
     "STATUSES",
     "change_words",
+    "concerned_by",
     "diff_markdown",
     "diff_text",
     "headline",
     "rule_facts",
+    "shown_value",
     "split_words",
+    "status_counts",
 ]
 
 STATUSES = ("kept", "relabelled", "moved", "added", "dropped")
@@ -95,6 +98,12 @@ def _bound(value: float | None, style: WordStyle) -> str:
     return "" if value is None else style.number(value)
 
 
+def concerned_by(change: ConditionChange) -> tuple[Condition | None, float | None]:
+    """Condition and bound that a change is about: the new ones if added, else the old."""
+    added = change.kind == "condition_added"
+    return (change.new, change.new_bound) if added else (change.old, change.old_bound)
+
+
 def change_words(change: ConditionChange, style: WordStyle = PLAIN) -> str:
     """Return one changed condition in words."""
     say, name = _CHANGES[style], style.name(change.name)
@@ -107,19 +116,17 @@ def change_words(change: ConditionChange, style: WordStyle = PLAIN) -> str:
             shift=_shift(change.shift, change.share_of_range, style),
         )
     if change.kind in ("condition_added", "condition_removed"):
-        added = change.kind == "condition_added"
-        bound = change.new_bound if added else change.old_bound
-        whole = change.new if added else change.old
+        whole, bound = concerned_by(change)
         if bound is not None:
-            upper = change.side == "upper"
-            sides = (-math.inf, bound) if upper else (bound, math.inf)
+            sides = (-math.inf, bound) if change.side == "upper" else (bound, math.inf)
             whole = Condition(change.feature, change.name, *sides)
         return say[change.kind].format(condition=name if whole is None else whole.words(style))
     if change.kind == "categories_changed":
-        parts = []
-        for categories, what in ((change.gained, "now"), (change.lost, "no longer")):
-            if categories:
-                parts.append(f"{listed(map(style.name, categories), 'and')} {what} included")
+        parts = (
+            f"{listed(map(style.name, categories), 'and')} {what} included"
+            for categories, what in ((change.gained, "now"), (change.lost, "no longer"))
+            if categories
+        )
         return f"{name}: {', '.join(parts)}"
     passes = "missing_in" if change.new is None or change.new.missing else "missing_out"
     if change.new is not None and not change.new.present:
@@ -139,7 +146,6 @@ def split_words(split: SplitChange, style: WordStyle = PLAIN) -> str:
         the = "a bound" if split.kind == "moved" else "a condition"
         a = the
     values = [style.name(c) for c in split.categories]
-    count = f"{len(split.rules)} rule{'' if len(split.rules) == 1 else 's'}"
     replaced = split.kind == "replaced"
     return _SPLITS[style][split.kind].format(
         the=the,
@@ -152,7 +158,7 @@ def split_words(split: SplitChange, style: WordStyle = PLAIN) -> str:
         at=_at(split.old_bound, split.categories, style),
         new_name="" if split.new_name is None else style.name(split.new_name),
         new_at=_at(split.new_bound, split.new_categories if replaced else split.categories, style),
-        count=count,
+        count=_rules(len(split.rules)),
     )
 
 
@@ -165,16 +171,20 @@ def _at(bound: float | None, categories: tuple[Any, ...], style: WordStyle) -> s
 # -- the whole diff --------------------------------------------------------------------
 
 
+def status_counts(diff: TreeDiff, statuses: Iterable[str] = STATUSES) -> str:
+    """Count the rules of each status that occurs: "3 kept, 1 added"."""
+    return ", ".join(f"{diff.counts[s]} {s}" for s in statuses if diff.counts[s])
+
+
 def headline(diff: TreeDiff) -> list[str]:
     """Return the sentences that open every form of the diff."""
     counts = diff.counts
     if diff.unchanged:
         lines = [f"No rule changed: {_rules(counts['new_rules'])}, dissimilarity 0.0 %."]
     else:
-        what = ", ".join(f"{counts[s]} {s}" for s in STATUSES if counts[s])
         lines = [
-            f"{_rules(counts['old_rules'])} before, {counts['new_rules']} now: {what}. "
-            f"Dissimilarity {small_percent(diff.dissimilarity)}."
+            f"{_rules(counts['old_rules'])} before, {counts['new_rules']} now: "
+            f"{status_counts(diff)}. Dissimilarity {small_percent(diff.dissimilarity)}."
         ]
     if diff.n_rows is not None:
         rows = f"{diff.n_rows:,} row{'s' if diff.n_rows != 1 else ''}"
@@ -223,13 +233,9 @@ def rule_facts(diff: TreeDiff, rule: RuleChange, *, changes: bool = True) -> lis
         facts.append("label kept against its own share")
     if diff.n_rows is not None:
         facts.append(f"rows {_two(old, new, 'share')}")
-        if (old or new) is not None and _has_rate(old, new):
+        if any(r is not None and r.outcome_rate is not None for r in (old, new)):
             facts.append(f"outcome {_two(old, new, 'outcome_rate', diff.classes is None)}")
     return facts
-
-
-def _has_rate(*rules: Rule | None) -> bool:
-    return any(rule is not None and rule.outcome_rate is not None for rule in rules)
 
 
 def _two(old: Rule | None, new: Rule | None, name: str, number: bool = False) -> str:
@@ -239,12 +245,7 @@ def _two(old: Rule | None, new: Rule | None, name: str, number: bool = False) ->
             return "none"
         return format_number(value) if number else small_percent(value)
 
-    if old is None or new is None:
-        rule = old or new
-        assert rule is not None
-        return one(rule)
-    was, now = one(old), one(new)
-    return now if was == now else f"{was} -> {now}"
+    return " -> ".join(dict.fromkeys(one(rule) for rule in (old, new) if rule is not None))
 
 
 def value_name(diff: TreeDiff, rule: Rule) -> str:
@@ -255,12 +256,17 @@ def value_name(diff: TreeDiff, rule: Rule) -> str:
     return f"share of {shown}"
 
 
-def value_text(diff: TreeDiff, rule: Rule) -> str:
-    """Return the number shown beside a rule: positive or own share, or the mean."""
+def shown_value(diff: TreeDiff, rule: Rule) -> float:
+    """Share of the positive class of two, or of the rule's own label; or the mean."""
     if diff.classes is None:
-        return format_number(rule.value[0])
-    at = 1 if len(diff.classes) == 2 else diff.classes.index(rule.label)
-    return small_percent(rule.value[at])
+        return rule.value[0]
+    return rule.value[1 if len(diff.classes) == 2 else diff.classes.index(rule.label)]
+
+
+def value_text(diff: TreeDiff, rule: Rule) -> str:
+    """Write the number shown beside a rule."""
+    value = shown_value(diff, rule)
+    return format_number(value) if diff.classes is None else small_percent(value)
 
 
 def _sections(diff: TreeDiff) -> list[tuple[str, Sequence[RuleChange]]]:

@@ -1,4 +1,4 @@
-"""What all Displays share: axes to draw on, checks, style keywords and a plain look."""
+"""What all figures share: colours, axes to draw on, checks, style keywords and a plain look."""
 
 from __future__ import annotations
 
@@ -7,9 +7,45 @@ from typing import Any
 
 from steadytree._optional import import_optional
 from steadytree.exceptions import InputError
-from steadytree.plotting.palette import INK, MUTED
 
-__all__ = ["Display", "Style", "axes_for", "bare_axes", "check_lengths", "plain_axes", "styled"]
+__all__ = [
+    "INK",
+    "MUTED",
+    "OKABE_ITO",
+    "PAIR_COLOURS",
+    "SCORE_MAP",
+    "Display",
+    "Style",
+    "axes_for",
+    "bare_axes",
+    "check_lengths",
+    "literal",
+    "plain_axes",
+    "styled",
+    "tint",
+]
+
+OKABE_ITO = {
+    "black": "#000000",
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "green": "#009E73",
+    "yellow": "#F0E442",
+    "blue": "#0072B2",
+    "vermillion": "#D55E00",
+    "purple": "#CC79A7",
+}
+"""Colours that people with any kind of colour vision can tell apart (Okabe and Ito, 2008)."""
+
+PAIR_COLOURS = tuple(
+    OKABE_ITO[name] for name in ("blue", "orange", "green", "purple", "sky", "vermillion", "yellow")
+)
+"""Colours of matched rules, taken in turn; rules are numbered too, so that they may repeat."""
+
+INK = "#222222"
+MUTED = "#8A8A8A"
+SCORE_MAP = "cividis"
+"""A colour map whose lightness rises evenly, also for colour-blind readers."""
 
 Style = Mapping[str, Any] | None
 """Keywords for a matplotlib artist, or None for the defaults."""
@@ -79,3 +115,14 @@ def plain_axes(ax: Any) -> None:
 def bare_axes(ax: Any) -> None:
     """No axes at all, for drawings."""
     ax.set_axis_off()
+
+
+def tint(colour: str, strength: float = 0.3) -> str:
+    """Colour mixed with white, so that dark text can be read on it."""
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 + (part - 255) * strength):02X}" for part in parts)
+
+
+def literal(text: str) -> str:
+    """Text for matplotlib with its dollar signs shown, not read as mathematics."""
+    return text.replace("$", r"\$")

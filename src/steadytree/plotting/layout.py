@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,29 +18,17 @@ from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 
 Children = Sequence[int]
+"""Child of each node on one side, -1 for a leaf; node 0 is the root."""
 
 __all__ = ["PlacedNode", "TreeLayout", "fold_nodes", "layout_diagram", "layout_outline"]
 
 
 @dataclass(frozen=True)
 class PlacedNode:
-    """One drawn node.
+    """One drawn node, by its number and its parent's (-1 above the root).
 
-    Attributes
-    ----------
-    node : int
-        Number of the node in the tree.
-    parent : int
-        Number of its parent; -1 for the root.
-    is_left : bool
-        Whether it is its parent's left child.
-    depth : int
-        Distance from the root.
-    position : float
-        Place along the breadth of the tree (diagram) or line number (outline).
-    hidden : int
-        Number of leaves folded into this node; 0 where nothing is hidden.
-    is_leaf : bool
+    ``position`` is the place along the breadth of the tree (diagram) or the line number
+    (outline), ``hidden`` the number of leaves folded into the node.
     """
 
     node: int
@@ -80,24 +68,11 @@ def leaves_below(left: Children, right: Children) -> list[int]:
 
 
 def fold_nodes(tree: Tree, max_leaves: int, *, important: Collection[int] = ()) -> frozenset[int]:
-    """Choose the branches to fold so that at most ``max_leaves`` ends are drawn.
+    """Choose the inner nodes to fold so that at most ``max_leaves`` ends are drawn.
 
     Branches are opened from the root downwards, those that lead to an ``important`` leaf
     first (a rule that changed must not hide under a sign), then the shallow before the deep
     and the heavy before the light.
-
-    Parameters
-    ----------
-    tree : Tree
-    max_leaves : int
-        Ends to draw, folded branches included; at least 1.
-    important : collection of int
-        Leaves (node numbers) worth opening a branch for.
-
-    Returns
-    -------
-    frozenset of int
-        Inner nodes to draw folded; empty when everything fits.
     """
     if max_leaves < 1:
         raise InputError(f"expected max_leaves of 1 or more, got {max_leaves}")
@@ -127,19 +102,20 @@ def fold_nodes(tree: Tree, max_leaves: int, *, important: Collection[int] = ()) 
 def layout_outline(left: Children, right: Children, folded: Collection[int] = ()) -> TreeLayout:
     """Place every visible node on a line of its own, parents above their children.
 
-    Parameters
-    ----------
-    left, right : sequences of int
-        Children of each node, -1 for a leaf; node 0 is the root.
-    folded : collection of int
-        Nodes to draw as one line that stands for all below.
+    A ``folded`` node is one line that stands for all below.
     """
-    placed = [
-        PlacedNode(node, parent, is_left, depth, float(line), hidden, leaf)
-        for line, (node, parent, is_left, depth, hidden, leaf) in enumerate(
-            _walk(left, right, folded)
-        )
-    ]
+    below = leaves_below(left, right)
+    closed = set(folded)
+    placed: list[PlacedNode] = []
+    stack = [(0, -1, False, 0)]
+    while stack:
+        node, parent, is_left, depth = stack.pop()
+        leaf = left[node] < 0
+        hidden = below[node] if node in closed and not leaf else 0
+        placed.append(PlacedNode(node, parent, is_left, depth, float(len(placed)), hidden, leaf))
+        if not leaf and not hidden:
+            stack.append((right[node], node, False, depth + 1))
+            stack.append((left[node], node, True, depth + 1))
     return TreeLayout(tuple(placed), max(p.depth for p in placed), len(placed))
 
 
@@ -149,37 +125,11 @@ def layout_diagram(left: Children, right: Children, folded: Collection[int] = ()
     The leaves below a node occupy an interval of their own, so that no two branches cross
     or overlap.
     """
-    walked = _walk(left, right, folded)
-    position: dict[int, float] = {}
-    next_free = 0
-    for node, _, _, _, hidden, leaf in walked:
-        if leaf or hidden:
-            position[node] = float(next_free)
-            next_free += 1
-    for node, _, _, _, hidden, leaf in reversed(walked):
-        if not (leaf or hidden):
-            position[node] = (position[left[node]] + position[right[node]]) / 2
-    placed = tuple(
-        PlacedNode(node, parent, is_left, depth, position[node], hidden, leaf)
-        for node, parent, is_left, depth, hidden, leaf in walked
-    )
-    return TreeLayout(placed, max(p.depth for p in placed), next_free)
-
-
-def _walk(
-    left: Children, right: Children, folded: Collection[int]
-) -> list[tuple[int, int, bool, int, int, bool]]:
-    """Visible nodes in preorder: node, parent, is left child, depth, hidden leaves, is leaf."""
-    below = leaves_below(left, right)
-    closed = set(folded)
-    out: list[tuple[int, int, bool, int, int, bool]] = []
-    stack = [(0, -1, False, 0)]
-    while stack:
-        node, parent, is_left, depth = stack.pop()
-        leaf = left[node] < 0
-        hidden = below[node] if node in closed and not leaf else 0
-        out.append((node, parent, is_left, depth, hidden, leaf))
-        if not leaf and not hidden:
-            stack.append((right[node], node, False, depth + 1))
-            stack.append((left[node], node, True, depth + 1))
-    return out
+    outline = layout_outline(left, right, folded)
+    ends = [placed.node for placed in outline.nodes if placed.is_leaf or placed.hidden]
+    position = {node: float(i) for i, node in enumerate(ends)}
+    for placed in reversed(outline.nodes):
+        if placed.node not in position:
+            position[placed.node] = (position[left[placed.node]] + position[right[placed.node]]) / 2
+    nodes = tuple(replace(placed, position=position[placed.node]) for placed in outline.nodes)
+    return TreeLayout(nodes, outline.depth, len(ends))

@@ -8,8 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steadytree.exceptions import InputError
-from steadytree.plotting._base import Display, Style, axes_for, check_lengths, plain_axes, styled
-from steadytree.plotting.palette import INK, MUTED, OKABE_ITO
+from steadytree.plotting._base import (
+    INK,
+    MUTED,
+    OKABE_ITO,
+    Display,
+    Style,
+    axes_for,
+    check_lengths,
+    plain_axes,
+    styled,
+)
 
 __all__ = ["ParetoFrontierDisplay"]
 

@@ -10,8 +10,7 @@ import pandas as pd
 
 from steadytree.assessment import measure_sensitivity
 from steadytree.exceptions import InputError
-from steadytree.plotting._base import Display, Style, axes_for, plain_axes, styled
-from steadytree.plotting.palette import INK, OKABE_ITO
+from steadytree.plotting._base import INK, OKABE_ITO, Display, Style, axes_for, plain_axes, styled
 
 __all__ = ["SensitivityDisplay"]
 

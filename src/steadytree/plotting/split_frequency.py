@@ -10,12 +10,20 @@ from numpy.typing import NDArray
 
 from steadytree.core.alignment import common_space
 from steadytree.core.space import FeatureSpace
-from steadytree.core.words import PLAIN
+from steadytree.core.words import PLAIN, shorten
 from steadytree.exceptions import InputError
 from steadytree.growing.split_counts import PLACES, all_cuts, count_splits
-from steadytree.plotting._base import Display, Style, axes_for, plain_axes, styled
-from steadytree.plotting.palette import INK, MUTED, OKABE_ITO
-from steadytree.plotting.shortening import literal, shorten
+from steadytree.plotting._base import (
+    INK,
+    MUTED,
+    OKABE_ITO,
+    Display,
+    Style,
+    axes_for,
+    literal,
+    plain_axes,
+    styled,
+)
 from steadytree.readers import as_tree
 
 __all__ = ["SplitFrequencyDisplay"]

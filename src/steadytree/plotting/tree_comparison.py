@@ -10,12 +10,22 @@ from typing import Any
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.words import FIGURE_BRANCH, split_condition
+from steadytree.core.words import FIGURE_BRANCH, display_width, shorten, split_condition
 from steadytree.distance.matching import match_paths
-from steadytree.plotting._base import Display, Style, axes_for, bare_axes, styled
+from steadytree.plotting._base import (
+    INK,
+    MUTED,
+    OKABE_ITO,
+    PAIR_COLOURS,
+    Display,
+    Style,
+    axes_for,
+    bare_axes,
+    literal,
+    styled,
+    tint,
+)
 from steadytree.plotting.layout import TreeLayout, fold_nodes, layout_diagram
-from steadytree.plotting.palette import INK, MUTED, OKABE_ITO, PAIR_COLOURS, tint
-from steadytree.plotting.shortening import display_width, literal, shorten
 
 __all__ = ["TreeComparisonDisplay", "moved_thresholds"]
 

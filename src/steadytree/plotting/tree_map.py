@@ -10,11 +10,21 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
 from steadytree.core.space import FeatureSpace
+from steadytree.core.words import shorten
 from steadytree.distance.distances import pairwise_tree_distances
 from steadytree.exceptions import InputError
-from steadytree.plotting._base import Display, Style, axes_for, check_lengths, styled
-from steadytree.plotting.palette import INK, MUTED, OKABE_ITO, SCORE_MAP
-from steadytree.plotting.shortening import literal, shorten
+from steadytree.plotting._base import (
+    INK,
+    MUTED,
+    OKABE_ITO,
+    SCORE_MAP,
+    Display,
+    Style,
+    axes_for,
+    check_lengths,
+    literal,
+    styled,
+)
 from steadytree.readers import as_tree
 
 __all__ = ["TreeMapDisplay", "scale_to_plane"]
@@ -26,21 +36,9 @@ def scale_to_plane(
     """Place points in the plane so that their distances are near the ones given.
 
     Multidimensional scaling: the classical solution (Torgerson) as a start, then stress
-    majorisation (SMACOF). Deterministic: no random start.
-
-    Parameters
-    ----------
-    distances : array of shape (n, n)
-        Symmetric, zero on the diagonal.
-    max_iter : int
-    tol : float
-        Stop when the stress falls by less than this share.
-
-    Returns
-    -------
-    points : array of shape (n, 2)
-    stress : float
-        Kruskal's stress-1: 0 is a perfect picture, above 0.3 distances on the map mislead.
+    majorisation (SMACOF) until it falls by less than a share ``tol``. Deterministic: no
+    random start. The stress returned with the points is Kruskal's stress-1: 0 is a perfect
+    picture, above 0.3 distances on the map mislead.
     """
     d = np.asarray(distances, dtype=np.float64)
     n = len(d)

@@ -81,28 +81,14 @@ def mask_partition(
 ) -> NDArray[np.bool_]:
     """Say which cells of a partition to mask when its total is known.
 
-    Parameters
-    ----------
-    counts : sequence of numbers
-        People in each cell; together they are everyone.
-    min_cell : int
-    primary : sequence of bool, optional
-        Cells to mask for their own sake; by default those of 1 to ``min_cell - 1`` people.
-
-    Returns
-    -------
-    boolean array
-        The primary cells, and the smallest others needed to hide them: at least two cells
-        and at least ``min_cell`` people are masked together, or every cell is.
+    The ``primary`` cells (by default those of 1 to ``min_cell - 1`` people), and the smallest
+    others needed to hide them: at least two cells and at least ``min_cell`` people are masked
+    together, or every cell is.
     """
     sizes = np.asarray(counts, dtype=np.float64)
-    own = (
-        np.array([few(size, min_cell) for size in sizes], dtype=bool)
-        if primary is None
-        else np.array(primary, dtype=bool)
-    )
-    masked = own.copy()
-    if not own.any():
+    own = [few(size, min_cell) for size in sizes] if primary is None else primary
+    masked = np.array(own, dtype=bool)
+    if not masked.any():
         return masked
     # An empty cell hides nothing: everybody sees that it is empty.
     others = [i for i in np.argsort(sizes, kind="stable") if not masked[i] and sizes[i] > 0]
@@ -113,10 +99,7 @@ def mask_partition(
 
 def share_step(n_rows: float, min_cell: int) -> float:
     """Smallest step to round shares to so that one step is ``min_cell`` people or more."""
-    for step in _STEPS:
-        if step * n_rows >= min_cell:
-            return step
-    return _STEPS[-1]
+    return next((step for step in _STEPS if step * n_rows >= min_cell), _STEPS[-1])
 
 
 def coarse_share(share: float, n_rows: float, min_cell: int) -> float:

@@ -10,12 +10,12 @@ from typing import Any
 from steadytree.assessment import StabilityAssessment
 from steadytree.core.words import PAGE, clean, tree_text
 from steadytree.diff import TreeDiff
-from steadytree.diff.words import split_words
+from steadytree.diff.words import split_words, status_counts
 from steadytree.distance.matching import PathMatching
 from steadytree.estimators.stable import _StableTree
 from steadytree.exceptions import InputError
 from steadytree.report.disclosure import PeopleCount
-from steadytree.report.rule_table import RuleTable
+from steadytree.report.trees import RuleTable
 from steadytree.retraining import Retraining
 from steadytree.retraining.explanation import whom_words
 
@@ -43,16 +43,11 @@ def notebook_view(result: Any) -> str:
 @notebook_view.register(TreeDiff)
 def tree_diff_html(diff: TreeDiff, *, min_cell: int = 5) -> str:
     """Show a diff: counts, changes of splits in words, and the rules that changed."""
-    counts = diff.counts
     parts = [
-        _line(
-            f"<b>Dissimilarity {escape(PAGE.percent(diff.dissimilarity))}</b>: "
-            + ", ".join(f"{counts[s]} {s}" for s in _STATUS_SIGNS if counts[s])
-            + _flips(diff.flips, diff.n_rows, min_cell)
-        ),
+        f"<p><b>Dissimilarity {escape(PAGE.percent(diff.dissimilarity))}</b>: "
+        f"{status_counts(diff, _STATUS_SIGNS)}{_flips(diff.flips, diff.n_rows, min_cell)}</p>",
         _bullets(split_words(split, PAGE) for split in diff.splits),
     ]
-    rows = [row for row in RuleTable(diff, min_cell).rows if row["status"] != "kept"]
     body = [
         [
             str(row["number"]),
@@ -60,7 +55,8 @@ def tree_diff_html(diff: TreeDiff, *, min_cell: int = 5) -> str:
             _rule(row["old"]),
             _rule(row["new"]),
         ]
-        for row in rows
+        for row in RuleTable(diff, min_cell).rows
+        if row["status"] != "kept"
     ]
     if body:
         parts.append(_table(["Rule", "Change", "Old", "New"], body))
@@ -73,11 +69,9 @@ def path_matching_html(matching: PathMatching) -> str:
     a, b = matching.a, matching.b
     same = sum(pair.cost == 0 for pair in matching.pairs)
     parts = [
-        _line(
-            f"<b>Distance {escape(PAGE.significant(matching.distance, 4))}</b>, dissimilarity "
-            f"{escape(PAGE.percent(matching.relative))}: {len(matching.pairs)} pairs of rules "
-            f"({same} the same), {len(matching.unmatched)} unmatched"
-        )
+        f"<p><b>Distance {escape(PAGE.significant(matching.distance, 4))}</b>, dissimilarity "
+        f"{escape(PAGE.percent(matching.relative))}: {len(matching.pairs)} pairs of rules "
+        f"({same} the same), {len(matching.unmatched)} unmatched</p>"
     ]
     body = [
         [
@@ -106,14 +100,13 @@ def retraining_html(result: Retraining, *, min_cell: int = 5) -> str:
     n = told.total
     changed = PeopleCount.of(told.count, n, min_cell)
     whom = whom_words(told.event, told.count, n, changed.replaced)
-    parts = [_line(escape(clean(f"{told.what} {told.worth} {whom}")))]
+    summary = f"<p>{escape(clean(f'{told.what} {told.worth} {whom}'))}</p>"
     body = []
     for name, row in result.frontier.iterrows():
-        tags = " ★" if row["chosen"] else ""
         flips = PeopleCount.of(float(row["flips"]) * n, n, min_cell)
         body.append(
             [
-                escape(clean(name)) + tags,
+                escape(clean(name)) + (" ★" if row["chosen"] else ""),
                 escape(PAGE.percent(float(row["dissimilarity"]))),
                 escape(PAGE.significant(float(row["score"]), 3)),
                 escape(PAGE.percent(float(row["flips"])))
@@ -124,7 +117,7 @@ def retraining_html(result: Retraining, *, min_cell: int = 5) -> str:
             ]
         )
     heads = ["Candidate", "Dissimilarity", "Score", "Decisions that change", "Rules", "Not beaten"]
-    return _box([*parts, _table(heads, body)])
+    return _box([summary, _table(heads, body)])
 
 
 @notebook_view.register(_StableTree)
@@ -141,7 +134,7 @@ def stable_tree_html(estimator: Any) -> str:
     )
     text = tree_text(tree).splitlines()
     more = [f"... and {len(text) - MAX_ROWS} more lines"] if len(text) > MAX_ROWS else []
-    return _box([_line(line), f"<pre>{escape(chr(10).join(text[:MAX_ROWS] + more))}</pre>"])
+    return _box([f"<p>{line}</p>", f"<pre>{escape(chr(10).join(text[:MAX_ROWS] + more))}</pre>"])
 
 
 @notebook_view.register(StabilityAssessment)
@@ -168,10 +161,6 @@ def _rule(half: dict[str, Any] | None) -> str:
         return "–"
     conditions = " and ".join(half["conditions"])
     return f"{escape(conditions)} → <b>{escape(half['outcome'])}</b>"
-
-
-def _line(html: str) -> str:
-    return f"<p>{html}</p>"
 
 
 def _bullets(items: Iterable[str]) -> str:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from steadytree._versions import library_versions
 from steadytree.core.format import tree_to_dict
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, column_values, n_rows
@@ -38,9 +37,7 @@ def entry(label: str, value: Any) -> Entry:
 
 def fingerprint(X: Any, y: Any = None) -> str:
     """SHA-256 of a table's names and values: tells two data sets apart, reveals neither."""
-    digest = hashlib.sha256()
-    names = column_names(X)
-    digest.update(json.dumps(names).encode())
+    digest = hashlib.sha256(json.dumps(column_names(X)).encode())
     count = int(X.shape[1]) if len(np.shape(X)) == 2 else 0
     for j in range(count):
         digest.update(_column_bytes(column_values(X, j)))
@@ -82,13 +79,9 @@ def _tree_words(tree: Tree) -> str:
 def versions_entries() -> list[Entry]:
     """When and with what the report was made."""
     written = entry("Report made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))
-    found = [f"Python {platform.python_version()}"]
-    for package in ("steadytree", "numpy", "scipy", "scikit-learn", "pandas"):
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:  # run from a source tree that is not installed
-            continue
-    return [written, entry("Versions", ", ".join(found))]
+    found = library_versions(("steadytree", "numpy", "scipy", "scikit-learn", "pandas"))
+    found = {"Python": found.pop("python"), **found}
+    return [written, entry("Versions", ", ".join(f"{name} {v}" for name, v in found.items()))]
 
 
 def settings_entries(settings: Mapping[str, Any]) -> list[Entry]:

@@ -16,18 +16,11 @@ from steadytree.core.atomic import write_atomic
 from steadytree.core.words import PAGE, PAGE_BRANCH
 from steadytree.report.summarise import summarise
 from steadytree.report.svg import GEOMETRY, frontier_svg, marker, outline_svg
+from steadytree.report.trees import STATUS_LETTERS
 
 __all__ = ["render", "render_summary", "script_safe_json", "write_report"]
 
-_STATUSES = {
-    "kept": "Kept",
-    "moved": "Moved",
-    "relabelled": "Relabelled",
-    "added": "Added",
-    "dropped": "Dropped",
-}
-
-
+_STATUSES = {status: status.capitalize() for status in STATUS_LETTERS}
 # What the page's script says of conditions: the same words as here.
 _PHRASES = {"rule": dict(PAGE.phrases), "branch": dict(PAGE_BRANCH.phrases)}
 
@@ -109,30 +102,20 @@ def render_summary(summary: Mapping[str, Any]) -> str:
 
 def measure_words(measure: Mapping[str, Any], side: str) -> str:
     """Value of a measure with its interval; a dash where it is masked or unknown."""
-    value, low, high = measure[side]
+    (value, *interval), kind, change = measure[side], measure["kind"], side == "change"
     if value is None:
         return "–"
-    change = side == "change"
-    if measure["kind"] in ("share", "signed share"):
-        with_sign = change or measure["kind"] == "signed share"
+    share = kind in ("share", "signed share")
 
-        def write(v: float | None) -> str:
-            if v is None:
-                return "–"
-            return PAGE.signed(100 * v, 1) if with_sign else PAGE.fixed(100 * v, 1)
+    def write(v: float) -> str:
+        if kind == "plain":
+            return PAGE.significant(v, 4)
+        form = PAGE.signed if change or kind == "signed share" else PAGE.fixed
+        return form(100 * v, 1) if share else form(v, 3)
 
-        unit = " points" if change else "\u202f%"
-    else:
-
-        def write(v: float | None) -> str:
-            if measure["kind"] == "plain":
-                return PAGE.significant(v, 4)
-            return PAGE.signed(v, 3) if change else PAGE.fixed(v, 3)
-
-        unit = ""
-    if low is None or high is None:
-        return f"{write(value)}{unit}"
-    return f"{write(value)}{unit} ({write(low)} to {write(high)})"
+    unit = "" if not share else " points" if change else "\u202f%"
+    limits = "" if None in interval else f" ({' to '.join(map(write, interval))})"
+    return f"{write(value)}{unit}{limits}"
 
 
 def script_safe_json(content: Any) -> str:

@@ -15,14 +15,19 @@ from steadytree._views import ReportContent
 from steadytree.core.tree import Tree
 from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff
-from steadytree.diff.words import split_words
+from steadytree.diff.words import split_words, status_counts
 from steadytree.exceptions import InputError
 from steadytree.report.disclosure import PeopleCount, coarse_share, mask_partition
-from steadytree.report.frontier_data import frontier_data
 from steadytree.report.people import By, people_data
 from steadytree.report.provenance import entries, settings_entries, versions_entries
-from steadytree.report.rule_table import RuleTable
-from steadytree.report.trees import features_data, tree_data, used_features
+from steadytree.report.trees import (
+    STATUS_LETTERS,
+    RuleTable,
+    features_data,
+    frontier_data,
+    tree_data,
+    used_features,
+)
 from steadytree.retraining.explanation import whom_words
 
 __all__ = ["SCHEMA_NAME", "SCHEMA_VERSION", "summarise"]
@@ -173,7 +178,7 @@ def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, 
             sentences.append(whom_words(event, round(count), total, people.replaced))
     text = clean(" ".join(sentences)).replace(" <= ", " ≤ ")
     if not sentences:
-        text = _change_sentence(diff, "The new tree", "the old one")
+        text = _change_sentence(diff)
     return {"sentences": [text], "facts": facts}
 
 
@@ -190,16 +195,11 @@ def _dissimilarity_fact(diff: TreeDiff) -> dict[str, str]:
 
 
 def _rules_fact(diff: TreeDiff) -> dict[str, str]:
-    counts = diff.counts
-    others = [
-        f"{counts[status]} {status}"
-        for status in ("moved", "relabelled", "added", "dropped")
-        if counts[status]
-    ]
+    others = status_counts(diff, (s for s in STATUS_LETTERS if s != "kept"))
     return _fact(
         "Rules kept",
-        f"{counts['kept']} of {counts['old_rules']}",
-        ", ".join(others) if others else "none moved, relabelled, added or dropped",
+        f"{diff.counts['kept']} of {diff.counts['old_rules']}",
+        others or "none moved, relabelled, added or dropped",
     )
 
 
@@ -229,20 +229,13 @@ def _flips_fact(changed: PeopleCount, min_cell: int, what: str) -> dict[str, str
     return _fact(label, value, f"{changed.replaced} of {total:,} {what}")
 
 
-def _change_sentence(diff: TreeDiff, new: str, old: str) -> str:
+def _change_sentence(diff: TreeDiff) -> str:
     if diff.unchanged:
-        return f"{new} has the same rules as {old}."
-    counts = diff.counts
-    parts = [
-        f"{counts[status]} {status}"
-        for status in ("kept", "moved", "relabelled", "added", "dropped")
-        if counts[status]
-    ]
-    text = f"{new} differs from {old}: of the rules, {', '.join(parts)}."
-    for verb, names in (
-        ("now uses", diff.predictors_gained),
-        ("no longer uses", diff.predictors_lost),
-    ):
+        return "The new tree has the same rules as the old one."
+    counts = status_counts(diff, STATUS_LETTERS)
+    text = f"The new tree differs from the old one: of the rules, {counts}."
+    changes = {"now uses": diff.predictors_gained, "no longer uses": diff.predictors_lost}
+    for verb, names in changes.items():
         if names:
             text += f" It {verb} {', '.join(PAGE.name(n) for n in names)}."
     return text

@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from steadytree.core.words import PAGE, PAGE_BRANCH, Condition, isolate
+from steadytree.core.words import PAGE, PAGE_BRANCH, Condition, display_width, isolate, shorten
 from steadytree.plotting.layout import PlacedNode, layout_outline
-from steadytree.plotting.shortening import display_width, shorten
 
 __all__ = ["GEOMETRY", "frontier_svg", "marker", "nice_ticks", "outline_svg"]
 
@@ -83,6 +82,12 @@ def outcome_words(
     return str(classes[label]), PAGE.percent(value[at], 0)
 
 
+def _text(kind: str, x: float, y: float, text: str, anchor: str = "") -> str:
+    """Write text that is not markup; numbers are written as short as they can be."""
+    end = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text class="{kind}" x="{x:g}" y="{y:g}"{end}>{escape(text)}</text>'
+
+
 def outline_svg(
     tree: Mapping[str, Any],
     features: Sequence[Mapping[str, Any]],
@@ -92,128 +97,84 @@ def outline_svg(
     side: str,
     plain: bool = False,
 ) -> str:
-    """Draw one tree of the summary as an outline.
+    """Draw one tree of the summary as an outline, its rules marked by their status.
 
-    Parameters
-    ----------
-    tree, features, classes
-        As in the summary.
-    statuses : mapping of rule number to status
-    side : {"old", "new"}
-    plain : bool, default False
-        Leave the marks of change out (there is nothing to compare with).
+    A ``plain`` one has no marks of change: there is nothing to compare with.
     """
     g = GEOMETRY
     layout = layout_outline(tree["left"], tree["right"], tree["folded"])
     indent = min(g["indent"], 190 / max(layout.depth, 1))
     height = g["head"] + g["line"] * layout.breadth + 4
     where = layout.by_node()
+    counted = any(share is not None for share in tree["share"])
     label = f"{tree['name']}: {tree['n_rules']} rules, depth {tree['depth']}"
     heads = [
         (g["mark"] - 4, "start", "Rule"),
         (g["label"], "start", "Decision" if classes is not None else "Prediction"),
         (g["value"], "end", "Rate" if classes is not None else ""),
-        (g["share"], "end", "Rows" if any(s is not None for s in tree["share"]) else ""),
+        (g["share"], "end", "Rows" if counted else ""),
     ]
     parts = [
         f'<svg class="tree" viewBox="0 0 {g["width"]} {height:g}" role="group" '
         f'aria-label="{escape(label)}" data-side="{side}" xmlns="http://www.w3.org/2000/svg">',
-        "".join(
-            f'<text class="t-head" x="{x:g}" y="17" text-anchor="{anchor}">{escape(text)}</text>'
-            for x, anchor, text in heads
-            if text
-        ),
+        *(_text("t-head", x, 17, text, anchor) for x, anchor, text in heads if text),
     ]
     for placed in layout.nodes:
-        parts.append(_line(placed, where, tree, features, classes, statuses, indent, side, plain))
-    parts.append("</svg>")
-    return "".join(parts)
+        rule = tree["rule"][placed.node] if placed.is_leaf else None
+        status = statuses.get(rule, "kept") if rule is not None else ""
+        kind = "leaf" if placed.is_leaf else "fold" if placed.hidden else "split"
+        number = "" if rule is None else f' data-rule="{rule}"'
+        parts.append(f'<g class="row {kind} {status}" data-node="{placed.node}"{number}>')
+        branch = ("Everyone", "")
+        if placed.parent >= 0:
+            branch = branch_words(tree, features, placed.parent, placed.is_left)
+        parts += _branch(placed, where.get(placed.parent), *branch, indent)
+        y = _middle(placed) + 4.5
+        if placed.hidden:
+            parts.append(_text("t-fold", g["mark"] - 4, y, f"+{placed.hidden} rules"))
+        if rule is not None:
+            if not plain:
+                parts.append(marker(status, g["mark"], _middle(placed)))
+            parts.append(_text("t-number", g["mark"] + 10, y, str(rule)))
+        if placed.is_leaf:
+            decision, rate = outcome_words(tree, placed.node, classes)
+            decision = shorten(decision, int(g["label_columns"]))
+            against = "*" if placed.node in tree["against"] else ""
+            parts.append(_text("t-label", g["label"], y, decision + against))
+            if rate:
+                parts.append(_text("t-value", g["value"], y, rate, "end"))
+            if counted:
+                share = PAGE.percent(tree["share"][placed.node], 0)
+                parts.append(_text("t-share", g["share"], y, share, "end"))
+        parts.append("</g>")
+    return "".join([*parts, "</svg>"])
 
 
-def _line(
-    placed: PlacedNode,
-    where: Mapping[int, PlacedNode],
-    tree: Mapping[str, Any],
-    features: Sequence[Mapping[str, Any]],
-    classes: Sequence[str] | None,
-    statuses: Mapping[int, str],
-    indent: float,
-    side: str,
-    plain: bool,
-) -> str:
+def _middle(placed: PlacedNode) -> float:
+    """Height of the middle of a node's line."""
+    return GEOMETRY["head"] + GEOMETRY["line"] * placed.position + GEOMETRY["line"] / 2
+
+
+def _branch(
+    placed: PlacedNode, above: PlacedNode | None, name: str, condition: str, indent: float
+) -> list[str]:
+    """Draw the way from the parent to a node, and what it demands."""
     g = GEOMETRY
-    y = g["head"] + g["line"] * placed.position + g["line"] / 2
-    x = g["margin"] + indent * placed.depth
-    rule = tree["rule"][placed.node] if placed.is_leaf else None
-    status = statuses.get(rule, "kept") if rule is not None else ""
-    kind = "leaf" if placed.is_leaf else "fold" if placed.hidden else "split"
-    attributes = f'class="row {kind} {status}" data-node="{placed.node}"'
-    if rule is not None:
-        attributes += f' data-rule="{rule}"'
-    out = [f"<g {attributes}>"]
-    name, condition = "Everyone", ""
-    if placed.parent >= 0:
-        name, condition = branch_words(tree, features, placed.parent, placed.is_left)
-    whole = f"{isolate(name)} {condition}".strip()
-    out.append(f"<title>{escape(whole)}</title>")
-    top = g["head"] + g["line"] * placed.position
-    out.append(
-        f'<rect class="t-back" x="0" y="{top:g}" width="{g["width"]}" height="{g["line"]}"/>'
-    )
-    if placed.parent >= 0:
-        above = where[placed.parent]
+    x, y = g["margin"] + indent * placed.depth, _middle(placed)
+    out = [
+        f"<title>{escape(f'{isolate(name)} {condition}'.strip())}</title>",
+        f'<rect class="t-back" x="0" y="{y - g["line"] / 2:g}" width="{g["width"]}" '
+        f'height="{g["line"]}"/>',
+    ]
+    if above is not None:
         trunk = g["margin"] + indent * above.depth + 3
-        start = g["head"] + g["line"] * above.position + g["line"] / 2 + 7
-        out.append(f'<path class="t-line" d="M{trunk:g} {start:g}V{y:g}H{x - 2:g}"/>')
+        out.append(f'<path class="t-line" d="M{trunk:g} {_middle(above) + 7:g}V{y:g}H{x - 2:g}"/>')
     name, condition = _fit(name, condition, (g["mark"] - 14 - x) / g["letter"])
     out.append(
         f'<text class="t-text" x="{x:g}" y="{y + 4.5:g}"><tspan class="t-name">'
         f"{escape(isolate(name))}</tspan> {escape(condition)}</text>"
     )
-    if placed.hidden:
-        out.append(
-            f'<text class="t-fold" x="{g["mark"] - 4:g}" y="{y + 4.5:g}">'
-            f"+{placed.hidden} rules</text>"
-        )
-    elif placed.is_leaf:
-        out.append(_leaf_columns(placed.node, y, tree, classes, rule, status, plain))
-    out.append("</g>")
-    return "".join(out)
-
-
-def _leaf_columns(
-    node: int,
-    y: float,
-    tree: Mapping[str, Any],
-    classes: Sequence[str] | None,
-    rule: int | None,
-    status: str,
-    plain: bool,
-) -> str:
-    g = GEOMETRY
-    decision, rate = outcome_words(tree, node, classes)
-    against = "*" if node in tree["against"] else ""
-    out = []
-    if rule is not None:
-        if not plain:
-            out.append(marker(status, g["mark"], y))
-        out.append(f'<text class="t-number" x="{g["mark"] + 10:g}" y="{y + 4.5:g}">{rule}</text>')
-    out.append(
-        f'<text class="t-label" x="{g["label"]}" y="{y + 4.5:g}">'
-        f"{escape(shorten(decision, int(g['label_columns'])) + against)}</text>"
-    )
-    if rate:
-        out.append(
-            f'<text class="t-value" x="{g["value"]}" y="{y + 4.5:g}" text-anchor="end">'
-            f"{escape(rate)}</text>"
-        )
-    if any(share is not None for share in tree["share"]):
-        shown = PAGE.percent(tree["share"][node], 0)
-        out.append(
-            f'<text class="t-share" x="{g["share"]}" y="{y + 4.5:g}" text-anchor="end">'
-            f"{escape(shown)}</text>"
-        )
-    return "".join(out)
+    return out
 
 
 def _fit(name: str, condition: str, columns: float) -> tuple[str, str]:

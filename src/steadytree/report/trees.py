@@ -1,4 +1,4 @@
-"""Trees as plain data for the page: everything it needs to draw and follow them, nothing more.
+"""Trees, their rules and the candidates as plain data: what the page draws, and nothing more.
 
 Weights and the values of inner nodes are left out, and what rests on too few people is
 masked or coarsened here, before any of it can reach a file.
@@ -6,26 +6,53 @@ masked or coarsened here, before any of it can reach a file.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from steadytree._views import CandidateTrees
 from steadytree.core.alignment import align_tree
+from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.words import clean
-from steadytree.diff import TreeDiff
+from steadytree.core.words import PAGE, clean
+from steadytree.diff import Rule, RuleChange, TreeDiff, diff_trees
+from steadytree.diff.words import change_words
 from steadytree.plotting.layout import fold_nodes
-from steadytree.report.disclosure import coarse_mean, rests_on_few
+from steadytree.report.disclosure import (
+    PeopleCount,
+    coarse_mean,
+    coarse_share,
+    mask_partition,
+    rests_on_few,
+)
 
-__all__ = ["STATUS_LETTERS", "compact_tree", "features_data", "tree_data"]
+__all__ = [
+    "STATUS_LETTERS",
+    "RuleTable",
+    "features_data",
+    "frontier_data",
+    "tree_data",
+    "used_features",
+]
 
 MAX_DRAWN_RULES = 24
 """Ends drawn per tree before deep branches are folded."""
 
+TREE_BUDGET = 1_100_000
+"""Bytes for candidate trees: with them the whole page stays below 2 MB."""
+
 STATUS_LETTERS = {"kept": "k", "moved": "m", "relabelled": "r", "added": "a", "dropped": "d"}
+"""Status of a rule in the order of the page, and its letter in the compact trees."""
+
+_COSTS = ("distance", "score", "score_se", "score_change", "score_change_se", "flips")
+
+
+# -- the two trees ---------------------------------------------------------------------
 
 
 def features_data(space: FeatureSpace, used: set[int]) -> list[dict[str, Any]]:
@@ -65,20 +92,8 @@ def tree_data(
 ) -> dict[str, Any]:
     """One tree in full: node by node, numbers as the model compares them.
 
-    Parameters
-    ----------
-    tree : Tree
-    space : FeatureSpace
-    name : str
-        What the page calls it.
-    classes : tuple or None
-        Classes that labels and shares refer to.
-    rules : mapping of leaf to rule number
-    shares : mapping of leaf to share of rows
-        None: masked; absent: no rows were counted.
-    changed : set of int
-        Leaves whose rule changed: their branches are opened first.
-    min_cell : int
+    By leaf: ``rules`` are rule numbers, ``shares`` those of the rows (None: masked; absent: no
+    rows were counted). The branches of ``changed`` leaves are opened first.
     """
     aligned = align_tree(tree, space)
     grown = aligned.tree
@@ -152,9 +167,190 @@ def _leaf_values(
     return out, hidden
 
 
-def compact_tree(
-    tree: Tree, diff: TreeDiff, classes: tuple[Any, ...] | None, min_cell: int
+# -- every rule before and after -------------------------------------------------------
+
+
+class RuleTable:
+    """Rules of a diff as plain data, one of ``rows`` each, with small cells masked.
+
+    Rules that fewer than ``min_cell`` people follow are masked, and others with them where
+    they could be computed from the rest.
+    """
+
+    def __init__(self, diff: TreeDiff, min_cell: int) -> None:
+        self.diff, self.min_cell = diff, min_cell
+        self._rules: dict[str, list[tuple[RuleChange, Rule]]] = {
+            "old": [(change, change.old) for change in diff.rules if change.old is not None],
+            "new": [(change, change.new) for change in diff.rules if change.new is not None],
+        }
+        self._masked = {side: self._masked_leaves(side) for side in self._rules}
+        self.rows = [self._row(rule) for rule in diff.rules]
+
+    def leaves(self, side: str) -> dict[int, int]:
+        """Rule number of each leaf of one tree."""
+        return {rule.leaf: change.number for change, rule in self._rules[side]}
+
+    def shares(self, side: str) -> dict[int, float | None]:
+        """Share of rows at each leaf of one tree; None where masked."""
+        counted = (rule for _, rule in self._rules[side] if rule.share is not None)
+        return {rule.leaf: self._share(rule, side) for rule in counted}
+
+    def changed(self, side: str) -> set[int]:
+        """Leaves of one tree whose rule is not what it was."""
+        return {rule.leaf for change, rule in self._rules[side] if change.status != "kept"}
+
+    def _masked_leaves(self, side: str) -> set[int]:
+        rules = [rule for _, rule in self._rules[side]]
+        if self.diff.n_rows is None or any(rule.share is None for rule in rules):
+            return set()
+        counts = [round((rule.share or 0.0) * self.diff.n_rows, 6) for rule in rules]
+        flags = mask_partition(counts, self.min_cell)
+        return {rule.leaf for rule, flag in zip(rules, flags, strict=True) if flag}
+
+    def _share(self, rule: Rule, side: str) -> float | None:
+        if rule.share is None or self.diff.n_rows is None or rule.leaf in self._masked[side]:
+            return None
+        return coarse_share(rule.share, self.diff.n_rows, self.min_cell)
+
+    def _rate(self, rule: Rule, side: str) -> float | None:
+        """Outcome rate of the rows at a rule, rounded to what its rows can carry."""
+        if rule.outcome_rate is None or rule.leaf in self._masked[side]:
+            return None
+        if self.diff.classes is None:
+            return float(f"{rule.outcome_rate:.3g}")
+        count = (rule.share or 0.0) * (self.diff.n_rows or 0)
+        return coarse_share(rule.outcome_rate, count, self.min_cell)
+
+    def _row(self, change: RuleChange) -> dict[str, Any]:
+        return {
+            "number": change.number,
+            "status": change.status,
+            "relabelled": change.relabelled,
+            "changes": [change_words(c, PAGE) for c in change.changes]
+            + (["decision changed"] if change.relabelled else []),
+            "old": self._half(change.old, "old"),
+            "new": self._half(change.new, "new"),
+        }
+
+    def _mean(self, rule: Rule, side: str) -> float:
+        """Predicted value, coarse where it rests on few people, as in the drawing."""
+        tree = self.diff.old if side == "old" else self.diff.new
+        mean = float(rule.value[0])
+        if rule.leaf in self._masked[side] or rests_on_few(tree, rule.leaf, self.min_cell):
+            return coarse_mean(mean, self.diff.space)
+        return float(f"{mean:.4g}")
+
+    def _half(self, rule: Rule | None, side: str) -> dict[str, Any] | None:
+        if rule is None:
+            return None
+        return {
+            "leaf": rule.leaf,
+            "conditions": [
+                c.words(PAGE, self.diff.space.categories[c.feature]) for c in rule.conditions
+            ]
+            or ["everyone"],
+            "outcome": PAGE.number(self._mean(rule, side))
+            if rule.label is None
+            else PAGE.name(rule.label),
+            "share": self._share(rule, side),
+            "rate": self._rate(rule, side),
+            "masked": rule.leaf in self._masked[side],
+            "against": rule.kept_against_share,
+        }
+
+
+# -- the candidates --------------------------------------------------------------------
+
+
+def frontier_data(
+    candidates: CandidateTrees, *, base: Tree, space: FeatureSpace, min_cell: int
 ) -> dict[str, Any]:
+    """Return every candidate with its costs, and as many of their trees as the file can hold.
+
+    Trees are compared with ``base`` and stored in order of interest until the budget is spent.
+    """
+    trees = candidates.trees
+    rows = [_candidate(record, candidates.n_rows, min_cell) for record in candidates.records]
+    order = sorted(
+        range(len(rows)),
+        key=lambda i: (
+            not rows[i]["chosen"],
+            rows[i]["kind"] != "keep",
+            not rows[i]["on_frontier"],
+        ),
+    )
+    stored: list[dict[str, Any]] = []
+    known: dict[bytes, dict[str, Any]] = {}
+    spent, left_out = 0, 0
+    for i in order:
+        tree = trees[i]
+        rows[i] |= {"n_rules": tree.n_leaves, "depth": tree.depth, "tree": None}
+        # Grids grow the same tree again and again: it is compared and stored once.
+        key = _identity(tree)
+        if key in known:
+            rows[i] |= known[key]
+            continue
+        # A size guess before the diff is computed: it is what takes the time.
+        if spent + 12 * tree.n_nodes > TREE_BUDGET:
+            left_out += 1
+            continue
+        diff = diff_trees(base, tree, space=space)
+        compact = compact_tree(tree, diff, min_cell)
+        size = len(json.dumps(compact, separators=(",", ":")))
+        if spent + size > TREE_BUDGET:
+            left_out += 1
+            continue
+        spent += size
+        known[key] = {
+            "tree": len(stored),
+            "counts": dict(diff.counts),
+            "dissimilarity": round(float(diff.dissimilarity), 4),
+        }
+        stored.append(compact)
+        rows[i] |= known[key]
+    return {
+        "candidates": rows,
+        "trees": stored,
+        "chosen": next((i for i, row in enumerate(rows) if row["chosen"]), None),
+        "base_name": candidates.base_name,
+        "distance_name": candidates.distance_name,
+        "distance_is_share": candidates.distance_is_share,
+        "score_name": candidates.score_name,
+        "objectives": candidates.objectives,
+        "trees_left_out": left_out,
+    }
+
+
+def _identity(tree: Tree) -> bytes:
+    """Bytes that two trees share when they have the same nodes, values and labels."""
+    digest = hashlib.sha256(repr(tree.left_categories).encode())
+    arrays = (tree.children_left, tree.feature, tree.threshold, tree.value, tree.label)
+    for array in (*arrays, tree.weight, tree.missing_left):
+        digest.update(np.ascontiguousarray(array).tobytes() + b"|")
+    return digest.digest()
+
+
+def _candidate(record: Mapping[str, Any], n_rows: int | None, min_cell: int) -> dict[str, Any]:
+    costs = plain_json({name: record.get(name) for name in _COSTS}, 4)
+    flips, masked = costs["flips"], False
+    if flips is not None and n_rows:
+        masked = PeopleCount.of(flips * n_rows, n_rows, min_cell).masked
+    edits = record.get("edits")
+    return {
+        "name": clean(record["name"]),
+        "kind": str(record.get("kind") or ""),
+        **costs,
+        "flips": None if masked else flips,
+        "flips_masked": masked,
+        "n_edits": None if plain_json(record.get("n_edits")) is None else int(record["n_edits"]),
+        "edits": [clean(e) for e in edits] if isinstance(edits, (list, tuple)) else [],
+        "settings": clean(record["settings"]) if record.get("settings") else "",
+        "on_frontier": bool(record.get("on_frontier")),
+        "chosen": bool(record.get("chosen")),
+    }
+
+
+def compact_tree(tree: Tree, diff: TreeDiff, min_cell: int) -> dict[str, Any]:
     """Write a candidate tree in few bytes, with what became of each rule of the base tree.
 
     Nodes are in preorder, so that the children need not be stored: ``f`` feature of each
@@ -164,23 +360,22 @@ def compact_tree(
     the positive class of two, of the label otherwise, or the mean; null: too few people),
     ``n`` rule numbers and ``s`` statuses of the leaves (k, m, r or a).
     """
-    space = diff.space
+    space, classes = diff.space, diff.classes
     aligned = align_tree(tree, space)
     grown = aligned.tree
     order = grown.preorder.tolist()
-    leaf = grown.is_leaf
+    splits = [i for i in order if not grown.is_leaf[i]]
+    leaves = [i for i in order if grown.is_leaf[i]]
     by_leaf = {r.new.leaf: r for r in diff.rules if r.new is not None}
     values, _ = _leaf_values(grown, space, classes, min_cell)
-    labels = [_label(grown, i, classes) if classes else 0 for i in order if leaf[i]]
+    labels = [_label(grown, i, classes) if classes else 0 for i in leaves]
     shown: list[float | None] = []
-    for i in (node for node in order if leaf[node]):
+    for i, label in zip(leaves, labels, strict=True):
         row = values[i]
         if row is None or classes is None:
             shown.append(None if row is None else row[0])
         else:
-            at = 1 if len(classes) == 2 else _label(grown, i, classes)
-            shown.append(round(row[at], 2))
-    splits = [i for i in order if not leaf[i]]
+            shown.append(round(row[1 if len(classes) == 2 else label], 2))
     return {
         "f": [int(aligned.feature[i]) for i in order],
         "t": [_short(float(grown.threshold[i])) for i in splits if aligned.left_mask[i] is None],
@@ -192,10 +387,8 @@ def compact_tree(
         "m": "".join(str(int(grown.missing_left[i])) for i in splits),
         "l": labels,
         "v": shown,
-        "n": [by_leaf[i].number if i in by_leaf else 0 for i in order if leaf[i]],
-        "s": "".join(
-            STATUS_LETTERS[by_leaf[i].status] if i in by_leaf else "-" for i in order if leaf[i]
-        ),
+        "n": [by_leaf[i].number if i in by_leaf else 0 for i in leaves],
+        "s": "".join(STATUS_LETTERS[by_leaf[i].status] if i in by_leaf else "-" for i in leaves),
     }
 
 
