@@ -28,8 +28,8 @@ from steadytree.core.tree import Tree
 from steadytree.core.words import PLAIN
 from steadytree.distance import pairwise_tree_distances, tree_distance
 from steadytree.evaluation.folds import make_folds
-from steadytree.evaluation.holdout import Holdout, make_measure
-from steadytree.evaluation.predictions import predict_rows
+from steadytree.evaluation.holdout import Holdout, make_measure, scorer_name
+from steadytree.evaluation.scores import predict_rows
 from steadytree.exceptions import InputError, UnsupportedModelError
 from steadytree.growing.collections import draw_bootstrap
 from steadytree.growing.fitting import Task, TrainingData, fit_tree
@@ -343,9 +343,8 @@ def _report(
             **{name: spread_of(sizes[name].to_numpy()) for name in ("n_leaves", "depth")},
         }
     ).T
-    inner = getattr(scorer, "_score_func", scorer)
     default = {"r2_score": "R²", "roc_auc_score": "ROC AUC"}
-    score_name = str(getattr(inner, "__name__", type(inner).__name__))
+    score_name = scorer_name(scorer)
     return StabilityAssessment(
         summary=summary,
         dissimilarity=pd.DataFrame(distances, index=names, columns=names),

@@ -26,8 +26,7 @@ from steadytree.distance import tree_distance
 from steadytree.evaluation.flips import flip_table, flipped, response_span
 from steadytree.evaluation.folds import check_rowwise
 from steadytree.evaluation.gates import GateCheck, check_gates
-from steadytree.evaluation.predictions import Predictions, predict_rows
-from steadytree.evaluation.scores import score_rows, standard_error
+from steadytree.evaluation.scores import Predictions, predict_rows, score_rows, standard_error
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 

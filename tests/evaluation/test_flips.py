@@ -15,7 +15,7 @@ from steadytree.evaluation.flips import (
     response_span,
     subgroups,
 )
-from steadytree.evaluation.predictions import Predictions, predict_rows
+from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.exceptions import InputError
 
 

@@ -1,4 +1,4 @@
-"""Scores against scikit-learn, their standard errors against simulation, intervals."""
+"""Predictions of coded rows; scores against scikit-learn, their errors against simulation."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
+from sklearn.datasets import load_diabetes, load_iris
 from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from steadytree.core.space import FeatureSpace
 from steadytree.evaluation.scores import (
     auc,
     auc_influence,
+    predict_rows,
     r2_influence,
     roc_steps,
     score_rows,
     standard_error,
     wilson,
 )
+from steadytree.readers import as_tree
 
 
 @given(st.integers(0, 10_000))
@@ -102,3 +107,34 @@ def test_rows_and_leaves_have_one_area():
     assert by_row.value == pytest.approx(area, rel=1e-14)
     assert (negative * above).sum() / negative.sum() == pytest.approx(area, rel=1e-14)
     assert roc_steps(3 * positive, negative)[0].tolist() == below.tolist()
+
+
+@pytest.mark.parametrize("load", [load_iris, load_diabetes])
+def test_coded_rows_are_predicted_as_the_model_would(load):
+    X, y = load(return_X_y=True)
+    classifies = y.dtype.kind == "i"
+    model = (DecisionTreeClassifier if classifies else DecisionTreeRegressor)(max_depth=3)
+    tree = as_tree(model.fit(X, y))
+    coded = FeatureSpace.from_data(X).encode(X)
+    found = predict_rows(tree, coded)
+    if classifies:
+        np.testing.assert_allclose(found.value, model.predict_proba(X))
+        np.testing.assert_array_equal(model.classes_[found.label], model.predict(X))
+    else:
+        np.testing.assert_allclose(found.value[:, 0], model.predict(X))
+        assert not found.label.any()
+    some = found.take(np.array([3, 1]))
+    np.testing.assert_array_equal(some.value, found.value[[3, 1]])
+    np.testing.assert_array_equal(some.label, found.label[[3, 1]])
+
+
+def test_numbers_are_rounded_as_the_learner_rounds_them():
+    """scikit-learn compares float32: 0.1 + 1e-10 is its 0.1, on the left of a split at 0.1f."""
+    X = np.array([[0.0], [0.2]])
+    tree = as_tree(DecisionTreeClassifier().fit(X, [0, 1]))
+    edge = tree.threshold[0]
+    close = np.array([[edge * (1 + 1e-10)]])
+    assert tree.precision == "float32"
+    assert np.float32(close[0, 0]) == np.float32(edge)
+    expected = DecisionTreeClassifier().fit(X, [0, 1]).predict(close)
+    assert predict_rows(tree, close).label.tolist() == expected.tolist()

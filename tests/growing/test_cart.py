@@ -11,8 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.evaluation.folds import make_folds
-from steadytree.evaluation.predictions import predict_rows
-from steadytree.evaluation.scores import score_rows
+from steadytree.evaluation.scores import predict_rows, score_rows
 from steadytree.growing.cart import PAPER_GRID, cross_validated_cart, grid_scores, grow_cart
 from steadytree.growing.fitting import TrainingData
 

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from steadytree.core.rows import CodedRows
 from steadytree.growing.distillation import distil_tree, size_by_minority
-from steadytree.growing.leaf_values import shares_of, shrunk_mean
+from steadytree.growing.nodes import shares_of, shrunk_mean
 from steadytree.growing.teacher import fit_teacher, teach
 from tests.growing.mixed import mixed_table, space_of
 

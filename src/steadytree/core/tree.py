@@ -326,6 +326,14 @@ class Tree:
         return np.array(order, dtype=np.int32)
 
     @cached_property
+    def parent(self) -> IntArray:
+        """Parent of each node; -1 for the root."""
+        out = np.full(self.n_nodes, -1, dtype=np.int32)
+        split = np.flatnonzero(~self.is_leaf)
+        out[self.children_left[split]] = out[self.children_right[split]] = split
+        return out
+
+    @cached_property
     def node_depth(self) -> IntArray:
         """Depth of each node; the root is at 0."""
         depth = np.zeros(self.n_nodes, dtype=np.int32)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, column_values, n_rows
-from steadytree.evaluation.predictions import Predictions
-from steadytree.evaluation.scores import wilson
+from steadytree.evaluation.scores import Predictions, wilson
 from steadytree.exceptions import InputError
 
 __all__ = [
@@ -97,16 +96,7 @@ def flip_table(
     rows = []
     for name, index in subgroups(X, by):
         n, hits = len(index), int(changed[index].sum())
-        masked = n < min_cell
-        low, high = wilson(hits, n, level)
-        rows.append(
-            {
-                "group": name,
-                "n": n,
-                "flips": np.nan if masked else hits / n,
-                "low": np.nan if masked else low,
-                "high": np.nan if masked else high,
-                "masked": masked,
-            }
-        )
-    return pd.DataFrame(rows).set_index("group")
+        shown = (hits / n, *wilson(hits, n, level)) if n >= min_cell else (np.nan,) * 3
+        rows.append((name, n, *shown, n < min_cell))
+    columns = ["group", "n", "flips", "low", "high", "masked"]
+    return pd.DataFrame(rows, columns=columns).set_index("group")

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from steadytree.evaluation.predictions import Predictions
-from steadytree.evaluation.scores import Score, score_rows, standard_error
+from steadytree.evaluation.scores import Predictions, Score, score_rows, standard_error
 from steadytree.exceptions import InputError
 
 __all__ = ["CrossFitted", "Fold", "assign_folds", "check_rowwise", "make_folds"]

@@ -31,46 +31,15 @@ class _Gate:
     expected: str
 
 
-def _percent(value: float) -> str:
-    return PLAIN.percent(value, 1)
-
-
-def _signed(value: float) -> str:
-    return PLAIN.signed(value)
-
-
-def _whole(value: float) -> str:
-    return f"{value:.0f}"
-
+_SHARE = (lambda v: PLAIN.percent(v, 1), lambda v: 0 <= v <= 1, "a share between 0 and 1")
+_NUMBER = (PLAIN.signed, math.isfinite, "a number")
+_COUNT = (lambda v: f"{v:.0f}", lambda v: v >= 1 and v == int(v), "a whole number from 1")
 
 GATES: Mapping[str, _Gate] = {
-    "max_dissimilarity": _Gate(
-        "dissimilarity",
-        True,
-        "dissimilarity",
-        _percent,
-        lambda v: 0 <= v <= 1,
-        "a share between 0 and 1",
-    ),
-    "max_flips": _Gate(
-        "flips",
-        True,
-        "rows with another decision",
-        _percent,
-        lambda v: 0 <= v <= 1,
-        "a share between 0 and 1",
-    ),
-    "min_score_change": _Gate(
-        "score_change", False, "change of the score", _signed, math.isfinite, "a number"
-    ),
-    "max_leaves": _Gate(
-        "n_leaves",
-        True,
-        "leaves",
-        _whole,
-        lambda v: v >= 1 and v == int(v),
-        "a whole number from 1",
-    ),
+    "max_dissimilarity": _Gate("dissimilarity", True, "dissimilarity", *_SHARE),
+    "max_flips": _Gate("flips", True, "rows with another decision", *_SHARE),
+    "min_score_change": _Gate("score_change", False, "change of the score", *_NUMBER),
+    "max_leaves": _Gate("n_leaves", True, "leaves", *_COUNT),
 }
 """The gates by name: what each measures, and on which side of it the limit lies."""
 

@@ -26,7 +26,7 @@ from steadytree.core.tree import Tree
 from steadytree.evaluation.scores import explained, roc_steps
 from steadytree.exceptions import InputError
 
-__all__ = ["Holdout", "Scores", "make_measure", "measure_each", "score_trees"]
+__all__ = ["Holdout", "Scores", "make_measure", "measure_each", "score_trees", "scorer_name"]
 
 FloatArray = NDArray[np.float64]
 T = TypeVar("T")
@@ -36,18 +36,9 @@ TABLES_KEPT = 24  # holdouts without a fold, ready for scorers that look at colu
 
 @dataclass(frozen=True, eq=False)
 class Holdout:
-    """Rows to score on, each in a fold.
+    """Rows to score on, each in a fold, for the standard error and the honest estimate."""
 
-    Attributes
-    ----------
-    rows : CodedRows
-        With the user's own table, for scorers that look at columns.
-    classes : array or None
-    folds : int array
-        Fold of each row, for the standard error and the honest estimate.
-    """
-
-    rows: CodedRows
+    rows: CodedRows  # with the user's own table, for scorers that look at columns
     classes: NDArray[Any] | None
     folds: NDArray[np.int64]
 
@@ -123,16 +114,8 @@ def score_trees(
 ) -> Scores:
     """Score trees, each distinct object once.
 
-    Parameters
-    ----------
-    trees : sequence of Tree
-    group : int array
-        Bootstrap of each tree.
-    rows : sequence of int arrays
-        For each bootstrap the holdout rows to score on.
-    measure : Measure
-    n_folds : int
-    n_jobs, verbose : int
+    ``group`` is the bootstrap of each tree, ``rows`` are for each bootstrap the holdout rows
+    to score on.
     """
     members = [np.flatnonzero(group == g) for g in range(len(rows))]
     jobs = (
@@ -179,28 +162,32 @@ class _RankScore:
         self, tree: Tree, rows: NDArray[np.int64]
     ) -> tuple[float, float, FloatArray]:
         holdout = self.holdout
-        leaf, y = _leaves(tree, holdout, rows), holdout.rows.y[rows]
-        weights = None if holdout.rows.weight is None else holdout.rows.weight[rows]
-        n_folds = holdout.n_folds
-        cell = (holdout.folds[rows] * tree.n_nodes + leaf) * tree.value.shape[1] + y
-        shape = (n_folds, tree.n_nodes, tree.value.shape[1])
-        by_fold = np.bincount(cell, weights=weights, minlength=int(np.prod(shape))).reshape(shape)
-        total = by_fold.sum(axis=0)
-        squares = total
-        if weights is not None:
-            squares = np.bincount(cell, weights=weights**2, minlength=int(np.prod(shape)))
-            squares = squares.reshape(shape).sum(axis=0)
+        leaf = _leaves(tree, holdout, rows)
+        by_fold = self._by_fold(tree, rows, leaf, holdout.rows.weight)
+        total = squares = by_fold.sum(axis=0)
+        if holdout.rows.weight is not None:
+            squares = self._by_fold(tree, rows, leaf, holdout.rows.weight**2).sum(axis=0)
         tables = np.concatenate([total[None], total[None] - by_fold])
         areas, influence = self._areas(tree, tables)
         error = float(np.sqrt((squares * influence**2).sum()))
         return float(areas[0]), error if np.isfinite(areas[0]) else np.nan, areas[1:]
 
     def on_rows(self, tree: Tree, rows: NDArray[np.int64]) -> float:
-        holdout = self.holdout
-        cell = _leaves(tree, holdout, rows) * tree.value.shape[1] + holdout.rows.y[rows]
-        weights = None if holdout.rows.weight is None else holdout.rows.weight[rows]
-        table = np.bincount(cell, weights=weights, minlength=tree.value.size).astype(np.float64)
-        return float(self._areas(tree, table.reshape(1, *tree.value.shape))[0][0])
+        leaf = _leaves(tree, self.holdout, rows)
+        table = self._by_fold(tree, rows, leaf, self.holdout.rows.weight).sum(axis=0)
+        return float(self._areas(tree, table[None])[0][0])
+
+    def _by_fold(
+        self, tree: Tree, rows: NDArray[np.int64], leaf: NDArray[Any], weight: FloatArray | None
+    ) -> FloatArray:
+        """Weight of the rows by fold, node and class."""
+        shape = (self.holdout.n_folds, *tree.value.shape)
+        at = np.ravel_multi_index(
+            (self.holdout.folds[rows], leaf, self.holdout.rows.y[rows]), shape
+        )
+        weights = None if weight is None else weight[rows]
+        counts = np.bincount(at, weights=weights, minlength=int(np.prod(shape)))
+        return counts.reshape(shape).astype(np.float64)
 
     @staticmethod
     def _areas(tree: Tree, tables: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -336,7 +323,7 @@ class _AnyScorer:
             value = self.scorer(known, table, truth, **weights)
         except Exception as error:
             raise InputError(
-                f"expected scoring={_name(self.scorer)} to score a tree on the holdout, got "
+                f"expected scoring={scorer_name(self.scorer)} to score a tree on the holdout, got "
                 f"{type(error).__name__}: {error}; check that it suits the task and its classes"
             ) from error
         try:
@@ -345,7 +332,7 @@ class _AnyScorer:
             return float(value)
         except (TypeError, ValueError):
             raise InputError(
-                f"expected scoring={_name(self.scorer)} to return one number, got {value!r}"
+                f"expected scoring={scorer_name(self.scorer)} to return one number, got {value!r}"
             ) from None
 
 
@@ -395,6 +382,7 @@ def _takes_weights(scorer: Any) -> bool:
         return False
 
 
-def _name(scorer: Any) -> str:
+def scorer_name(scorer: Any) -> str:
+    """Name of a scorer's metric, or its own."""
     inner = getattr(scorer, "_score_func", scorer)
     return str(getattr(inner, "__name__", type(inner).__name__))

@@ -1,10 +1,11 @@
-r"""Scores with standard errors that allow a paired comparison of two models on the same rows.
+r"""What a tree says about rows, and how good that is, with its standard error.
 
-Every score here is a smooth function of averages, so its sampling error is carried by one
-number per row, its *influence*: the score's variance is the sum of squared influences, the
-variance of a difference of two scores the sum of squared differences of influences. For the
-area under the ROC curve this is DeLong's method; with groups (several rows per patient),
-influences are summed within a group first (Obuchowski's clustered form).
+Standard errors allow a paired comparison of two models on the same rows. Every score is a
+smooth function of averages, so its sampling error is carried by one number per row, its
+*influence*: the score's variance is the sum of squared influences, the variance of a
+difference of two scores the sum of squared differences of influences. For the area under the
+ROC curve this is DeLong's method; with groups (several rows per patient), influences are
+summed within a group first (Obuchowski's clustered form).
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from steadytree.core.tree import Tree
+
 __all__ = [
+    "Predictions",
     "Score",
     "auc",
     "auc_influence",
     "explained",
+    "predict_rows",
     "r2_influence",
     "roc_steps",
     "score_rows",
@@ -29,6 +34,32 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predictions of one model for a set of rows.
+
+    Attributes
+    ----------
+    value : float array (n, k)
+        Class shares, or the response (k = 1); NaN rows were never predicted.
+    label : int array (n,)
+        Position of the decision in the classes; zeros for regression.
+    """
+
+    value: FloatArray
+    label: NDArray[np.int32]
+
+    def take(self, rows: NDArray[Any]) -> Predictions:
+        """Return the predictions of some rows."""
+        return Predictions(self.value[rows], self.label[rows])
+
+
+def predict_rows(tree: Tree, coded: FloatArray) -> Predictions:
+    """Predict rows coded in the tree's features, rounded as its learner rounds them."""
+    leaf = tree.apply_coded(tree.round_values(coded))
+    return Predictions(tree.value[leaf], tree.label[leaf])
 
 
 @dataclass(frozen=True)
@@ -142,13 +173,7 @@ def r2_influence(y: FloatArray, predicted: FloatArray) -> Score:
 def score_rows(y: NDArray[Any], value: FloatArray, *, classifier: bool) -> Score:
     """Score predictions: ROC AUC (mean of one-vs-rest for several classes) or R².
 
-    Parameters
-    ----------
-    y : array (n,)
-        Positions of the classes, or responses.
-    value : array (n, k)
-        Class shares (k classes) or the predicted response (k = 1).
-    classifier : bool
+    ``y`` holds positions of the classes, or responses; ``value`` is as in Predictions.
     """
     if not classifier:
         return r2_influence(np.asarray(y, dtype=np.float64), value[:, 0])

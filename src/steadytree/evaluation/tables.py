@@ -16,8 +16,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from steadytree.evaluation.predictions import Predictions
-from steadytree.evaluation.scores import Score, r2_influence, score_rows, standard_error, wilson
+from steadytree.evaluation.scores import (
+    Predictions,
+    Score,
+    r2_influence,
+    score_rows,
+    standard_error,
+    wilson,
+)
 
 __all__ = ["performance_table"]
 
@@ -98,8 +104,7 @@ def _mean(values: FloatArray, rows: NDArray[np.bool_]) -> Score:
 def _measures(
     y: NDArray[Any], old: Predictions, new: Predictions, classes: tuple[Any, ...] | None
 ) -> Iterator[_Measure]:
-    n = len(y)
-    everyone = np.ones(n, dtype=bool)
+    n, everyone = len(y), np.ones(len(y), dtype=bool)
 
     def pair(name: str, interval: str, of: Callable[[Predictions], tuple[Score, int]]) -> _Measure:
         (a, n_a), (b, n_b) = of(old), of(new)
@@ -131,8 +136,7 @@ def _measures(
 
 
 def _binary_measures(y: NDArray[Any], pair: Callable[..., _Measure]) -> Iterator[_Measure]:
-    positive = y == 1
-    n = len(y)
+    positive, everyone = y == 1, np.ones(len(y), dtype=bool)
 
     def among(rows: NDArray[np.bool_], hit: NDArray[np.bool_]) -> tuple[Score, int]:
         return _mean(hit.astype(np.float64), rows), int(rows.sum())
@@ -141,10 +145,10 @@ def _binary_measures(y: NDArray[Any], pair: Callable[..., _Measure]) -> Iterator
     yield pair("specificity", "Wilson", lambda p: among(~positive, p.label == 0))
     yield pair("positive predictive value", "Wilson", lambda p: among(p.label == 1, positive))
     yield pair("negative predictive value", "Wilson", lambda p: among(p.label == 0, ~positive))
-    yield pair("flagged positive", "Wilson", lambda p: among(np.ones(n, dtype=bool), p.label == 1))
+    yield pair("flagged positive", "Wilson", lambda p: among(everyone, p.label == 1))
     # Above 0: the model predicts more events than happen.
     yield pair(
         "calibration: mean predicted minus observed",
         "normal",
-        lambda p: (_mean(p.value[:, 1] - positive, np.ones(n, dtype=bool)), n),
+        lambda p: (_mean(p.value[:, 1] - positive, everyone), len(y)),
     )

@@ -55,18 +55,9 @@ def grow_best_first(
     min_leaf: int,
     max_depth: int,
 ) -> Grown:
-    """Grow a tree that minimises the weighted squared error to the targets.
+    """Grow a tree on some rows that minimises the weighted squared error to the targets.
 
-    Parameters
-    ----------
-    table : BinnedTable
-    weight : array (n,)
-    targets : array (n, k)
-        Soft targets; errors are summed over the k columns.
-    rows : int array
-        Rows to grow on.
-    max_leaves, min_leaf, max_depth : int
-        ``min_leaf`` counts rows of the table.
+    Errors are summed over the columns of the targets; ``min_leaf`` counts rows of the table.
     """
     layers: list[FloatArray | None] = [None, weight]
     layers += [weight * targets[:, i] for i in range(targets.shape[1])]
@@ -112,13 +103,12 @@ def best_split(table: BinnedTable, stats: FloatArray, min_leaf: int) -> tuple[fl
     if total[1] <= 0:
         return None
     base = (total[2:] ** 2).sum() / total[1]
-    numeric = np.flatnonzero(table.numeric & (table.n_edges + 1 > 0))
+    numeric, sets = np.flatnonzero(table.numeric), np.flatnonzero(~table.numeric)
+    splits = [_best_set(table, stats[:, j], total, j, min_leaf) for j in sets.tolist()]
     if numeric.size:
-        found = _best_threshold(table, stats[:, numeric], total, numeric, min_leaf)
-        if found is not None and found[0] - base > best_gain:
-            best_gain, best = found[0] - base, found[1]
-    for j in np.flatnonzero(~table.numeric).tolist():
-        found = _best_set(table, stats[:, j], total, j, min_leaf)
+        at = _best_threshold(table, stats[:, numeric], total, numeric, min_leaf)
+        splits.insert(0, at)
+    for found in splits:
         if found is not None and found[0] - base > best_gain:
             best_gain, best = found[0] - base, found[1]
     return None if best is None else (float(best_gain), best)

@@ -38,9 +38,7 @@ def grow_cart(
     rows = data.rows
     weight = None if rows.weight is None else rows.weight[some]
     model.fit(data.columns[some], rows.y[some], sample_weight=weight)
-    if data.classes is not None:  # it was given positions
-        model.classes_ = data.classes[model.classes_]
-    return data.encoder.to_tree(model, classes=data.class_list)
+    return data.read(model, some.size)
 
 
 def grid_scores(
@@ -53,9 +51,7 @@ def grid_scores(
 ) -> NDArray[np.float64]:
     """AUC (or R²) of every setting, summed over the folds; a fold without a score counts 0.
 
-    Returns
-    -------
-    array (n_min_leaves, n_depths)
+    Of shape (n_min_leaves, n_depths).
     """
     y, classifier = data.rows.y, data.classes is not None
     total = np.zeros((len(min_leaves), len(depths)))
@@ -72,13 +68,10 @@ def _values_by_depth(
     tree: Tree, coded: NDArray[np.float64], depths: Sequence[int]
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Predictions of the tree cut at each depth, by climbing from the leaf of each row."""
-    split = np.flatnonzero(~tree.is_leaf)
-    parent = np.zeros(tree.n_nodes, dtype=np.intp)
-    parent[tree.children_left[split]] = parent[tree.children_right[split]] = split
     node = tree.apply_coded(tree.round_values(coded))
     for k in np.argsort(depths)[::-1].tolist():
         while (below := tree.node_depth[node] > depths[k]).any():
-            node = np.where(below, parent[node], node)
+            node = np.where(below, tree.parent[node], node)
         yield k, tree.value[node]
 
 

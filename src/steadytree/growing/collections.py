@@ -23,12 +23,7 @@ from steadytree._progress import run_jobs
 from steadytree.core.tree import Tree
 from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
 
-__all__ = [
-    "Bootstrap",
-    "Collection",
-    "draw_bootstrap",
-    "grow_collections",
-]
+__all__ = ["Bootstrap", "Collection", "draw_bootstrap", "grow_collections"]
 
 # A class that is rarer than this many draws can meet is left to the global class list.
 REDRAWS = 100
@@ -69,16 +64,8 @@ def draw_bootstrap(
 
     A draw that loses a class (or, with ``keep_out_of_bag``, leaves none of it out) is
     drawn again; after 100 draws it is taken as it is, and the missing class keeps its
-    place in the tree's class list with share 0.
-
-    Parameters
-    ----------
-    rows : int array
-        The rows to draw from.
-    y : array or None
-        Class of every row of the table; None for regression.
-    seed : int
-    keep_out_of_bag : bool, default False
+    place in the tree's class list with share 0. ``y`` is the class of every row of the table,
+    None for regression.
     """
     rng = np.random.default_rng(seed)
     wanted = None if y is None else np.unique(y[rows])
@@ -114,14 +101,10 @@ def grow_collections(
 
     Parameters
     ----------
-    estimator : estimator
-        The tree learner; copies of it are fitted.
-    data : TrainingData
     batches : sequence of int arrays
         Rows of each batch: the first batch and the full training data.
     grid : sequence of mappings
         Settings tried on every bootstrap.
-    n_bootstraps : int
     seeds : int array (n_batches, n_bootstraps)
         Drawn beforehand, so that the result does not depend on ``n_jobs``.
     nested : bool, default True
@@ -132,14 +115,6 @@ def grow_collections(
         and other learners, are always fitted one by one.
     keep_out_of_bag : bool, default False
         Draw bootstraps that leave some row of every class out.
-    decision_threshold : float, optional
-    n_jobs : int, optional
-        Jobs of joblib, whose backend the user may set.
-    verbose : int, default 0
-
-    Returns
-    -------
-    list of Collection
     """
     plan = _plan(estimator, grid, nested=nested)
     tasks = [(k, b) for k in range(len(batches)) for b in range(n_bootstraps)]
@@ -180,10 +155,11 @@ def _plan(estimator: Any, grid: Sequence[Setting], *, nested: bool) -> list[_Gro
             rest = {name: value for name, value in setting.items() if name != "max_depth"}
             groups.setdefault(joblib.hash(rest), []).append((position, setting["max_depth"]))
         else:
-            plan.append(_Growth(_with_setting(estimator, setting), ((position, None),)))
+            plan.append(_Growth(clone(estimator).set_params(**setting), ((position, None),)))
     for members in groups.values():
         members.sort(key=lambda member: -np.inf if member[1] is None else -member[1])
-        plan.append(_Growth(_with_setting(estimator, grid[members[0][0]]), tuple(members)))
+        deepest = clone(estimator).set_params(**grid[members[0][0]])
+        plan.append(_Growth(deepest, tuple(members)))
     return plan
 
 
@@ -241,7 +217,3 @@ def _collect(
         setting=np.tile(np.arange(n_settings), len(grown)),
         in_bag=in_bag,
     )
-
-
-def _with_setting(estimator: Any, setting: Setting) -> Any:
-    return clone(estimator).set_params(**setting)

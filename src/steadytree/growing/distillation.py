@@ -53,18 +53,8 @@ def distil_tree(
 ) -> Tree:
     """Grow one tree on the teacher's targets.
 
-    Parameters
-    ----------
-    taught : TaughtRows
-    space : FeatureSpace
-    classes : tuple or None
-    max_leaves, max_depth : int
-    min_leaf : int
-        Rows of the taught table in every leaf (augmented rows included).
-    decision_threshold, precision, metadata
-        Stored with the tree.
-    table : BinnedTable, optional
-        The taught rows already binned.
+    ``min_leaf`` counts rows of the taught table, augmented ones included; ``table`` may hold
+    these rows already binned.
     """
     if table is None:
         table = BinnedTable(taught.coded, space, taught.n_real)
@@ -77,9 +67,8 @@ def distil_tree(
         min_leaf=min_leaf,
         max_depth=max_depth,
     )
-    make = NodeFactory(taught, table)
     return export_tree(
-        make.from_growth(grown, grown.n_leaves),
+        NodeFactory(taught, table).from_growth(grown, grown.n_leaves),
         space,
         classes=classes,
         decision_threshold=decision_threshold,

@@ -81,29 +81,17 @@ class ColumnEncoder:
                 out[:, k] = values == category
         return out
 
-    def split(self, column: int, threshold: float, *, missing_left: bool) -> dict[str, Any]:
-        """One split on a column, written in the original feature.
-
-        Returns ``feature``, ``threshold``, ``left_categories`` and ``missing_left``.
-        """
+    def split(
+        self, column: int, threshold: float, missing_left: bool
+    ) -> tuple[int, float, tuple[int, ...] | None, bool]:
+        """One split on a column in the original feature: as in Tree, feature to missing_left."""
         j, category = int(self.column_feature[column]), int(self.column_category[column])
         if category == -2:
-            return {
-                "feature": j,
-                "threshold": threshold,
-                "left_categories": None,
-                "missing_left": missing_left,
-            }
+            return j, threshold, None, missing_left
         zeros_left, ones_left = threshold >= 0, threshold >= 1
         codes = range(len(self.space.categories[j] or ()))
-        return {
-            "feature": j,
-            "threshold": np.nan,
-            "left_categories": tuple(
-                c for c in codes if (ones_left if c == category else zeros_left)
-            ),
-            "missing_left": ones_left if category == MISSING else zeros_left,
-        }
+        left = tuple(c for c in codes if (ones_left if c == category else zeros_left))
+        return j, np.nan, left, ones_left if category == MISSING else zeros_left
 
     def to_tree(
         self,
@@ -115,14 +103,8 @@ class ColumnEncoder:
     ) -> Tree:
         """Write a scikit-learn tree grown on the columns as a tree over the features.
 
-        Parameters
-        ----------
-        model : fitted scikit-learn tree
-        classes : tuple, optional
-            All classes of the problem, where a bootstrap may have lost some; by default
-            the model's own.
-        decision_threshold : float, optional
-        metadata : dict, optional
+        ``classes`` are all classes of the problem, where a bootstrap may have lost some; by
+        default the model's own.
         """
         inner = model.tree_
         raw = np.asarray(inner.value)[:, 0, :]
@@ -143,13 +125,11 @@ class ColumnEncoder:
             threshold, missing_left = inner.threshold, inner.missing_go_to_left.astype(bool)
         else:
             for node in np.flatnonzero(inner.children_left >= 0).tolist():
-                cut = self.split(
+                feature[node], threshold[node], sets[node], missing_left[node] = self.split(
                     int(inner.feature[node]),
                     float(inner.threshold[node]),
-                    missing_left=bool(inner.missing_go_to_left[node]),
+                    bool(inner.missing_go_to_left[node]),
                 )
-                feature[node], threshold[node] = cut["feature"], cut["threshold"]
-                sets[node], missing_left[node] = cut["left_categories"], cut["missing_left"]
         return Tree(
             children_left=inner.children_left,
             children_right=inner.children_right,

@@ -77,16 +77,8 @@ class TrainingData:
     ) -> TrainingData:
         """Check the outcomes, fix the feature space unless it is given, and code the table.
 
-        Parameters
-        ----------
-        table : array, pandas or polars frame (n, n_features)
-        y : array (n,)
-        task : {"classification", "regression"}
-        space : FeatureSpace, optional
-        categorical_features : "from_dtype", None or list
-            See :meth:`FeatureSpace.from_data`.
-        weight : float array (n,), optional
-            Sample weights, already checked.
+        ``categorical_features`` is that of :meth:`FeatureSpace.from_data`; the sample weights
+        are already checked.
         """
         target = column_or_1d(y, warn=True)
         check_consistent_length(table, target)
@@ -116,6 +108,18 @@ class TrainingData:
         """All classes as plain values, as trees store them."""
         return None if self.classes is None else tuple(self.classes.tolist())
 
+    def read(self, model: Any, n_rows: int, decision_threshold: float | None = None) -> Tree:
+        """Write a scikit-learn tree, fitted on columns and positions, in the features."""
+        if self.classes is not None:
+            # Labels instead of positions would be sorted again for every tree.
+            model.classes_ = self.classes[model.classes_]
+        return self.encoder.to_tree(
+            model,
+            classes=self.class_list,
+            decision_threshold=decision_threshold,
+            metadata={"n_training_rows": n_rows},
+        )
+
 
 def fit_tree(
     estimator: Any,
@@ -133,17 +137,8 @@ def fit_tree(
     user's own table; if their ``fit`` takes ``sample_weight``, repeats become weights,
     so that an out-of-bag estimate inside them never meets a copy of its own row.
 
-    Parameters
-    ----------
-    estimator : estimator
-        A scikit-learn tree, a search over one (``GridSearchCV``), or anything whose
-        fitted form ``as_tree`` reads.
-    data : TrainingData
-    rows : int array
-        Rows to fit on, repeats allowed.
-    seed : int
-        For every ``random_state`` of the copy.
-    decision_threshold : float, optional
+    The estimator is a scikit-learn tree, a search over one (``GridSearchCV``), or anything
+    whose fitted form ``as_tree`` reads; ``seed`` goes to every ``random_state`` of the copy.
     """
     model = _seeded_copy(estimator, seed)
     if isinstance(model, BaseDecisionTree):
@@ -154,9 +149,8 @@ def fit_tree(
     table = data.columns if on_columns else data.rows.table
     y = data.rows.y if data.classes is None or on_columns else data.classes[data.rows.y]
     if has_fit_parameter(inner, "sample_weight"):
-        counts = np.bincount(rows, minlength=len(y)).astype(np.float64)
-        kept = np.flatnonzero(counts)
-        weights = counts[kept] * (1.0 if data.rows.weight is None else data.rows.weight[kept])
+        kept, times = np.unique(rows, return_counts=True)
+        weights = times * (1.0 if data.rows.weight is None else data.rows.weight[kept])
         model.fit(_safe_indexing(table, kept), y[kept], sample_weight=weights)
     elif data.rows.weight is None:
         model.fit(_safe_indexing(table, rows), y[rows])
@@ -167,7 +161,7 @@ def fit_tree(
         )
     fitted = model.best_estimator_ if searches else model
     if on_columns:
-        return _to_tree(fitted, data, rows.size, decision_threshold)
+        return data.read(fitted, rows.size, decision_threshold)
     tree = as_tree(fitted, decision_threshold, space=data.space)
     if tree.is_classifier != (data.classes is not None):
         kinds = ("regression", "classification")
@@ -209,10 +203,9 @@ def fit_by_weight(
         return fit_tree(estimator, data, rows, seed=seed, decision_threshold=decision_threshold)
     model.min_weight_fraction_leaf = _share_of_weight(int(leaf), rows.size)
     model.min_samples_leaf, model.min_samples_split = 1, 2
-    counts = np.bincount(rows, minlength=len(data.rows.y)).astype(np.float64)
-    kept = np.flatnonzero(counts)
-    model.fit(data.columns[kept], data.rows.y[kept], sample_weight=counts[kept])
-    return _to_tree(model, data, rows.size, decision_threshold)
+    kept, times = np.unique(rows, return_counts=True)
+    model.fit(data.columns[kept], data.rows.y[kept], sample_weight=times.astype(np.float64))
+    return data.read(model, rows.size, decision_threshold)
 
 
 def _seeded_copy(estimator: Any, seed: int) -> Any:
@@ -232,33 +225,17 @@ def _seeded_copy(estimator: Any, seed: int) -> Any:
 
 
 def _fit_scikit_tree(
-    model: Any,
-    data: TrainingData,
-    rows: NDArray[np.int64],
-    decision_threshold: float | None,
+    model: Any, data: TrainingData, rows: NDArray[np.int64], decision_threshold: float | None
 ) -> Tree:
     weights = None if data.rows.weight is None else data.rows.weight[rows]
-    y = data.rows.y[rows]
     if data.classes is not None and isinstance(model.class_weight, Mapping):
         model.class_weight = _weights_by_position(model.class_weight, data.classes)
     leaf = model.min_samples_leaf
     if weights is not None and isinstance(leaf, Integral) and model.min_weight_fraction_leaf == 0:
         # Rows that weigh next to nothing must not form leaves of their own.
         model.min_weight_fraction_leaf = min(0.5, _share_of_weight(int(leaf), rows.size))
-    model.fit(data.columns[rows], y, sample_weight=weights)
-    return _to_tree(model, data, rows.size, decision_threshold)
-
-
-def _to_tree(model: Any, data: TrainingData, n_rows: int, decision_threshold: float | None) -> Tree:
-    if data.classes is not None:
-        # It was given positions: labels would be sorted again for every tree.
-        model.classes_ = data.classes[model.classes_]
-    return data.encoder.to_tree(
-        model,
-        classes=data.class_list,
-        decision_threshold=decision_threshold,
-        metadata={"n_training_rows": n_rows},
-    )
+    model.fit(data.columns[rows], data.rows.y[rows], sample_weight=weights)
+    return data.read(model, rows.size, decision_threshold)
 
 
 def _share_of_weight(leaf: int, n_rows: int) -> float:

@@ -2,25 +2,42 @@
 
 A node is never changed once made: an edit makes new nodes up to the root and shares the
 rest, so undoing costs nothing and whatever was computed for a shared node stays valid.
+
+A leaf predicts what its real rows say, steadied by the deployed tree, whose value counts as a
+few rows of evidence. Estimating a leaf again changes no rule, so it is free in every
+retraining.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
+from steadytree.core.tree import Tree, labels_from_shares
 from steadytree.core.words import Condition
 from steadytree.growing.best_first import Grown
 from steadytree.growing.binning import BinnedTable, FloatArray, IndexArray, Split
-from steadytree.growing.leaf_values import PRIOR_ROWS, natural_label, shares_of, shrunk_mean
-from steadytree.growing.teacher import TaughtRows
+from steadytree.growing.teacher import TaughtRows, share_columns
 
-__all__ = ["NodeFactory", "SearchNode", "export_tree", "side_condition"]
+__all__ = [
+    "NodeFactory",
+    "SearchNode",
+    "export_tree",
+    "natural_label",
+    "shares_of",
+    "shrunk_mean",
+    "side_condition",
+    "split_of",
+]
+
+PRIOR_ROWS = 2.0
+"""How many rows of evidence the deployed tree's own leaf value counts for."""
 
 
+@dataclass(slots=True, eq=False)
 class SearchNode:
     """A node of the tree being edited.
 
@@ -45,38 +62,20 @@ class SearchNode:
         What the search computed for it and will need again.
     """
 
-    __slots__ = (
-        "cache",
-        "holds_lock",
-        "inherited_label",
-        "left",
-        "locked",
-        "loss",
-        "n_leaves",
-        "prior",
-        "real_weight",
-        "right",
-        "rows",
-        "split",
-        "value",
-        "weight",
-    )
-
-    def __init__(self, rows: IndexArray) -> None:
-        self.rows = rows
-        self.split: Split | None = None
-        self.left: SearchNode | None = None
-        self.right: SearchNode | None = None
-        self.inherited_label = -1
-        self.prior: FloatArray | None = None
-        self.locked = False
-        self.holds_lock = False
-        self.weight = 0.0
-        self.real_weight = 0.0
-        self.loss = 0.0
-        self.n_leaves = 1
-        self.value: FloatArray = np.zeros(0)
-        self.cache: dict[str, Any] = {}
+    rows: IndexArray
+    split: Split | None = None
+    left: SearchNode | None = None
+    right: SearchNode | None = None
+    inherited_label: int = -1
+    prior: FloatArray | None = None
+    locked: bool = False
+    holds_lock: bool = False
+    weight: float = 0.0
+    real_weight: float = 0.0
+    loss: float = 0.0
+    n_leaves: int = 1
+    value: FloatArray = field(default_factory=lambda: np.zeros(0))
+    cache: dict[str, Any] = field(default_factory=dict)
 
     @property
     def is_leaf(self) -> bool:
@@ -124,9 +123,9 @@ class NodeFactory:
         locked: bool = False,
     ) -> SearchNode:
         """Make a leaf: value from its real rows, loss over all its rows."""
-        node = SearchNode(rows)
-        node.inherited_label, node.prior = inherited_label, prior
-        node.locked = node.holds_lock = locked
+        node = SearchNode(
+            rows, inherited_label=inherited_label, prior=prior, locked=locked, holds_lock=locked
+        )
         sums = self._sums[rows].sum(axis=0)
         node.weight, squares, node.real_weight = float(sums[0]), float(sums[1]), float(sums[2])
         total, real_total = sums[3 : 3 + self.k], sums[3 + self.k :]
@@ -152,18 +151,22 @@ class NodeFactory:
         locked: bool = False,
     ) -> SearchNode:
         """Make an inner node."""
-        node = SearchNode(rows)
-        node.split, node.left, node.right = split, left, right
-        node.prior = prior
-        node.locked = locked
-        node.holds_lock = locked or left.holds_lock or right.holds_lock
-        node.weight = left.weight + right.weight
-        node.real_weight = left.real_weight + right.real_weight
-        node.loss = left.loss + right.loss
-        node.n_leaves = left.n_leaves + right.n_leaves
+        real_weight = left.real_weight + right.real_weight
         total = left.real_weight * left.value + right.real_weight * right.value
-        node.value = total / node.real_weight if node.real_weight > 0 else left.value
-        return node
+        return SearchNode(
+            rows,
+            split,
+            left,
+            right,
+            prior=prior,
+            locked=locked,
+            holds_lock=locked or left.holds_lock or right.holds_lock,
+            weight=left.weight + right.weight,
+            real_weight=real_weight,
+            loss=left.loss + right.loss,
+            n_leaves=left.n_leaves + right.n_leaves,
+            value=total / real_weight if real_weight > 0 else left.value,
+        )
 
     def divide(self, rows: IndexArray, split: Split) -> tuple[IndexArray, IndexArray]:
         """Rows on either side of a split."""
@@ -173,22 +176,12 @@ class NodeFactory:
     def reroute(self, node: SearchNode, rows: IndexArray) -> SearchNode:
         """Return the same subtree on other rows."""
         if node.is_leaf:
-            return self.leaf(
-                rows,
-                inherited_label=node.inherited_label,
-                prior=node.prior,
-                locked=node.locked,
-            )
+            label, prior, locked = node.inherited_label, node.prior, node.locked
+            return self.leaf(rows, inherited_label=label, prior=prior, locked=locked)
         split, left, right = node.parts
         below, above = self.divide(rows, split)
-        return self.join(
-            rows,
-            split,
-            self.reroute(left, below),
-            self.reroute(right, above),
-            prior=node.prior,
-            locked=node.locked,
-        )
+        sides = self.reroute(left, below), self.reroute(right, above)
+        return self.join(rows, split, *sides, prior=node.prior, locked=node.locked)
 
     def predict(self, node: SearchNode, rows: IndexArray) -> FloatArray:
         """Values that a subtree gives to any rows."""
@@ -210,20 +203,15 @@ class NodeFactory:
         """Return a deployed tree on the taught rows; its values become priors."""
 
         def build(i: int, rows: IndexArray) -> SearchNode:
-            prior = columns_of(tree.value[i], self.taught.n_classes)
+            prior = share_columns(tree.value[i], self.taught.n_classes)
             if tree.is_leaf[i]:
                 label = int(tree.label[i]) if tree.is_classifier else -1
                 return self.leaf(rows, inherited_label=label, prior=prior, locked=i in locked)
             split = split_of(tree, i)
             below, above = self.divide(rows, split)
-            return self.join(
-                rows,
-                split,
-                build(int(tree.children_left[i]), below),
-                build(int(tree.children_right[i]), above),
-                prior=prior,
-                locked=i in locked,
-            )
+            left, right = int(tree.children_left[i]), int(tree.children_right[i])
+            sides = build(left, below), build(right, above)
+            return self.join(rows, split, *sides, prior=prior, locked=i in locked)
 
         return build(0, rows)
 
@@ -245,9 +233,33 @@ class NodeFactory:
         return build(0)
 
 
-def columns_of(value: FloatArray, n_classes: int | None) -> FloatArray:
-    """Class shares in the teacher's columns (two classes: the share of the second)."""
-    return value[1:] if n_classes == 2 else value
+def shrunk_mean(
+    weight: float, total: FloatArray, prior: FloatArray | None, prior_weight: float
+) -> FloatArray | None:
+    """Mean of the rows of a leaf, with the prior as ``prior_weight`` further rows.
+
+    Returns None where there is neither a row nor a prior.
+    """
+    if prior is None or prior_weight <= 0:
+        return total / weight if weight > 0 else None
+    return np.asarray((total + prior_weight * prior) / (weight + prior_weight))
+
+
+def shares_of(value: FloatArray, n_classes: int | None) -> FloatArray:
+    """Return all class shares from the teacher's columns: the way back of share_columns."""
+    if n_classes == 2:
+        positive = float(np.clip(value[0], 0.0, 1.0))
+        return np.array([1.0 - positive, positive])
+    if n_classes is None:
+        return value
+    shares = np.clip(value, 0.0, None)
+    total = shares.sum()
+    return np.asarray(shares / total if total > 0 else np.full(n_classes, 1.0 / n_classes))
+
+
+def natural_label(shares: FloatArray, decision_threshold: float | None) -> int:
+    """Return the label that the shares themselves give."""
+    return int(labels_from_shares(shares[None, :], decision_threshold)[0])
 
 
 def split_of(tree: Tree, node: int) -> Split:
@@ -295,7 +307,7 @@ def export_tree(
     splits: list[Split | None] = []
     values: list[FloatArray] = []
     weights: list[float] = []
-    stored: list[int] = []
+    label: list[int] = []
     impurity: list[float] = []
 
     def add(node: SearchNode) -> int:
@@ -306,31 +318,29 @@ def export_tree(
         values.append(shares)
         weights.append(node.real_weight)
         natural = 0 if classes is None else natural_label(shares, decision_threshold)
-        stored.append((labels or {}).get(id(node), natural))
+        label.append((labels or {}).get(id(node), natural))
         impurity.append(node.loss / node.weight if node.weight > 0 else 0.0)
         if not node.is_leaf:
             _, left, right = node.parts
-            a = add(left)
-            b = add(right)
-            children[i] = (a, b)
+            children[i] = add(left), add(right)
             # Variance within the children and between them.
             impurity[i] = sum(
                 (weights[c] * (impurity[c] + float(((values[c] - shares) ** 2).sum())))
-                for c in (a, b)
+                for c in children[i]
             ) / max(node.real_weight, 1e-300)
         return i
 
     add(root)
     return Tree(
-        children_left=np.array([c[0] for c in children]),
-        children_right=np.array([c[1] for c in children]),
+        children_left=np.array(children)[:, 0],
+        children_right=np.array(children)[:, 1],
         feature=np.array([-1 if s is None else s.feature for s in splits]),
         threshold=np.array([np.nan if s is None else s.threshold for s in splits]),
         left_categories=tuple(None if s is None else s.left for s in splits),
         missing_left=np.array([False if s is None else s.missing_left for s in splits]),
         value=np.array(values),
         weight=np.array(weights),
-        label=np.array(stored, dtype=np.int32),
+        label=np.array(label, dtype=np.int32),
         classes=classes,
         n_features=space.n_features,
         feature_names=space.names,

@@ -52,17 +52,8 @@ def spread_of(values: NDArray[Any]) -> dict[str, float]:
 def count_splits(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
     """Count the trees that split on each feature in each place.
 
-    Parameters
-    ----------
-    trees : sequence of Tree
-        Over the features of the space.
-    space : FeatureSpace
-
-    Returns
-    -------
-    DataFrame of int
-        One row per feature of the space, in its order, and a last one, ``LEAF_NODE``, for
-        trees without a split there; columns as ``PLACES``.
+    One row per feature of the space, in its order, and a last one, ``LEAF_NODE``, for trees
+    without a split there; columns as ``PLACES``.
     """
     labels = [*space.feature_labels, LEAF_NODE]
     counts = np.zeros((len(labels), len(PLACES)), dtype=np.int64)
@@ -100,15 +91,8 @@ def all_cuts(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
                 rest = tuple(c for c in range(len(cats)) if c not in set(codes))
                 chosen = min(tuple(codes), rest, key=lambda s: (len(s), s))
                 named = " or ".join(str(cats[c]) for c in chosen) or "(any)"
-            rows.append(
-                (
-                    i,
-                    space.feature_labels[j],
-                    int(tree.node_depth[node]),
-                    tree.threshold[node],
-                    named,
-                )
-            )
+            name, depth = space.feature_labels[j], int(tree.node_depth[node])
+            rows.append((i, name, depth, tree.threshold[node], named))
     columns = ["resample", "feature", "depth", "threshold", "categories"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -131,21 +115,14 @@ def cut_point_table(cuts: pd.DataFrame, space: FeatureSpace, n_trees: int) -> pd
             row["most_common_set"] = counted.index[0]
             row["share_of_cuts"] = counted.iloc[0] / len(mine)
         elif values.size:
-            low, lower, middle, upper, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+            at = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+            row |= zip(("min", "q25", "median", "q75", "max"), at, strict=True)
+            row["sd"] = values.std(ddof=1) if values.size > 1 else np.nan
+            # The interquartile range as a share of the feature's range.
             width = float(space.upper[j] - space.lower[j])
-            row |= {
-                "min": low,
-                "q25": lower,
-                "median": middle,
-                "q75": upper,
-                "max": high,
-                "sd": values.std(ddof=1) if values.size > 1 else np.nan,
-                # The interquartile range as a share of the feature's range.
-                "relative_spread": (upper - lower) / width if width > 0 else 0.0,
-            }
+            row["relative_spread"] = (at[3] - at[1]) / width if width > 0 else 0.0
         rows[name] = row
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index.name = "feature"
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("feature")
     if table.empty:
         return table
     return table.sort_values(["share_of_trees", "n_cuts"], ascending=False, kind="stable")
@@ -153,15 +130,8 @@ def cut_point_table(cuts: pd.DataFrame, space: FeatureSpace, n_trees: int) -> pd
 
 def importance_table(by_resample: pd.DataFrame) -> pd.DataFrame:
     """Mean, sd, min and max of each feature's importance, the most important first."""
-    table = pd.DataFrame(
-        {
-            "mean": by_resample.mean(),
-            "sd": by_resample.std(ddof=1),
-            "min": by_resample.min(),
-            "max": by_resample.max(),
-        }
-    )
-    table.index.name = "feature"
+    table = by_resample.agg(["mean", "std", "min", "max"]).T.rename(columns={"std": "sd"})
+    table = table.rename_axis("feature")
     return table.sort_values("mean", ascending=False, kind="stable")
 
 
@@ -172,6 +142,4 @@ def top_feature_table(by_resample: pd.DataFrame) -> pd.DataFrame:
         best = row[row > 0].sort_values(ascending=False, kind="stable").index[:TOP]
         times[best] += 1
     times = times[times > 0].sort_values(ascending=False, kind="stable")
-    table = pd.DataFrame({"times": times, "share": times / len(by_resample)})
-    table.index.name = "feature"
-    return table
+    return pd.DataFrame({"times": times, "share": times / len(by_resample)}).rename_axis("feature")

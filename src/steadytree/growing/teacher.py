@@ -4,24 +4,37 @@ A single tree fitted to 0/1 outcomes chases noise, which is what makes retrained
 jump. A forest's out-of-bag predictions, averaged with cross-fitted boosting, carry the same
 signal with far less noise, and the ensemble can be asked about rows that never occurred
 (augmentation). The drift switch decides whether it may still learn from the rows of before.
+
+On the tuning sets of ``benchmarks/retraining.py`` boosting trees of four leaves predicts
+unseen rows one AUC point better than a forest; averaged with the forest the targets are
+nearly as good and steadier. Boosting has no out-of-bag rows, so that its predictions of its
+own rows come from five folds.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.evaluation.predictions import predict_rows
+from steadytree.evaluation.folds import make_folds
+from steadytree.evaluation.scores import predict_rows
 from steadytree.growing.binning import FloatArray
-from steadytree.growing.boosted import boosted_values, cross_fit_boosting
 from steadytree.growing.encoding import ColumnEncoder
 
 __all__ = [
@@ -33,6 +46,7 @@ __all__ = [
     "blend_with_deployed",
     "choose_teacher",
     "fit_teacher",
+    "share_columns",
     "target_columns",
     "teach",
 ]
@@ -41,6 +55,10 @@ FOREST_LEAF = (5, 20)
 """Rows in the leaves of the forest's trees: a hundredth of all rows, within these bounds."""
 FOREST_SHARE = 0.5
 """Share of the forest in the teacher; the rest is boosting."""
+BOOSTING_ROUNDS = 100
+BOOSTING_STEPS = 5.0
+"""Learning rate times rounds: fewer rounds take longer steps."""
+BOOSTING_FOLDS = 5
 SWAP_PROBABILITY = 0.5
 COPIES = 3
 DRIFT_ERRORS = 2.0
@@ -51,16 +69,8 @@ FEWEST_CASES = 10
 class Teacher:
     """A fitted ensemble and what it says of each of its own rows without having seen it.
 
-    Attributes
-    ----------
-    out_of_bag : array (n, k)
-        One column per class (one column for two classes: the share of the second), or the
-        response.
-    forest : scikit-learn forest
-    boosted : scikit-learn boosted trees, or None
-        None where the rows were too few to cross-fit it.
-    encoder : ColumnEncoder
-    n_classes : int or None
+    ``out_of_bag`` has one column per class (one column for two classes: the share of the
+    second), or the response. ``boosted`` is None where the rows were too few to cross-fit it.
     """
 
     out_of_bag: FloatArray
@@ -72,16 +82,10 @@ class Teacher:
     def predict(self, coded: FloatArray) -> FloatArray:
         """Targets for any coded rows, in the columns of ``out_of_bag``."""
         columns = self.encoder.transform(coded)
-        if self.n_classes is None:
-            from_forest = np.asarray(self.forest.predict(columns), dtype=np.float64)[:, None]
-        else:
-            from_forest = _class_columns(
-                self.forest.predict_proba(columns), self.forest.classes_, self.n_classes
-            )
+        forest = _predicted(self.forest, columns, self.n_classes)
         if self.boosted is None:
-            return from_forest
-        from_boosting = boosted_values(self.boosted, columns, self.n_classes)
-        return _mean_of(from_forest, _kept_columns(from_boosting, self.n_classes))
+            return forest
+        return _mean_of(forest, _predicted(self.boosted, columns, self.n_classes))
 
 
 @dataclass(frozen=True)
@@ -133,15 +137,22 @@ def target_columns(y: NDArray[Any], n_classes: int | None) -> FloatArray:
     return np.asarray(np.eye(n_classes)[y])
 
 
+def share_columns(shares: FloatArray, n_classes: int | None) -> FloatArray:
+    """Class shares in the teacher's columns: of two classes, the share of the second."""
+    return shares[..., 1:] if n_classes == 2 else shares
+
+
 def _class_columns(proba: Any, seen: NDArray[Any], n_classes: int) -> FloatArray:
     out = np.zeros((len(proba), n_classes))
     out[:, np.asarray(seen, dtype=np.intp)] = proba
-    return _kept_columns(out, n_classes)
+    return share_columns(out, n_classes)
 
 
-def _kept_columns(shares: FloatArray, n_classes: int | None) -> FloatArray:
-    """Two classes are kept as one column."""
-    return shares[:, 1:] if n_classes == 2 else shares
+def _predicted(model: Any, columns: NDArray[Any], n_classes: int | None) -> FloatArray:
+    """Predictions of a scikit-learn ensemble in the teacher's columns."""
+    if n_classes is None:
+        return np.asarray(model.predict(columns), dtype=np.float64)[:, None]
+    return _class_columns(model.predict_proba(columns), model.classes_, n_classes)
 
 
 def _mean_of(forest: FloatArray, boosted: FloatArray) -> FloatArray:
@@ -159,16 +170,8 @@ def fit_teacher(
 ) -> Teacher:
     """Fit forest and boosting, and keep their predictions of rows they did not see.
 
-    Parameters
-    ----------
-    space : FeatureSpace
-    rows : CodedRows
-    n_classes : int or None
-        None for regression.
-    n_estimators : int
-        Trees of the forest, and rounds of boosting (at most 100).
-    n_jobs, seed
-        Of both.
+    ``n_estimators`` is the number of trees of the forest, and of rounds of boosting (at
+    most 100).
     """
     encoder = ColumnEncoder(space)
     columns = encoder.transform(rows.coded)
@@ -199,21 +202,47 @@ def fit_teacher(
     if unknown.any():
         alone = Teacher(out, forest, None, encoder, n_classes)
         out[unknown] = alone.predict(rows.coded[unknown])
-    boosted = None
-    if FOREST_SHARE < 1:
-        boosted = cross_fit_boosting(
-            columns,
-            rows.y,
-            n_classes=n_classes,
-            sample_weight=rows.weight,
-            rounds=n_estimators,
-            n_jobs=n_jobs,
-            seed=seed,
-        )
+    # OpenMP may use as many threads as the user allows, not all there are.
+    with threadpool_limits(limits=effective_n_jobs(n_jobs), user_api="openmp"):
+        boosted = _cross_fit_boosting(columns, rows, n_classes, n_estimators, seed)
     if boosted is None:
         return Teacher(out, forest, None, encoder, n_classes)
     model, own = boosted
-    return Teacher(_mean_of(out, _kept_columns(own, n_classes)), forest, model, encoder, n_classes)
+    return Teacher(_mean_of(out, own), forest, model, encoder, n_classes)
+
+
+def _cross_fit_boosting(
+    columns: NDArray[Any], rows: CodedRows, n_classes: int | None, n_estimators: int, seed: int
+) -> tuple[Any, FloatArray] | None:
+    """Fit on all rows, and predict each row by a model fitted without it.
+
+    Returns None where the rows are too few to leave any out.
+    """
+    y, weight = rows.y, rows.weight
+    folds = make_folds(y, classifier=n_classes is not None, n_folds=BOOSTING_FOLDS, seed=seed)
+    if not folds or len(y) < 2 * len(folds):
+        return None
+    kind = HistGradientBoostingRegressor if n_classes is None else HistGradientBoostingClassifier
+    rounds = min(n_estimators, BOOSTING_ROUNDS)
+
+    def fit(some: NDArray[Any]) -> Any:
+        model = kind(
+            learning_rate=min(1.0, BOOSTING_STEPS / rounds),
+            max_iter=rounds,
+            max_leaf_nodes=4,
+            min_samples_leaf=20,
+            max_features=0.3,
+            early_stopping=False,
+            random_state=seed,
+        )
+        return model.fit(
+            columns[some], y[some], sample_weight=None if weight is None else weight[some]
+        )
+
+    own = np.zeros((len(y), target_columns(y[:1], n_classes).shape[1]))
+    for train, test in folds:
+        own[test] = _predicted(fit(train), columns[test], n_classes)
+    return fit(np.arange(len(y))), own
 
 
 def _always_in_bag(forest: Any, n: int) -> NDArray[np.bool_]:
@@ -285,31 +314,18 @@ def choose_teacher(
     """Teacher on old and new rows, or on new rows alone if those have drifted away.
 
     The two forests are compared on the new rows by their paired out-of-bag losses; the one
-    on new rows alone wins if it is better by two standard errors.
-
-    Parameters
-    ----------
-    space : FeatureSpace
-    old, new : CodedRows
-        ``old`` may be None: then there is no switch.
-
-    Returns
-    -------
-    teacher, targets, drift
-        ``targets`` are for the old rows (if any) followed by the new rows.
+    on new rows alone wins if it is better by two standard errors. Without ``old`` there is no
+    switch. Returns the teacher, the targets of the old rows (if any) followed by the new
+    ones, and what the switch saw.
     """
-    settings: dict[str, Any] = {
-        "n_classes": n_classes,
-        "n_estimators": n_estimators,
-        "n_jobs": n_jobs,
-    }
+    fit = partial(fit_teacher, space, n_classes=n_classes, n_estimators=n_estimators, n_jobs=n_jobs)
     if old is None:
-        teacher = fit_teacher(space, new, seed=seed, **settings)
+        teacher = fit(new, seed=seed)
         return teacher, teacher.out_of_bag, None
-    both = fit_teacher(space, CodedRows.stack([old, new]), seed=seed, **settings)
+    both = fit(CodedRows.stack([old, new]), seed=seed)
     if not _enough_cases(new.y, n_classes):
         return both, both.out_of_bag, Drift(False, float("nan"), float("nan"), float("nan"))
-    alone = fit_teacher(space, new, seed=seed + 1, **settings)
+    alone = fit(new, seed=seed + 1)
     loss_both = row_losses(new.y, both.out_of_bag[len(old) :], n_classes)
     loss_new = row_losses(new.y, alone.out_of_bag, n_classes)
     gain = loss_both - loss_new
@@ -350,21 +366,8 @@ class BlendedTeacher:
 
     def predict(self, coded: FloatArray) -> FloatArray:
         """Targets for any coded rows."""
-        return _blend(self.teacher.predict(coded), self._tree_values(coded), self.share)
-
-    @property
-    def out_of_bag(self) -> FloatArray:
-        """Forest's part only; see :func:`blend_with_deployed` for the blended targets."""
-        return self.teacher.out_of_bag
-
-    def _tree_values(self, coded: FloatArray) -> FloatArray:
-        return tree_columns(self.deployed, coded, self.n_classes)
-
-
-def tree_columns(tree: Tree, coded: FloatArray, n_classes: int | None) -> FloatArray:
-    """Predictions of a tree in the teacher's columns."""
-    value = predict_rows(tree, coded).value
-    return value[:, 1:] if n_classes == 2 else value
+        tree = share_columns(predict_rows(self.deployed, coded).value, self.n_classes)
+        return _blend(self.teacher.predict(coded), tree, self.share)
 
 
 def _blend(forest: FloatArray, tree: FloatArray, share: float) -> FloatArray:
@@ -379,7 +382,7 @@ def blend_with_deployed(
     Returns the blended teacher and the targets of the rows.
     """
     forest = teacher.out_of_bag
-    tree = tree_columns(deployed, rows.coded, teacher.n_classes)
+    tree = share_columns(predict_rows(deployed, rows.coded).value, teacher.n_classes)
     gap = tree - forest
     room = float((gap**2).sum())
     error = target_columns(rows.y, teacher.n_classes) - forest

@@ -14,7 +14,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import n_rows
 from steadytree.evaluation.flips import flipped, response_span
 from steadytree.evaluation.folds import CrossFitted, Fold, check_rowwise, make_folds
-from steadytree.evaluation.predictions import Predictions, predict_rows
+from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.exceptions import InputError
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
 from steadytree.retraining.locks import resolve_locks

@@ -23,8 +23,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import pairwise_tree_distances
 from steadytree.estimators.predictor import predictor_of
-from steadytree.evaluation.predictions import predict_rows
-from steadytree.evaluation.scores import score_rows
+from steadytree.evaluation.scores import predict_rows, score_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
 from steadytree.retraining.problem import prepare_problem

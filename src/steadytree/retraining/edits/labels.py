@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from steadytree.growing.binning import FloatArray
-from steadytree.growing.leaf_values import natural_label, shares_of
-from steadytree.growing.nodes import SearchNode
+from steadytree.growing.nodes import SearchNode, natural_label, shares_of
 
 __all__ = ["LabelRule", "label_evidence"]
 

@@ -259,10 +259,6 @@ def _json_price(price: float) -> Any:
 
 def lock_nodes(tree: Tree, locked: Iterable[int]) -> frozenset[int]:
     """Nodes to lock: those given, and for a leaf every condition on its way."""
-    parent = {}
-    for node in np.flatnonzero(~tree.is_leaf).tolist():
-        parent[int(tree.children_left[node])] = node
-        parent[int(tree.children_right[node])] = node
     out: set[int] = set()
     for node in locked:
         if not 0 <= node < tree.n_nodes:
@@ -270,7 +266,6 @@ def lock_nodes(tree: Tree, locked: Iterable[int]) -> frozenset[int]:
         out.add(node)
         if tree.is_leaf[node]:
             above = node
-            while above in parent:
-                above = parent[above]
+            while (above := int(tree.parent[above])) >= 0:
                 out.add(above)
     return frozenset(out)
