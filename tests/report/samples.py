@@ -188,6 +188,28 @@ class StableResult(SimpleNamespace):
         return stable_content(self)
 
 
+def candidate_results(distances: Any, scores: Any, mask: Any) -> dict[str, Any]:
+    """What a fitted StableTree says of its candidates."""
+    columns = {
+        "mean_distance": distances,
+        "mean_dissimilarity": distances / (1 + distances),
+        "selection_score": scores,
+        "selection_score_se": np.nan,
+        "on_frontier": mask,
+    }
+    best = int(np.flatnonzero(mask)[0])
+    return {
+        "best_index_": best,
+        "results_": pd.DataFrame(columns),
+        "mean_distances_": distances,
+        "scores_": scores,
+        "pareto_mask_": mask,
+        "selection_score_": scores[best],
+        "score_estimate_": np.nan,
+        "score_estimate_se_": np.nan,
+    }
+
+
 @cache
 def stable_result(n_bootstraps: int = 10) -> Any:
     """What a fitted StableTree holds, for 50 settings per bootstrap, without its running time."""
@@ -206,13 +228,9 @@ def stable_result(n_bootstraps: int = 10) -> Any:
     scores = scores + rng.normal(0, 0.01, len(trees))
     distances = np.array([tree.n_leaves for tree in trees]) + rng.random(len(trees))
     mask = pareto_mask(np.column_stack([distances, scores]), [False, True])
-    best = int(np.flatnonzero(mask)[0])
     return StableResult(
         candidates_=trees,
-        best_index_=best,
         feature_space_=space,
-        mean_distances_=distances,
-        scores_=scores,
-        pareto_mask_=mask,
+        **candidate_results(distances, scores, mask),
         get_params=lambda deep=False: {"random_state": 0, "select": "tolerance"},
     )

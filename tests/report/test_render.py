@@ -137,10 +137,7 @@ def test_size_is_kept_even_for_five_hundred_large_different_trees(tmp_path: Path
             **vars(model),
             "candidates_": trees,
             "feature_space_": big.space,
-            "best_index_": 0,
-            "mean_distances_": rng.random(500),
-            "scores_": rng.random(500),
-            "pareto_mask_": np.arange(500) < 3,
+            **samples.candidate_results(rng.random(500), rng.random(500), np.arange(500) < 3),
         }
     )
     import steadytree.report.trees as candidates

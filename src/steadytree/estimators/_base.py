@@ -1,12 +1,16 @@
-"""What every estimator that learns a tree shares: checked parameters, data read once, tags.
+"""What every estimator that learns a tree shares: checked parameters, data read once.
 
 Parameters are checked by a table, one function each, before anything takes time, as
 scikit-learn's ``_parameter_constraints`` do, but with errors that say how to mend them.
+
+The estimators accept arrays, lists, pandas and polars frames with categories, booleans,
+strings and missing values. Here they become one coded float matrix over a
+:class:`FeatureSpace`; the attributes and errors are those scikit-learn users know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -14,17 +18,24 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
 
-from steadytree.core.rows import CodedRows
+from steadytree.core.rows import CodedRows, code_outcomes
 from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import is_categorical_column, is_frame
 from steadytree.core.tree import resolve_threshold
-from steadytree.estimators._inputs import prepare_fit, prepare_predict, set_mixed_input_tags
 from steadytree.estimators.predictor import TreePredictorMixin
 from steadytree.exceptions import InputError
 from steadytree.growing.fitting import Task, TrainingData
 
-__all__ = ["TreeLearner", "check_whole"]
+__all__ = ["TreeLearner", "check_whole", "prepare_holdout"]
 
 
 def check_whole(least: int) -> Callable[[Any, str], None]:
@@ -49,9 +60,6 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
 
     categorical_features: Any
     feature_space_: FeatureSpace
-
-    def __sklearn_tags__(self) -> Any:
-        return set_mixed_input_tags(super().__sklearn_tags__())
 
     def _leaf_of(self, X: Any) -> NDArray[np.int32]:
         tree = self.to_tree()
@@ -94,3 +102,121 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
             return rows
         by_class = compute_sample_weight(self.class_weight, classes[rows.y])
         return rows.with_weight(np.asarray(rows.weights * by_class, dtype=np.float64))
+
+
+def prepare_fit(
+    estimator: Any, X: Any, y: Any, *, task: Task, categorical_features: Any, sample_weight: Any
+) -> TrainingData:
+    """Check training data, fix the feature space, and code the table.
+
+    Sets ``n_features_in_`` and ``feature_names_in_`` of the estimator; the rows hold the table
+    as the user passed it.
+    """
+    table = as_table(estimator, X, y=y, reset=True)
+    weight = None
+    if sample_weight is not None:
+        weight = _check_sample_weight(
+            sample_weight, table, dtype=np.float64, ensure_non_negative=True
+        )
+        if not weight.sum() > 0:
+            raise InputError(
+                "expected some positive sample weights, got zero for every row; "
+                "leave sample_weight=None to weigh all rows alike"
+            )
+    data = TrainingData.from_table(
+        table, y, task=task, categorical_features=categorical_features, weight=weight
+    )
+    empty = np.isnan(data.rows.coded).all(axis=0)
+    if empty.any():
+        culprits = [data.space.feature_labels[j] for j in np.flatnonzero(empty)]
+        raise InputError(
+            f"expected at least one value in every column, got only missing values in {culprits}; "
+            "drop these columns: no split can use them"
+        )
+    check_coded(data.rows.coded, data.space)
+    own = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+    return replace(data, rows=replace(data.rows, table=own))
+
+
+def prepare_predict(estimator: Any, X: Any, *, space: FeatureSpace) -> NDArray[np.float64]:
+    """Check a table against what the estimator was fitted on, and code it.
+
+    Column names must be those of ``fit``, in the same order, as in scikit-learn. A
+    category that was not there at fit time is coded as missing.
+    """
+    check_is_fitted(estimator)
+    return check_coded(space.encode(as_table(estimator, X, reset=False)), space)
+
+
+def prepare_holdout(estimator: Any, X_val: Any, y_val: Any, data: TrainingData) -> CodedRows:
+    """Check the user's own holdout against the training data; it has no weights."""
+    if X_val is None or y_val is None:
+        given = "y_val" if X_val is None else "X_val"
+        raise InputError(f"expected X_val and y_val together, got {given} alone")
+    table = as_table(estimator, X_val, reset=False)
+    target = column_or_1d(y_val, warn=True)
+    check_consistent_length(table, target)
+    assert_all_finite(target, input_name="y_val")
+    coded = check_coded(data.space.encode(table), data.space)
+    outcomes = code_outcomes(
+        target,
+        None if data.classes is None else data.classes.tolist(),
+        len(target),
+        name="y_val",
+        owner="the training rows",
+        fix="a class that is not in y cannot be learnt",
+    )
+    return CodedRows(coded, outcomes, table=table)
+
+
+def as_table(estimator: Any, X: Any, *, y: Any = "no_validation", reset: bool) -> Any:
+    """Return a two-dimensional array or frame, with scikit-learn's checks and messages."""
+    if is_frame(X):
+        validate_data(estimator, X=X, y=y, reset=reset, skip_check_array=True)
+        _check_frame(estimator, X, at_least=2 if reset else 1)
+        return X
+    settings: dict[str, Any] = {
+        "ensure_min_samples": 2 if reset else 1,
+        "ensure_all_finite": "allow-nan",
+        "dtype": np.float64,
+    }
+    if not hasattr(X, "dtype") and isinstance(X, Sequence):
+        plain = np.asarray(X)
+        # numpy would write numbers beside strings as strings.
+        X = plain if plain.dtype.kind in "fiubc" else np.array(X, dtype=object)
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind == "b" or (kind in "OUST" and getattr(X, "ndim", 0) == 2 and _has_categories(X)):
+        settings |= {"ensure_all_finite": False, "dtype": None}
+    if reset and y is None:  # let scikit-learn word the error
+        return validate_data(estimator, X=X, y=y, reset=reset, **settings)
+    table = check_array(X, input_name="X", estimator=estimator, **settings)
+    validate_data(estimator, X=X, y=y, reset=reset, skip_check_array=True)
+    return table
+
+
+def check_coded(coded: NDArray[np.float64], space: FeatureSpace) -> NDArray[np.float64]:
+    """Refuse infinities and numbers that scikit-learn's trees cannot hold (float32)."""
+    largest = np.finfo(np.float32).max
+    with np.errstate(invalid="ignore"):
+        bad = (np.abs(coded) > largest).any(axis=0)
+    if bad.any():
+        culprits = [space.feature_labels[j] for j in np.flatnonzero(bad)]
+        raise InputError(
+            f"expected finite numbers below {largest:.3g}, got infinity or larger ones in "
+            f"{culprits}; replace them with a number or with missing"
+        )
+    return coded
+
+
+def _has_categories(X: Any) -> bool:
+    return any(is_categorical_column(X, j) for j in range(X.shape[1]))
+
+
+def _check_frame(estimator: Any, X: Any, *, at_least: int) -> None:
+    """Check the size of a frame, in scikit-learn's words."""
+    for count, least, what in ((X.shape[1], 1, "feature"), (X.shape[0], at_least, "sample")):
+        if count < least:
+            raise InputError(
+                f"Found array with {count} {what}(s) (shape={tuple(X.shape)}) while a minimum of "
+                f"{least} is required by {type(estimator).__name__}."
+            )

@@ -16,15 +16,7 @@ from steadytree.evaluation.holdout import Holdout
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.fitting import TrainingData
 
-__all__ = [
-    "FOLDS",
-    "Division",
-    "check_batches",
-    "check_first_batch",
-    "check_share",
-    "divide",
-    "split_share",
-]
+__all__ = ["Division", "check_batches", "check_first_batch", "check_share", "divide"]
 
 Rows = NDArray[np.int64]
 
@@ -33,24 +25,13 @@ FOLDS = 5  # of the holdout, for the honest estimate
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """How the rows were divided.
+    """How the rows were divided."""
 
-    Attributes
-    ----------
-    first, training : int arrays
-        Rows of X0 and of X, which holds X0.
-    held : int array
-        Rows set apart for the holdout.
-    holdout : Holdout
-        What candidates are scored on: the rows set apart, the user's own rows, or, out
-        of bag, all rows.
-    out_of_bag : bool
-    """
-
-    first: Rows
-    training: Rows
-    held: Rows
+    first: Rows  # X0
+    training: Rows  # X, which holds X0
+    held: Rows  # set apart for the holdout
     holdout: Holdout
+    """What candidates are scored on: the rows set apart, the user's own, or, out of bag, all."""
     out_of_bag: bool
 
     def scored_rows(self, in_bag: NDArray[np.bool_]) -> list[Rows]:
@@ -69,13 +50,8 @@ def divide(
 ) -> Division:
     """Set the holdout apart, then the first batch (X0 of the paper) from the rest (X).
 
-    Parameters
-    ----------
-    data : TrainingData
-    first_batch : float or mask
-    holdout : float, "oob" or CodedRows
-        The user's own rows, coded in the same space.
-    rng : Generator
+    Either is a share or the user's own: a mask, and rows coded in the same space. A holdout
+    may also be "oob".
     """
     y, classes = data.rows.y, data.classes
     every = np.arange(len(y))
@@ -85,17 +61,13 @@ def divide(
         # A holdout of the same mix of early and late rows.
         strata = first_batch.astype(np.int64) + (0 if strata is None else 2 * strata)
     held, training = every[:0], every
-    if isinstance(holdout, CodedRows):
-        scored = holdout
-        if classes is not None:
-            check_holdout_classes(scored.y, classes)
-    else:
-        scored = data.rows
-        if holdout != "oob":
-            held, training = split_share(every, strata, float(holdout), rng)
-            scored = scored.take(held)
-        if classes is not None:
-            check_holdout_classes(scored.y, classes, y_all=y)
+    scored = holdout if isinstance(holdout, CodedRows) else data.rows
+    if isinstance(holdout, float):
+        held, training = split_share(every, strata, holdout, rng)
+        scored = scored.take(held)
+    if classes is not None:
+        own = isinstance(holdout, CodedRows)
+        check_holdout_classes(scored.y, classes, y_all=None if own else y)
     folds = assign_folds(scored.y, classifier=classes is not None, most=FOLDS, rng=rng)
     if isinstance(first_batch, float):
         strata = None if classes is None else y[training]
@@ -116,22 +88,10 @@ def check_share(share: Any, name: str, *, other: str = "") -> None:
 def split_share(
     rows: Rows, strata: NDArray[Any] | None, share: float, rng: np.random.Generator
 ) -> tuple[Rows, Rows]:
-    """Draw a random share of the rows, stratified.
+    """Draw a random share of the rows, stratified; returns the rows drawn and the rest.
 
     A stratum of two rows or more has at least one on either side; a single row stays in
     the rest.
-
-    Parameters
-    ----------
-    rows : int array
-    strata : array or None
-        Stratum of each of ``rows``; None draws without strata.
-    share : float
-    rng : Generator
-
-    Returns
-    -------
-    drawn, rest : sorted int arrays
     """
     groups = np.zeros(rows.size, dtype=np.int64) if strata is None else strata
     _, group = np.unique(groups, return_inverse=True)
@@ -196,13 +156,7 @@ def check_holdout_classes(
 ) -> None:
     """Refuse a holdout without a class; a class with a single row is only warned about.
 
-    Parameters
-    ----------
-    y : array
-        Positions of the classes of the holdout rows.
-    classes : array
-    y_all : array, optional
-        The same for all rows, where the holdout was drawn from them.
+    ``y_all`` are the classes of all rows, where the holdout was drawn from them.
     """
     there = np.bincount(y, minlength=len(classes)) > 0
     absent = classes[~there].tolist()

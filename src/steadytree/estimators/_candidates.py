@@ -84,8 +84,7 @@ def largest_depth(base: Any, grid: Sequence[Mapping[str, Any]], trees: Sequence[
     """D: the largest depth the grid allows, or the deepest tree where it sets no limit."""
     default = base.get_params(deep=False).get("max_depth")
     limits = [one.get("max_depth", default) for one in grid]
-    # Settings that gave the same tree share an object.
-    deepest = max(tree.depth for tree in {id(tree): tree for tree in trees}.values())
+    deepest = max(measure_each(trees, lambda tree: tree.depth))
     if any(limit is None for limit in limits):
         return deepest
     return max(deepest, *(int(limit) for limit in limits))
@@ -116,6 +115,7 @@ class MeanDistances:
     raw: FloatArray
     of_bound: FloatArray
     dissimilarity: FloatArray
+    """In [0, 1], and always of the metric variant."""
 
 
 def mean_distances(
@@ -130,24 +130,9 @@ def mean_distances(
 ) -> MeanDistances:
     r"""Measure how far each candidate is, on average, from the trees of the first batch.
 
-    The paper's :math:`d_b = \sum_{\beta=1}^B d(T^0_\beta, T_b) / B` (Section 3.1).
-
-    Parameters
-    ----------
-    candidates, references : sequences of Tree
-        Settings that gave the same tree share an object, which is compared once.
-    space : FeatureSpace
-    variant, label_weight :
-        As for :func:`steadytree.tree_distance`.
-    max_depth : int
-        D of the bound 2^D (2D + lambda).
-    n_jobs : int, optional
-
-    Returns
-    -------
-    MeanDistances
-        As measured, over the bound, and the dissimilarity in [0, 1], which is always of
-        the metric variant.
+    The paper's :math:`d_b = \sum_{\beta=1}^B d(T^0_\beta, T_b) / B` (Section 3.1). Settings
+    that gave the same tree share an object, which is compared once. ``max_depth`` is D of the
+    bound 2^D (2D + lambda).
     """
     options = check_options(variant=variant, label_weight=label_weight, max_depth=max_depth)
     ours, where, _ = _distinct(candidates)
@@ -171,15 +156,10 @@ def mean_distances(
 
 def _distinct(trees: Sequence[Tree]) -> tuple[list[Tree], NDArray[np.int64], FloatArray]:
     """Return distinct objects, the position of each tree among them, and their counts."""
-    position: dict[int, int] = {}
-    distinct: list[Tree] = []
-    where = np.empty(len(trees), dtype=np.int64)
-    for i, tree in enumerate(trees):
-        if id(tree) not in position:
-            position[id(tree)] = len(distinct)
-            distinct.append(tree)
-        where[i] = position[id(tree)]
-    return distinct, where, np.bincount(where).astype(np.float64)
+    distinct = {id(tree): tree for tree in trees}
+    position = {key: i for i, key in enumerate(distinct)}
+    where = np.array([position[id(tree)] for tree in trees], dtype=np.int64)
+    return list(distinct.values()), where, np.bincount(where).astype(np.float64)
 
 
 def check_objectives(objectives: Any) -> tuple[Objective, ...]:
@@ -211,14 +191,7 @@ def objective_name(objective: Objective) -> str:
 class CandidateTable:
     """Everything known about the candidates but their score, one row each.
 
-    Parameters
-    ----------
-    candidates : Collection
-    grid : sequence of mappings
-        The settings they were grown with.
-    distances : MeanDistances
-    objectives : tuple
-        Of the frontier; a callable takes a Tree, and smaller is better.
+    Objectives are those of the frontier; a callable takes a Tree, and smaller is better.
     """
 
     def __init__(
@@ -287,19 +260,9 @@ def honest_estimate(
     """Estimate the score of a tree chosen this way, on rows that had no say in the choice.
 
     The best of many scores is too good: it was chosen for its luck on these rows as well.
-    So the choice is made again without each fold, and its tree is scored on that fold.
-
-    Parameters
-    ----------
-    table, scores, rule, tolerance :
-        As for the choice itself.
-    evaluate : callable
-        Score of candidate i on fold k.
-
-    Returns
-    -------
-    mean and standard error over the folds
-        NaN where there are too few rows for two folds.
+    So the choice is made again without each fold, and its tree is scored on that fold:
+    ``evaluate(i, k)`` scores candidate i on fold k. Returns mean and standard error over the
+    folds, NaN where there are too few rows for two folds.
     """
     n_folds = scores.without_fold.shape[1]
     found = []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pandas as pd
+
 from steadytree._views import CandidateTrees, ReportContent
 from steadytree.core.words import PAGE
 from steadytree.diff import diff_trees
-from steadytree.readers import as_tree
 
 __all__ = ["stable_content"]
 
@@ -20,25 +21,23 @@ _HOW = (
 
 def stable_content(model: Any) -> ReportContent:
     """Return what the report shows of a fitted stable tree."""
-    trees = [as_tree(candidate) for candidate in model.candidates_]
-    best, space, frontier = int(model.best_index_), model.feature_space_, model.pareto_mask_
+    trees, results = list(model.candidates_), model.results_
+    best, space = int(model.best_index_), model.feature_space_
     chosen = trees[best]
-    settings = _candidate_settings(model, len(trees))
-    results = getattr(model, "results_", None)
-    errors = [math.nan] * len(trees)
-    if results is not None and "selection_score_se" in results:
-        errors = [float(v) for v in results["selection_score_se"]]
+    settings = results.filter(regex="^param_").rename(columns=lambda c: c.removeprefix("param_"))
     records = [
         {
             "name": f"Candidate {i + 1}",
-            "distance": float(model.mean_distances_[i]),
-            "score": float(model.scores_[i]),
-            "score_se": errors[i],
-            "on_frontier": bool(frontier[i]),
+            "distance": float(row["mean_distance"]),
+            "score": float(row["selection_score"]),
+            "score_se": float(row["selection_score_se"]),
+            "on_frontier": bool(row["on_frontier"]),
             "chosen": i == best,
-            "settings": settings[i],
+            "settings": ", ".join(f"{name} {value}" for name, value in setting.items()),
         }
-        for i in range(len(trees))
+        for i, (row, setting) in enumerate(
+            zip(results.to_dict("records"), settings.to_dict("records"), strict=True)
+        )
     ]
     return ReportContent(
         kind="stable",
@@ -48,11 +47,11 @@ def stable_content(model: Any) -> ReportContent:
         single=True,
         sentences=(
             f"One tree was chosen among {len(trees):,} candidates; "
-            f"{int(sum(frontier)):,} of them offer a trade-off that no other one beats.",
+            f"{results['on_frontier'].sum():,} of them offer a trade-off that no other one beats.",
         ),
         facts=(
-            _steadiness(model, best),
-            _honest_score(model, float(model.scores_[best])),
+            _steadiness(results.iloc[best]),
+            _honest_score(model),
             ("Rules", str(chosen.n_leaves), f"depth {chosen.depth}"),
         ),
         candidates=CandidateTrees(
@@ -72,42 +71,17 @@ def stable_content(model: Any) -> ReportContent:
     )
 
 
-def _steadiness(model: Any, best: int) -> tuple[str, str, str]:
-    """How far the chosen tree is from the first collection, in per cent where known."""
-    distance = f"{float(model.mean_distances_[best]):.2f}"
-    results = getattr(model, "results_", None)
-    if results is None or "mean_dissimilarity" not in results:
-        return "Mean distance", distance, "to the trees of the first collection"
-    share = float(results["mean_dissimilarity"].iloc[best])
-    detail = f"to the trees of the first collection; distance {distance}"
-    return "Mean dissimilarity", PAGE.percent(share), detail
+def _steadiness(chosen: pd.Series) -> tuple[str, str, str]:
+    """How far the chosen tree is from the first collection."""
+    detail = f"to the trees of the first collection; distance {chosen['mean_distance']:.2f}"
+    return "Mean dissimilarity", PAGE.percent(float(chosen["mean_dissimilarity"])), detail
 
 
-def _honest_score(model: Any, chosen_by: float) -> tuple[str, str, str]:
+def _honest_score(model: Any) -> tuple[str, str, str]:
     """Score of the choosing as a whole where it was estimated, else the one chosen by."""
-    estimate = float(getattr(model, "score_estimate_", math.nan))
-    error = float(getattr(model, "score_estimate_se_", math.nan))
+    estimate, error = model.score_estimate_, model.score_estimate_se_
+    chosen_by = f"{model.selection_score_:.3f}"
     if not math.isfinite(estimate):
-        return "Score", f"{chosen_by:.3f}", "on the rows used for choosing: it flatters"
+        return "Score", chosen_by, "on the rows used for choosing: it flatters"
     spread = f", standard error {error:.3f}" if math.isfinite(error) else ""
-    return "Score", f"{estimate:.3f}", f"estimate{spread}; chosen by {chosen_by:.3f}"
-
-
-def _candidate_settings(model: Any, count: int) -> list[str]:
-    """Hyper-parameters of each candidate, where the results list them."""
-    results = getattr(model, "results_", None)
-    columns = [
-        c for c in getattr(results, "columns", []) if str(c).startswith("param_") or c == "params"
-    ]
-    if results is None or not columns or len(results) != count:
-        return [""] * count
-    out = []
-    for record in results[columns].to_dict("records"):
-        whole = record.get("params")
-        pairs = (
-            whole.items()
-            if isinstance(whole, dict)
-            else ((str(k).removeprefix("param_"), v) for k, v in record.items())
-        )
-        out.append(", ".join(f"{k} {v}" for k, v in pairs))
-    return out
+    return "Score", f"{estimate:.3f}", f"estimate{spread}; chosen by {chosen_by}"

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from steadytree.core.paths import Paths
 from steadytree.core.tree import Tree
 from steadytree.core.words import tree_text
-from steadytree.estimators._inputs import set_mixed_input_tags
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
@@ -41,6 +40,13 @@ class TreePredictorMixin:
     def _leaf_of(self, X: Any) -> NDArray[np.int32]:
         raise NotImplementedError
 
+    def __sklearn_tags__(self) -> Any:
+        # Categories, strings and missing values are welcome.
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        tags.input_tags.sparse = False
+        return tags
+
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf (node number) that each row reaches."""
         return self._leaf_of(X)
@@ -55,10 +61,6 @@ class TreePredictorMixin:
         """
         tree = self.to_tree()
         leaf = self._leaf_of(X)
-        parent = np.full(tree.n_nodes, -1, dtype=np.int64)
-        split = np.flatnonzero(~tree.is_leaf)
-        parent[tree.children_left[split]] = split
-        parent[tree.children_right[split]] = split
         # Each row passes depth + 1 nodes; fill them from the leaf upwards.
         indptr = np.concatenate([[0], np.cumsum(tree.node_depth[leaf].astype(np.int64) + 1)])
         indices = np.empty(indptr[-1], dtype=np.int64)
@@ -66,7 +68,7 @@ class TreePredictorMixin:
         while rows.size:
             indices[slot[rows]] = node[rows]
             slot[rows] -= 1
-            node[rows] = parent[node[rows]]
+            node[rows] = tree.parent[node[rows]]
             rows = rows[node[rows] >= 0]
         return sparse.csr_matrix(
             (np.ones(indices.size, dtype=np.int64), indices, indptr),
@@ -186,9 +188,6 @@ class _FinishedTree(TreePredictorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
-
-    def __sklearn_tags__(self) -> Any:
-        return set_mixed_input_tags(super().__sklearn_tags__())
 
     def _leaf_of(self, X: Any) -> NDArray[np.int32]:
         return self.to_tree().apply(X)

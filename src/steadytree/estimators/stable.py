@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from steadytree._views import ReportContent, notebook_view, write_report
 from steadytree.core.tree import Tree
 from steadytree.distance.options import check_options
-from steadytree.estimators._base import TreeLearner, check_whole
+from steadytree.estimators._base import TreeLearner, check_whole, prepare_holdout
 from steadytree.estimators._batches import (
     Division,
     check_batches,
@@ -37,7 +37,6 @@ from steadytree.estimators._candidates import (
     mean_distances,
     warn_of_large_leaves,
 )
-from steadytree.estimators._inputs import prepare_holdout
 from steadytree.estimators._report import stable_content
 from steadytree.estimators.predictor import (
     ClassifierTreeMixin,
@@ -219,7 +218,7 @@ class _StableTree(TreeLearner):
         self, data: TrainingData, first_batch: Any, X_val: Any, y_val: Any, rng: np.random.Generator
     ) -> Division:
         """Set the holdout and the first batch apart, unless the user names them."""
-        holdout: Any = self.holdout
+        holdout: Any = "oob" if self.holdout == "oob" else float(self.holdout)
         if X_val is not None or y_val is not None:
             holdout = self._weighted(prepare_holdout(self, X_val, y_val, data), data.classes)
         first: Any = float(self.first_batch)
