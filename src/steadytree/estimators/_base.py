@@ -20,12 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_array,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from steadytree.core.rows import CodedRows, code_outcomes
 from steadytree.core.space import FeatureSpace
@@ -35,7 +30,7 @@ from steadytree.estimators.predictor import TreePredictorMixin
 from steadytree.exceptions import InputError
 from steadytree.growing.fitting import Task, TrainingData
 
-__all__ = ["TreeLearner", "check_whole", "prepare_holdout"]
+__all__ = ["TreeLearner", "check_whole"]
 
 
 def check_whole(least: int) -> Callable[[Any, str], None]:
@@ -62,8 +57,9 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
     feature_space_: FeatureSpace
 
     def _leaf_of(self, X: Any) -> NDArray[np.int32]:
-        tree = self.to_tree()
-        coded = prepare_predict(self, X, space=self.feature_space_)
+        """Leaf of each row; a category that was not there at fit time counts as missing."""
+        tree, space = self.to_tree(), self.feature_space_
+        coded = check_coded(space.encode(as_table(self, X, reset=False)), space)
         return tree.apply_coded(tree.round_values(coded))
 
     def _check_parameters(self) -> None:
@@ -75,14 +71,28 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[TrainingData, float | None]:
         """Check and code the rows, weigh the classes, and resolve the decision threshold."""
-        data = prepare_fit(
-            self,
-            X,
-            y,
-            task=self._task,
-            categorical_features=self.categorical_features,
-            sample_weight=sample_weight,
+        table = as_table(self, X, y=y, reset=True)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, table, dtype=np.float64, ensure_non_negative=True
+            )
+            if not weight.sum() > 0:
+                raise InputError(
+                    "expected some positive sample weights, got zero for every row; "
+                    "leave sample_weight=None to weigh all rows alike"
+                )
+        data = TrainingData.from_table(
+            table, y, task=self._task, categorical_features=self.categorical_features, weight=weight
         )
+        empty = np.isnan(data.rows.coded).all(axis=0)
+        if empty.any():
+            culprits = [data.space.feature_labels[j] for j in np.flatnonzero(empty)]
+            raise InputError(
+                "expected at least one value in every column, got only missing values in "
+                f"{culprits}; drop these columns: no split can use them"
+            )
+        check_coded(data.rows.coded, data.space)
         self.feature_space_ = data.space
         threshold = None
         if data.classes is not None:
@@ -94,7 +104,29 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
                 data.classes.tolist(),
                 lambda: float(np.mean(data.rows.y == 1)),
             )
-        return replace(data, rows=self._weighted(data.rows, data.classes)), threshold
+        own = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+        rows = self._weighted(replace(data.rows, table=own), data.classes)
+        return replace(data, rows=rows), threshold
+
+    def _holdout_rows(self, X_val: Any, y_val: Any, data: TrainingData) -> CodedRows:
+        """Check the user's own holdout against the training data, and weigh its classes."""
+        if X_val is None or y_val is None:
+            given = "y_val" if X_val is None else "X_val"
+            raise InputError(f"expected X_val and y_val together, got {given} alone")
+        table = as_table(self, X_val, reset=False)
+        target = column_or_1d(y_val, warn=True)
+        check_consistent_length(table, target)
+        assert_all_finite(target, input_name="y_val")
+        coded = check_coded(data.space.encode(table), data.space)
+        outcomes = code_outcomes(
+            target,
+            None if data.classes is None else data.classes.tolist(),
+            len(target),
+            name="y_val",
+            owner="the training rows",
+            fix="a class that is not in y cannot be learnt",
+        )
+        return self._weighted(CodedRows(coded, outcomes, table=table), data.classes)
 
     def _weighted(self, rows: CodedRows, classes: NDArray[Any] | None) -> CodedRows:
         """Multiply the weights by those of the rows' classes."""
@@ -102,71 +134,6 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
             return rows
         by_class = compute_sample_weight(self.class_weight, classes[rows.y])
         return rows.with_weight(np.asarray(rows.weights * by_class, dtype=np.float64))
-
-
-def prepare_fit(
-    estimator: Any, X: Any, y: Any, *, task: Task, categorical_features: Any, sample_weight: Any
-) -> TrainingData:
-    """Check training data, fix the feature space, and code the table.
-
-    Sets ``n_features_in_`` and ``feature_names_in_`` of the estimator; the rows hold the table
-    as the user passed it.
-    """
-    table = as_table(estimator, X, y=y, reset=True)
-    weight = None
-    if sample_weight is not None:
-        weight = _check_sample_weight(
-            sample_weight, table, dtype=np.float64, ensure_non_negative=True
-        )
-        if not weight.sum() > 0:
-            raise InputError(
-                "expected some positive sample weights, got zero for every row; "
-                "leave sample_weight=None to weigh all rows alike"
-            )
-    data = TrainingData.from_table(
-        table, y, task=task, categorical_features=categorical_features, weight=weight
-    )
-    empty = np.isnan(data.rows.coded).all(axis=0)
-    if empty.any():
-        culprits = [data.space.feature_labels[j] for j in np.flatnonzero(empty)]
-        raise InputError(
-            f"expected at least one value in every column, got only missing values in {culprits}; "
-            "drop these columns: no split can use them"
-        )
-    check_coded(data.rows.coded, data.space)
-    own = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-    return replace(data, rows=replace(data.rows, table=own))
-
-
-def prepare_predict(estimator: Any, X: Any, *, space: FeatureSpace) -> NDArray[np.float64]:
-    """Check a table against what the estimator was fitted on, and code it.
-
-    Column names must be those of ``fit``, in the same order, as in scikit-learn. A
-    category that was not there at fit time is coded as missing.
-    """
-    check_is_fitted(estimator)
-    return check_coded(space.encode(as_table(estimator, X, reset=False)), space)
-
-
-def prepare_holdout(estimator: Any, X_val: Any, y_val: Any, data: TrainingData) -> CodedRows:
-    """Check the user's own holdout against the training data; it has no weights."""
-    if X_val is None or y_val is None:
-        given = "y_val" if X_val is None else "X_val"
-        raise InputError(f"expected X_val and y_val together, got {given} alone")
-    table = as_table(estimator, X_val, reset=False)
-    target = column_or_1d(y_val, warn=True)
-    check_consistent_length(table, target)
-    assert_all_finite(target, input_name="y_val")
-    coded = check_coded(data.space.encode(table), data.space)
-    outcomes = code_outcomes(
-        target,
-        None if data.classes is None else data.classes.tolist(),
-        len(target),
-        name="y_val",
-        owner="the training rows",
-        fix="a class that is not in y cannot be learnt",
-    )
-    return CodedRows(coded, outcomes, table=table)
 
 
 def as_table(estimator: Any, X: Any, *, y: Any = "no_validation", reset: bool) -> Any:

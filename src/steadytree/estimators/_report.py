@@ -24,7 +24,7 @@ def stable_content(model: Any) -> ReportContent:
     trees, results = list(model.candidates_), model.results_
     best, space = int(model.best_index_), model.feature_space_
     chosen = trees[best]
-    settings = results.filter(regex="^param_").rename(columns=lambda c: c.removeprefix("param_"))
+    settings = [column for column in results if column.startswith("param_")]
     records = [
         {
             "name": f"Candidate {i + 1}",
@@ -33,11 +33,11 @@ def stable_content(model: Any) -> ReportContent:
             "score_se": float(row["selection_score_se"]),
             "on_frontier": bool(row["on_frontier"]),
             "chosen": i == best,
-            "settings": ", ".join(f"{name} {value}" for name, value in setting.items()),
+            "settings": ", ".join(
+                f"{name.removeprefix('param_')} {row[name]}" for name in settings
+            ),
         }
-        for i, (row, setting) in enumerate(
-            zip(results.to_dict("records"), settings.to_dict("records"), strict=True)
-        )
+        for i, row in enumerate(results.to_dict("records"))
     ]
     return ReportContent(
         kind="stable",

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from steadytree._views import ReportContent, notebook_view, write_report
 from steadytree.core.tree import Tree
 from steadytree.distance.options import check_options
-from steadytree.estimators._base import TreeLearner, check_whole, prepare_holdout
+from steadytree.estimators._base import TreeLearner, check_whole
 from steadytree.estimators._batches import (
     Division,
     check_batches,
@@ -220,7 +220,7 @@ class _StableTree(TreeLearner):
         """Set the holdout and the first batch apart, unless the user names them."""
         holdout: Any = "oob" if self.holdout == "oob" else float(self.holdout)
         if X_val is not None or y_val is not None:
-            holdout = self._weighted(prepare_holdout(self, X_val, y_val, data), data.classes)
+            holdout = self._holdout_rows(X_val, y_val, data)
         first: Any = float(self.first_batch)
         if first_batch is not None:
             first = check_first_batch(first_batch, len(data.rows))

@@ -100,7 +100,7 @@ class NodeFactory:
         self.prior_rows = prior_rows
         weight, targets = taught.weight, taught.targets
         real = np.where(np.arange(len(weight)) < taught.n_real, weight, 0.0)
-        self.k = taught.n_targets
+        self.k = int(targets.shape[1])
         # Their sums over a node's rows give its loss and its value.
         self._sums = np.column_stack(
             [

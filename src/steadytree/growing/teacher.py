@@ -122,11 +122,6 @@ class TaughtRows:
     n_real: int
     n_classes: int | None
 
-    @property
-    def n_targets(self) -> int:
-        """Number of target columns."""
-        return int(self.targets.shape[1])
-
 
 def target_columns(y: NDArray[Any], n_classes: int | None) -> FloatArray:
     """Outcomes in the teacher's columns: one for two classes, one per class for more."""
