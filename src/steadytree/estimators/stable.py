@@ -35,9 +35,9 @@ from steadytree.estimators._candidates import (
     honest_estimate,
     largest_depth,
     mean_distances,
+    stable_content,
     warn_of_large_leaves,
 )
-from steadytree.estimators._report import stable_content
 from steadytree.estimators.predictor import (
     ClassifierTreeMixin,
     RegressorTreeMixin,
