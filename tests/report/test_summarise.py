@@ -12,7 +12,7 @@ import pytest
 from steadytree.exceptions import InputError
 from steadytree.report import summarise
 from steadytree.report.people import flips_data
-from steadytree.report.provenance import fingerprint
+from steadytree.report.summarise import fingerprint
 from tests.report import samples
 
 SCHEMA = json.loads(

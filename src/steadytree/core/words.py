@@ -311,11 +311,6 @@ class Condition:
         return cls(feature, name, low, high, missing=missing)
 
     @property
-    def is_categorical(self) -> bool:
-        """Whether the feature is categorical."""
-        return self.allowed is not None
-
-    @property
     def unrestricted(self) -> bool:
         """Whether every value passes."""
         return self.missing is not False and self._every_present_value

@@ -109,6 +109,7 @@ def diff_trees(
     new_rules = _rules(b, rows.new if rows else None, rows)
     rules = _classify(matching, old_rules, new_rules, rows)
     splits = group_changes(rules, a, b)
+    names_a, names_b = _used_names(a), _used_names(b)
     flips = value_shift = None
     if rows is not None:
         flips, value_shift = rows.outcome_changes(
@@ -118,9 +119,9 @@ def diff_trees(
     return TreeDiff(
         rules=rules,
         splits=splits,
-        predictors_gained=_only_in(b, a),
-        predictors_lost=_only_in(a, b),
-        predictors_kept=tuple(n for n in _used_names(a) if n in set(_used_names(b))),
+        predictors_gained=tuple(name for name in names_b if name not in names_a),
+        predictors_lost=tuple(name for name in names_a if name not in names_b),
+        predictors_kept=tuple(name for name in names_a if name in names_b),
         dissimilarity=float(matching.relative),
         distance=float(matching.distance),
         flips=flips,
@@ -315,15 +316,7 @@ def _with_share(split: SplitChange, rules: Sequence[RuleChange], rows: _Rows) ->
     return replace(split, share=float(rows.weight[in_old | in_new].sum()))
 
 
-# -- predictors ------------------------------------------------------------------------
-
-
 def _used_names(paths: Paths) -> tuple[str, ...]:
     """Names of the features that some rule restricts, in the order of the space."""
     used = {c.feature for rule in paths.conditions for c in rule}
     return tuple(paths.space.feature_labels[j] for j in sorted(used))
-
-
-def _only_in(one: Paths, other: Paths) -> tuple[str, ...]:
-    there = set(_used_names(other))
-    return tuple(name for name in _used_names(one) if name not in there)

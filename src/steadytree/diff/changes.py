@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -189,93 +190,76 @@ def compare_conditions(
         one, two = before.get(j), after.get(j)
         if one == two:
             continue
+        change = partial(ConditionChange, feature=j, name=space.feature_labels[j], old=one, new=two)
         if space.categories[j] is not None:
-            changes += _compare_categories(j, space.feature_labels[j], one, two)
+            changes += _compare_categories(change, one, two)
         else:
-            span = float(space.upper[j] - space.lower[j])
-            changes += _compare_bounds(j, space.feature_labels[j], one, two, span)
+            changes += _compare_bounds(change, one, two, float(space.upper[j] - space.lower[j]))
     return tuple(changes)
 
 
 def _compare_bounds(
-    j: int, name: str, old: Condition | None, new: Condition | None, span: float
+    change: Callable[..., ConditionChange],
+    old: Condition | None,
+    new: Condition | None,
+    span: float,
 ) -> list[ConditionChange]:
     changes = []
-    added = removed = False
     for side, none in (("lower", -np.inf), ("upper", np.inf)):
         one = none if old is None else getattr(old, side)
         two = none if new is None else getattr(new, side)
         if one == two or (np.isfinite(one) and abs(two - one) <= SAME_BOUND * span):
             continue
-        kind = "threshold_moved"
+        kind, shift = "threshold_moved", None
         if not np.isfinite(one):
-            kind, added = "condition_added", True
+            kind = "condition_added"
         elif not np.isfinite(two):
-            kind, removed = "condition_removed", True
-        shift = float(two - one) if kind == "threshold_moved" else None
+            kind = "condition_removed"
+        else:
+            shift = float(two - one)
         changes.append(
-            ConditionChange(
+            change(
                 kind,
-                j,
-                name,
-                side,
-                old,
-                new,
+                side=side,
                 old_bound=float(one) if np.isfinite(one) else None,
                 new_bound=float(two) if np.isfinite(two) else None,
                 shift=shift,
                 share_of_range=None if shift is None or span <= 0 else shift / span,
             )
         )
-    missing = _compare_missing(j, name, old, new)
-    if missing is not None:
-        if not changes and (old is None or new is None):
-            # "age is not missing", "age is missing": a condition in its own right.
-            kind = "condition_added" if old is None else "condition_removed"
-            changes.append(ConditionChange(kind, j, name, "missing", old, new))
-        else:
-            lets_in = new is None or bool(new.missing)
-            present_changed = _present(old) != _present(new)
-            if present_changed or not (removed if lets_in else added):
-                changes.append(missing)
+    same_values_present = _present(old) == _present(new)
+    if same_values_present and _missing_passes(old) == _missing_passes(new):
+        return changes
+    if not changes and (old is None or new is None):
+        # "age is not missing", "age is missing": a condition in its own right.
+        kind = "condition_added" if old is None else "condition_removed"
+        return [change(kind, side="missing")]
+    lets_in = new is None or bool(new.missing)
+    part_of = "condition_removed" if lets_in else "condition_added"
+    if not same_values_present or part_of not in {c.kind for c in changes}:
+        changes.append(change("missing_changed", side="missing"))
     return changes
 
 
 def _compare_categories(
-    j: int, name: str, old: Condition | None, new: Condition | None
+    change: Callable[..., ConditionChange], old: Condition | None, new: Condition | None
 ) -> list[ConditionChange]:
     if old is None or new is None:
         kind = "condition_added" if old is None else "condition_removed"
-        return [ConditionChange(kind, j, name, "categories", old, new)]
+        return [change(kind, side="categories")]
     one, two = old.allowed or (), new.allowed or ()
+    gained = tuple(c for c in two if c not in set(one))
+    lost = tuple(c for c in one if c not in set(two))
     changes = []
-    if set(one) != set(two):
-        changes.append(
-            ConditionChange(
-                "categories_changed",
-                j,
-                name,
-                "categories",
-                old,
-                new,
-                gained=tuple(c for c in two if c not in set(one)),
-                lost=tuple(c for c in one if c not in set(two)),
-            )
-        )
+    if gained or lost:
+        changes.append(change("categories_changed", side="categories", gained=gained, lost=lost))
     if bool(old.missing) != bool(new.missing):
-        changes.append(ConditionChange("missing_changed", j, name, "missing", old, new))
+        changes.append(change("missing_changed", side="missing"))
     return changes
 
 
-def _compare_missing(
-    j: int, name: str, old: Condition | None, new: Condition | None
-) -> ConditionChange | None:
-    def passes(condition: Condition | None) -> bool:
-        return condition is None or condition.missing is not False
-
-    if passes(old) == passes(new) and _present(old) == _present(new):
-        return None
-    return ConditionChange("missing_changed", j, name, "missing", old, new)
+def _missing_passes(condition: Condition | None) -> bool:
+    return condition is None or condition.missing is not False
 
 
 def _present(condition: Condition | None) -> bool:

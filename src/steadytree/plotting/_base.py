@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sized
-from typing import Any
+from typing import Any, Self
 
 from steadytree._optional import import_optional
 from steadytree.exceptions import InputError
@@ -63,9 +63,10 @@ class Display:
     ax_: Any
     figure_: Any
 
-    def _drawn_on(self, axes: list[Any]) -> None:
-        self.ax_ = axes if len(axes) > 1 else axes[0]
-        self.figure_ = axes[0].figure
+    def _drawn_on(self, ax: Any) -> Self:
+        self.ax_ = ax
+        self.figure_ = (ax[0] if isinstance(ax, list) else ax).figure
+        return self
 
 
 def axes_for(

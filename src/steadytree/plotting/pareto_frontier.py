@@ -268,5 +268,4 @@ class ParetoFrontierDisplay(Display):
                 borderaxespad=0.2,
             )
         )
-        self._drawn_on([ax])
-        return self
+        return self._drawn_on(ax)

@@ -158,5 +158,4 @@ class SensitivityDisplay(Display):
             color=INK,
             loc="right",
         )
-        self.ax_, self.figure_ = axes, axes[0].figure
-        return self
+        return self._drawn_on(axes)

@@ -194,8 +194,7 @@ class SplitFrequencyDisplay(Display):
         axes[0].set_yticks(places, names)
         axes[0].set_ylim(rows - 0.4, -0.6)
         self._draw_cuts(axes[4], cut_kw, text_kw)
-        self.ax_, self.figure_ = axes, axes[0].figure
-        return self
+        return self._drawn_on(axes)
 
     def _draw_cuts(self, panel: Any, cut_kw: Style, text_kw: Style) -> None:
         plain_axes(panel)

@@ -44,20 +44,18 @@ def moved_thresholds(
     rules that run through the split must agree on where it was.
     """
     votes: dict[int, Counter[tuple[float, float] | None]] = {}
-    parents = _parents(b.tree)
+    above = _splits_above(b)
     for p, q in pairs:
         before = {c.feature: c for c in a.conditions_of(p)}
         for now in b.conditions_of(q):
             was = before.get(now.feature)
-            if now.is_categorical or not now.present:
+            if now.allowed is not None or not now.present:
                 continue
             for side, left in (("upper", True), ("lower", False)):
                 new = getattr(now, side)
                 old = getattr(was, side) if was is not None and was.present else float("nan")
-                if not isfinite(new):
-                    continue
-                node = _split_that_sets(b, parents, int(b.leaf[q]), now.name, new, left)
-                if node is not None:
+                node = above[int(b.leaf[q])].get((now.name, left, new))
+                if isfinite(new) and node is not None:
                     says = (old, new) if isfinite(old) else None
                     votes.setdefault(node, Counter())[says] += 1
     moved: dict[int, tuple[float, float]] = {}
@@ -68,28 +66,20 @@ def moved_thresholds(
     return moved
 
 
-def _parents(tree: Tree) -> dict[int, int]:
-    return {
-        int(child): node
-        for node in range(tree.n_nodes)
-        if not tree.is_leaf[node]
-        for child in (tree.children_left[node], tree.children_right[node])
-    }
-
-
-def _split_that_sets(
-    paths: Paths, parents: dict[int, int], leaf: int, name: str, bound: float, left: bool
-) -> int | None:
-    tree, node = paths.tree, leaf
-    names = tree.feature_names or paths.space.feature_labels
-    while node in parents:
-        parent = parents[node]
-        went_left = int(tree.children_left[parent]) == node
-        same = names[int(tree.feature[parent])] == name and tree.threshold[parent] == bound
-        if same and went_left == left:
-            return parent
-        node = parent
-    return None
+def _splits_above(paths: Paths) -> dict[int, dict[tuple[str, bool, float], int]]:
+    """For each leaf the splits on its way, by name, side taken and threshold; the last one wins."""
+    tree, names = paths.tree, paths.tree.feature_names or paths.space.feature_labels
+    out: dict[int, dict[tuple[str, bool, float], int]] = {}
+    stack: list[tuple[int, dict[tuple[str, bool, float], int]]] = [(0, {})]
+    while stack:
+        node, above = stack.pop()
+        if tree.is_leaf[node]:
+            out[node] = above
+            continue
+        name, cut = names[int(tree.feature[node])], float(tree.threshold[node])
+        for left, child in ((True, tree.children_left), (False, tree.children_right)):
+            stack.append((int(child[node]), {**above, (name, left, cut): node}))
+    return out
 
 
 class TreeComparisonDisplay(Display):
@@ -262,8 +252,7 @@ class TreeComparisonDisplay(Display):
         for i, (side, layout) in enumerate(zip(sides, layouts, strict=True)):
             self._draw(axes[i], side, layout, i, *styles)
             axes[i].set_title(literal(self.titles[i]), color=INK, loc="left", fontsize=11)
-        self._drawn_on(axes)
-        return self
+        return self._drawn_on(axes)
 
     def _draw(
         self,

@@ -258,8 +258,7 @@ class TreeMapDisplay(Display):
             note += f"; stress {self.stress:.2f}"
         ax.set_xlabel(note, color=INK, fontsize=8.5)
         self._scale_bar(ax)
-        self._drawn_on([ax])
-        return self
+        return self._drawn_on(ax)
 
     def _scale_bar(self, ax: Any) -> None:
         """Draw a length that stands for a dissimilarity of 10 (or 1) %."""

@@ -6,12 +6,22 @@ no cell of fewer than ``min_cell`` people) is decided here and in the modules it
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from scipy.stats import norm
 
+from steadytree._versions import library_versions
 from steadytree._views import ReportContent
+from steadytree.core.format import tree_to_dict
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import column_names, column_values, n_rows
 from steadytree.core.tree import Tree
 from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff
@@ -19,7 +29,6 @@ from steadytree.diff.words import split_words, status_counts
 from steadytree.exceptions import InputError
 from steadytree.report.disclosure import PeopleCount, coarse_share, mask_partition
 from steadytree.report.people import By, people_data
-from steadytree.report.provenance import entries, settings_entries, versions_entries
 from steadytree.report.trees import (
     STATUS_LETTERS,
     RuleTable,
@@ -34,6 +43,10 @@ __all__ = ["SCHEMA_NAME", "SCHEMA_VERSION", "summarise"]
 
 SCHEMA_NAME = "steadytree-report"
 SCHEMA_VERSION = 1
+
+_LONGEST = 300
+# Settings that other lines of the provenance hold already.
+_ELSEWHERE = ("steadytree", "space")
 
 
 def summarise(
@@ -115,9 +128,9 @@ def summarise(
         if content.candidates is None
         else frontier_data(content.candidates, base=diff.old, space=diff.space, min_cell=min_cell),
         "provenance": [
-            *(line for label, value in content.provenance for line in entries(label, value)),
-            *settings_entries(content.settings),
-            *versions_entries(),
+            *(line for label, value in content.provenance for line in _lines(label, value)),
+            *_setting_lines(content.settings),
+            *_version_lines(),
         ],
         "notes": [clean(note) for note in content.notes],
     }
@@ -168,7 +181,7 @@ def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, 
     sentences = list(content.sentences)
     facts = [_fact(*fact) for fact in content.facts]
     if not content.single:
-        facts = [_dissimilarity_fact(diff), _rules_fact(diff), *facts]
+        facts = [*_change_facts(diff), *facts]
     facts += _score_fact(*content.score, level) if content.score is not None else []
     if content.affected is not None:
         event, count, total, what = content.affected
@@ -186,21 +199,14 @@ def _fact(label: str, value: str, detail: str) -> dict[str, str]:
     return {"label": label, "value": value, "detail": detail}
 
 
-def _dissimilarity_fact(diff: TreeDiff) -> dict[str, str]:
-    return _fact(
-        "Dissimilarity",
-        PAGE.percent(diff.dissimilarity),
-        "0\u202f% means the same rules; trees that share no feature are at about 80\u202f%",
-    )
-
-
-def _rules_fact(diff: TreeDiff) -> dict[str, str]:
+def _change_facts(diff: TreeDiff) -> list[dict[str, str]]:
+    scale = "0\u202f% means the same rules; trees that share no feature are at about 80\u202f%"
     others = status_counts(diff, (s for s in STATUS_LETTERS if s != "kept"))
-    return _fact(
-        "Rules kept",
-        f"{diff.counts['kept']} of {diff.counts['old_rules']}",
-        others or "none moved, relabelled, added or dropped",
-    )
+    kept = f"{diff.counts['kept']} of {diff.counts['old_rules']}"
+    return [
+        _fact("Dissimilarity", PAGE.percent(diff.dissimilarity), scale),
+        _fact("Rules kept", kept, others or "none moved, relabelled, added or dropped"),
+    ]
 
 
 def _score_fact(
@@ -239,3 +245,86 @@ def _change_sentence(diff: TreeDiff) -> str:
         if names:
             text += f" It {verb} {', '.join(PAGE.name(n) for n in names)}."
     return text
+
+
+# -- where the report comes from -------------------------------------------------------
+
+
+def _line_of(label: str, value: Any) -> dict[str, str]:
+    """One line of the provenance table."""
+    text = clean(value)
+    return {
+        "label": clean(label),
+        "value": text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…",
+    }
+
+
+def fingerprint(X: Any, y: Any = None) -> str:
+    """SHA-256 of a table's names and values: tells two data sets apart, reveals neither."""
+    digest = hashlib.sha256(json.dumps(column_names(X)).encode())
+    count = int(X.shape[1]) if len(np.shape(X)) == 2 else 0
+    for j in range(count):
+        digest.update(_column_bytes(column_values(X, j)))
+    if y is not None:
+        digest.update(_column_bytes(np.asarray(y)))
+    return digest.hexdigest()
+
+
+def _column_bytes(values: Any) -> bytes:
+    array = np.asarray(values)
+    if array.dtype.kind in "fiub":
+        return np.ascontiguousarray(array, dtype=np.float64).tobytes()
+    hashed = pd.util.hash_array(np.asarray([str(v) for v in array], dtype=object))
+    return np.ascontiguousarray(hashed).tobytes()
+
+
+def _lines(label: str, value: Any) -> list[dict[str, str]]:
+    """Lines for one thing: words, a tree, a feature space, or the X and y of a data set."""
+    if isinstance(value, Tree):
+        return [_line_of(label, _tree_words(value))]
+    if isinstance(value, FeatureSpace):
+        return [_line_of(label, f"{value.n_features} features, {value.digest()}")]
+    if isinstance(value, tuple):
+        X, y = value
+        shape = f"{n_rows(X):,} rows × {int(X.shape[1]):,} columns"
+        return [_line_of(label, shape), _line_of(f"{label}, SHA-256", fingerprint(X, y))]
+    return [_line_of(label, value)]
+
+
+def _tree_words(tree: Tree) -> str:
+    """Size and fingerprint of a tree."""
+    content = tree_to_dict(tree)
+    content.pop("written_with", None)
+    text = json.dumps(content, sort_keys=True, default=str)
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    return f"{tree.n_leaves} rules, depth {tree.depth}, fingerprint {digest}"
+
+
+def _version_lines() -> list[dict[str, str]]:
+    """When and with what the report was made."""
+    written = _line_of("Report made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))
+    found = library_versions(("steadytree", "numpy", "scipy", "scikit-learn", "pandas"))
+    found = {"Python": found.pop("python"), **found}
+    return [written, _line_of("Versions", ", ".join(f"{name} {v}" for name, v in found.items()))]
+
+
+def _setting_lines(settings: Mapping[str, Any]) -> list[dict[str, str]]:
+    """List settings that are short enough to read; data passed as a setting is only described."""
+    out = []
+    for name, value in settings.items():
+        if name in _ELSEWHERE:
+            continue
+        if value is None or (isinstance(value, (list, tuple, Mapping)) and not value):
+            shown = "none"
+        elif isinstance(value, (str, int, float, bool)):
+            shown = str(value)
+        elif isinstance(value, (list, tuple, set, frozenset)) and len(value) <= 12:
+            shown = repr(value)
+        elif isinstance(value, Mapping):
+            shown = ", ".join(f"{k}: {v!r}" for k, v in value.items())
+        elif hasattr(value, "shape"):
+            shown = f"given ({' × '.join(str(n) for n in value.shape)})"
+        else:
+            shown = getattr(value, "__name__", None) or type(value).__name__
+        out.append(_line_of(name.replace("_", " ").capitalize(), shown))
+    return out

@@ -129,7 +129,7 @@ def tree_data(
 def _threshold(value: float) -> float | str | None:
     if math.isnan(value):
         return None
-    return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+    return value if math.isfinite(value) else str(value)
 
 
 def _codes(mask: int, space: FeatureSpace, feature: int) -> list[int]:
@@ -394,6 +394,6 @@ def compact_tree(tree: Tree, diff: TreeDiff, min_cell: int) -> dict[str, Any]:
 
 def _short(value: float) -> float | str:
     if not math.isfinite(value):
-        return "inf" if value > 0 else "-inf"
+        return str(value)
     short = float(f"{value:.6g}")
     return int(short) if short.is_integer() and abs(short) < 1e9 else short
