@@ -21,7 +21,7 @@ from reproduction.tables import Table
 from steadytree.core.format import tree_from_dict
 from steadytree.core.words import shorten
 from steadytree.plotting import ParetoFrontierDisplay, TreeComparisonDisplay
-from steadytree.plotting._base import INK, OKABE_ITO, bare_axes, literal, tint
+from steadytree.plotting._base import INK, OKABE_ITO, literal, tint
 
 __all__ = ["PAPER_FIGURES"]
 
@@ -102,7 +102,7 @@ def _panels(
     lines = -(-len(by_name) // columns)
     figure, axes = new_figure(lines, columns, (size[0] * columns, size[1] * lines))
     for ax in axes.flat[len(by_name) :]:
-        bare_axes(ax)
+        ax.set_axis_off()
     used = axes.flat[: len(by_name)]
     return figure, [(ax, *item) for ax, item in zip(used, by_name.items(), strict=True)]
 
@@ -211,7 +211,7 @@ def _first_levels_figure(results: Results, tables: Tables) -> Any:
     figure, panels = _panels(by_name, most_columns=2, size=(6.6, 2.7))
     places = {"root": (0.5, 0.74), "left": (0.24, 0.22), "right": (0.76, 0.22)}
     for ax, name, rows in panels:
-        bare_axes(ax)
+        ax.set_axis_off()
         ax.set_title(str(name), color=INK, loc="left", fontsize=10)
         for row in rows:
             x, y = places[row["place"]]

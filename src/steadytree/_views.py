@@ -29,23 +29,12 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateTrees:
-    """Trees that could be chosen instead, with their costs.
+    """Trees that could be chosen instead, with their costs in the same order.
 
-    Attributes
-    ----------
-    records : sequence of mappings
-        For each candidate ``name``, ``distance``, ``score``, ``on_frontier``, ``chosen`` and,
-        where known, ``kind``, ``score_se``, ``score_change``, ``score_change_se``,
-        ``flips``, ``n_edits``, ``edits``, ``settings``.
-    trees : sequence of Tree
-        In the same order.
-    base_name : str
-        What their rules are compared with, the old tree of the content's diff.
-    distance_name, score_name, objectives : str
-        Words for the axes and the caption.
-    distance_is_share : bool
-    n_rows : int or None
-        Rows that ``flips`` are a share of.
+    ``records`` hold for each candidate ``name``, ``distance``, ``score``, ``on_frontier``,
+    ``chosen`` and, where known, ``kind``, ``score_se``, ``score_change``, ``score_change_se``,
+    ``flips`` (a share of ``n_rows``), ``n_edits``, ``edits``, ``settings``. ``base_name`` is
+    what their rules are compared with: the old tree of the content's diff.
     """
 
     records: Sequence[Mapping[str, Any]]
@@ -64,27 +53,23 @@ class ReportContent:
 
     Attributes
     ----------
-    kind, title : str
-    names : pair of str
+    names
         What the old and the new tree are called.
-    diff : TreeDiff
-    single : bool
+    single
         There is nothing to compare: the diff is of a tree with itself.
-    sentences : tuple of str
+    sentences
         For the head of the page; by default what the diff says.
-    affected : (str, float, int, str) or None
+    affected
         What happens to people (empty: the page need not say), to how many, of how many, and
         what these are ("new rows").
-    score : (str, float, float, float, float) or None
+    score
         Its name, the old and the new tree's, the change and its standard error.
-    facts : tuple of (label, value, detail)
-        For the head of the page, in words.
-    people : object with ``performance``, ``flips`` and ``changed_decisions``, or None
-    candidates : CandidateTrees or None
-    provenance : tuple of (label, value)
-        Where it comes from: words, a tree, a feature space or a pair of X and y.
-    settings : mapping
-    notes : tuple of str
+    facts
+        Label, value and detail for the head of the page, in words.
+    people
+        Something with ``performance``, ``flips`` and ``changed_decisions``.
+    provenance
+        Labels, and where it comes from: words, a tree, a feature space or a pair of X and y.
     """
 
     kind: str

@@ -115,28 +115,18 @@ def format_number(value: float) -> str:
 class WordStyle:
     """How words are written in one kind of place.
 
-    Attributes
-    ----------
-    phrases : mapping
-        What a condition says, by what it demands: "missing", "present", "any", "at_most",
-        "over", "between", "is", and "or_missing" to add to it; where given also "but" (all
-        categories but few), "or_missing_after_but" and "nobody" (a side that no value takes).
-        Places in braces: name, lower, upper, values, text.
-    minus : str
-        Minus sign.
-    gap : str
-        Between a number and its per cent sign.
-    for_pages : bool
-        Make names harmless, and write no sign before zero and no number too small to see.
-    lists_missing : bool
-        Write "missing" as one more category: "red, blue or missing".
+    ``phrases`` are what a condition says, by what it demands: "missing", "present", "any",
+    "at_most", "over", "between", "is", and "or_missing" to add to it; where given also "but"
+    (all categories but few), "or_missing_after_but" and "nobody" (a side that no value takes).
+    Places in braces: name, lower, upper, values, text. A style ``for_pages`` makes names
+    harmless, and writes no sign before zero and no number too small to see.
     """
 
     phrases: Mapping[str, str]
     minus: str = "-"
-    gap: str = " "
+    gap: str = " "  # between a number and its per cent sign
     for_pages: bool = False
-    lists_missing: bool = False
+    lists_missing: bool = False  # as one more category: "red, blue or missing"
 
     def name(self, value: Any) -> str:
         """Name of a feature, category or class."""
@@ -365,12 +355,8 @@ class Condition:
 
 def join_conditions(conditions: Sequence[Condition]) -> str:
     """Join conditions with "and"; one that says "or" is bracketed, so that neither is misread."""
-    words = [str(condition) for condition in conditions]
-    if len(words) > 1:
-        words = [
-            f"({text})" if condition.needs_brackets else text
-            for text, condition in zip(words, conditions, strict=True)
-        ]
+    several = len(conditions) > 1
+    words = (f"({c})" if several and c.needs_brackets else str(c) for c in conditions)
     return " and ".join(words) or "always"
 
 

@@ -125,18 +125,19 @@ class _Placed:
     def of(cls, group: _Group, before: _Splits, after: _Splits) -> _Placed:
         split = _split_change(group.change, tuple(sorted(group.changed | group.lone)))
         cut, last = group.cut, max(before.last, after.last) + 1
-        if split.kind in ("missing_changed", "categories_changed"):
-            depth = before.depth_of_feature(split.feature, last)
-            return cls(depth, frozenset(group.changed), replace(split, first=depth == 0))
         home, other = (after, before) if split.kind == "added" else (before, after)
         real = home.exceeds(other, cut)
         if split.kind == "moved":
             real = real and after.exceeds(before, (split.feature, split.new_bound))
-        if not real:
-            return cls(last, frozenset(group.changed), replace(split, only_conditions=True))
-        depth = home.depth.get(cut, last)
-        first = depth == 0 and other.depth.get(cut) != 0
-        return cls(depth, frozenset(group.changed), replace(split, first=first))
+        if split.kind in ("missing_changed", "categories_changed"):
+            depth = before.depth_of_feature(split.feature, last)
+            split = replace(split, first=depth == 0)
+        elif real:
+            depth = home.depth.get(cut, last)
+            split = replace(split, first=depth == 0 and other.depth.get(cut) != 0)
+        else:
+            depth, split = last, replace(split, only_conditions=True)
+        return cls(depth, frozenset(group.changed), split)
 
 
 def _cut_of(change: ConditionChange, space: FeatureSpace) -> Cut:

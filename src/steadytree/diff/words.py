@@ -288,13 +288,12 @@ def diff_text(diff: TreeDiff) -> str:
 
 def _what_changed(diff: TreeDiff) -> list[str]:
     """Return the changes of splits in words, the smaller ones counted."""
-    shown = [split.text + _rows(split.share) for split in diff.splits[:MOST_CHANGES]]
+    shown = []
+    for split in diff.splits[:MOST_CHANGES]:
+        rows = "" if split.share is None else f", {small_percent(split.share)} of rows"
+        shown.append(split.text + rows)
     rest = len(diff.splits) - len(shown)
     return shown + ([f"and {rest} more"] if rest else [])
-
-
-def _rows(share: float | None) -> str:
-    return "" if share is None else f", {small_percent(share)} of rows"
 
 
 def _rule_lines(diff: TreeDiff, rule: RuleChange) -> list[str]:

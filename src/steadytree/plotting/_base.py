@@ -17,7 +17,6 @@ __all__ = [
     "Display",
     "Style",
     "axes_for",
-    "bare_axes",
     "check_lengths",
     "literal",
     "plain_axes",
@@ -111,11 +110,6 @@ def plain_axes(ax: Any) -> None:
     ax.tick_params(colors=INK, which="both")
     ax.grid(True, color="#E6E6E6", linewidth=0.8)
     ax.set_axisbelow(True)
-
-
-def bare_axes(ax: Any) -> None:
-    """No axes at all, for drawings."""
-    ax.set_axis_off()
 
 
 def tint(colour: str, strength: float = 0.3) -> str:

@@ -150,12 +150,7 @@ class SensitivityDisplay(Display):
                 panel.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
         axes[0].set_ylabel(self.distance_name, color=INK)
         counts = self.results.groupby(["perturbation", "amount"]).size()
-        axes[-1].set_title(
-            f"mean ± standard deviation of {counts.min():,} or more repetitions"
-            if counts.min() != counts.max()
-            else f"mean ± standard deviation of {counts.min():,} repetitions",
-            fontsize=8.5,
-            color=INK,
-            loc="right",
-        )
+        more = " or more" if counts.min() != counts.max() else ""
+        title = f"mean ± standard deviation of {counts.min():,}{more} repetitions"
+        axes[-1].set_title(title, fontsize=8.5, color=INK, loc="right")
         return self._drawn_on(axes)

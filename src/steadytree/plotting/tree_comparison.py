@@ -20,7 +20,6 @@ from steadytree.plotting._base import (
     Display,
     Style,
     axes_for,
-    bare_axes,
     literal,
     styled,
     tint,
@@ -264,7 +263,7 @@ class TreeComparisonDisplay(Display):
         node_kw: Style,
         text_kw: Style,
     ) -> None:
-        bare_axes(ax)
+        ax.set_axis_off()
         tree = paths.tree
         names = tree.feature_names or paths.space.feature_labels
         where = layout.by_node()

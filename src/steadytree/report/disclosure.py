@@ -41,12 +41,7 @@ def few(count: float, min_cell: int) -> bool:
 class PeopleCount:
     """How many of some people, as far as it may be told: every page gets its counts from here.
 
-    Attributes
-    ----------
-    count, total : int or None
-        None where not told.
-    replaced : str or None
-        Words in place of a count that is not told: "fewer than 5", "all but fewer than 5".
+    A number that is not told is None, and the count ``replaced`` by words: "fewer than 5".
     """
 
     count: int | None

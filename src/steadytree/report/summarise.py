@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,6 +44,7 @@ __all__ = ["SCHEMA_NAME", "SCHEMA_VERSION", "summarise"]
 SCHEMA_NAME = "steadytree-report"
 SCHEMA_VERSION = 1
 
+Fact = tuple[str, str, str]
 _LONGEST = 300
 # Settings that other lines of the provenance hold already.
 _ELSEWHERE = ("steadytree", "space")
@@ -128,9 +129,8 @@ def summarise(
         if content.candidates is None
         else frontier_data(content.candidates, base=diff.old, space=diff.space, min_cell=min_cell),
         "provenance": [
-            *(line for label, value in content.provenance for line in _lines(label, value)),
-            *_setting_lines(content.settings),
-            *_version_lines(),
+            {"label": clean(label), "value": _cut(clean(value))}
+            for label, value in _provenance(content)
         ],
         "notes": [clean(note) for note in content.notes],
     }
@@ -179,7 +179,7 @@ def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, 
     """Sentences and facts for the head of the page, people counted with a mask."""
     diff = content.diff
     sentences = list(content.sentences)
-    facts = [_fact(*fact) for fact in content.facts]
+    facts: list[Fact] = [*content.facts]
     if not content.single:
         facts = [*_change_facts(diff), *facts]
     facts += _score_fact(*content.score, level) if content.score is not None else []
@@ -192,47 +192,47 @@ def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, 
     text = clean(" ".join(sentences)).replace(" <= ", " ≤ ")
     if not sentences:
         text = _change_sentence(diff)
-    return {"sentences": [text], "facts": facts}
+    names = ("label", "value", "detail")
+    return {
+        "sentences": [text],
+        "facts": [dict(zip(names, fact, strict=True)) for fact in facts],
+    }
 
 
-def _fact(label: str, value: str, detail: str) -> dict[str, str]:
-    return {"label": label, "value": value, "detail": detail}
-
-
-def _change_facts(diff: TreeDiff) -> list[dict[str, str]]:
+def _change_facts(diff: TreeDiff) -> list[Fact]:
     scale = "0\u202f% means the same rules; trees that share no feature are at about 80\u202f%"
     others = status_counts(diff, (s for s in STATUS_LETTERS if s != "kept"))
     kept = f"{diff.counts['kept']} of {diff.counts['old_rules']}"
     return [
-        _fact("Dissimilarity", PAGE.percent(diff.dissimilarity), scale),
-        _fact("Rules kept", kept, others or "none moved, relabelled, added or dropped"),
+        ("Dissimilarity", PAGE.percent(diff.dissimilarity), scale),
+        ("Rules kept", kept, others or "none moved, relabelled, added or dropped"),
     ]
 
 
 def _score_fact(
     name: str, old: float, new: float, change: float, error: float, level: float
-) -> list[dict[str, str]]:
+) -> list[Fact]:
     """Score of the proposal and of the deployed tree, as on the frontier."""
     if not all(map(math.isfinite, (old, new))):
         return []
     if not math.isfinite(change):
-        return [_fact(name, f"{new:.3f}", "on the new rows")]
+        return [(name, f"{new:.3f}", "on the new rows")]
     half = float(norm.ppf(0.5 + level / 2)) * error
     low, high = PAGE.signed(change - half), PAGE.signed(change + half)
     interval = f"{PAGE.percent(level, 0)} interval {low} to {high}"
-    return [_fact(name, f"{old:.3f} → {new:.3f}", f"change {PAGE.signed(change)}, {interval}")]
+    return [(name, f"{old:.3f} → {new:.3f}", f"change {PAGE.signed(change)}, {interval}")]
 
 
-def _flips_fact(changed: PeopleCount, min_cell: int, what: str) -> dict[str, str]:
+def _flips_fact(changed: PeopleCount, min_cell: int, what: str) -> Fact:
     label, total = "Decisions that change", changed.total
     if total is None:
-        return _fact(label, "not shown", f"fewer than {min_cell} {what}")
+        return (label, "not shown", f"fewer than {min_cell} {what}")
     if changed.replaced is None:
         detail = f"{changed.count:,} of {total:,} {what}"
-        return _fact(label, PAGE.percent(changed.share), detail)
+        return (label, PAGE.percent(changed.share), detail)
     few = changed.replaced.startswith("fewer")
     value = f"< {PAGE.percent(min_cell / total)}" if few else "nearly all"
-    return _fact(label, value, f"{changed.replaced} of {total:,} {what}")
+    return (label, value, f"{changed.replaced} of {total:,} {what}")
 
 
 def _change_sentence(diff: TreeDiff) -> str:
@@ -250,13 +250,30 @@ def _change_sentence(diff: TreeDiff) -> str:
 # -- where the report comes from -------------------------------------------------------
 
 
-def _line_of(label: str, value: Any) -> dict[str, str]:
-    """One line of the provenance table."""
-    text = clean(value)
-    return {
-        "label": clean(label),
-        "value": text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…",
-    }
+def _provenance(content: ReportContent) -> Iterator[tuple[str, Any]]:
+    """Lines of the table: data and trees, settings, and when and with what it was written."""
+    for label, value in content.provenance:
+        if isinstance(value, Tree):
+            yield label, _tree_words(value)
+        elif isinstance(value, FeatureSpace):
+            yield label, f"{value.n_features} features, {value.digest()}"
+        elif isinstance(value, tuple):
+            X, y = value
+            yield label, f"{n_rows(X):,} rows × {int(X.shape[1]):,} columns"
+            yield f"{label}, SHA-256", fingerprint(X, y)
+        else:
+            yield label, value
+    for name, value in content.settings.items():
+        if name not in _ELSEWHERE:
+            yield name.replace("_", " ").capitalize(), _setting_words(value)
+    yield "Report made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    found = library_versions(("steadytree", "numpy", "scipy", "scikit-learn", "pandas"))
+    found = {"Python": found.pop("python"), **found}
+    yield "Versions", ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def fingerprint(X: Any, y: Any = None) -> str:
@@ -278,19 +295,6 @@ def _column_bytes(values: Any) -> bytes:
     return np.ascontiguousarray(hashed).tobytes()
 
 
-def _lines(label: str, value: Any) -> list[dict[str, str]]:
-    """Lines for one thing: words, a tree, a feature space, or the X and y of a data set."""
-    if isinstance(value, Tree):
-        return [_line_of(label, _tree_words(value))]
-    if isinstance(value, FeatureSpace):
-        return [_line_of(label, f"{value.n_features} features, {value.digest()}")]
-    if isinstance(value, tuple):
-        X, y = value
-        shape = f"{n_rows(X):,} rows × {int(X.shape[1]):,} columns"
-        return [_line_of(label, shape), _line_of(f"{label}, SHA-256", fingerprint(X, y))]
-    return [_line_of(label, value)]
-
-
 def _tree_words(tree: Tree) -> str:
     """Size and fingerprint of a tree."""
     content = tree_to_dict(tree)
@@ -300,31 +304,16 @@ def _tree_words(tree: Tree) -> str:
     return f"{tree.n_leaves} rules, depth {tree.depth}, fingerprint {digest}"
 
 
-def _version_lines() -> list[dict[str, str]]:
-    """When and with what the report was made."""
-    written = _line_of("Report made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))
-    found = library_versions(("steadytree", "numpy", "scipy", "scikit-learn", "pandas"))
-    found = {"Python": found.pop("python"), **found}
-    return [written, _line_of("Versions", ", ".join(f"{name} {v}" for name, v in found.items()))]
-
-
-def _setting_lines(settings: Mapping[str, Any]) -> list[dict[str, str]]:
-    """List settings that are short enough to read; data passed as a setting is only described."""
-    out = []
-    for name, value in settings.items():
-        if name in _ELSEWHERE:
-            continue
-        if value is None or (isinstance(value, (list, tuple, Mapping)) and not value):
-            shown = "none"
-        elif isinstance(value, (str, int, float, bool)):
-            shown = str(value)
-        elif isinstance(value, (list, tuple, set, frozenset)) and len(value) <= 12:
-            shown = repr(value)
-        elif isinstance(value, Mapping):
-            shown = ", ".join(f"{k}: {v!r}" for k, v in value.items())
-        elif hasattr(value, "shape"):
-            shown = f"given ({' × '.join(str(n) for n in value.shape)})"
-        else:
-            shown = getattr(value, "__name__", None) or type(value).__name__
-        out.append(_line_of(name.replace("_", " ").capitalize(), shown))
-    return out
+def _setting_words(value: Any) -> str:
+    """Write a setting that is short enough to read; data passed as one is only described."""
+    if value is None or (isinstance(value, (list, tuple, Mapping)) and not value):
+        return "none"
+    if isinstance(value, (str, int, float, bool)):
+        return str(value)
+    if isinstance(value, (list, tuple, set, frozenset)) and len(value) <= 12:
+        return repr(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k}: {v!r}" for k, v in value.items())
+    if hasattr(value, "shape"):
+        return f"given ({' × '.join(str(n) for n in value.shape)})"
+    return getattr(value, "__name__", None) or type(value).__name__
