@@ -13,8 +13,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,28 +27,25 @@ from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
 from steadytree.exceptions import FeatureAlignmentError, HistoryError, InputError
 from steadytree.readers import as_tree
-from steadytree.retraining.history_file import (
-    DECISION_ENTRIES,
-    FORMAT_NAME,
-    FORMAT_VERSION,
-    STATUSES,
-    VERSION_ENTRIES,
-    CutOffError,
-    check_who,
-    decision_line,
-    iso_date,
-    locked_folder,
-    read_lines,
-)
 
 __all__ = ["History"]
 
+FORMAT = {"format": "steadytree-history", "version": 1}
+"""Opens every line."""
 
-@dataclass(frozen=True)
-class _Version:
-    number: int
-    content: Mapping[str, Any]
-    tree: Tree
+_COMMON = {*FORMAT, "event", "number", "date"}
+ENTRIES = {
+    "version": _COMMON
+    | {"note", "scores", "previous", "dissimilarity_to_previous", "dissimilarity_to_first"}
+    | {"space", "tree"},
+    "decision": _COMMON | {"status", "by", "reason"},
+}
+
+Date = date | datetime | str | None
+
+
+class _CutOffError(HistoryError):
+    """The last line of a history is not whole; the lines before it are."""
 
 
 class History:
@@ -67,7 +63,8 @@ class History:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._versions: list[_Version] = []
+        self._versions: list[Mapping[str, Any]] = []  # lines of the file
+        self._trees: list[Tree] = []
         self._decisions: dict[int, Mapping[str, Any]] = {}
         self._approved: list[int] = []  # in the order of approval, the current one last
         self._size = 0
@@ -107,7 +104,7 @@ class History:
                     f"{self.path}: expected an approved version, got none; name one of "
                     f"{self._numbers()}, or approve it first"
                 )
-        return self._version(version).tree
+        return self._trees[self._checked(version) - 1]
 
     def space(self, version: int | None = None) -> FeatureSpace | None:
         """Return the feature space stored with a version."""
@@ -115,8 +112,7 @@ class History:
 
     def status(self, version: int) -> str:
         """Return "proposed", "approved" or "rejected"."""
-        self._version(version)
-        decision = self._decisions.get(version)
+        decision = self._decisions.get(self._checked(version))
         return "proposed" if decision is None else str(decision["status"])
 
     @property
@@ -127,46 +123,43 @@ class History:
         previous (the version it was compared with), dissimilarity_to_previous,
         dissimilarity_to_first, note, and one ``score_<name>`` for every score recorded.
         """
-        rows = [self._row(version) for version in self._versions]
+        rows = [self._row(number) for number in self._numbers()]
         fixed = [
             *("date", "status", "current", "decided_by", "decided_on", "reason"),
             *("n_leaves", "depth", "previous"),
             *("dissimilarity_to_previous", "dissimilarity_to_first", "note"),
         ]
         scores = dict.fromkeys(key for row in rows for key in row if key.startswith("score_"))
-        index = pd.Index([v.number for v in self._versions], name="version", dtype="int64")
+        index = pd.Index(self._numbers(), name="version", dtype="int64")
         frame = pd.DataFrame(rows, index=index, columns=[*fixed, *scores])
         distances = dict.fromkeys(("dissimilarity_to_previous", "dissimilarity_to_first"), "float")
         return frame.astype({"previous": "Int64", "current": bool, **distances})
 
-    def _row(self, version: _Version) -> dict[str, Any]:
-        content = version.content
-        decision = self._decisions.get(version.number, {})
+    def _row(self, number: int) -> dict[str, Any]:
+        content, tree = self._versions[number - 1], self._trees[number - 1]
+        decision = self._decisions.get(number, {})
+        kept = ("date", "previous", "dissimilarity_to_previous", "dissimilarity_to_first", "note")
         return {
-            "date": content["date"],
-            "status": self.status(version.number),
-            "current": version.number == self.current,
+            **{name: content[name] for name in kept},
+            "status": self.status(number),
+            "current": number == self.current,
             "decided_by": decision.get("by"),
             "decided_on": decision.get("date"),
             "reason": decision.get("reason"),
-            "n_leaves": version.tree.n_leaves,
-            "depth": version.tree.depth,
-            "previous": content["previous"],
-            "dissimilarity_to_previous": content["dissimilarity_to_previous"],
-            "dissimilarity_to_first": content["dissimilarity_to_first"],
-            "note": content["note"],
+            "n_leaves": tree.n_leaves,
+            "depth": tree.depth,
             **{f"score_{name}": value for name, value in content["scores"].items()},
         }
 
     def _numbers(self) -> list[int]:
-        return [v.number for v in self._versions]
+        return list(range(1, len(self) + 1))
 
-    def _version(self, number: int) -> _Version:
-        if not 1 <= number <= len(self._versions):
+    def _checked(self, number: int) -> int:
+        if not 1 <= number <= len(self):
             raise HistoryError(
                 f"{self.path}: expected a version among {self._numbers()}, got {number}"
             )
-        return self._versions[number - 1]
+        return number
 
     # -- writing ------------------------------------------------------------------
 
@@ -176,7 +169,7 @@ class History:
         *,
         scores: Mapping[str, float] | None = None,
         note: str = "",
-        on: date | datetime | str | None = None,
+        on: Date = None,
         approved_by: str | None = None,
         reason: str = "",
     ) -> int:
@@ -203,15 +196,14 @@ class History:
         version = found if isinstance(found, Tree) else as_tree(tree)
         numbers = _scores_of(tree) | dict(scores or {})
         if approved_by is not None:
-            check_who(approved_by)
+            _check_who(approved_by)
         with self._exclusive():
             previous = self._compared_with()
-            content = {
-                "format": FORMAT_NAME,
-                "version": FORMAT_VERSION,
+            content: dict[str, Any] = {
+                **FORMAT,
                 "event": "version",
-                "number": len(self._versions) + 1,
-                "date": iso_date(on),
+                "number": len(self) + 1,
+                "date": _iso_date(on),
                 "note": str(note),
                 "scores": {str(k): plain_json(float(v)) for k, v in numbers.items()},
                 "previous": previous,
@@ -221,42 +213,23 @@ class History:
             lines = [content]
             if approved_by is not None:
                 lines.append(
-                    decision_line(
-                        content["number"], "approved", approved_by, reason, content["date"]
-                    )
+                    _decision(content["number"], "approved", approved_by, reason, content["date"])
                 )
             self._write(lines)
-        return len(self._versions)
+        return len(self)
 
-    def approve(
-        self,
-        version: int,
-        *,
-        by: str,
-        reason: str = "",
-        on: date | datetime | str | None = None,
-    ) -> None:
+    def approve(self, version: int, *, by: str, reason: str = "", on: Date = None) -> None:
         """Put a version in force; approving an older one again rolls back to it."""
         self._decide(version, "approved", by, reason, on)
 
-    def reject(
-        self,
-        version: int,
-        *,
-        by: str,
-        reason: str = "",
-        on: date | datetime | str | None = None,
-    ) -> None:
+    def reject(self, version: int, *, by: str, reason: str = "", on: Date = None) -> None:
         """Turn a version down, or withdraw one: the one in force before is current again."""
         self._decide(version, "rejected", by, reason, on)
 
-    def _decide(
-        self, version: int, status: str, by: str, reason: str, on: date | datetime | str | None
-    ) -> None:
-        check_who(by)
+    def _decide(self, version: int, status: str, by: str, reason: str, on: Date) -> None:
+        _check_who(by)
         with self._exclusive():
-            self._version(version)
-            self._write([decision_line(version, status, by, reason, iso_date(on))])
+            self._write([_decision(self._checked(version), status, by, reason, _iso_date(on))])
 
     def _compared_with(self) -> int | None:
         """Return the version a new one follows: the current, else the last not rejected."""
@@ -267,13 +240,10 @@ class History:
 
     def _dissimilarities(self, tree: Tree, previous: int | None) -> dict[str, Any]:
         """Measure in the space of the first version; if that cannot hold the tree, its own."""
+        nothing = {"dissimilarity_to_previous": None, "dissimilarity_to_first": None}
         if not self._versions:
-            return {
-                "dissimilarity_to_previous": None,
-                "dissimilarity_to_first": None,
-                "space": None if tree.space is None else tree.space.digest(),
-            }
-        first = self._versions[0].tree
+            return {**nothing, "space": None if tree.space is None else tree.space.digest()}
+        first = self._trees[0]
         spaces = [space for space in (first.space, tree.space) if space is not None]
         if not spaces:
             raise HistoryError(
@@ -301,9 +271,8 @@ class History:
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
         """Hold the folder, and take in what others appended since we read."""
-        with locked_folder(self.path.parent):
-            size = self.path.stat().st_size if self.path.exists() else 0
-            if size != self._size:
+        with _locked_folder(self.path.parent):
+            if _size(self.path) != self._size:
                 self._read()
             yield
 
@@ -324,39 +293,39 @@ class History:
 
     def _read(self) -> None:
         fresh = History(self.path)
-        for number, line in enumerate(read_lines(self.path), start=1):
+        for number, line in enumerate(_lines(self.path), start=1):
             try:
                 fresh._take(json.loads(line))
             except (ValueError, RecursionError) as error:
                 raise fresh._damage(number, line, error) from None
-        self._versions, self._decisions = fresh._versions, fresh._decisions
-        self._approved = fresh._approved
-        self._size = self.path.stat().st_size if self.path.exists() else 0
+        self._versions, self._trees = fresh._versions, fresh._trees
+        self._decisions, self._approved = fresh._decisions, fresh._approved
+        self._size = _size(self.path)
 
     def _take(self, content: Any) -> None:
         """Take in one line, or raise ValueError saying what is wrong with it."""
         if not isinstance(content, dict):
             raise ValueError("expected an object")
-        if content.get("format") != FORMAT_NAME:
-            raise ValueError(f"expected format {FORMAT_NAME!r}")
-        if content.get("version") != FORMAT_VERSION:
+        if content.get("format") != FORMAT["format"]:
+            raise ValueError(f"expected format {FORMAT['format']!r}")
+        if content.get("version") != FORMAT["version"]:
             raise ValueError(
-                f"expected version {FORMAT_VERSION}, got {content.get('version')!r}: the file may "
-                "come from a newer steadytree; upgrade with pip install -U steadytree"
+                f"expected version {FORMAT['version']}, got {content.get('version')!r}: the file "
+                "may come from a newer steadytree; upgrade with pip install -U steadytree"
             )
         event, number = content.get("event"), content.get("number")
-        needed = VERSION_ENTRIES if event == "version" else DECISION_ENTRIES
-        lacking = sorted(needed - set(content))
+        lacking = sorted(ENTRIES["version" if event == "version" else "decision"] - set(content))
         if lacking:
             raise ValueError(f"expected entries {lacking}, got none")
         if event == "version":
-            if number != len(self._versions) + 1:
-                raise ValueError(f"expected version {len(self._versions) + 1}, got {number!r}")
-            self._versions.append(_Version(number, content, tree_from_dict(content["tree"])))
+            if number != len(self) + 1:
+                raise ValueError(f"expected version {len(self) + 1}, got {number!r}")
+            self._trees.append(tree_from_dict(content["tree"]))
+            self._versions.append(content)
             return
         if event != "decision":
             raise ValueError(f"expected the event version or decision, got {event!r}")
-        if number not in self._numbers() or content["status"] not in STATUSES[1:]:
+        if number not in self._numbers() or content["status"] not in ("approved", "rejected"):
             raise ValueError(f"expected a decision about an earlier version, got {number!r}")
         self._decisions[number] = content
         if number in self._approved:
@@ -366,9 +335,9 @@ class History:
 
     def _damage(self, number: int, line: str, error: Exception) -> HistoryError:
         intact = "none is before it" if number == 1 else f"lines 1 to {number - 1} are intact"
-        last = number == len(read_lines(self.path))
+        last = number == len(_lines(self.path))
         if last and isinstance(error, json.JSONDecodeError):
-            return CutOffError(
+            return _CutOffError(
                 f"{self.path}, line {number}: expected a whole line of JSON, got one cut off "
                 f"after {len(line)} characters; {intact}; "
                 f"History.recover({str(self.path)!r}) restores them and keeps a copy of the file"
@@ -391,10 +360,10 @@ class History:
         History
         """
         target = Path(path)
-        with locked_folder(target.parent):
+        with _locked_folder(target.parent):
             try:
                 return cls.open(target)
-            except CutOffError:
+            except _CutOffError:
                 whole = target.read_bytes()
             copy = target.with_name(target.name + ".damaged")
             count = 2
@@ -447,3 +416,71 @@ def _scores_of(subject: Any) -> dict[str, float]:
         f"{name}_change": float(row["score_change"]),
         "flips": float(row["flips"]),
     }
+
+
+# -- lines, dates and one writer at a time ----------------------------------------------
+
+
+def _lines(path: Path) -> list[str]:
+    """Lines of a file, none if it does not exist; bytes that are no text spoil only theirs."""
+    if not path.exists():
+        return []
+    try:
+        text = path.read_bytes().decode("utf-8", errors="replace")
+    except OSError as error:
+        raise HistoryError(
+            f"expected a readable history file, got {error.strerror}: {path}"
+        ) from error
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+@contextmanager
+def _locked_folder(folder: Path) -> Iterator[None]:
+    """Keep other writers out, where the system can lock a folder."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: the check of the size has to do
+        yield
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise HistoryError(
+            f"expected a folder for the history, got {error.strerror}: {folder}; create it first"
+        ) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _decision(number: int, status: str, by: str, reason: str, when: str) -> dict[str, Any]:
+    """Write a decision about a version as a line's content."""
+    what = {"event": "decision", "number": int(number), "status": status}
+    return {**FORMAT, **what, "by": by, "reason": str(reason), "date": when}
+
+
+def _check_who(by: str) -> None:
+    """Refuse a decision that nobody signs."""
+    if not str(by).strip():
+        raise InputError(f"expected the name of who decides, got {by!r}; pass by='...'")
+
+
+def _iso_date(on: Date) -> str:
+    """Return a date in ISO form; now, in UTC, if none is given."""
+    if on is None:
+        return datetime.now(UTC).isoformat(timespec="seconds")
+    if isinstance(on, (date, datetime)):
+        return on.isoformat()
+    try:
+        datetime.fromisoformat(on)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"expected a date such as 2024-05-31 or 2024-05-31T09:00, got {on!r}"
+        ) from None
+    return on

@@ -1,8 +1,8 @@
 """All candidates of a retraining, made on all rows and again without each fold.
 
 A run on all rows gives the trees that may be proposed. A run without a fold repeats
-everything (teacher, search, the user's own estimators), so that the fold's rows can score
-each kind of candidate honestly.
+everything (teacher, price path, the tree from scratch, the user's own estimators), so that
+the fold's rows can score each kind of candidate honestly.
 """
 
 from __future__ import annotations
@@ -21,19 +21,33 @@ from steadytree.core.rows import CodedRows, stack_tables
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
 from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
+from steadytree.growing.binning import BinnedTable
 from steadytree.growing.cart import cross_validated_cart
-from steadytree.growing.teacher import Drift
+from steadytree.growing.distillation import distil_tree, size_by_minority
+from steadytree.growing.teacher import (
+    BlendedTeacher,
+    Drift,
+    TaughtRows,
+    Teacher,
+    blend_with_deployed,
+    choose_teacher,
+    teach,
+)
 from steadytree.readers import as_tree
+from steadytree.retraining.edits.candidates import EditLimits
+from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import CandidateTree
 from steadytree.retraining.options import SearchOptions
 from steadytree.retraining.problem import Problem
-from steadytree.retraining.recipe import run_recipe
 
 __all__ = ["CandidateMaker", "Progress", "Run", "name_candidates", "run_with_folds"]
 
 Progress = Callable[[str, int, int], None]
 
 RESERVED = ("keep", "leaf values", "from scratch", "CART")
+
+LARGER = 4
+"""An edited tree may have this many leaves more than its size asks for."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +63,10 @@ class Run:
 class CandidateMaker:
     """Makes every candidate from some of the new rows; sent to workers.
 
-    Attributes
-    ----------
-    problem : Problem
-        With the user's tables only where an estimator of theirs has to be fitted.
-    prices : tuple of float
-        Decreasing, infinity first.
-    options : SearchOptions
-    locks : tuple of int
-        Nodes of the deployed tree that edits may not touch.
-    own : mapping of str to model
-        The user's candidates, fitted or not.
-    compare : bool
-        Whether to add cross-validated CART.
-    seed : int
+    ``problem`` has the user's tables only where an estimator of theirs has to be fitted.
+    ``prices`` decrease; infinity comes first and stands for "leaf values only". ``locks`` are
+    nodes of the deployed tree that edits may not touch, ``own`` the user's candidates, fitted
+    or not; ``compare`` adds cross-validated CART.
     """
 
     problem: Problem
@@ -75,46 +79,83 @@ class CandidateMaker:
 
     def run(self, rows: NDArray[np.intp] | None, n_jobs: int | None) -> Run:
         """Make the candidates from all new rows (None), or from those a fold leaves."""
-        recipe = run_recipe(
-            self.problem,
-            rows,
-            self.prices,
-            self.options if rows is None else self.options.in_folds(),
-            locked=self.locks,
-            seed=self.seed,
+        options = self.options if rows is None else self.options.in_folds()
+        old, new = self.problem.training_rows(rows)
+        every = CodedRows.stack([new] if old is None else [old, new])
+        teacher: Teacher | BlendedTeacher
+        teacher, targets, drift = choose_teacher(
+            self.problem.space,
+            old,
+            new,
+            n_classes=self.problem.n_classes,
+            n_estimators=options.n_estimators,
             n_jobs=n_jobs,
+            seed=self.seed,
         )
-        out = [CandidateTree("keep", "keep", self.problem.deployed)]
-        for edited in recipe.path:
+        share, deployed = None, self.problem.deployed
+        if old is None:
+            teacher, targets = blend_with_deployed(teacher, deployed, new)
+            share = teacher.share
+        taught = teach(teacher, every, targets, copies=options.copies, seed=self.seed + 12)
+        path, scratch = self._search(taught, every, options)
+        out = [CandidateTree("keep", "keep", deployed)]
+        for edited in path:
             free = np.isposinf(edited.price)
-            out.append(
-                CandidateTree(
-                    "leaf values" if free else f"price {edited.price:g}",
-                    "leaf values" if free else "priced edits",
-                    edited.tree,
-                    edited.price,
-                    edited.edits,
-                )
-            )
-        out.append(CandidateTree("from scratch", "from scratch", recipe.scratch))
+            name = "leaf values" if free else f"price {edited.price:g}"
+            kind = "leaf values" if free else "priced edits"
+            out.append(CandidateTree(name, kind, edited.tree, edited.price, edited.edits))
+        out.append(CandidateTree("from scratch", "from scratch", scratch))
         if self.compare:
-            out.append(CandidateTree("CART", "CART", self._cart(rows)))
+            cart = cross_validated_cart(
+                self.problem.space,
+                every,
+                classes=deployed.classes,
+                decision_threshold=deployed.decision_threshold,
+                seed=self.seed,
+            )
+            out.append(CandidateTree("CART", "CART", cart))
         for name, model in self.own.items():
             tree, fitted_here = self._own_tree(name, model, rows)
             out.append(CandidateTree(name, "own", tree, cross_fitted=fitted_here))
-        return Run(out, recipe.drift, recipe.blend_share)
+        return Run(out, drift, share)
 
-    def _cart(self, rows: NDArray[np.intp] | None) -> Tree:
-        old, new = self.problem.training_rows(rows)
-        every = CodedRows.stack([new] if old is None else [old, new])
-        deployed = self.problem.deployed
-        return cross_validated_cart(
-            self.problem.space,
-            every,
-            classes=deployed.classes,
-            decision_threshold=deployed.decision_threshold,
-            seed=self.seed,
+    def _search(
+        self, taught: TaughtRows, every: CodedRows, options: SearchOptions
+    ) -> tuple[list[EditedTree], Tree]:
+        """Make the edited trees by decreasing price, and the one from scratch."""
+        space, deployed = self.problem.space, self.problem.deployed
+        table = BinnedTable(taught.coded, space, taught.n_real)
+        size = options.max_leaf_nodes or size_by_minority(every.y, self.problem.n_classes)
+        # In rows of the taught table, which holds the augmented ones as well.
+        min_leaf = options.min_samples_leaf * (1 + options.copies)
+        search = PricedEdits(
+            deployed,
+            taught,
+            space,
+            outcome_variance=self.problem.outcome_variance(),
+            limits=EditLimits(
+                min_leaf=min_leaf,
+                max_depth=max(options.max_depth, deployed.depth),
+                max_leaves=max(size, deployed.n_leaves) + LARGER,
+                root_sizes=(size,),
+            ),
+            options=options,
+            locked=self.locks,
+            table=table,
         )
+        scratch = distil_tree(
+            taught,
+            space,
+            classes=deployed.classes,
+            max_leaves=size,
+            min_leaf=min_leaf,
+            max_depth=options.max_depth,
+            decision_threshold=deployed.decision_threshold,
+            precision=deployed.precision,
+            table=table,
+            metadata={"edits": []},
+        )
+        return search.path(self.prices), scratch
 
     def _own_tree(self, name: str, model: Any, rows: NDArray[np.intp] | None) -> tuple[Tree, bool]:
         deployed = self.problem.deployed
