@@ -23,10 +23,10 @@ from steadytree.core.tabular import column_names, n_rows
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.distance import tree_distance
-from steadytree.evaluation.flips import flip_table, flipped, response_span
+from steadytree.evaluation.flips import flip_table
 from steadytree.evaluation.folds import check_rowwise
 from steadytree.evaluation.gates import GateCheck, check_gates
-from steadytree.evaluation.scores import Predictions, predict_rows, score_rows, standard_error
+from steadytree.evaluation.scores import predict_rows, score_rows, standard_error
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
@@ -70,9 +70,13 @@ class TreeComparison:
     """
 
     diff: TreeDiff
-    score: ScoreChange | None
-    rows: CodedRows | None
-    changed_decisions: NDArray[np.bool_] | None
+    score: ScoreChange | None = None
+    rows: CodedRows | None = None
+
+    @property
+    def changed_decisions(self) -> NDArray[np.bool_] | None:
+        """Which rows get another decision from the new tree."""
+        return self.diff.changed_decisions
 
     @property
     def dissimilarity(self) -> float:
@@ -128,9 +132,7 @@ class TreeComparison:
 
     def to_text(self) -> str:
         """Return plain text: the diff, and a line on the scores."""
-        return "\n\n".join(
-            [self.diff.to_text(), *([] if self.score is None else [str(self.score)])]
-        )
+        return self.diff.to_text() + ("" if self.score is None else f"\n\n{self.score}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; ``diff`` is laid out as :meth:`TreeDiff.to_dict` says."""
@@ -205,8 +207,7 @@ def compare_trees(
         raise InputError("expected X with y or groups, got none; pass the rows as X")
     used = space or before.space or after.space
     if X is None:
-        diff = diff_trees(before, after, space=used)
-        return TreeComparison(diff=diff, score=None, rows=None, changed_decisions=None)
+        return TreeComparison(diff=diff_trees(before, after, space=used))
     if used is None:
         used = _space_of(before, X, y)
     if used.names is None and before.feature_names is not None:
@@ -221,26 +222,12 @@ def compare_trees(
         table=X,
     )
     diff = diff_trees(before, after, rows, y=None if y is None else np.ravel(y), space=used)
-    one, two = (predict_rows(tree.in_space(used), rows.coded) for tree in (before, after))
-    same = before.classes == after.classes
-    if y is not None and not same:
+    if y is not None and before.classes != after.classes:
         raise InputError(
             f"expected the same classes to compare scores, got {before.classes} "
             f"and {after.classes}; leave the outcomes out"
         )
-    if same:
-        changed = flipped(one, two, response_span(used, classifier=before.is_classifier))
-    else:
-        changed = np.asarray(
-            before.class_names(one.label).astype(object)
-            != after.class_names(two.label).astype(object)
-        )
-    return TreeComparison(
-        diff=diff,
-        score=None if y is None else _score(one, two, rows, classify=before.is_classifier),
-        rows=rows,
-        changed_decisions=changed,
-    )
+    return TreeComparison(diff=diff, score=None if y is None else _score(diff, rows), rows=rows)
 
 
 def _space_of(tree: Tree, X: Any, y: Any) -> FeatureSpace:
@@ -259,8 +246,14 @@ def _name_of(y: Any) -> str:
     return f"y ({y.name!r})" if isinstance(y, pd.Series) and y.name is not None else "y"
 
 
-def _score(old: Predictions, new: Predictions, rows: CodedRows, *, classify: bool) -> ScoreChange:
-    one, two = (score_rows(rows.y, p.value, classifier=classify) for p in (old, new))
+def _score(diff: TreeDiff, rows: CodedRows) -> ScoreChange:
+    classify = diff.old.is_classifier
+    one, two = (
+        score_rows(
+            rows.y, predict_rows(tree.in_space(diff.space), rows.coded).value, classifier=classify
+        )
+        for tree in (diff.old, diff.new)
+    )
     change = two.minus(one)
     return ScoreChange(
         name="AUC" if classify else "R2",

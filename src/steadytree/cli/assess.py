@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from steadytree.assessment import RESAMPLES, assess_stability
-from steadytree.cli.files import OutFolder
 from steadytree.cli.learners import LearnerChoice, training_options
 from steadytree.cli.options import example, option_of, output_options
-from steadytree.cli.output import Output
-from steadytree.cli.tables import LabelledTable
+from steadytree.cli.output import OutFolder, Output
+from steadytree.cli.tables import RowTable
 
 __all__ = ["command"]
 
@@ -29,7 +28,7 @@ __all__ = ["command"]
 )
 @output_options("assess", "assessment.json, summary.csv, splits.csv and cut_points.csv")
 def command(
-    table: LabelledTable,
+    table: RowTable,
     learner: LearnerChoice,
     jobs: int | None,
     resamples: int,

@@ -8,13 +8,11 @@ from typing import Any
 import click
 import pandas as pd
 
-from steadytree.cli.files import OutFolder
 from steadytree.cli.options import FILE, example, gate_options, output_options, subgroup_option
-from steadytree.cli.output import Output
-from steadytree.cli.tables import LabelledTable, read_labelled, read_rows
+from steadytree.cli.output import OutFolder, Output
+from steadytree.cli.tables import read_rows
 from steadytree.comparison import compare_trees
 from steadytree.core.format import load_tree
-from steadytree.core.tree import Tree
 from steadytree.exceptions import GateError, InputError
 
 __all__ = ["command"]
@@ -52,7 +50,11 @@ def command(
     Ends with code 3 when a gate does not hold.
     """
     before, after = load_tree(old), load_tree(new)
-    rows = _read(data, target, group, subgroups, before)
+    if data is None and (target or group or subgroups):
+        raise InputError("expected --data with --target, --group or --subgroup, got none")
+    rows = None
+    if data is not None:
+        rows = read_rows(data, target, group=group, subgroups=subgroups, tree=before)
     if gates["max_flips"] is not None and rows is None:
         raise InputError("expected --data with --max-flips, got none; name the rows to count")
     if gates["min_score_change"] is not None and target is None:
@@ -93,19 +95,3 @@ def command(
     output.result("\n\n".join(text), document, exit_code=code)
     output.say_gates(gate_check)
     return code
-
-
-def _read(
-    data: Path | None,
-    target: str | None,
-    group: str | None,
-    subgroups: tuple[str, ...],
-    tree: Tree,
-) -> LabelledTable | None:
-    if data is None:
-        if target or group or subgroups:
-            raise InputError("expected --data with --target, --group or --subgroup, got none")
-        return None
-    if target is None:
-        return read_rows(data, tree, group=group, subgroups=subgroups)
-    return read_labelled(data, target, group=group, subgroups=subgroups, tree=tree)

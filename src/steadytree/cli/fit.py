@@ -8,7 +8,6 @@ import click
 import numpy as np
 import pandas as pd
 
-from steadytree.cli.files import OutFolder
 from steadytree.cli.learners import LearnerChoice, training_options
 from steadytree.cli.options import (
     example,
@@ -17,9 +16,9 @@ from steadytree.cli.options import (
     threshold_of,
     threshold_option,
 )
-from steadytree.cli.output import Output
+from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.show import tree_rules
-from steadytree.cli.tables import LabelledTable
+from steadytree.cli.tables import RowTable
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.words import tree_text
@@ -42,7 +41,7 @@ __all__ = ["command"]
 )
 @output_options("fit", "tree.json (and candidates.csv and report.html of a stable tree)")
 def command(
-    table: LabelledTable,
+    table: RowTable,
     learner: LearnerChoice,
     jobs: int | None,
     decision_threshold: str | None,
@@ -84,7 +83,7 @@ def command(
 def _fit(
     model: Any,
     learner: LearnerChoice,
-    table: LabelledTable,
+    table: RowTable,
     threshold: float | str | None,
     seed: int,
 ) -> tuple[Tree, pd.DataFrame | None]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from steadytree.cli.options import FILE, data_options, jobs_option
+from steadytree.cli.options import FILE, data_options, jobs_option, options_in_order
 from steadytree.cli.tables import read_training
 from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.estimators.stable import StableTreeClassifier, StableTreeRegressor
@@ -47,7 +47,7 @@ class LearnerChoice:
         return distilled(max_leaf_nodes=self.max_leaves, n_jobs=jobs, random_state=seed)
 
 
-def training_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def training_options(function: Callable[..., Any]) -> Any:
     """Add DATA, its columns and the learner; the command gets ``table`` and ``learner``."""
 
     @functools.wraps(function)
@@ -66,18 +66,9 @@ def training_options(function: Callable[..., Any]) -> Callable[..., Any]:
         table, found = read_training(data, target, task, time=time, group=group, drop=drop)
         return function(table=table, learner=LearnerChoice(learner, found, max_leaves), **given)
 
-    decorated: Callable[..., Any] = call
-    for option in (
-        jobs_option,
-        click.option("--max-leaves", type=click.IntRange(2), help="Largest number of leaves."),
-        click.option("--drop", multiple=True, metavar="COLUMN", help="Not a predictor. Repeat."),
-        click.option(
-            "--task",
-            type=click.Choice(["auto", "classification", "regression"]),
-            default="auto",
-            show_default=True,
-            help="What the target is.",
-        ),
+    return options_in_order(
+        click.argument("data", type=FILE),
+        data_options,
         click.option(
             "--learner",
             type=click.Choice(["distilled", "stable", "cart"]),
@@ -85,8 +76,14 @@ def training_options(function: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="One tree from a forest, the paper's stable tree, or plain CART.",
         ),
-        data_options,
-        click.argument("data", type=FILE),
-    ):
-        decorated = option(decorated)
-    return decorated
+        click.option(
+            "--task",
+            type=click.Choice(["auto", "classification", "regression"]),
+            default="auto",
+            show_default=True,
+            help="What the target is.",
+        ),
+        click.option("--drop", multiple=True, metavar="COLUMN", help="Not a predictor. Repeat."),
+        click.option("--max-leaves", type=click.IntRange(2), help="Largest number of leaves."),
+        jobs_option,
+    )(call)

@@ -10,12 +10,11 @@ import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from steadytree.cli.files import OutFolder
-from steadytree.cli.output import Output
+from steadytree.cli.output import OutFolder, Output
 from steadytree.exceptions import InputError
 
 __all__ = [
@@ -26,13 +25,14 @@ __all__ = [
     "gate_options",
     "jobs_option",
     "option_of",
+    "options_in_order",
     "output_options",
     "subgroup_option",
     "threshold_of",
     "threshold_option",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
 
 FILE = click.Path(path_type=Path)
 
@@ -46,14 +46,16 @@ def example(*lines: str) -> str:
 
 def option_of(
     flag: str, call: Callable[..., Any], parameter: str, words: str, **settings: Any
-) -> Callable[[F], F]:
+) -> Decorator:
     """Add an option that a Python call takes as well, with the default of its signature."""
     default = inspect.signature(call).parameters[parameter].default
     return click.option(flag, default=default, show_default=True, help=words, **settings)
 
 
-def _all(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    def decorate(function: F) -> F:
+def options_in_order(*decorators: Decorator) -> Decorator:
+    """Add several options, in the order of the help page."""
+
+    def decorate(function: Any) -> Any:
         for decorator in reversed(decorators):
             function = decorator(function)
         return function
@@ -61,24 +63,22 @@ def _all(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def common_options(function: F) -> F:
-    """Add ``--json``, ``--seed``, ``-q`` and ``-v``."""
-    return _all(
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
-        click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
-        click.option("-q", "--quiet", is_flag=True, help="No progress, only the result."),
-        click.option("-v", "--verbose", is_flag=True, help="Say more."),
-    )(function)
+common_options = options_in_order(
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
+    click.option("-q", "--quiet", is_flag=True, help="No progress, only the result."),
+    click.option("-v", "--verbose", is_flag=True, help="Say more."),
+)
 
 
-def output_options(name: str, contents: str) -> Callable[[F], Callable[..., Any]]:
+def output_options(name: str, contents: str) -> Decorator:
     """Add ``--out`` and the common options.
 
     The command is called with ``output`` and ``folder``, which print and write as the user
     asked, and with ``seed``. ``contents`` says what is written to the folder.
     """
 
-    def decorate(function: F) -> Callable[..., Any]:
+    def decorate(function: Callable[..., Any]) -> Any:
         @functools.wraps(function)
         def call(
             *, out: Path | None, as_json: bool, quiet: bool, verbose: bool, **given: Any
@@ -92,27 +92,45 @@ def output_options(name: str, contents: str) -> Callable[[F], Callable[..., Any]
     return decorate
 
 
-def data_options(function: F) -> F:
-    """Add ``--target``, ``--time`` and ``--group``."""
-    return _all(
-        click.option("--target", required=True, metavar="COLUMN", help="The outcome."),
-        click.option(
-            "--time", metavar="COLUMN", help="When each row came: a number or a date. No predictor."
-        ),
-        click.option(
-            "--group",
-            metavar="COLUMN",
-            help="Rows that belong together, such as those of one patient. No predictor.",
-        ),
-    )(function)
+data_options = options_in_order(
+    click.option("--target", required=True, metavar="COLUMN", help="The outcome."),
+    click.option(
+        "--time", metavar="COLUMN", help="When each row came: a number or a date. No predictor."
+    ),
+    click.option(
+        "--group",
+        metavar="COLUMN",
+        help="Rows that belong together, such as those of one patient. No predictor.",
+    ),
+)
+
+jobs_option = click.option("--jobs", type=int, help="Processes to use; -1 for all cores.")
+
+subgroup_option = click.option(
+    "--subgroup",
+    "subgroups",
+    multiple=True,
+    metavar="COLUMN",
+    help="Show whose decisions change, by this column. Repeat.",
+)
+
+gate_options = options_in_order(
+    click.option("--max-dissimilarity", type=float, metavar="SHARE", help="Gate: 0.1 is 10 %."),
+    click.option(
+        "--max-flips", type=float, metavar="SHARE", help="Gate: rows with another decision."
+    ),
+    click.option(
+        "--min-score-change",
+        type=float,
+        metavar="NUMBER",
+        help="Gate: new minus old AUC or R²; -0.01 allows to lose a point.",
+    ),
+    click.option("--max-leaves", type=int, metavar="COUNT", help="Gate: leaves of the tree."),
+)
+"""The command ends with code 3 when a gate does not hold."""
 
 
-def jobs_option(function: F) -> F:
-    """Add ``--jobs``."""
-    return click.option("--jobs", type=int, help="Processes to use; -1 for all cores.")(function)
-
-
-def threshold_option(words: str) -> Callable[[F], F]:
+def threshold_option(words: str) -> Decorator:
     """Add ``--decision-threshold``; :func:`threshold_of` reads it."""
     return click.option("--decision-threshold", metavar="SHARE", help=words)
 
@@ -131,31 +149,3 @@ def threshold_of(text: str | None, task: str) -> float | str | None:
     if value is not None and task == "regression":
         raise InputError("expected no --decision-threshold in regression, got one; leave it out")
     return value
-
-
-def subgroup_option(function: F) -> F:
-    """Add ``--subgroup``."""
-    return click.option(
-        "--subgroup",
-        "subgroups",
-        multiple=True,
-        metavar="COLUMN",
-        help="Show whose decisions change, by this column. Repeat.",
-    )(function)
-
-
-def gate_options(function: F) -> F:
-    """Add the gates; the command ends with code 3 when one does not hold."""
-    return _all(
-        click.option("--max-dissimilarity", type=float, metavar="SHARE", help="Gate: 0.1 is 10 %."),
-        click.option(
-            "--max-flips", type=float, metavar="SHARE", help="Gate: rows with another decision."
-        ),
-        click.option(
-            "--min-score-change",
-            type=float,
-            metavar="NUMBER",
-            help="Gate: new minus old AUC or R²; -0.01 allows to lose a point.",
-        ),
-        click.option("--max-leaves", type=int, metavar="COUNT", help="Gate: leaves of the tree."),
-    )(function)

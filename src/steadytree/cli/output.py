@@ -1,19 +1,29 @@
-"""Where words go: results to standard output, everything else to standard error."""
+"""Where a command's words go: to standard output, to standard error, or to the ``--out`` folder.
+
+Results go to standard output, everything else to standard error. Files are written whole
+under their final name or not at all, so an interrupt leaves no half-written one.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
-from steadytree.core.format import plain_json
+from steadytree.core.atomic import write_atomic
+from steadytree.core.format import plain_json, save_tree
+from steadytree.core.tree import Tree
 from steadytree.evaluation.gates import GateCheck
+from steadytree.exceptions import InputError, MissingDependencyError
 
-__all__ = ["SCHEMA_VERSION", "Output", "error_document"]
+__all__ = ["SCHEMA_VERSION", "OutFolder", "Output", "error_document"]
 
 SCHEMA_VERSION = 1
 """Of the JSON that ``--json`` prints; entries are added within a version, never changed."""
@@ -28,14 +38,7 @@ def error_document(error: Exception, code: int, message: str) -> str:
 class Output:
     """Print a command's results and progress as the user asked for them.
 
-    Parameters
-    ----------
-    command : str
-        Name of the command, named in its JSON.
-    as_json : bool
-        Print one JSON document instead of text.
-    verbosity : int
-        -1 quiet (results only), 0 normal, 1 more.
+    ``verbosity``: -1 quiet (results only), 0 normal, 1 more.
     """
 
     def __init__(self, command: str, *, as_json: bool, verbosity: int) -> None:
@@ -46,9 +49,9 @@ class Output:
         """Whether only the result was asked for."""
         return self.verbosity < 0
 
-    def say(self, text: str, *, level: int = 0) -> None:
+    def say(self, text: str) -> None:
         """Tell the user something on standard error."""
-        if self.verbosity >= level:
+        if not self.quiet:
             click.echo(text, err=True)
 
     def result(self, text: str, document: Mapping[str, Any], *, exit_code: int = 0) -> None:
@@ -92,3 +95,59 @@ class Output:
                 bar.update(task, description=f"{label}: {step}", completed=done, total=total)
 
             yield report
+
+
+class OutFolder:
+    """The files of one run; checked before the work. Without a folder nothing is written."""
+
+    def __init__(self, folder: Path | None, output: Output) -> None:
+        self.folder, self.output = folder, output
+        self.files: list[str] = []
+        if folder is None:
+            return
+        problem = None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            problem = error.strerror
+        if problem is None and not os.access(folder, os.W_OK | os.X_OK):
+            problem = "no right to write"
+        if problem is not None:
+            raise InputError(
+                f"expected a folder that can be written as --out, got {problem}: {folder}; "
+                "choose another"
+            )
+
+    def _write(self, name: str, write: Callable[[Path], Any]) -> None:
+        if self.folder is not None:
+            write(self.folder / name)
+            self.files.append(str(self.folder / name))
+            self.output.say(f"wrote {self.folder / name}")
+
+    def text(self, name: str, text: str) -> None:
+        """Write a text file."""
+        self._write(name, lambda path: write_atomic(path, text.removesuffix("\n") + "\n"))
+
+    def document(self, name: str, content: Mapping[str, Any]) -> None:
+        """Write a JSON file."""
+        self.text(name, json.dumps(plain_json(content), ensure_ascii=False, indent=1))
+
+    def table(self, name: str, frame: pd.DataFrame) -> None:
+        """Write a CSV file."""
+        flat = frame.map(lambda v: "; ".join(map(str, v)) if isinstance(v, tuple) else v)
+        self.text(name, flat.to_csv())
+
+    def tree(self, name: str, tree: Tree) -> None:
+        """Write a tree file."""
+        self._write(name, lambda path: save_tree(tree, path))
+
+    def report(self, name: str, subject: Any, **options: Any) -> None:
+        """Write the HTML report of something that has one; say so where it cannot be made."""
+        if self.folder is None:
+            return
+        try:
+            from steadytree.report import write_report
+
+            self._write(name, lambda path: write_report(subject, path, **options))
+        except MissingDependencyError as error:
+            self.output.say(f"no report: {error}")

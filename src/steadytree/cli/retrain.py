@@ -8,7 +8,6 @@ from typing import Any
 import click
 import pandas as pd
 
-from steadytree.cli.files import OutFolder
 from steadytree.cli.options import (
     FILE,
     data_options,
@@ -21,12 +20,13 @@ from steadytree.cli.options import (
     threshold_of,
     threshold_option,
 )
-from steadytree.cli.output import Output
-from steadytree.cli.tables import read_labelled
+from steadytree.cli.output import OutFolder, Output
+from steadytree.cli.tables import read_rows
 from steadytree.core.format import load_tree
 from steadytree.exceptions import GateError
 from steadytree.retraining import Retraining, SearchOptions, retrain
 from steadytree.retraining.history import History
+from steadytree.selection import RULES
 
 __all__ = ["command"]
 
@@ -45,10 +45,11 @@ __all__ = ["command"]
 @option_of("--price", retrain, "price", "Price of change.", type=float)
 @click.option(
     "--select",
-    type=click.Choice(["tolerance", "one_se"]),
-    help="Choose by score instead: the least change near the best score.",
+    type=click.Choice(list(RULES)),
+    help="Choose by a rule instead of the price: the least change near the best score (tolerance, "
+    "one_se), both balanced, the best score, or the least change (distance).",
 )
-@option_of("--tolerance", retrain, "tolerance", "For --select.", type=float)
+@option_of("--tolerance", retrain, "tolerance", "For --select tolerance.", type=float)
 @click.option(
     "--lock",
     "locks",
@@ -97,8 +98,8 @@ def command(
     task = "classification" if tree.is_classifier else "regression"
     threshold = threshold_of(decision_threshold, task)
     past = None if history is None else History.open(history)
-    rows = read_labelled(data, target, time=time, group=group, subgroups=subgroups, tree=tree)
-    before = None if old is None else read_labelled(old, target, tree=tree)
+    rows = read_rows(data, target, time=time, group=group, subgroups=subgroups, tree=tree)
+    before = None if old is None else read_rows(old, target, tree=tree)
     with output.progress("retrain") as report:
         result = retrain(
             tree,

@@ -13,13 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree._optional import import_optional
+from steadytree.core.space import has_fractions
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 
 __all__ = [
-    "LabelledTable",
+    "RowTable",
     "check_columns",
-    "read_labelled",
     "read_rows",
     "read_table",
     "read_training",
@@ -33,17 +33,16 @@ PARQUET = (".parquet", ".pq")
 def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV or Parquet file, by its name."""
     name = path.name.lower()
+    if not name.endswith((*PARQUET, *CSV, *TSV)):
+        raise InputError(
+            f"expected a CSV or Parquet file, got {path}; name it .csv, .csv.gz, .tsv or .parquet"
+        )
     try:
         if name.endswith(PARQUET):
             import_optional("pyarrow", extra="parquet", purpose=f"reading {path.name}")
             table = pd.read_parquet(path)
-        elif name.endswith((*CSV, *TSV)):
-            table = pd.read_csv(path, sep="\t" if name.endswith(TSV) else ",")
         else:
-            raise InputError(
-                f"expected a CSV or Parquet file, got {path}; "
-                "name it .csv, .csv.gz, .tsv or .parquet"
-            )
+            table = pd.read_csv(path, sep="\t" if name.endswith(TSV) else ",")
     except OSError as error:
         why = error.strerror or str(error).splitlines()[0]
         raise InputError(
@@ -51,9 +50,7 @@ def read_table(path: Path) -> pd.DataFrame:
         ) from error
     except pd.errors.EmptyDataError:
         raise InputError(f"expected a table with rows, got an empty file: {path}") from None
-    except (pd.errors.ParserError, UnicodeDecodeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+    except ValueError as error:  # so are parser and decoding errors
         first = (str(error).splitlines() or ["no reason given"])[0]
         raise InputError(
             f"expected {'Parquet' if name.endswith(PARQUET) else 'CSV'} in {path}, "
@@ -83,7 +80,7 @@ def check_columns(table: pd.DataFrame, path: Path, named: Iterable[tuple[str, st
 
 
 @dataclass(frozen=True)
-class LabelledTable:
+class RowTable:
     """A table in its parts: predictors, outcomes, and columns that are neither.
 
     ``X`` keeps every column that may be a predictor; ``table`` is the whole. ``y`` is empty
@@ -104,64 +101,54 @@ class LabelledTable:
         return np.asarray(values.to_numpy())
 
 
-def read_labelled(
+def read_rows(
     path: Path,
-    target: str,
+    target: str | None,
     *,
     time: str | None = None,
     group: str | None = None,
     drop: Sequence[str] = (),
     subgroups: Sequence[str] = (),
     tree: Tree | None = None,
-) -> LabelledTable:
-    """Read a table with outcomes.
+) -> RowTable:
+    """Read a table, with outcomes if a ``target`` is named.
 
     With a ``tree`` its own columns are the predictors (by name, if it has names);
     otherwise every column but the target, the time, the group and those to drop.
     """
     table = read_table(path)
-    named = [("--target", target)]
-    named += [("--time", time)] if time else []
-    named += [("--group", group)] if group else []
+    single = (("--target", target), ("--time", time), ("--group", group))
+    named = [(option, name) for option, name in single if name]
     named += [("--drop", name) for name in drop]
     named += [("--subgroup", name) for name in subgroups]
     check_columns(table, path, named)
-    missing = int(table[target].isna().sum())
+    missing = 0 if target is None else int(table[target].isna().sum())
     if missing:
         raise InputError(
             f"expected an outcome in every row of {path}, got {missing} missing in {target!r}; "
             "drop these rows first"
         )
     if tree is not None and tree.feature_names is not None:
-        X = _predictors(table, path, tree)
+        check_columns(table, path, (("a predictor", name) for name in tree.feature_names))
+        X = table[list(tree.feature_names)]
+    elif target is None:
+        X = table
     else:
         X = table.drop(columns=list({target, *drop, *filter(None, (time, group))}))
     if X.shape[1] == 0:
         raise InputError(f"expected predictors in {path}, got no column besides the target")
-    return LabelledTable(
+    return RowTable(
         table=table,
         X=X,
-        y=np.asarray(table[target].to_numpy()),
+        y=np.zeros(0) if target is None else np.asarray(table[target].to_numpy()),
         time=None if time is None else _sortable(table[time]),
-        groups=_groups(table, group),
+        groups=None if group is None else np.asarray(table[group].astype(str).to_numpy()),
     )
 
 
-def read_rows(
-    path: Path, tree: Tree, *, group: str | None = None, subgroups: Sequence[str] = ()
-) -> LabelledTable:
-    """Read a table without outcomes, for a tree."""
-    table = read_table(path)
-    named = [("--subgroup", s) for s in subgroups] + ([("--group", group)] if group else [])
-    check_columns(table, path, named)
-    return LabelledTable(
-        table, _predictors(table, path, tree), np.zeros(0), None, _groups(table, group)
-    )
-
-
-def read_training(path: Path, target: str, task: str, **columns: Any) -> tuple[LabelledTable, str]:
-    """Read a table to train on (``columns`` as in :func:`read_labelled`), and what its task is."""
-    table = read_labelled(path, target, **columns)
+def read_training(path: Path, target: str, task: str, **columns: Any) -> tuple[RowTable, str]:
+    """Read a table to train on (``columns`` as in :func:`read_rows`), and what its task is."""
+    table = read_rows(path, target, **columns)
     task = guess_task(table.y, task)
     if len(np.unique(table.y)) < 2:
         raise InputError(
@@ -169,17 +156,6 @@ def read_training(path: Path, target: str, task: str, **columns: Any) -> tuple[L
             "nothing can be learned from it"
         )
     return table, task
-
-
-def _predictors(table: pd.DataFrame, path: Path, tree: Tree) -> pd.DataFrame:
-    if tree.feature_names is None:
-        return table
-    check_columns(table, path, (("a predictor", name) for name in tree.feature_names))
-    return table[list(tree.feature_names)]
-
-
-def _groups(table: pd.DataFrame, group: str | None) -> NDArray[Any] | None:
-    return None if group is None else np.asarray(table[group].astype(str).to_numpy())
 
 
 def _sortable(values: pd.Series[Any]) -> NDArray[Any]:
@@ -205,7 +181,7 @@ def guess_task(y: NDArray[Any], task: str) -> str:
         return task
     if y.dtype.kind not in "fiu":
         return "classification"
-    if y.dtype.kind == "f" and np.any(y != np.floor(y)):
+    if has_fractions(y):
         return "regression"
     if len(np.unique(y)) <= MOST_CLASSES:
         return "classification"

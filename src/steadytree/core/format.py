@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -78,10 +78,10 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
     """Return the tree as plain values, in the layout of the JSON Schema."""
     space = None if tree.space is None else tree.space.to_dict()
     if space is not None:
-        space["classes"] = None if space["classes"] is None else _scalars(space["classes"])
-        space["categories"] = [None if c is None else _scalars(c) for c in space["categories"]]
+        space["classes"] = _scalars(space["classes"])
+        space["categories"] = [_scalars(c) for c in space["categories"]]
         space["one_hot"] = {
-            group: dict(zip(columns, _scalars(list(columns.values())), strict=True))
+            group: dict(zip(columns, _scalars(columns.values()) or (), strict=True))
             for group, columns in space["one_hot"].items()
         }
     impurity = tree.given_fields()["impurity"]  # what reading fills in again is not written
@@ -90,12 +90,12 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
         "version": FORMAT_VERSION,
         "written_with": library_versions(("steadytree", "numpy", "scikit-learn")),
         "task": "classification" if tree.is_classifier else "regression",
-        "classes": None if tree.classes is None else _scalars(tree.classes),
+        "classes": _scalars(tree.classes),
         "decision_threshold": tree.decision_threshold,
         "precision": tree.precision,
         "n_features": tree.n_features,
         "feature_names": None if tree.feature_names is None else list(tree.feature_names),
-        "categories": [None if c is None else _scalars(c) for c in tree.categories],
+        "categories": [_scalars(c) for c in tree.categories],
         "nodes": {
             "children_left": tree.children_left.tolist(),
             "children_right": tree.children_right.tolist(),
@@ -141,7 +141,9 @@ def _numbers(values: Sequence[float]) -> list[float | str]:
     return [v if math.isfinite(v) else str(v) for v in values]
 
 
-def _scalars(values: Sequence[Any]) -> list[Any]:
+def _scalars(values: Iterable[Any] | None) -> list[Any] | None:
+    if values is None:
+        return None
     out: list[Any] = []
     for value in map(plain_scalar, values):
         if isinstance(value, float) and not math.isfinite(value):
@@ -390,16 +392,11 @@ def _names(reader: _Reader, name: str = "feature_names") -> tuple[str, ...] | No
 
 
 def _read_categories(reader: _Reader) -> tuple[tuple[Any, ...] | None, ...]:
-    return tuple(
-        None
-        if c is None
-        else tuple(
-            _read_scalars(
-                _list(c, f"{reader.where}categories[{i}]"), f"{reader.where}categories[{i}]"
-            )
-        )
-        for i, c in enumerate(reader.get("categories", list))
-    )
+    out: list[tuple[Any, ...] | None] = []
+    for i, c in enumerate(reader.get("categories", list)):
+        where = f"{reader.where}categories[{i}]"
+        out.append(None if c is None else tuple(_read_scalars(_list(c, where), where)))
+    return tuple(out)
 
 
 def _read_space(content: Any) -> FeatureSpace | None:

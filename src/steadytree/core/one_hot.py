@@ -17,7 +17,7 @@ from steadytree.exceptions import InputError
 if TYPE_CHECKING:
     from steadytree.core.tree import Tree
 
-__all__ = ["normalise_groups", "recombine_one_hot"]
+__all__ = ["categories_left", "normalise_groups", "recombine_one_hot"]
 
 Groups = Mapping[str, Mapping[str, Any] | Sequence[str]]
 
@@ -48,19 +48,24 @@ def normalise_groups(groups: Groups) -> dict[str, dict[str, Any]]:
     return out
 
 
+def categories_left(threshold: float, mine: int, count: int) -> tuple[tuple[int, ...], bool]:
+    """Read a cut of the 0/1 column of one of ``count`` categories as a set of categories.
+
+    Returns the categories that go left and whether missing values do; ``mine`` is the
+    column's category, or -1 for the column that says "missing".
+    """
+    zeros_left, ones_left = threshold >= 0, threshold >= 1
+    left = tuple(c for c in range(count) if (ones_left if c == mine else zeros_left))
+    return left, ones_left if mine == -1 else zeros_left
+
+
 def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:
     """Merge one-hot columns into categorical features, node by node.
 
     The categorical feature takes the place of its group's first column. A row with no
-    column set (missing or unknown category) goes where zeros went.
-
-    Parameters
-    ----------
-    tree : Tree
-        With feature names.
-    groups : mapping
-        ``{"colour": ["colour_red", "colour_blue"]}`` or, with the categories' own
-        values, ``{"colour": {"colour_red": "red", "colour_blue": "blue"}}``.
+    column set (missing or unknown category) goes where zeros went. Groups are
+    ``{"colour": ["colour_red", "colour_blue"]}`` or, with the categories' own values,
+    ``{"colour": {"colour_red": "red", "colour_blue": "blue"}}``.
     """
     wanted = normalise_groups(groups)
     if tree.feature_names is None:
@@ -104,12 +109,9 @@ def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:
         if name not in owner:
             continue
         columns = wanted[owner[name]]
-        mine = list(columns).index(name)
-        zero_left, one_left = tree.threshold[node] >= 0, tree.threshold[node] >= 1
-        sets[node] = tuple(
-            code for code in range(len(columns)) if (one_left if code == mine else zero_left)
+        sets[node], missing_left[node] = categories_left(
+            float(tree.threshold[node]), list(columns).index(name), len(columns)
         )
-        missing_left[node] = zero_left
     return tree.replace(
         feature=np.where(tree.feature >= 0, new_index[tree.feature], -1),
         left_categories=tuple(sets),

@@ -135,15 +135,8 @@ def code_outcomes(
 ) -> NDArray[Any]:
     """Positions of outcomes in the classes, or (``classes=None``) responses as floats.
 
-    Parameters
-    ----------
-    y : array-like
-        One outcome per row.
-    classes : sequence or None
-    n_rows : int
-    name, owner, fix : str
-        For the errors: what ``y`` is called, whose classes these are, and what to do about
-        a class that is not among them.
+    The errors say what ``y`` is called, whose classes these are, and what to do about a class
+    that is not among them (``name``, ``owner``, ``fix``).
     """
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:

@@ -209,7 +209,7 @@ class FeatureSpace:
         if y is not None:
             target = np.asarray(y)
             if task is None:
-                task = "regression" if _looks_continuous(target) else "classification"
+                task = "regression" if has_fractions(target) else "classification"
             if task == "regression":
                 response = (float(np.min(target)), float(np.max(target)))
             else:
@@ -358,5 +358,6 @@ def _declared_categories(X: Any, column: int) -> tuple[Any, ...] | None:
     return tuple(plain_scalar(v) for v in dtype.categories) if declares else None
 
 
-def _looks_continuous(y: NDArray[Any]) -> bool:
+def has_fractions(y: NDArray[Any]) -> bool:
+    """Whether an outcome is surely a response: numbers that are not all whole."""
     return bool(y.dtype.kind == "f" and np.any(y != np.floor(y)))

@@ -32,6 +32,8 @@ __all__ = [
 
 Categories = tuple[tuple[Any, ...] | None, ...]
 
+POLARS_CATEGORICAL = ("Categorical", "Enum", "String", "Utf8", "Object", "Boolean")
+
 
 def is_frame(X: Any) -> bool:
     """Whether ``X`` is a pandas or polars frame (it has named columns)."""
@@ -72,8 +74,7 @@ def column_values(X: Any, column: int | str) -> NDArray[Any]:
         return np.asarray(series.to_numpy())
     if is_frame(X):  # polars
         series = X[column] if isinstance(column, str) else X[X.columns[column]]
-        kind = str(series.dtype)
-        if kind.startswith(("Categorical", "Enum", "String", "Utf8", "Object", "Boolean")):
+        if str(series.dtype).startswith(POLARS_CATEGORICAL):
             return np.array(series.to_list(), dtype=object)
         return np.asarray(series.to_numpy())
     return np.asarray(np.asarray(X)[:, int(column)])
@@ -90,8 +91,7 @@ def is_categorical_column(X: Any, column: int) -> bool:
         known = X.iloc[:, column].dropna()
         return not all(isinstance(v, (int, float, np.number)) for v in known.head(1000))
     if is_frame(X):
-        kind = str(X[X.columns[column]].dtype)
-        return kind.startswith(("Categorical", "Enum", "String", "Utf8", "Object", "Boolean"))
+        return str(X[X.columns[column]].dtype).startswith(POLARS_CATEGORICAL)
     array = np.asarray(X)
     if array.dtype.kind in "fiu":
         return False
@@ -179,17 +179,7 @@ def encode_table(
     """Code a table as a float matrix in the order of the tree's or space's features.
 
     Frames are read by name where both sides have names, otherwise by position.
-
-    Parameters
-    ----------
-    X : array or frame of shape (n, n_features)
-    names : feature names wanted, or None for positions
-    n_features : number of features wanted
-    categories : for each feature its list of categories, or None if it is numeric
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n_features)
+    ``categories`` holds for each feature its list of categories, or None if it is numeric.
     """
     columns = find_columns(X, names, n_features)
     if not is_frame(X):

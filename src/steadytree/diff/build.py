@@ -110,11 +110,13 @@ def diff_trees(
     rules = _classify(matching, old_rules, new_rules, rows)
     splits = group_changes(rules, a, b)
     names_a, names_b = _used_names(a), _used_names(b)
-    flips = value_shift = None
+    changed = flips = value_shift = None
     if rows is not None:
-        flips, value_shift = rows.outcome_changes(
+        changed, value_shift = rows.outcome_changes(
             old_rules, new_rules, response_span(used, classifier=a.classes is not None)
         )
+        weight = None if sample_weight is None else np.asarray(sample_weight, float)
+        flips = float(np.average(changed.astype(float), weights=weight))
         splits = tuple(_with_share(split, rules, rows) for split in splits)
     return TreeDiff(
         rules=rules,
@@ -125,6 +127,7 @@ def diff_trees(
         dissimilarity=float(matching.relative),
         distance=float(matching.distance),
         flips=flips,
+        changed_decisions=changed,
         mean_value_shift=value_shift,
         n_rows=None if rows is None else rows.count,
         classes=a.classes,
@@ -179,17 +182,17 @@ class _Rows:
 
     def outcome_changes(
         self, old: Sequence[Rule], new: Sequence[Rule], span: float | None
-    ) -> tuple[float, float | None]:
-        """Share of rows that flip, and in regression the mean absolute change."""
+    ) -> tuple[NDArray[np.bool_], float | None]:
+        """Rows whose decision changes, and in regression the mean absolute change."""
         if span is not None:
             one = np.array([r.value[0] for r in old])[self.old]
             two = np.array([r.value[0] for r in new])[self.new]
-            flips = float(self.weight[prediction_moved(one, two, span)].sum())
-            return flips, float((np.abs(two - one) * self.weight).sum())
+            shift = float((np.abs(two - one) * self.weight).sum())
+            return prediction_moved(one, two, span), shift
         known = {label: i for i, label in enumerate(dict.fromkeys(r.label for r in (*old, *new)))}
         one = np.array([known[r.label] for r in old])[self.old]
         two = np.array([known[r.label] for r in new])[self.new]
-        return float(self.weight[one != two].sum()), None
+        return np.asarray(one != two), None
 
 
 def _path_of_rows(tree: Tree, paths: Paths, X: Any) -> NDArray[np.intp]:

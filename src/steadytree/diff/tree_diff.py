@@ -18,6 +18,9 @@ from steadytree.diff.splits import SplitChange
 from steadytree.diff.words import STATUSES, diff_markdown, diff_text, shown_value, status_counts
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from steadytree.core.space import FeatureSpace
     from steadytree.core.tree import Tree
 
@@ -50,6 +53,8 @@ class TreeDiff:
     flips : float or None
         Share of the rows whose decision (label) changes; in regression whose prediction
         moves by more than 5 % of the response range. None without rows.
+    changed_decisions : boolean array or None
+        Which rows these are.
     mean_value_shift : float or None
         In regression the mean absolute change of the prediction over the rows.
     n_rows : int or None
@@ -67,6 +72,7 @@ class TreeDiff:
     dissimilarity: float
     distance: float
     flips: float | None
+    changed_decisions: NDArray[np.bool_] | None
     mean_value_shift: float | None
     n_rows: int | None
     classes: tuple[Any, ...] | None

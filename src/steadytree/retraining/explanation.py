@@ -22,22 +22,12 @@ __all__ = ["Explanation", "explain_retraining", "whom_words"]
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is proposed and why, what it is worth, and whom it affects.
-
-    Attributes
-    ----------
-    what, worth : str
-        Sentences.
-    event : str
-        What happens to the people concerned, without how many they are.
-    count, total : int
-        New rows that it happens to, and all new rows.
-    """
+    """What is proposed and why, what it is worth, and whom it affects."""
 
     what: str
     worth: str
-    event: str
-    count: int
+    event: str  # what happens to the people concerned, without how many they are
+    count: int  # new rows that it happens to
     total: int
 
     @property
@@ -81,13 +71,10 @@ def _what(result: Retraining) -> str:
     if kind == "keep":
         text = "The deployed tree is kept as it is"
     elif edits == 0 and kind in ("leaf values", "priced edits"):
-        text = (
-            "Every rule of the deployed tree is kept and only the risks in its leaves are updated"
-        )
+        values = "the risks in its leaves"
         if not result.deployed.is_classifier:
-            text = (
-                "Every rule of the deployed tree is kept and only its predicted values are updated"
-            )
+            values = "its predicted values"
+        text = f"Every rule of the deployed tree is kept and only {values} are updated"
     elif kind in ("from scratch", "CART", "own"):
         text = (
             f"The proposal ({result.chosen}) is another tree, "

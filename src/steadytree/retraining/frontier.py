@@ -59,8 +59,6 @@ def build_frontier(
         distances = pairwise_tree_distances([deployed], trees, space=space)[0]
     rows = []
     for i, item in enumerate(candidates):
-        score = scores.score(item.name)
-        change = score.minus(keep)
         rows.append(
             {
                 "candidate": item.name,
@@ -68,10 +66,7 @@ def build_frontier(
                 "price": item.price,
                 "dissimilarity": float(dissimilarities[i]),
                 "distance": float(distances[i]),
-                "score": score.value,
-                "score_se": scores.error(score),
-                "score_change": change.value,
-                "score_change_se": scores.error(change),
+                **_score_columns(scores, scores.score(item.name), keep),
                 "cross_fitted": item.cross_fitted,
                 "flips": flips[item.name],
                 "n_leaves": item.tree.n_leaves,
@@ -86,6 +81,16 @@ def build_frontier(
     table["on_frontier"] = pareto_mask(points, [False, True])
     table["chosen"] = False
     return table
+
+
+def _score_columns(scores: CrossFitted, score: Score, keep: Score) -> dict[str, float]:
+    change = score.minus(keep)
+    return {
+        "score": score.value,
+        "score_se": scores.error(score),
+        "score_change": change.value,
+        "score_change_se": scores.error(change),
+    }
 
 
 def choose(
@@ -149,17 +154,10 @@ def selection_cost(
         return float("nan")
     total, weight = 0.0, 0
     for fold in range(len(scores.folds)):
-        without = frontier.copy()
         keep = scores.score("keep", fold)
-        for name in frontier.index:
-            score: Score = scores.score(str(name), fold)
-            change = score.minus(keep)
-            without.loc[name, ["score", "score_se", "score_change", "score_change_se"]] = [
-                score.value,
-                scores.error(score),
-                change.value,
-                scores.error(change),
-            ]
+        every = [scores.score(str(name), fold) for name in frontier.index]
+        columns = [_score_columns(scores, score, keep) for score in every]
+        without = frontier.assign(**pd.DataFrame(columns, index=frontier.index))
         picked = choose(
             without, select, price=price, tolerance=tolerance, scores=scores, leave_out=fold
         )

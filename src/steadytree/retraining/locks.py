@@ -18,17 +18,11 @@ __all__ = ["resolve_locks"]
 
 
 def resolve_locks(locked: Any, tree: Tree, space: FeatureSpace) -> frozenset[int]:
-    """Node numbers to lock.
+    """Nodes of the deployed tree, written in the features of the space, to lock.
 
-    Parameters
-    ----------
-    locked : "root", int, str, or an iterable of these
-        "root": the first condition. A number: that node of the deployed tree. A feature
-        name: every condition on it. A text: a condition (``"age <= 50"``) or a whole rule
-        as ``Paths.rule_text`` writes it, with or without its outcome.
-    tree : Tree
-        The deployed tree, in the features of the space.
-    space : FeatureSpace
+    ``locked`` is one of these or several: "root" (the first condition), the number of a node,
+    a feature name (every condition on it), or a text: a condition (``"age <= 50"``) or a whole
+    rule as ``Paths.rule_text`` writes it, with or without its outcome.
     """
     items: Iterable[Any] = [locked] if isinstance(locked, (str, int, np.integer)) else locked
     out: set[int] = set()

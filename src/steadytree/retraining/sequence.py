@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree.core.rows import stack_tables
-from steadytree.core.space import FeatureSpace
+from steadytree.core.space import FeatureSpace, has_fractions
 from steadytree.core.tree import Tree
 from steadytree.distance import pairwise_tree_distances
 from steadytree.estimators.predictor import predictor_of
@@ -105,20 +105,8 @@ class TreeSequence:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per batch: candidate, made_for, score, best_score, dissimilarity, leaves."""
-        return pd.DataFrame(
-            [
-                {
-                    "batch": step.batch,
-                    "candidate": step.candidate,
-                    "made_for": step.made_for,
-                    "score": step.score,
-                    "best_score": step.best_score,
-                    "dissimilarity": step.dissimilarity,
-                    "n_leaves": step.tree.n_leaves,
-                }
-                for step in self.steps
-            ]
-        ).set_index("batch")
+        rows = [{**vars(step), "n_leaves": step.tree.n_leaves} for step in self.steps]
+        return pd.DataFrame(rows).drop(columns="tree").set_index("batch")
 
     def __repr__(self) -> str:
         return f"TreeSequence({len(self.steps)} batches, total change {self.total_change:.3f})"
@@ -245,8 +233,7 @@ def _one_space(
 def _first_tree(X: Any, y: Any, random_state: Any, decision_threshold: Any) -> Tree:
     from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
 
-    target = np.asarray(y)
-    if target.dtype.kind == "f" and np.any(target != np.floor(target)):
+    if has_fractions(np.asarray(y)):
         return as_tree(DistilledTreeRegressor(random_state=random_state).fit(X, y))
     model = DistilledTreeClassifier(
         random_state=random_state, decision_threshold=decision_threshold
@@ -277,29 +264,26 @@ def _same(a: Tree, b: Tree) -> bool:
     )
 
 
-def _candidates_of(
-    result: Retraining, batch: int, before: Sequence[_Candidate]
-) -> tuple[list[_Candidate], FloatArray]:
-    """Candidates of one batch and their scores on it; equal trees once, the older first."""
+def _find(tree: Tree, candidates: Sequence[_Candidate], space: FeatureSpace) -> int | None:
+    """Position of the candidate that is this tree."""
+    found = (i for i, c in enumerate(candidates) if _same(tree, c.tree.in_space(space)))
+    return next(found, None)
+
+
+def _add_candidates(candidates: list[_Candidate], result: Retraining, batch: int) -> FloatArray:
+    """Add the candidates of one batch that are new, and score all on it."""
     scored = ~np.isnan(result.new_predictions.value[:, 0])
-    coded = result.rows.coded[scored]
-    out: list[_Candidate] = list(before)
-    scores = [
-        _score(candidate.tree.in_space(result.space), coded, result.y_new[scored])
-        for candidate in before
-    ]
-    score_of = result.frontier["score"].to_dict()
+    coded, y = result.rows.coded[scored], result.y_new[scored]
+    scores = []
+    for candidate in candidates:
+        value = predict_rows(candidate.tree.in_space(result.space), coded).value
+        scores.append(score_rows(y, value, classifier=candidate.tree.is_classifier).value)
     for name, tree in result.trees.items():
-        if any(_same(tree, c.tree.in_space(result.space)) for c in out):
-            continue
-        out.append(_Candidate(str(name), batch, tree))
-        scores.append(float(score_of[name]))
-    return out, np.array(scores)
-
-
-def _score(tree: Tree, coded: FloatArray, y: NDArray[Any]) -> float:
-    value = predict_rows(tree, coded).value
-    return float(score_rows(y, value, classifier=tree.is_classifier).value)
+        if _find(tree, candidates, result.space) is None:
+            candidates.append(_Candidate(str(name), batch, tree))
+            scores.append(float(result.frontier["score"][name]))
+    # A candidate that cannot be scored can be chosen only where none can.
+    return np.where(np.isnan(scores), -np.inf, scores)
 
 
 # -- the way through them ------------------------------------------------------------------
@@ -310,20 +294,9 @@ def least_change_path(
 ) -> list[int]:
     """Find the cheapest way through the candidates of each batch (shortest path).
 
-    Parameters
-    ----------
-    changes : sequence of arrays
-        ``changes[0][j]``: change from the start to candidate j of the first batch;
-        ``changes[t][i, j]``: from candidate i of batch t - 1 to candidate j of batch t.
-    scores : sequence of arrays
-        Score of each candidate; decides between paths of equal change.
-    allowed : sequence of boolean arrays
-        Candidates that may be chosen, at least one per batch.
-
-    Returns
-    -------
-    list of int
-        Position of the chosen candidate in each batch.
+    ``changes[0][j]`` is the change from the start to candidate j of the first batch,
+    ``changes[t][i, j]`` from candidate i of batch t - 1 to candidate j of batch t. Scores
+    decide between paths of equal change. At least one candidate per batch must be allowed.
     """
     total = np.where(allowed[0], changes[0], np.inf)
     merit = np.array(scores[0], dtype=np.float64)
@@ -347,72 +320,66 @@ def least_change_path(
 def _choose(retrainings: list[Retraining], first: int, tolerance: float) -> TreeSequence:
     start = retrainings[0].deployed
     space = retrainings[-1].space  # each retraining keeps or widens the space of the one before
-    everyone: list[list[_Candidate]] = []
+    # Candidates only accumulate, so positions never change; each batch knows the first few.
+    candidates = [_Candidate("deployed", first - 1, start)]
     scores: list[FloatArray] = []
-    before: list[_Candidate] = [_Candidate("deployed", first - 1, start)]
+    in_turn: list[int] = []
     for t, result in enumerate(retrainings, start=first):
-        before, values = _candidates_of(result, t, before)
-        everyone.append(before)
-        # A candidate that cannot be scored can be chosen only where none can.
-        scores.append(np.where(np.isnan(values), -np.inf, values))
+        scores.append(_add_candidates(candidates, result, t))
+        own = _find(result.tree, candidates, result.space)
+        assert own is not None
+        in_turn.append(own)
     allowed = [
         within_tolerance(v, tolerance) if np.isfinite(v).any() else np.ones(len(v), dtype=bool)
         for v in scores
     ]
-    # Candidates only accumulate, so the last list holds all and positions never change.
     between = pairwise_tree_distances(
-        [candidate.tree.in_space(space) for candidate in everyone[-1]],
+        [candidate.tree.in_space(space) for candidate in candidates],
         space=space,
         variant="metric",
         normalize="relative",
     )
-    changes = [between[0, : len(everyone[0])]]
-    for one, two in pairwise(everyone):
-        changes.append(between[: len(one), : len(two)])
+    changes = [between[0, : len(scores[0])]]
+    changes += [between[: len(one), : len(two)] for one, two in pairwise(scores)]
     usable = [np.where(np.isfinite(v), v, 0.0) for v in scores]
     path = least_change_path(changes, usable, allowed)
     ways = {
         "least total change": path,
-        "each retraining in turn": [
-            _position(c, r) for c, r in zip(everyone, retrainings, strict=True)
-        ],
+        "each retraining in turn": in_turn,
         "best score of each batch": [int(v.argmax()) for v in scores],
     }
-    steps = []
-    if first == 1:
-        steps.append(
-            SequenceStep(0, "deployed", 0, start, float("nan"), float("nan"), float("nan"))
-        )
-    previous = 0
-    for t, at in enumerate(path):
-        chosen = everyone[t][at]
+    nan = float("nan")
+    steps = [SequenceStep(0, "deployed", 0, start, nan, nan, nan)] if first == 1 else []
+    rows = []
+    for t, (at, previous) in enumerate(zip(path, [0, *path], strict=False)):
         steps.append(
             SequenceStep(
                 batch=first + t,
-                candidate=chosen.name,
-                made_for=max(chosen.made_for, 0),
-                tree=chosen.tree.in_space(space),
+                candidate=candidates[at].name,
+                made_for=max(candidates[at].made_for, 0),
+                tree=candidates[at].tree.in_space(space),
                 score=_known(scores[t][at]),
                 best_score=_known(scores[t].max()),
                 dissimilarity=float(between[previous, at]),
             )
         )
-        previous = at
+        rows += [
+            {
+                "batch": first + t,
+                "candidate": candidates[i].name,
+                "made_for": max(candidates[i].made_for, 0),
+                "score": _known(score),
+                "allowed": bool(allowed[t][i]),
+                "chosen": i == at,
+            }
+            for i, score in enumerate(scores[t])
+        ]
     return TreeSequence(
         steps=tuple(steps),
         total_change=_total(path, between),
         alternatives=_alternatives(ways, between, scores),
-        candidates=_table(everyone, scores, allowed, path, first),
+        candidates=pd.DataFrame(rows),
         retrainings=tuple(retrainings),
-    )
-
-
-def _position(candidates: list[_Candidate], result: Retraining) -> int:
-    """Where the retraining's own choice is among the candidates."""
-    return next(
-        i
-        for i, c in reversed(list(enumerate(candidates)))
-        if _same(result.tree, c.tree.in_space(result.space))
     )
 
 
@@ -436,26 +403,3 @@ def _alternatives(
         for name, path in ways.items()
     ]
     return pd.DataFrame(rows).set_index("sequence")
-
-
-def _table(
-    everyone: list[list[_Candidate]],
-    scores: list[FloatArray],
-    allowed: list[NDArray[Any]],
-    path: list[int],
-    first: int,
-) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {
-                "batch": first + t,
-                "candidate": candidate.name,
-                "made_for": max(candidate.made_for, 0),
-                "score": _known(scores[t][i]),
-                "allowed": bool(allowed[t][i]),
-                "chosen": i == path[t],
-            }
-            for t, candidates in enumerate(everyone)
-            for i, candidate in enumerate(candidates)
-        ]
-    )

@@ -6,7 +6,7 @@ does not depend on the price is computed once per node and kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,22 +23,12 @@ SMALL_TREE = 8
 
 @dataclass(frozen=True)
 class EditLimits:
-    """What the edits of one tree must respect.
+    """What the edits of one tree must respect."""
 
-    Attributes
-    ----------
-    min_leaf : int
-        Rows of the taught table (augmented rows included) in every new leaf.
-    max_depth, max_leaves : int
-        Of the edited tree.
-    root_sizes : tuple of int
-        Further sizes to try when the whole tree is rebuilt.
-    """
-
-    min_leaf: int
+    min_leaf: int  # rows of the taught table (augmented rows included) in every new leaf
     max_depth: int
     max_leaves: int
-    root_sizes: tuple[int, ...] = ()
+    root_sizes: tuple[int, ...] = ()  # further sizes to try when the whole tree is rebuilt
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +76,13 @@ def candidates_of(
     return [c for c in found if c.gain > least]
 
 
-def _kept(node: SearchNode, key: str, compute: object) -> list[Candidate]:
+def _kept(node: SearchNode, key: str, compute: Callable[[], list[Candidate]]) -> list[Candidate]:
     if key not in node.cache:
-        assert callable(compute)
         node.cache[key] = compute()
     return node.cache[key]  # type: ignore[no-any-return]
 
 
-def _edit(make: NodeFactory, old: SearchNode, new: SearchNode, kind: str, text: str) -> Candidate:
+def _edit(old: SearchNode, new: SearchNode, kind: str, text: str) -> Candidate:
     return Candidate(old.loss - new.loss, kind, text, new)
 
 
@@ -133,7 +122,7 @@ def _grown(
             text = f"rebuild the part below {was} with {size} leaves, starting at {first}"
             if size == node.n_leaves == 2 and new.parts[0].feature == node.parts[0].feature:
                 text = f"move {was} to {first}"  # the same thing, said more simply
-        out.append(_edit(make, node, new, kind, text))
+        out.append(_edit(node, new, kind, text))
     return out
 
 
@@ -145,7 +134,7 @@ def _fresh(make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits) 
     out = _grown(make, node, depth, limits, tuple(sorted(s for s in sizes if s > 1)))
     pruned = make.leaf(node.rows, prior=node.prior)
     text = f"remove the split on {side_condition(node.parts[0], make.table.space)}"
-    return [*out, _edit(make, node, pruned, "prune", text)]
+    return [*out, _edit(node, pruned, "prune", text)]
 
 
 # -- move, swap ---------------------------------------------------------------------------
@@ -222,7 +211,7 @@ def _moves(
             continue
         if new not in done:
             text = f"move {was} to {side_condition(new, space)}"
-            done[new] = _edit(make, node, _resplit(make, node, new), "move", text)
+            done[new] = _edit(node, _resplit(make, node, new), "move", text)
         yield done[new]
 
 
@@ -266,7 +255,7 @@ def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[
     was = side_condition(split, space)
     for _, new, flipped in found[:2]:
         text = f"replace {was} by {side_condition(new, space, left=not flipped)}"
-        yield _edit(make, node, _resplit(make, node, new, flipped=flipped), "swap", text)
+        yield _edit(node, _resplit(make, node, new, flipped=flipped), "swap", text)
 
 
 def _best_routing(

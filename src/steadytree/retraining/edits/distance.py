@@ -41,19 +41,10 @@ class _Columns:
 
 
 class AnchoredDistance:
-    """Distance of candidates to one deployed tree.
+    """Distance of candidates to one deployed tree, with λ = ``label_weight``.
 
-    Parameters
-    ----------
-    space : FeatureSpace
-    root : SearchNode
-        The deployed tree.
-    anchor_outcome : callable
-        For a leaf of the deployed tree as deployed its label (classification) or its
-        response scaled to [0, 1].
-    classifier : bool
-    label_weight : float
-        λ of eq. (dist-paths).
+    An outcome is the label of a leaf, or its response scaled to [0, 1]; ``anchor_outcome``
+    gives that of the deployed tree as deployed.
     """
 
     def __init__(

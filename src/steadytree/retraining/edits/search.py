@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -24,11 +23,16 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.growing.binning import BinnedTable, FloatArray
-from steadytree.growing.nodes import NodeFactory, SearchNode, export_tree
+from steadytree.growing.nodes import (
+    NodeFactory,
+    SearchNode,
+    export_tree,
+    natural_label,
+    shares_of,
+)
 from steadytree.growing.teacher import TaughtRows
 from steadytree.retraining.edits.candidates import Candidate, EditLimits, candidates_of
 from steadytree.retraining.edits.distance import AnchoredDistance
-from steadytree.retraining.edits.labels import LabelRule
 from steadytree.retraining.options import SearchOptions
 
 __all__ = ["EditedTree", "PricedEdits"]
@@ -38,42 +42,21 @@ MAX_STEPS = 80
 
 @dataclass(frozen=True)
 class EditedTree:
-    """The tree at one price, the edits that made it, and how far it has gone.
-
-    Attributes
-    ----------
-    price : float
-    tree : Tree
-    edits : tuple of str
-        In words, in the order they were made; relabelled leaves last.
-    distance : float
-        d'(A, T) of the metric variant.
-    """
+    """The tree at one price, the edits that made it, and how far it has gone."""
 
     price: float
     tree: Tree
-    edits: tuple[str, ...]
-    distance: float
+    edits: tuple[str, ...]  # in words, in the order they were made; relabelled leaves last
+    distance: float  # d'(A, T) of the metric variant
 
 
 class PricedEdits:
-    """Search over edits of one deployed tree.
+    """Search over edits of one deployed tree, written in the features of ``space``.
 
-    Parameters
-    ----------
-    deployed : Tree
-        Written in the features and categories of ``space``.
-    taught : TaughtRows
-        Rows and soft targets, values rounded as the deployed tree compares them.
-    space : FeatureSpace
-    outcome_variance : float
-        Variance of the outcome itself (summed over the target columns), for the floor of S.
-    limits : EditLimits
-    options : SearchOptions, optional
-        Their edit cost, spread floor and label weight are used.
-    locked : iterable of int
-        Nodes of the deployed tree that edits may not touch: the condition of an inner node;
-        the whole rule and the label of a leaf.
+    The taught rows are rounded as the deployed tree compares them; ``outcome_variance`` is the
+    variance of the outcome itself (summed over the target columns), for the floor of S. Edits
+    do not touch ``locked`` nodes of the deployed tree: the condition of an inner node; the
+    whole rule and the label of a leaf.
     """
 
     def __init__(
@@ -111,13 +94,6 @@ class PricedEdits:
             classifier=self.n_classes is not None,
             label_weight=options.label_weight,
         )
-        self.labels = LabelRule(
-            self.n_classes or 0,
-            deployed.decision_threshold,
-            self.scale,
-            options.label_weight,
-            self.anchor.mass,
-        )
         self.edits: list[str] = []
 
     # -- outcomes -----------------------------------------------------------------
@@ -138,8 +114,34 @@ class PricedEdits:
 
     def _outcome(self, leaf: SearchNode) -> float:
         if self.n_classes is not None:
-            return self.labels.label(leaf, self.price)
+            return self._label(leaf, self.n_classes)
         return self._scaled(leaf.value)
+
+    def _label(self, leaf: SearchNode, n_classes: int) -> int:
+        """Return the deployed label unless the evidence pays for another.
+
+        A label is a decision about people, and a share that hovers at the threshold would
+        flip it with every retraining. So the evidence against it must be worth what moving
+        the tree by λ, of the deployed tree's mass m(A), costs at the current price.
+        """
+        kept = leaf.cache.get("label")
+        if kept is not None and kept[0] == self.price:
+            return int(kept[1])
+        shares = shares_of(leaf.value, n_classes)
+        threshold = self.deployed.decision_threshold
+        label, old = natural_label(shares, threshold), leaf.inherited_label
+        if old >= 0 and old != label:
+            # The squared error that speaks against the old label: the shares' way to the
+            # boundary, as a loss with one column for two classes and one per class for more.
+            if shares.size == 2:
+                error = (shares[1] - (0.5 if threshold is None else threshold)) ** 2
+            else:
+                error = (shares[label] - shares[old]) ** 2 / 2
+            cost = self.price * self.options.label_weight / self.anchor.mass
+            if leaf.locked or not leaf.weight * error / self.scale > cost:
+                label = old
+        leaf.cache["label"] = (self.price, label)
+        return label
 
     def distance(self, root: SearchNode) -> float:
         """D' of a candidate, in units of the deployed tree's mass."""
@@ -201,22 +203,13 @@ class PricedEdits:
                 return
             split, left, right = node.parts
 
-            def with_left(new: SearchNode) -> SearchNode:
+            def joined(one: SearchNode, two: SearchNode) -> SearchNode:
                 return rebuild(
-                    self.make.join(
-                        node.rows, split, new, right, prior=node.prior, locked=node.locked
-                    )
+                    self.make.join(node.rows, split, one, two, prior=node.prior, locked=node.locked)
                 )
 
-            def with_right(new: SearchNode) -> SearchNode:
-                return rebuild(
-                    self.make.join(
-                        node.rows, split, left, new, prior=node.prior, locked=node.locked
-                    )
-                )
-
-            visit(left, depth + 1, with_left)
-            visit(right, depth + 1, with_right)
+            visit(left, depth + 1, lambda new: joined(new, right))
+            visit(right, depth + 1, lambda new: joined(left, new))
 
         visit(self.root, 0, lambda new: new)
         return out
@@ -233,7 +226,7 @@ class PricedEdits:
                 _, left, right = node.parts
                 stack += [right, left]
             elif self.n_classes is not None:
-                labels[id(node)] = label = self.labels.label(node, self.price)
+                labels[id(node)] = label = self._label(node, self.n_classes)
                 if node.prior is not None and node.inherited_label not in (-1, label):
                     classes = self.deployed.classes or ()
                     relabelled.append(
@@ -247,14 +240,13 @@ class PricedEdits:
             decision_threshold=self.deployed.decision_threshold,
             labels=labels,
             precision=self.deployed.precision,
-            metadata={"price": _json_price(self.price), "edits": list(edits)},
+            metadata={
+                "price": self.price if np.isfinite(self.price) else "infinite",
+                "edits": list(edits),
+            },
         )
         distance = self.anchor.distance(self.root, self._outcome)
         return EditedTree(self.price, tree, edits, distance)
-
-
-def _json_price(price: float) -> Any:
-    return price if np.isfinite(price) else "infinite"
 
 
 def lock_nodes(tree: Tree, locked: Iterable[int]) -> frozenset[int]:
