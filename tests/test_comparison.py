@@ -151,6 +151,17 @@ def test_regression():
     np.testing.assert_array_equal(found.changed_decisions, moved)
 
 
+def test_the_share_of_changed_decisions_is_counted_once():
+    """A sum of ten weights of 0.1 gave 0.30000000000000004 here."""
+    X = np.arange(10.0)[:, None]
+    old, new = (DecisionTreeClassifier(max_depth=1).fit(X, X[:, 0] > t) for t in (4, 1))
+    found = compare_trees(old, new, X, space=st.FeatureSpace.from_data(X))
+    assert found.flips() == found.diff.flips == found.changed_decisions.mean() == 0.3
+    assert found.changed_decisions is found.diff.changed_decisions
+    double = st.diff_trees(old, new, X, space=found.diff.space, sample_weight=np.full(10, 2))
+    assert double.flips == 0.3
+
+
 def test_trees_with_other_classes_are_compared_by_label():
     X = np.arange(40.0)[:, None]
     old = DecisionTreeClassifier(max_depth=1).fit(X, np.where(X[:, 0] < 20, "a", "b"))

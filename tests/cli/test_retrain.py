@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
+import click
 import pandas as pd
 import pytest
 
@@ -12,6 +13,7 @@ from steadytree.cli.retrain import command
 from steadytree.core.format import load_tree, plain_json, save_tree
 from steadytree.retraining import retrain
 from steadytree.retraining.history import History
+from steadytree.selection import RULES
 from tests.cli.conftest import Files, Run
 
 FAST = ("--trees", 10, "--folds", 2, "-q")
@@ -81,13 +83,20 @@ def test_a_broken_gate_is_code_3_and_still_writes(run: Run, files: Files, tmp_pa
     assert (tmp_path / "tree.json").exists()
 
 
-def test_choosing_by_score(run: Run, files: Files) -> None:
+@pytest.mark.parametrize("rule", [("tolerance", "--tolerance", 1), ("distance",)])
+def test_choosing_by_a_rule(run: Run, files: Files, rule: tuple[str, ...]) -> None:
     result = run(
         *("retrain", files.new, "--deployed", files.tree, "--target", "outcome", "--json"),
-        *("--select", "tolerance", "--tolerance", 1, *FAST),
+        *("--select", *rule, *FAST),
     )
     assert result.code == 0, result.err
     assert result.document["dissimilarity"] == 0
+
+
+def test_every_rule_can_be_selected() -> None:
+    (select,) = (option for option in command.params if option.name == "select")
+    assert isinstance(select.type, click.Choice)
+    assert list(select.type.choices) == list(RULES)
 
 
 def test_defaults_are_those_of_the_python_call(run: Run, files: Files, tmp_path: Path) -> None:
