@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["categories_left", "normalise_groups", "recombine_one_hot"]
 
+MISSING = -1  # the "category" of a column that says "missing"
+
 Groups = Mapping[str, Mapping[str, Any] | Sequence[str]]
 
 
@@ -52,11 +54,11 @@ def categories_left(threshold: float, mine: int, count: int) -> tuple[tuple[int,
     """Read a cut of the 0/1 column of one of ``count`` categories as a set of categories.
 
     Returns the categories that go left and whether missing values do; ``mine`` is the
-    column's category, or -1 for the column that says "missing".
+    column's category, or ``MISSING``.
     """
     zeros_left, ones_left = threshold >= 0, threshold >= 1
     left = tuple(c for c in range(count) if (ones_left if c == mine else zeros_left))
-    return left, ones_left if mine == -1 else zeros_left
+    return left, ones_left if mine == MISSING else zeros_left
 
 
 def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.one_hot import MISSING, categories_left
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 
 __all__ = ["ColumnEncoder"]
-
-MISSING = -1  # the "category" of a missing-value column
 
 
 class ColumnEncoder:
@@ -88,10 +87,8 @@ class ColumnEncoder:
         j, category = int(self.column_feature[column]), int(self.column_category[column])
         if category == -2:
             return j, threshold, None, missing_left
-        zeros_left, ones_left = threshold >= 0, threshold >= 1
-        codes = range(len(self.space.categories[j] or ()))
-        left = tuple(c for c in codes if (ones_left if c == category else zeros_left))
-        return j, np.nan, left, ones_left if category == MISSING else zeros_left
+        count = len(self.space.categories[j] or ())
+        return j, np.nan, *categories_left(threshold, category, count)
 
     def to_tree(
         self,
