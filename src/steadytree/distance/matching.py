@@ -144,6 +144,7 @@ class PathMatching:
         return notebook_view(self)
 
 
+# The options are spelt out as in tree_distance, for help() and editors.
 def match_paths(
     a: Any,
     b: Any,
