@@ -1,29 +1,25 @@
-"""The diff in words and as data: every form says the same, and nothing leaks into markup."""
+"""The diff in words: one change reads as one change, and nothing leaks into markup."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import diff_trees
-from steadytree.report.notebook import MAX_ROWS
-from tests.diff.test_rows import rows
-from tests.diff.trees import Leaf, Split, build, nodes
-
-OLD = Split(
-    0,
-    0.5,
-    Split(1, 0.25, Leaf(0, 0.1), Leaf(1, 0.9)),
-    Split(3, frozenset({0, 1}), Leaf(0, 0.2), Leaf(1, 0.8)),
+from tests.diff.trees import (
+    COLOURS,
+    NEW,
+    OLD,
+    Leaf,
+    Split,
+    build,
+    compare,
+    rows,
 )
-NEW = replace(OLD, at=0.53)
 
 
 def test_one_moved_split_reads_as_one_change() -> None:
@@ -70,66 +66,6 @@ def test_predictors_in_words() -> None:
     assert "Predictors gained: age, colour." in diff_trees(build(other), build(OLD)).to_text()
 
 
-TOP = {
-    *("schema_version", "kind", "task", "classes", "unchanged", "dissimilarity", "distance"),
-    *("counts", "predictors", "n_rows", "flips", "mean_value_shift", "splits", "rules"),
-}
-SPLIT = {
-    *("kind", "feature", "new_feature", "first", "from", "to", "shift", "share_of_range"),
-    *("categories", "new_categories", "rules", "share", "text", "only_conditions"),
-}
-RULE = {
-    *("number", "status", "kinds", "relabelled", "value_change", "cost", "overlap"),
-    *("share_in_both", "changes", "old", "new"),
-}
-SIDE = {
-    *("leaf", "text", "label", "value", "kept_against_share", "share", "outcome_rate"),
-    "conditions",
-}
-CHANGE = {
-    *("kind", "feature", "side", "from", "to", "shift", "share_of_range", "gained", "lost"),
-    "text",
-}
-CONDITION = {"feature", "lower", "upper", "categories", "present", "missing", "text"}
-
-
-@given(nodes(), nodes())
-@settings(max_examples=40)
-def test_the_dictionary_keeps_its_layout(old: Any, new: Any) -> None:
-    diff = diff_trees(build(old), build(new), rows(0, 30))
-    content = json.loads(json.dumps(diff.to_dict(), allow_nan=False))
-    assert content["schema_version"] == 1
-    assert set(content) == TOP
-    for split in content["splits"]:
-        assert set(split) == SPLIT
-    for rule in content["rules"]:
-        assert set(rule) == RULE
-        for change in rule["changes"]:
-            assert set(change) == CHANGE
-        for side in (rule["old"], rule["new"]):
-            if side is not None:
-                assert set(side) == SIDE
-                assert all(set(c) == CONDITION for c in side["conditions"])
-    # Every other form lists the same rules.
-    frame = diff.to_frame()
-    assert frame["status"].tolist() == [rule["status"] for rule in content["rules"]]
-    table = [line for line in diff.to_markdown().splitlines() if line.startswith("| ")]
-    assert len(table) == 2 + len(content["rules"])
-    changed = sum(rule["status"] != "kept" for rule in content["rules"])
-    assert diff._repr_html_().count("<tr>") == (1 + min(changed, MAX_ROWS) if changed else 0)
-    for split in diff.splits[:12]:
-        assert split.text in diff.to_text()
-
-
-def test_labels_in_the_frame_keep_their_type() -> None:
-    tree = build(OLD).replace(classes=(0, 1), label=build(OLD).label, space=None)
-    space = FeatureSpace.from_data(rows(0), [0, 1] * 100)
-    grown = build(Leaf(0, 0.1)).replace(classes=(0, 1), label=[0], space=None)
-    frame = diff_trees(grown, tree, space=space).to_frame()
-    assert frame["new_label"].map(type).eq(int).all()
-    assert frame["old_label"].isna().sum() == 3
-
-
 EVIL = '<script>alert("x")</script> | `a` _b_ *c*'
 
 
@@ -166,3 +102,13 @@ def test_names_cannot_break_out_of_html_or_markdown(evil: tuple[Tree, Tree]) -> 
     assert "\\|" in markdown
     cells = [line for line in markdown.splitlines() if line.startswith("| 1 ")]
     assert cells[0].replace("\\|", "").count("|") == 6
+
+
+def test_unknown_colours_are_not_invented() -> None:
+    """Every category in words comes from the space."""
+    old = Split(3, frozenset({0, 1}), Leaf(0, 0.1), Leaf(1, 0.9))
+    diff = compare(old, replace(old, at=frozenset({0})))
+    texts = [c.text for r in diff.rules for c in r.changes]
+    assert texts == ["colour: green no longer included", "colour: green now included"]
+    assert diff.splits[0].text == "the first split on colour sends green the other way: 2 rules"
+    assert COLOURS[1] == "green"

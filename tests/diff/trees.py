@@ -6,10 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.diff import TreeDiff, diff_trees
 
 NAMES = ("age", "weight", "dose", "colour", "site")
 COLOURS = ("red", "green", "blue", "white")
@@ -103,6 +105,16 @@ def build(root: Leaf | Split) -> Tree:
     )
 
 
+OLD = Split(
+    0,
+    0.5,
+    Split(1, 0.25, Leaf(0, 0.1), Leaf(1, 0.9)),
+    Split(3, frozenset({0, 1}), Leaf(0, 0.2), Leaf(1, 0.8)),
+)
+NEW = replace(OLD, at=0.53)
+"""Four rules, and the same with the first split moved."""
+
+
 # -- drawing ---------------------------------------------------------------------------
 
 thresholds = st.integers(5, 95).map(lambda k: k / 100)
@@ -194,3 +206,30 @@ def below(root: Leaf | Split, where: Where) -> set[int]:
 
 def features_above(root: Leaf | Split, where: Where) -> set[int]:
     return {at(root, where[:depth]).feature for depth in range(len(where))}
+
+
+# -- comparing -------------------------------------------------------------------------
+
+
+def rows(seed: int, n: int = 200) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.uniform(0, 100, n)
+    age[rng.random(n) < 0.2] = np.nan
+    colour = rng.choice(np.array([*COLOURS, None], dtype=object), n)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "weight": rng.uniform(0, 200, n),
+            "dose": rng.uniform(0, 1, n),
+            "colour": pd.Categorical(colour, categories=COLOURS),
+            "site": pd.Categorical(rng.choice(SITES, n), categories=SITES),
+        }
+    )[list(NAMES)]
+
+
+def compare(old: Any, new: Any) -> TreeDiff:
+    return diff_trees(build(old), build(new))
+
+
+def changed(diff: TreeDiff) -> dict[int, str]:
+    return {rule.number: rule.status for rule in diff.rules if rule.status != "kept"}

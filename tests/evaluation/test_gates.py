@@ -71,7 +71,7 @@ def test_every_combination(states: tuple[str, ...]) -> None:
 
 def test_a_diff_knows_all_but_the_score() -> None:
     from steadytree.diff import diff_trees
-    from tests.diff.test_rows import rows
+    from tests.diff.trees import rows
 
     old = build(Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9)))
     new = build(Split(0, 0.6, Leaf(0, 0.1), Leaf(1, 0.9)))

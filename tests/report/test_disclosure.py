@@ -1,17 +1,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.tree import DecisionTreeRegressor
 
-from steadytree.core.space import FeatureSpace
-from steadytree.diff import diff_trees
-from steadytree.readers import as_tree
 from steadytree.report import render
 from steadytree.report.disclosure import (
     PeopleCount,
@@ -20,7 +15,6 @@ from steadytree.report.disclosure import (
     mask_partition,
     share_step,
 )
-from steadytree.report.trees import RuleTable
 from tests.report import samples
 
 cells = st.lists(st.integers(0, 60), min_size=1, max_size=12)
@@ -67,21 +61,6 @@ def test_steps_for_five_people(n: int, step: float) -> None:
     assert share_step(n, 5) == step
 
 
-def test_a_mean_of_few_people_is_coarse_in_the_table_too() -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.random((200, 2)), rng.random(200)
-    model = DecisionTreeRegressor(min_samples_leaf=2, max_leaf_nodes=40, random_state=0).fit(X, y)
-    space = FeatureSpace.from_data(X, y, task="regression")
-    tree = as_tree(model, space=space)
-    low, high = space.response_range or (0.0, 0.0)
-    rows = RuleTable(diff_trees(tree, tree, space=space), min_cell=5).rows
-    small = [row["new"] for row in rows if tree.weight[row["new"]["leaf"]] < 5]
-    assert small
-    for half in small:
-        steps = (float(half["outcome"]) - low) / ((high - low) / 20)
-        assert steps == pytest.approx(round(steps), abs=0.01)
-
-
 @pytest.mark.parametrize(
     ("count", "total", "told"),
     [
@@ -120,10 +99,3 @@ def test_no_view_of_a_retraining_counts_a_handful_of_people(
     text = _visible(render(result) if view == "report" else result._repr_html_())
     assert re.search(rf"\b{hits} of (the )?{n}\b", text) is None
     assert f"fewer than 5 of {'the ' if view == 'notebook' else ''}{n}" in text
-
-
-def test_a_diff_in_a_notebook_hides_all_but_a_handful_of_people() -> None:
-    diff = samples.multiclass_diff()
-    n = diff.n_rows
-    nearly_all = replace(diff, flips=(n - 2) / n)
-    assert "changes for all but fewer than 5 people" in nearly_all._repr_html_()

@@ -4,54 +4,15 @@ import base64
 import hashlib
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from steadytree.report import render, write_report
-from steadytree.report.notebook import (
-    path_matching_html,
-    retraining_html,
-    stable_tree_html,
-    tree_diff_html,
-)
 from steadytree.report.render import script_safe_json
-from steadytree.report.svg import nice_ticks
 from tests.report import samples
-
-
-class Page(HTMLParser):
-    """Tags, attributes and texts of a page, as a browser would meet them."""
-
-    VOID = ("meta", "input", "br", "link", "img", "hr")
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.texts: dict[str, str] = {}
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open, f"closing tag {tag} without an opening one"
-        assert self.open[-1] == tag, f"{self.open[-1]} is closed by {tag}"
-        self.open.pop()
-
-    def handle_data(self, data: str) -> None:
-        where = self.open[-1] if self.open else ""
-        self.texts[where] = self.texts.get(where, "") + data
-
+from tests.report.page import Page
 
 KINDS = {
     "retraining": lambda: samples.retraining(),
@@ -177,52 +138,3 @@ def test_multiclass_and_regression_words() -> None:
     regression = render(samples.regression_diff())
     assert "Prediction" in regression
     assert "Mean after" in regression
-
-
-def test_ticks_are_round_and_cover_the_interval() -> None:
-    assert nice_ticks(0, 1) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    assert nice_ticks(0.743, 0.757)[0] >= 0.743
-    assert nice_ticks(2, 2) == [2]
-
-
-# -- notebooks -----------------------------------------------------------------------------
-
-
-def test_compact_views_are_escaped_and_well_formed() -> None:
-    from steadytree.distance import match_paths
-
-    diff = samples.mixed_diff(hostile=True)
-    matching = match_paths(diff.old, diff.new, space=diff.space, variant="metric")
-    views = {
-        "diff": tree_diff_html(diff),
-        "matching": path_matching_html(matching),
-        "retraining": retraining_html(samples.retraining()),
-        "stable": stable_tree_html(samples.stable_result(1)),
-    }
-    for name, html in views.items():
-        page = Page(html)
-        assert page.open == [], name
-        assert all(tag not in ("img", "script") for tag, _ in page.tags), name
-    assert "Dissimilarity" in views["diff"]
-    assert "★" in views["retraining"]
-    assert matching._repr_html_() == views["matching"]
-
-
-def test_compact_views_need_no_jinja() -> None:
-    import subprocess
-    import sys
-
-    code = (
-        "import sys; sys.modules['jinja2'] = None\n"
-        "from tests.report.samples import mixed_diff\n"
-        "from steadytree.report.notebook import tree_diff_html\n"
-        "from steadytree.exceptions import MissingDependencyError\n"
-        "assert 'rules' in tree_diff_html(mixed_diff())\n"
-        "try:\n"
-        "    mixed_diff().report('/nowhere/x.html')\n"
-        "except MissingDependencyError as error:\n"
-        "    print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "steadytree[report]" in done.stdout

@@ -11,7 +11,6 @@ import pytest
 
 from steadytree.exceptions import InputError
 from steadytree.report import summarise
-from steadytree.report.people import flips_data
 from steadytree.report.summarise import fingerprint
 from tests.report import samples
 
@@ -100,101 +99,6 @@ def test_text_of_the_summary_holds_no_extreme_of_the_data() -> None:
                 assert digits not in text
 
 
-# -- small cells -----------------------------------------------------------------------
-
-
-def test_a_small_subgroup_is_hidden_together_with_another() -> None:
-    result = samples.retraining()
-    summary = summarise(result, subgroups=["site"])
-    (by,) = summary["people"]["subgroups"]
-    groups = {group["name"]: group for group in by["groups"]}
-    assert set(groups) == {"north", "south", "ward 7"}
-    assert groups["ward 7"]["n"] is None
-    assert sum(group["n"] is None for group in groups.values()) == 2
-    for group in groups.values():
-        if group["n"] is None:
-            assert group["flips"] == {"share": None, "low": None, "high": None, "masked": True}
-            for measure in group["measures"]:
-                assert measure["masked"]
-                assert measure["old"] == measure["new"] == [None] * 3
-    shown = next(group for group in groups.values() if group["n"] is not None)
-    expected = int((result.X_new["site"] == shown["name"]).sum())
-    assert shown["n"] == expected
-
-
-def test_lower_min_cell_shows_the_small_group() -> None:
-    summary = summarise(samples.retraining(), subgroups=["site"], min_cell=1)
-    (by,) = summary["people"]["subgroups"]
-    assert {g["name"]: g["n"] for g in by["groups"]}["ward 7"] == 3
-
-
-def test_subgroups_by_number_do_not_show_the_extremes() -> None:
-    result = samples.retraining()
-    summary = summarise(result, subgroups={"size": "mean radius"})
-    names = [group["name"] for group in summary["people"]["subgroups"][0]["groups"]]
-    assert names[0].startswith("up to ")
-    assert names[-1].startswith("over ")
-    assert len(names) == 4
-
-
-@pytest.mark.parametrize(
-    ("hits", "n", "masked"), [(0, 100, False), (3, 100, True), (5, 100, False), (97, 100, True)]
-)
-def test_few_changed_decisions_are_hidden(hits: int, n: int, masked: bool) -> None:
-    data = flips_data(np.arange(n) < hits, 5)
-    assert data["masked"] is masked
-    assert data["count"] == (None if masked else hits)
-
-
-def test_rules_with_few_rows_hide_share_and_rate() -> None:
-    diff = samples.large_diff()
-    summary = summarise(diff)
-    for side in ("old", "new"):
-        rules = [getattr(r, side) for r in diff.rules if getattr(r, side) is not None]
-        rows = [row[side] for row in summary["rules"] if row[side] is not None]
-        small = 0
-        for rule, row in zip(rules, rows, strict=True):
-            count = round(rule.share * diff.n_rows)
-            if 0 < count < 5:
-                small += 1
-                assert row["share"] is None
-                assert row["rate"] is None
-                assert row["masked"]
-        assert small > 5
-        leaf_share = summary["trees"][side]["share"]
-        for rule, row in zip(rules, rows, strict=True):
-            assert leaf_share[rule.leaf] == row["share"]
-
-
-def test_values_of_leaves_that_rest_on_few_people_are_not_in_the_file() -> None:
-    diff = samples.large_diff()
-    tree = summarise(diff)["trees"]["new"]
-    weight = diff.new.weight
-    for leaf in diff.new.leaves.tolist():
-        assert (tree["value"][leaf] is None) == (weight[leaf] < 5)
-        assert (leaf in tree["few"]) == (weight[leaf] < 5)
-
-
-def test_regression_leaves_of_one_person_are_rounded() -> None:
-    from sklearn.tree import DecisionTreeRegressor
-
-    from steadytree.core.space import FeatureSpace
-    from steadytree.diff import diff_trees
-    from steadytree.readers import as_tree
-
-    X, y = samples.load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    space = FeatureSpace.from_data(X, y, task="regression")
-    model = DecisionTreeRegressor(max_leaf_nodes=60, random_state=0).fit(X, y)
-    tree = as_tree(model, space=space)
-    data = summarise(diff_trees(tree, tree))["trees"]["new"]
-    low, high = space.response_range
-    lone = [leaf for leaf in tree.leaves.tolist() if tree.weight[leaf] < 5]
-    assert lone
-    for leaf in lone:
-        steps = (data["value"][leaf][0] - low) / ((high - low) / 20)
-        assert steps == pytest.approx(round(steps), abs=0.02)
-
-
 def test_headline_hides_a_handful_of_people() -> None:
     result = samples.retraining()
     facts = {fact["label"]: fact for fact in summarise(result)["headline"]["facts"]}
@@ -206,46 +110,6 @@ def test_headline_hides_a_handful_of_people() -> None:
     facts = {fact["label"]: fact for fact in strict["headline"]["facts"]}
     assert facts["Decisions that change"]["detail"].startswith(f"fewer than {count + 1} of")
     assert str(count) not in " ".join(strict["headline"]["sentences"]).split()
-
-
-# -- the frontier ------------------------------------------------------------------------
-
-
-def test_frontier_lists_every_candidate_with_its_costs() -> None:
-    result = samples.retraining()
-    frontier = summarise(result)["frontier"]
-    assert [c["name"] for c in frontier["candidates"]] == list(result.frontier.index)
-    chosen = frontier["candidates"][frontier["chosen"]]
-    assert chosen["name"] == result.chosen
-    assert chosen["distance"] == pytest.approx(result.dissimilarity, abs=1e-4)
-    keep = frontier["candidates"][0]
-    assert keep["counts"]["kept"] == result.deployed.n_leaves
-    assert frontier["trees_left_out"] == 0
-    # Flips of one to four people among the new rows are hidden.
-    n = len(result.X_new)
-    for c, share in zip(frontier["candidates"], result.frontier["flips"], strict=True):
-        few = 0 < round(share * n) < 5
-        assert c["flips_masked"] is few
-        assert (c["flips"] is None) is few
-
-
-def test_equal_trees_are_stored_once() -> None:
-    frontier = summarise(samples.stable_result(2))["frontier"]
-    used = [c["tree"] for c in frontier["candidates"]]
-    assert len(used) == 100
-    assert set(used) == set(range(len(frontier["trees"])))
-    assert len(frontier["trees"]) <= 10
-
-
-def test_trees_beyond_the_budget_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steadytree.report.trees.TREE_BUDGET", 1500)
-    frontier = summarise(samples.stable_result(2))["frontier"]
-    without = [c for c in frontier["candidates"] if c["tree"] is None]
-    assert frontier["trees_left_out"] == len(without) > 0
-    assert frontier["candidates"][frontier["chosen"]]["tree"] is not None
-
-
-# -- the rest ------------------------------------------------------------------------------
 
 
 def test_provenance_tells_data_apart() -> None:

@@ -1,4 +1,4 @@
-"""With rows: shares, rates and flips are what a direct count gives."""
+"""Every rule is there once; shares, rates and flips are what a direct count gives."""
 
 from __future__ import annotations
 
@@ -16,23 +16,21 @@ from steadytree.core.space import FeatureSpace
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.exceptions import FeatureAlignmentError, InputError
 from steadytree.readers import as_tree
-from tests.diff.trees import COLOURS, NAMES, SITES, Leaf, Split, build, nodes
-
-
-def rows(seed: int, n: int = 200) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    age = rng.uniform(0, 100, n)
-    age[rng.random(n) < 0.2] = np.nan
-    colour = rng.choice(np.array([*COLOURS, None], dtype=object), n)
-    return pd.DataFrame(
-        {
-            "age": age,
-            "weight": rng.uniform(0, 200, n),
-            "dose": rng.uniform(0, 1, n),
-            "colour": pd.Categorical(colour, categories=COLOURS),
-            "site": pd.Categorical(rng.choice(SITES, n), categories=SITES),
-        }
-    )[list(NAMES)]
+from tests.diff.trees import (
+    SITES,
+    Leaf,
+    Split,
+    at,
+    below,
+    build,
+    compare,
+    count,
+    leaf_places,
+    leaves,
+    nodes,
+    put,
+    rows,
+)
 
 
 def check_counts(diff: TreeDiff, X: Any, weight: Any, y: Any = None) -> None:
@@ -169,3 +167,52 @@ def test_one_hot_columns_or_the_feature_itself() -> None:
         by_dummies.flips == by_feature.flips == pytest.approx(np.mean(stump.predict(dummies) != y))
     )
     assert set(by_dummies.predictors_gained + by_dummies.predictors_kept) == {"weight", "site"}
+
+
+@given(nodes(), nodes())
+@settings(max_examples=60)
+def test_every_rule_of_both_trees_appears_once(old: Any, new: Any) -> None:
+    diff = compare(old, new)
+    assert [r.old.path for r in diff.rules if r.old] == list(range(count(old)))
+    assert sorted(r.new.path for r in diff.rules if r.new) == list(range(count(new)))
+    assert [r.number for r in diff.rules] == list(range(1, len(diff.rules) + 1))
+    counts = diff.counts
+    assert counts["old_rules"] == count(old)
+    assert counts["new_rules"] == count(new)
+    both = counts["kept"] + counts["relabelled"] + counts["moved"]
+    assert both + counts["dropped"] == count(old)
+    assert both + counts["added"] == count(new)
+    # Reading some pairs apart, or the same conditions together, never costs less.
+    assert sum(r.cost for r in diff.rules) >= diff.distance - 1e-9
+    for rule in diff.with_status("kept"):
+        assert rule.old is not None
+        assert rule.new is not None
+        assert rule.old.conditions == rule.new.conditions
+        assert rule.old.label == rule.new.label
+
+
+@given(nodes(), nodes())
+@settings(max_examples=60)
+def test_the_diff_read_backwards_mirrors_it(old: Any, new: Any) -> None:
+    there, back = compare(old, new), compare(new, old)
+    assert there.dissimilarity == pytest.approx(back.dissimilarity)
+    assert there.unchanged == back.unchanged
+    assert there.predictors_gained == back.predictors_lost
+    assert there.predictors_lost == back.predictors_gained
+    assert there.counts["kept"] == back.counts["kept"]
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_shares_alone_change_no_rule(data: st.DataObject) -> None:
+    root = data.draw(nodes())
+    where = data.draw(st.sampled_from(leaf_places(root)))
+    leaf = at(root, where)
+    share = data.draw(leaves().map(lambda one: one.share))
+    diff = compare(root, put(root, where, Leaf(leaf.label, share)))
+    assert diff.unchanged
+    (number,) = below(root, where)
+    rule = diff.rules[number - 1]
+    assert rule.status == "kept"
+    assert rule.value_change == pytest.approx(share - leaf.share)
+    assert rule.kinds == (("value_changed",) if share != leaf.share else ())

@@ -1,0 +1,101 @@
+"""What happened to one rule and to one of its conditions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from steadytree.core.words import Condition
+from steadytree.diff.changes import KINDS, Rule, compare_conditions
+from tests.diff.trees import (
+    NEW,
+    OLD,
+    SPACE,
+    Leaf,
+    Split,
+    at,
+    below,
+    changed,
+    compare,
+    leaf_places,
+    put,
+    split_places,
+    splits,
+    thresholds,
+)
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_a_moved_threshold_and_a_relabelled_leaf_combine(data: st.DataObject) -> None:
+    root = data.draw(splits())
+    numeric = [w for w in split_places(root) if isinstance(at(root, w).at, float)]
+    assume(numeric)
+    where = data.draw(st.sampled_from(numeric))
+    node = at(root, where)
+    new = data.draw(thresholds.filter(lambda t: t != node.at))
+    inside = [w for w in leaf_places(root) if w[: len(where)] == where]
+    target = data.draw(st.sampled_from(inside))
+    edited = put(root, where, replace(node, at=new))
+    leaf = at(root, target)
+    edited = put(edited, target, Leaf(1 - leaf.label, leaf.share))
+    diff = compare(root, edited)
+    (number,) = below(root, target)
+    assert changed(diff) == dict.fromkeys(sorted(below(root, where)), "moved")
+    assert [r.number for r in diff.rules if r.relabelled] == [number]
+    assert diff.rules[number - 1].kinds == ("threshold_moved", "relabelled")
+
+
+def test_a_split_on_missingness_alone() -> None:
+    base = Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
+    inf = replace(base, at=float("inf"), missing_left=False)
+    diff = compare(Leaf(0, 0.3), inf)
+    (rule,) = diff.with_status("moved")
+    assert [c.text for c in rule.changes] == ["condition added: age is not missing"]
+    (added,) = diff.with_status("added")
+    assert added.text == "age is missing: yes"
+    assert set(diff.splits[0].rules) == {1, 2}
+
+
+def test_what_is_the_same_is_not_listed() -> None:
+    age, site = Condition(0, "age", upper=50), Condition(4, "site", allowed=("arm",))
+    assert compare_conditions(SPACE, [age, site], [site, age]) == ()
+    # The arithmetic of a distance cannot tell these bounds apart.
+    assert compare_conditions(SPACE, [age], [Condition(0, "age", upper=50 + 1e-8)]) == ()
+
+
+def test_both_bounds_of_a_feature_are_compared() -> None:
+    old = Condition(1, "weight", lower=50, upper=100)
+    lower, upper = compare_conditions(SPACE, [old], [Condition(1, "weight", lower=40)])
+    assert (lower.kind, lower.side, lower.shift) == ("threshold_moved", "lower", -10)
+    assert lower.share_of_range == -0.05
+    assert (upper.kind, upper.side) == ("condition_removed", "upper")
+    assert (upper.old_bound, upper.new_bound, upper.shift) == (100, None, None)
+
+
+def test_missing_values_turned_away_by_a_new_condition_are_part_of_it() -> None:
+    (added,) = compare_conditions(SPACE, [], [Condition(0, "age", upper=50, missing=False)])
+    assert added.kind == "condition_added"
+    (removed,) = compare_conditions(SPACE, [Condition(0, "age", upper=50, missing=False)], [])
+    assert removed.kind == "condition_removed"
+    moved = compare_conditions(
+        SPACE,
+        [Condition(0, "age", upper=50, missing=False)],
+        [Condition(0, "age", upper=60, missing=True)],
+    )
+    assert [change.kind for change in moved] == ["threshold_moved", "missing_changed"]
+
+
+def test_every_kind_of_change_is_a_known_one() -> None:
+    diff = compare(OLD, replace(NEW, left=Leaf(1, 0.9), missing_left=False))
+    kinds = {kind for rule in diff.rules for kind in rule.kinds}
+    assert {"threshold_moved", "missing_changed"} < kinds <= set(KINDS)
+
+
+def test_a_rule_reads_as_conditions_and_outcome() -> None:
+    conditions = (Condition(0, "age", upper=50), Condition(4, "site", allowed=("arm",)))
+    rule = Rule(0, 1, conditions, "yes", (0.2, 0.8))
+    assert rule.text == "age <= 50 and site is arm: yes"
+    assert Rule(0, 1, conditions[:1], None, (12.5,)).text == "age <= 50: 12.5"

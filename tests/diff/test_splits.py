@@ -1,0 +1,78 @@
+"""Many rules that changed alike are read as one change of a split."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from steadytree.core.paths import Paths
+from steadytree.diff.splits import SplitChange, group_changes
+from tests.diff.trees import (
+    NEW,
+    OLD,
+    Leaf,
+    Split,
+    changed,
+    compare,
+)
+
+
+def test_a_swapped_split_reads_as_replaced() -> None:
+    def tree(feature: int, at: float) -> Split:
+        inner = Split(feature, at, Leaf(0, 0.1), Leaf(1, 0.9))
+        return Split(2, 0.5, inner, Split(4, frozenset({0}), Leaf(0, 0.2), Leaf(1, 0.8)))
+
+    diff = compare(tree(0, 0.5), tree(1, 0.25))
+    (split,) = diff.splits
+    assert split.kind == "replaced"
+    assert split.text == "the split on age at 50 replaced by weight at 50: 2 rules"
+
+
+def test_a_split_that_is_still_there_is_not_called_removed() -> None:
+    """The split on age stays, but for other rules."""
+    age = Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
+    old = Split(2, 0.5, age, Split(1, 0.5, Leaf(0, 0.3), Leaf(1, 0.8)))
+    new = Split(2, 0.5, Leaf(0, 0.1), Split(1, 0.5, Leaf(0, 0.3), age))
+    diff = compare(old, new)
+    assert {split.kind for split in diff.splits} == {"removed", "added"}
+    assert all(split.only_conditions for split in diff.splits)
+    assert "a condition on age at 50 removed: 1 rule" in [s.text for s in diff.splits]
+    assert not any(split.first for split in diff.splits)
+
+
+def test_a_leaf_grown_into_a_tree_and_back() -> None:
+    grown = Split(3, frozenset({0, 1}), Leaf(0, 0.1), Leaf(1, 0.9))
+    diff = compare(Leaf(0, 0.3), grown)
+    assert changed(diff) == {1: "moved", 2: "added"}
+    assert diff.splits[0].text.startswith("a first split on colour")
+    back = compare(grown, Leaf(0, 0.3))
+    assert changed(back) == {1: "moved", 2: "dropped"}
+
+
+def test_changes_nearest_the_root_come_first() -> None:
+    """The first split moved, and one below it: two changes, not six."""
+    deep = replace(NEW, left=replace(NEW.left, at=0.35))
+    diff = compare(OLD, deep)
+    assert [(split.name, split.first, split.rules) for split in diff.splits] == [
+        ("age", True, (1, 2, 3, 4)),
+        ("weight", False, (1, 2)),
+    ]
+    paths = (Paths.from_tree(tree, diff.space) for tree in (diff.old, diff.new))
+    assert group_changes(diff.rules, *paths) == diff.splits
+    assert group_changes((), *(Paths.from_tree(diff.old, diff.space) for _ in range(2))) == ()
+
+
+def test_both_sides_of_a_categorical_split_are_one_change() -> None:
+    grown = replace(OLD, left=Split(4, frozenset({0, 2}), Leaf(0, 0.1), Leaf(1, 0.9)))
+    bare = replace(OLD, left=Leaf(0, 0.3))
+    (split,) = compare(bare, grown).splits
+    assert (split.kind, split.name, split.rules) == ("added", "site", (1, 4))
+    assert split.categories == ("arm", "neck")
+    (back,) = compare(grown, bare).splits
+    assert (back.kind, back.rules) == ("removed", (1, 2))
+
+
+def test_a_change_of_a_split_tells_how_many_rules_it_concerns() -> None:
+    one = SplitChange("removed", 0, "age", (3,), old_bound=50.0)
+    assert one.text == "the split on age at 50 removed: 1 rule"
+    two = replace(one, rules=(3, 4), first=True)
+    assert two.text == "the first split on age at 50 removed: 2 rules"

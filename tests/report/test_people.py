@@ -1,0 +1,65 @@
+"""Whom a retraining affects: groups of few people stay hidden."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from steadytree.report import summarise
+from steadytree.report.people import flips_data, people_data
+from tests.report import samples
+
+
+def test_a_small_subgroup_is_hidden_together_with_another() -> None:
+    result = samples.retraining()
+    summary = summarise(result, subgroups=["site"])
+    (by,) = summary["people"]["subgroups"]
+    groups = {group["name"]: group for group in by["groups"]}
+    assert set(groups) == {"north", "south", "ward 7"}
+    assert groups["ward 7"]["n"] is None
+    assert sum(group["n"] is None for group in groups.values()) == 2
+    for group in groups.values():
+        if group["n"] is None:
+            assert group["flips"] == {"share": None, "low": None, "high": None, "masked": True}
+            for measure in group["measures"]:
+                assert measure["masked"]
+                assert measure["old"] == measure["new"] == [None] * 3
+    shown = next(group for group in groups.values() if group["n"] is not None)
+    expected = int((result.X_new["site"] == shown["name"]).sum())
+    assert shown["n"] == expected
+
+
+def test_lower_min_cell_shows_the_small_group() -> None:
+    summary = summarise(samples.retraining(), subgroups=["site"], min_cell=1)
+    (by,) = summary["people"]["subgroups"]
+    assert {g["name"]: g["n"] for g in by["groups"]}["ward 7"] == 3
+
+
+def test_subgroups_by_number_do_not_show_the_extremes() -> None:
+    result = samples.retraining()
+    summary = summarise(result, subgroups={"size": "mean radius"})
+    names = [group["name"] for group in summary["people"]["subgroups"][0]["groups"]]
+    assert names[0].startswith("up to ")
+    assert names[-1].startswith("over ")
+    assert len(names) == 4
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "masked"), [(0, 100, False), (3, 100, True), (5, 100, False), (97, 100, True)]
+)
+def test_few_changed_decisions_are_hidden(hits: int, n: int, masked: bool) -> None:
+    data = flips_data(np.arange(n) < hits, 5)
+    assert data["masked"] is masked
+    assert data["count"] == (None if masked else hits)
+
+
+def test_every_measure_is_named_and_holds_its_interval() -> None:
+    data = people_data(samples.retraining(), subgroups=(), min_cell=5, level=0.9)
+    assert (data["level"], data["subgroups"]) == (0.9, [])
+    names = [measure["name"] for measure in data["performance"]]
+    assert {"AUC", "Sensitivity", "Calibration in the large"} <= set(names)
+    for measure in data["performance"]:
+        assert measure["meaning"]
+        value, low, high = measure["new"]
+        if value is not None and low is not None:
+            assert low <= value <= high
