@@ -9,44 +9,23 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer, make_scorer, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
-from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from reproduction.data import load_case_study
-from steadytree.core.tree import Tree
-from steadytree.distance import distance_bound, pairwise_tree_distances
 from steadytree.estimators import (
     DistilledTreeClassifier,
     StableTreeClassifier,
     StableTreeRegressor,
     TreeClassifier,
 )
-from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
+from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.selection import pareto_mask
-
-GRID = {"max_depth": [2, 3, 5], "min_samples_leaf": [5, 20]}
-
-
-@pytest.fixture(scope="module")
-def cancer() -> tuple[pd.DataFrame, pd.Series]:
-    return load_breast_cancer(return_X_y=True, as_frame=True)
-
-
-def small(**options: Any) -> StableTreeClassifier:
-    return StableTreeClassifier(
-        **{"param_grid": GRID, "n_bootstraps": 3, "random_state": 0, **options}
-    )
-
-
-@pytest.fixture(scope="module")
-def fitted(cancer: tuple[pd.DataFrame, pd.Series]) -> StableTreeClassifier:
-    return small().fit(*cancer)
-
+from tests.estimators.samples import GRID, small, three_columns
 
 # -- Section 3.1, formula by formula --------------------------------------------------
 
@@ -60,31 +39,6 @@ def test_collections_are_bootstraps_times_settings(fitted: StableTreeClassifier)
     assert fitted.candidates_[0].weight[0] == 569 - 142
     assert fitted.reference_trees_[0].weight[0] == fitted.first_batch_indices_.size
     assert abs(fitted.first_batch_indices_.size - 427 / 2) <= 1
-
-
-@pytest.mark.parametrize("variant", ["paper", "metric", "cover"])
-def test_mean_distances_are_the_papers_d_b(
-    cancer: tuple[pd.DataFrame, pd.Series], variant: str
-) -> None:
-    model = small(variant=variant, label_weight=2.0).fit(*cancer)
-    space = model.feature_space_
-    pairs = {"space": space, "variant": variant, "label_weight": 2.0}
-    d = pairwise_tree_distances(model.candidates_, model.reference_trees_, **pairs)
-    np.testing.assert_allclose(model.mean_distances_, d.mean(axis=1))
-    np.testing.assert_allclose(model.results_["mean_distance"], d.mean(axis=1))
-    assert model.max_depth_ == 5
-    np.testing.assert_allclose(
-        model.results_["mean_distance_of_bound"], d.mean(axis=1) / distance_bound(5, 2.0)
-    )
-    relative = pairwise_tree_distances(
-        model.candidates_,
-        model.reference_trees_,
-        space=space,
-        variant="metric",
-        label_weight=2.0,
-        normalize="relative",
-    )
-    np.testing.assert_allclose(model.results_["mean_dissimilarity"], relative.mean(axis=1))
 
 
 def test_scores_are_the_papers_alpha_b(
@@ -123,29 +77,6 @@ def test_the_chosen_tree_predicts(
     assert html.escape(str(chosen)) in fitted._repr_html_()
 
 
-def test_results_are_readable(fitted: StableTreeClassifier) -> None:
-    assert fitted.results_.columns.tolist() == [
-        "bootstrap",
-        "param_max_depth",
-        "param_min_samples_leaf",
-        "mean_distance",
-        "mean_distance_of_bound",
-        "mean_dissimilarity",
-        "selection_score",
-        "selection_score_se",
-        "n_leaves",
-        "depth",
-        "on_frontier",
-        "chosen",
-    ]
-    assert fitted.results_["param_max_depth"].dtype.kind == "i"
-    assert fitted.results_["mean_dissimilarity"].between(0, 1).all()
-    assert fitted.results_["selection_score_se"].between(0.001, 0.2).all()
-    for i, tree in enumerate(fitted.candidates_):
-        assert fitted.results_["n_leaves"][i] == tree.n_leaves
-        assert fitted.results_["depth"][i] == tree.depth
-
-
 @pytest.mark.parametrize("select", ["tolerance", "balanced", "score", "distance"])
 def test_rules_trade_score_for_distance(
     cancer: tuple[pd.DataFrame, pd.Series], select: str, fitted: StableTreeClassifier
@@ -181,20 +112,6 @@ def test_a_callable_chooses_from_the_results(cancer: tuple[pd.DataFrame, pd.Seri
         small(select=lambda results: 0.5).fit(*cancer)
     with pytest.raises(InputError, match=r"a position in \[0, 18\), got 18"):
         small(select=len).fit(*cancer)
-
-
-def test_more_objectives(cancer: tuple[pd.DataFrame, pd.Series]) -> None:
-    def features_used(tree: Tree) -> float:
-        return len(set(tree.feature[tree.feature >= 0].tolist()))
-
-    objectives = ("distance", "score", "n_leaves", features_used)
-    model = small(objectives=objectives).fit(*cancer)
-    results = model.results_
-    assert results["features_used"].tolist() == [features_used(t) for t in model.candidates_]
-    points = results[["mean_distance", "selection_score", "n_leaves", "features_used"]]
-    expected = pareto_mask(points.to_numpy(), [False, True, False, False])
-    np.testing.assert_array_equal(model.pareto_mask_, expected)
-    assert model.pareto_mask_.sum() >= small().fit(*cancer).pareto_mask_.sum()
 
 
 # -- batches and holdouts ---------------------------------------------------------------
@@ -282,21 +199,6 @@ def test_a_scorer_may_look_at_columns(cancer: tuple[pd.DataFrame, pd.Series]) ->
     assert np.isclose(model.selection_score_, right_on_large(chosen, X.iloc[held], y.iloc[held]))
 
 
-def test_pure_noise_is_called_noise() -> None:
-    """The selection score is the best of many, the estimate stays near one half."""
-    estimates, chosen_by = [], []
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        X, y = rng.normal(size=(400, 8)), rng.integers(0, 2, 400)
-        for holdout in (0.25, "oob"):
-            model = small(random_state=seed, select="score", holdout=holdout).fit(X, y)
-            assert model.selection_score_ == model.scores_.max()
-            estimates.append(model.score_estimate_)
-            chosen_by.append(model.selection_score_)
-    assert abs(np.mean(estimates) - 0.5) < 0.03
-    assert np.mean(chosen_by) > 0.55
-
-
 def test_the_estimate_agrees_with_fresh_rows_on_real_signal() -> None:
     study = load_case_study("support2")
     X, y = study.X[["scoma", "age", "crea", "meanbp", "pafi", "hday"]], study.y
@@ -304,16 +206,6 @@ def test_the_estimate_agrees_with_fresh_rows_on_real_signal() -> None:
     fresh = roc_auc_score(y[3000:], model.predict_proba(X[3000:])[:, 1])
     assert abs(model.score_estimate_ - fresh) < 3 * model.score_estimate_se_ + 0.02
     assert 0 < model.score_estimate_se_ < 0.1
-
-
-def test_too_few_rows_for_two_folds_give_no_estimate() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3))
-    y = np.zeros(60, dtype=int)
-    y[:4] = 1
-    model = small(holdout=0.25, param_grid={"max_depth": [2]}).fit(X, y)
-    assert np.isnan(model.score_estimate_)
-    assert np.isfinite(model.selection_score_)
 
 
 # -- weights and thresholds ---------------------------------------------------------------
@@ -345,36 +237,6 @@ def test_rows_of_no_weight_are_never_grown_on(cancer: tuple[pd.DataFrame, pd.Ser
     assert model.candidates_[0].metadata["n_training_rows"] == (weights > 0).sum()
 
 
-def test_class_weights_count(cancer: tuple[pd.DataFrame, pd.Series]) -> None:
-    X, y = cancer
-    plain = small(scoring="accuracy").fit(X, y)
-    balanced = small(scoring="accuracy", class_weight="balanced").fit(X, y)
-    heavy = small(scoring="accuracy", class_weight={0: 50.0, 1: 1.0}).fit(X, y)
-    assert np.allclose(balanced.candidates_[0].value[0], 0.5, atol=0.05)
-    assert heavy.predict(X).mean() < plain.predict(X).mean()
-    held = heavy.holdout_indices_
-    rows = np.where(y.iloc[held] == 0, 50.0, 1.0)
-    right = heavy.candidates_[0].predict(X.iloc[held]) == y.iloc[held]
-    assert np.isclose(heavy.scores_[0], np.average(right, weights=rows))
-
-
-def test_the_decision_threshold_labels_every_tree(cancer: tuple[pd.DataFrame, pd.Series]) -> None:
-    X, y = cancer
-    rare = y.where(np.arange(len(y)) % 4 == 0, 0)  # one in six
-    model = small(decision_threshold="prevalence").fit(X, rare)
-    assert np.isclose(model.decision_threshold_, rare.mean())
-    for tree in (*model.candidates_, *model.reference_trees_):
-        assert tree.decision_threshold == model.decision_threshold_
-        np.testing.assert_array_equal(tree.label, tree.value[:, 1] >= rare.mean())
-    shares = model.predict_proba(X)[:, 1]
-    np.testing.assert_array_equal(model.predict(X), shares >= rare.mean())
-    assert small(decision_threshold=0.7).fit(X, rare).decision_threshold_ == 0.7
-    with pytest.raises(InputError, match="expected two classes for a decision_threshold"):
-        small(decision_threshold=0.5).fit(*load_iris(return_X_y=True))
-    with pytest.raises(InputError, match=r"expected decision_threshold in \[0, 1\], got 2"):
-        small(decision_threshold=2).fit(X, rare)
-
-
 # -- real mixed data, regression, several classes -----------------------------------------
 
 
@@ -392,37 +254,6 @@ def test_raw_mixed_data_end_to_end(name: str, least: float) -> None:
     assert used & set(study.categorical)
     assert 0 < model.results_["mean_dissimilarity"].min() < 1
     assert X.columns[tree.feature[0]] in model.rules().splitlines()[0]
-
-
-def test_polars_and_pandas_give_the_same_model() -> None:
-    polars = pytest.importorskip("polars")
-    study = load_case_study("support2")
-    X, y = study.X[:1500].reset_index(drop=True), study.y[:1500].to_numpy()
-    for column in study.categorical:
-        X[column] = X[column].astype(object).where(X[column].notna(), None)
-    one = small(param_grid={"max_depth": [4]}).fit(X, y)
-    other = small(param_grid={"max_depth": [4]}).fit(polars.from_pandas(X), y)
-    assert one.rules() == other.rules()
-    np.testing.assert_array_equal(one.predict(X), other.predict(polars.from_pandas(X)))
-
-
-def test_an_unseen_category_is_treated_as_missing() -> None:
-    study = load_case_study("nasscds")
-    X, y = study.X[:3000], study.y[:3000]
-    model = small(param_grid={"max_depth": [4]}).fit(X, y)
-    column = study.categorical[0]
-    strange, gone = X.astype({column: object}), X.astype({column: object})
-    strange[column], gone[column] = "never seen", None
-    np.testing.assert_array_equal(model.apply(strange), model.apply(gone))
-
-
-def test_a_listed_column_is_categorical(cancer: tuple[pd.DataFrame, pd.Series]) -> None:
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 4, 400), rng.normal(size=400)]).astype(float)
-    y = np.isin(X[:, 0], [0, 3]).astype(int)
-    model = small(categorical_features=[0]).fit(X, y)
-    assert model.to_tree().categories[0] == (0.0, 1.0, 2.0, 3.0)
-    assert model.score(X, y) == 1.0
 
 
 def test_regression_end_to_end() -> None:
@@ -485,15 +316,6 @@ def test_growth_options_of_the_base_are_kept(cancer: tuple[pd.DataFrame, pd.Seri
         *cancer
     )
     assert model.to_tree().impurity[0] > 0.9  # entropy of 37 % against 63 %
-
-
-def test_an_unlimited_depth_is_bounded_by_the_deepest_tree(
-    cancer: tuple[pd.DataFrame, pd.Series],
-) -> None:
-    model = small(param_grid={"max_depth": [None, 2]}, label_weight="balanced").fit(*cancer)
-    trees = (*model.candidates_, *model.reference_trees_)
-    assert model.max_depth_ == max(tree.depth for tree in trees)
-    assert (model.results_["mean_distance_of_bound"] < 1).all()
 
 
 # -- the scikit-learn world ---------------------------------------------------------------
@@ -575,28 +397,6 @@ def test_progress_goes_to_standard_error(
 # -- bad input ----------------------------------------------------------------------------
 
 
-def three_columns(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(n, 3)), np.arange(n) % 2
-
-
-def test_one_class_only() -> None:
-    X, _ = three_columns()
-    with pytest.raises(
-        InputError, match=r"expected at least two classes in y, got 1 class \('a'\)"
-    ):
-        small().fit(X, ["a"] * 120)
-
-
-def test_a_column_without_values() -> None:
-    X, y = three_columns()
-    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(b=np.nan, d=None)
-    with pytest.raises(
-        InputError, match=r"expected at least one value in every column, .* in \['b', 'd'\]; drop"
-    ):
-        small().fit(frame, y)
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -661,30 +461,6 @@ def test_a_scorer_that_fails() -> None:
         small(scoring=3).fit(*three_columns())
 
 
-def test_a_base_estimator_that_is_not_a_tree() -> None:
-    data = three_columns()
-    with pytest.raises(
-        UnsupportedModelError, match="expected a base estimator that grows one tree, got GaussianNB"
-    ):
-        small(estimator=GaussianNB(), param_grid={}).fit(*data)
-    with pytest.raises(InputError, match="for classification, got DecisionTreeRegressor"):
-        small(estimator=DecisionTreeRegressor()).fit(*data)
-    with pytest.raises(InputError, match="for regression, got DecisionTreeClassifier"):
-        StableTreeRegressor(DecisionTreeClassifier()).fit(*data)
-    with pytest.raises(
-        InputError, match="expected estimator to be a scikit-learn tree, got 'cart'"
-    ):
-        small(estimator="cart").fit(*data)
-    with pytest.raises(InputError, match=r"pass an instance such as DecisionTreeClassifier\(\)"):
-        small(estimator=DecisionTreeClassifier).fit(*data)
-
-
-def test_leaves_larger_than_the_data_are_a_warning() -> None:
-    with pytest.warns(SteadyTreeWarning, match=r"at least 100 rows, .* got 45: .* 30, 50 cannot"):
-        model = small(param_grid={"min_samples_leaf": [3, 30, 50]}).fit(*three_columns())
-    assert model.results_["n_leaves"].min() == 1
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -709,24 +485,3 @@ def test_leaves_larger_than_the_data_are_a_warning() -> None:
 def test_settings_that_cannot_be(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         small(**options).fit(*three_columns())
-
-
-def test_infinite_and_huge_numbers_are_refused() -> None:
-    X, y = three_columns()
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    frame.loc[3, "b"] = np.inf
-    with pytest.raises(InputError, match="expected finite numbers in 'b'"):
-        small().fit(frame, y)
-    model = small().fit(X, y)
-    X[0, 1] = 1e300
-    with pytest.raises(InputError, match=r"got infinity or larger ones in \['x1'\]"):
-        model.predict(X)
-
-
-def test_weights_that_cannot_be() -> None:
-    X, y = three_columns()
-    # Newer releases of scikit-learn say so first.
-    with pytest.raises(ValueError, match=r"(?i)sample weights.*(zero|non-zero)"):
-        small().fit(X, y, np.zeros(120))
-    with pytest.raises(InputError, match=r"two classes in y with a positive sample weight, got 1"):
-        small().fit(X, y, (y == 1).astype(float))

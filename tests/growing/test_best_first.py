@@ -1,4 +1,4 @@
-"""Binning and best-first growth against a brute force over all splits."""
+"""Best-first growth against a brute force over all splits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from steadytree.core.space import FeatureSpace
 from steadytree.growing.best_first import best_split, grow_best_first
 from steadytree.growing.binning import BinnedTable, Split, cut_points
 from tests.growing.mixed import mixed_table, space_of
@@ -83,33 +82,3 @@ def test_leaves_respect_their_limits():
     assert sum(len(grown.rows[i]) for i in leaves) == len(y)
     assert min(len(grown.rows[i]) for i in leaves) >= 20
     assert max(grown.depth) <= 3
-
-
-def test_cut_points_lie_between_values_and_are_few():
-    values = np.random.default_rng(0).normal(size=5000)
-    cuts = cut_points(values)
-    assert 200 < cuts.size <= 254
-    assert not np.isin(cuts, values).any()
-    np.testing.assert_array_equal(cut_points(np.array([1.0, 3.0, np.nan, 3.0])), [2.0])
-    near = np.nextafter(1.0, 2.0)
-    np.testing.assert_array_equal(cut_points(np.array([1.0, near])), [1.0])
-
-
-def test_bins_agree_with_splits():
-    X, y = mixed_table(300, 2)
-    space = space_of(X, y, "binary")
-    coded = space.encode(X)
-    table = BinnedTable(coded, space)
-    width = table.n_bins + 1
-    bins = table.codes[:, 0] - 0 * width
-    for b in (0, 7, table.n_edges[0] - 1):
-        split = table.threshold_split(0, int(b), missing_left=False)
-        np.testing.assert_array_equal(bins <= b, split.goes_left(coded[:, 0]))
-
-
-def test_cuts_stay_within_the_space():
-    X = np.linspace(0, 10, 50)[:, None]
-    space = FeatureSpace(lower=np.array([2.0]), upper=np.array([5.0]))
-    edges = BinnedTable(X, space).edges[0]
-    assert edges.min() >= 2
-    assert edges.max() < 5

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from steadytree.core.rows import CodedRows
 from steadytree.growing.distillation import distil_tree, size_by_minority
-from steadytree.growing.nodes import shares_of, shrunk_mean
+from steadytree.growing.nodes import shares_of
 from steadytree.growing.teacher import fit_teacher, teach
 from tests.growing.mixed import mixed_table, space_of
 
@@ -58,10 +58,3 @@ def test_a_distilled_tree_finds_the_rule():
     assert roc_auc_score(y_test, tree.predict_proba(X_test)[:, 1]) > 0.75
     used = {space.feature_labels[j] for j in tree.feature[tree.feature >= 0]}
     assert used == {"age", "dose", "colour"}
-
-
-def test_the_prior_counts_as_rows():
-    total = np.array([3.0])
-    assert shrunk_mean(4.0, total, np.array([0.0]), 2.0) == pytest.approx(0.5)
-    assert shrunk_mean(4.0, total, None, 2.0) == pytest.approx(0.75)
-    assert shrunk_mean(0.0, np.array([0.0]), None, 0.0) is None

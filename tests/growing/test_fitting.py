@@ -1,0 +1,181 @@
+"""One tree on some rows: repeats, weights, classes, and learners of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.estimators import DistilledTreeRegressor
+from steadytree.exceptions import InputError, UnsupportedModelError
+from steadytree.growing.collections import draw_bootstrap
+from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
+from steadytree.readers import as_tree
+from tests.growing.samples import ReadsFrames, same_rules, training_data
+
+
+@pytest.mark.parametrize("leaf", [1, 3, 10, 50])
+def test_counting_repeats_by_weight_gives_the_same_tree(leaf: int) -> None:
+    # Continuous noise as the only features: no two gains tie.
+    rng = np.random.default_rng(leaf)
+    X = rng.normal(size=(300, 5))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    data = training_data(X, y)
+    rows = draw_bootstrap(np.arange(300), y, seed=leaf).rows
+    learner = DecisionTreeClassifier(max_depth=6, min_samples_leaf=leaf)
+    ours = fit_by_weight(learner, data, rows, seed=4)
+    plain = fit_tree(learner, data, rows, seed=4)
+    theirs = as_tree(
+        DecisionTreeClassifier(max_depth=6, min_samples_leaf=leaf, random_state=4).fit(
+            X[rows], y[rows]
+        )
+    )
+    for tree in (ours, plain):
+        assert same_rules(tree, theirs)
+        np.testing.assert_allclose(tree.value, theirs.value)
+        np.testing.assert_allclose(tree.weight, theirs.weight)
+
+
+def test_a_class_that_cannot_be_kept_stays_in_the_class_list() -> None:
+    # One row cannot be both in the bag and out of it; the draw is then taken as it is.
+    y = np.array([0] * 40 + [1] * 40 + [2])
+    drawn = draw_bootstrap(np.arange(81), y, seed=3, keep_out_of_bag=True)
+    X = np.random.default_rng(0).normal(size=(81, 2))
+    data = training_data(X, y)
+    without = drawn.rows[y[drawn.rows] != 2]
+    tree = fit_tree(DecisionTreeClassifier(max_depth=2), data, without)
+    assert tree.classes == (0, 1, 2)
+    assert (tree.value[:, 2] == 0).all()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: DecisionTreeClassifier(max_depth=3, class_weight={"setosa": 5.0, "virginica": 1.0}),
+        lambda: DecisionTreeClassifier(max_depth=3, class_weight="balanced"),
+    ],
+)
+def test_class_weights_of_the_estimator_speak_of_the_users_labels(
+    mixed: tuple[pd.DataFrame, np.ndarray], make: Callable[[], Any]
+) -> None:
+    X, y = mixed
+    numbers = X[["sepal_length", "sepal_width", "petal_length"]].to_numpy()
+    rows = np.arange(len(y))
+    ours = fit_tree(make(), training_data(numbers, y), rows)
+    theirs = as_tree(make().set_params(random_state=0).fit(numbers.astype(np.float32), y))
+    assert same_rules(ours, theirs)
+    np.testing.assert_allclose(ours.value, theirs.value)
+
+
+def test_weights_of_unknown_classes_are_refused(mixed: tuple[pd.DataFrame, np.ndarray]) -> None:
+    X, y = mixed
+    learner = DecisionTreeClassifier(class_weight={"rose": 2.0})
+    with pytest.raises(InputError, match=r"got \['rose'\] as well"):
+        fit_tree(learner, training_data(X, y), np.arange(len(y)))
+
+
+def test_with_weights_a_leaf_holds_the_weight_of_its_least_size() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] > 0).astype(int)
+    weights = np.where(y == 1, 1e-6, 1.0)
+    data = training_data(X, y, weights=weights)
+    tree = fit_tree(DecisionTreeClassifier(min_samples_leaf=10), data, np.arange(200))
+    assert tree.weight is not None
+    assert tree.weight[tree.leaves].min() >= 10 / 200 * weights.sum() * 0.999
+
+
+def test_an_estimator_without_sample_weight_refuses_weights(
+    mixed: tuple[pd.DataFrame, np.ndarray],
+) -> None:
+    X, y = mixed
+    data = training_data(X, y, weights=np.linspace(1, 2, len(y)))
+    with pytest.raises(InputError, match="expected a base estimator whose fit takes sample_weight"):
+        fit_tree(ReadsFrames(), data, np.arange(len(y)))
+
+
+def test_a_search_over_trees_gives_its_best_tree(mixed: tuple[pd.DataFrame, np.ndarray]) -> None:
+    X, y = mixed
+    search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 3]}, cv=3)
+    tree = fit_tree(search, training_data(X, y), np.arange(len(y)))
+    assert tree.depth == 3
+    assert tree.feature_names == tuple(X.columns)
+    assert tree.classes == ("setosa", "versicolor", "virginica")
+
+
+def test_what_is_not_a_tree_is_refused(cancer: TrainingData) -> None:
+    with pytest.raises(UnsupportedModelError, match="got GaussianNB"):
+        fit_tree(GaussianNB(), cancer, np.arange(569))
+
+
+def test_a_tree_is_written_in_the_space_it_is_compared_in() -> None:
+    space = FeatureSpace(
+        lower=np.array([0.0, 0.0]),
+        upper=np.array([1.0, 0.0]),
+        categories=(None, ("a", "b", "c")),
+        can_be_missing=np.array([False, True]),
+        names=("x", "colour"),
+    )
+    # It met only "c" and "a", in that order, and sends missing values left.
+    tree = Tree(
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        feature=[0, -1, -1],
+        threshold=[np.nan] * 3,
+        left_categories=((0,), None, None),
+        missing_left=[True, False, False],
+        value=np.array([[1.0], [1.0], [1.0]]),
+        n_features=1,
+        feature_names=("colour",),
+        categories=(("c", "a"),),
+        classes=("yes",),
+    )
+    seen = tree.in_space(space, ("no", "yes"))
+    assert seen.feature_names == ("x", "colour")
+    assert seen.left_categories[0] == (1, 2)  # "c", and "b" which travels with missing
+    assert seen.missing_left[0]
+    assert seen.classes == ("no", "yes")
+    assert seen.predict(pd.DataFrame({"x": [0.1], "colour": ["a"]})).tolist() == ["yes"]
+    np.testing.assert_array_equal(seen.value[:, 0], 0)
+
+
+def test_a_learner_for_the_other_task_is_refused(cancer: TrainingData) -> None:
+    with pytest.raises(InputError, match="expected a base estimator for classification"):
+        fit_tree(DistilledTreeRegressor(n_estimators=5), cancer, np.arange(569))
+
+
+def test_outcomes_are_checked_and_coded(mixed: tuple[pd.DataFrame, np.ndarray]) -> None:
+    X, y = mixed
+    data = TrainingData.from_table(X, y, task="classification", weight=np.ones(len(y)))
+    assert data.class_list == ("setosa", "versicolor", "virginica")
+    assert data.classes is not None
+    np.testing.assert_array_equal(data.classes[data.rows.y], y)
+    assert data.rows.weight is None  # weights of 1 say nothing
+    assert data.columns.shape == (len(y), data.encoder.n_columns)
+    with pytest.raises(InputError, match=r"two classes in y with a positive sample weight, got 1"):
+        TrainingData.from_table(
+            X, y, task="classification", weight=(y == "setosa").astype(np.float64)
+        )
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        TrainingData.from_table(X, y[:-1], task="classification")
+
+
+def test_where_weights_count_something_else_rows_are_repeated(cancer: TrainingData) -> None:
+    rows = draw_bootstrap(np.arange(569), cancer.rows.y, seed=1).rows
+    for options in ({"min_samples_leaf": 0.05}, {"min_samples_split": 60}, {"criterion": "gini"}):
+        learner = DecisionTreeClassifier(max_depth=3, **options)
+        by_weight = fit_by_weight(learner, cancer, rows, decision_threshold=0.3)
+        plain = fit_tree(learner, cancer, rows, decision_threshold=0.3)
+        if "criterion" not in options:
+            assert by_weight == plain
+        assert by_weight.decision_threshold == 0.3
+        assert by_weight.metadata["n_training_rows"] == rows.size
+    assert learner.random_state is None  # the copy was seeded

@@ -1,0 +1,143 @@
+"""Nodes that know their rows, loss and value; and the way from a tree to nodes and back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from steadytree.growing.best_first import grow_best_first
+from steadytree.growing.binning import BinnedTable, Split
+from steadytree.growing.encoding import ColumnEncoder
+from steadytree.growing.nodes import (
+    NodeFactory,
+    export_tree,
+    natural_label,
+    shares_of,
+    shrunk_mean,
+    side_condition,
+    split_of,
+)
+from steadytree.growing.teacher import TaughtRows, share_columns
+from tests.growing.mixed import mixed_table, space_of
+
+
+@pytest.fixture(scope="module")
+def space():
+    return space_of(*mixed_table(200, 0), "binary")
+
+
+@pytest.fixture(scope="module")
+def taught(space):
+    """150 real rows and 50 others, with outcomes as targets and unequal weights."""
+    X, y = mixed_table(200, 0)
+    return TaughtRows(space.encode(X), y[:, None].astype(float), np.linspace(1, 2, 200), 150, 2)
+
+
+@pytest.fixture(scope="module")
+def factory(taught, space):
+    return NodeFactory(taught, BinnedTable(taught.coded, space))
+
+
+@pytest.fixture(scope="module")
+def deployed(taught, space):
+    encoder = ColumnEncoder(space)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0)
+    model.fit(encoder.transform(taught.coded), taught.targets[:, 0].astype(int))
+    return encoder.to_tree(model)
+
+
+def test_the_prior_counts_as_rows():
+    total = np.array([3.0])
+    assert shrunk_mean(4.0, total, np.array([0.0]), 2.0) == pytest.approx(0.5)
+    assert shrunk_mean(4.0, total, None, 2.0) == pytest.approx(0.75)
+    assert shrunk_mean(0.0, np.array([0.0]), None, 0.0) is None
+
+
+def test_shares_come_back_from_the_teachers_columns():
+    for shares in (np.array([0.3, 0.7]), np.array([0.2, 0.3, 0.5])):
+        n = len(shares)
+        np.testing.assert_allclose(shares_of(share_columns(shares, n), n), shares)
+    assert shares_of(np.array([-2.5]), None).tolist() == [-2.5]
+    assert shares_of(np.array([1.2]), 2).tolist() == [0, 1]
+    np.testing.assert_allclose(shares_of(np.zeros(3), 3), 1 / 3)
+    assert natural_label(np.array([0.6, 0.4]), None) == 0
+    assert natural_label(np.array([0.6, 0.4]), 0.3) == 1
+
+
+def test_a_leaf_predicts_its_real_rows_and_loses_over_all(factory, taught):
+    rows = np.arange(100, 200)
+    leaf = factory.leaf(rows)
+    weight, target = taught.weight[rows], taught.targets[rows, 0]
+    real = rows < 150
+    assert leaf.value[0] == pytest.approx(np.average(target[real], weights=weight[real]))
+    mean = np.average(target, weights=weight)
+    assert leaf.loss == pytest.approx((weight * (target - mean) ** 2).sum())
+    assert (leaf.weight, leaf.real_weight) == pytest.approx((weight.sum(), weight[real].sum()))
+    # Without rows it says what the deployed tree said, or else what all rows say.
+    none = np.zeros(0, dtype=np.intp)
+    assert factory.leaf(none, prior=np.array([0.4])).value.tolist() == [0.4]
+    np.testing.assert_allclose(factory.leaf(none).value, factory.overall_mean)
+
+
+def test_a_deployed_tree_becomes_nodes(factory, taught, deployed):
+    rows = np.arange(200)
+    locked = frozenset({int(deployed.leaves[0])})
+    root = factory.from_tree(deployed, rows, locked)
+    assert root.n_leaves == deployed.n_leaves
+    assert root.holds_lock
+    assert not root.locked
+    assert root.parts[0] == split_of(deployed, 0)
+    assert root.weight == pytest.approx(taught.weight.sum())
+    at = deployed.apply_coded(taught.coded)
+    found = factory.predict(root, rows)[:, 0]
+    for leaf in deployed.leaves:
+        mine = (at == leaf) & (rows < 150)
+        weight, target = taught.weight[mine], taught.targets[mine, 0]
+        prior = deployed.value[leaf, 1]
+        expected = (weight @ target + 2 * prior) / (weight.sum() + 2)
+        np.testing.assert_allclose(found[at == leaf], expected)
+
+
+def test_a_subtree_on_other_rows_keeps_its_rules(factory, deployed):
+    root = factory.from_tree(deployed, np.arange(200), frozenset({0}))
+    some = np.arange(0, 200, 3)
+    moved = factory.reroute(root, some)
+    again = factory.from_tree(deployed, some, frozenset({0}))
+    assert moved.locked
+    assert moved.parts[0] == root.parts[0]
+    assert (moved.n_leaves, moved.loss) == (again.n_leaves, pytest.approx(again.loss))
+    np.testing.assert_allclose(factory.predict(moved, some), factory.predict(again, some))
+    assert root.rows.size == 200  # nodes are never changed
+
+
+def test_nodes_are_written_as_a_tree(factory, taught, space):
+    rows = np.arange(200)
+    grown = grow_best_first(
+        factory.table, taught.weight, taught.targets, rows, max_leaves=5, min_leaf=10, max_depth=4
+    )
+    root = factory.from_growth(grown, 4)
+    leaf = root
+    while not leaf.is_leaf:
+        leaf = leaf.parts[1]
+    plain = export_tree(root, space, classes=("no", "yes"), decision_threshold=0.5)
+    assert (plain.n_leaves, plain.space) == (4, space)
+    at = plain.apply_coded(taught.coded)
+    np.testing.assert_allclose(plain.value[at, 1], factory.predict(root, rows)[:, 0])
+    assert plain.weight[0] == pytest.approx(taught.weight[:150].sum())
+    # A label may be another one than the shares give; the shares stay.
+    first = int(plain.apply_coded(taught.coded[leaf.rows[:1]])[0])
+    other = 1 - int(plain.label[first])
+    told = export_tree(
+        root, space, classes=("no", "yes"), decision_threshold=0.5, labels={id(leaf): other}
+    )
+    assert told.label[first] == other
+    assert np.flatnonzero(told.label != plain.label).tolist() == [first]
+    np.testing.assert_array_equal(told.value, plain.value)
+
+
+def test_sides_of_a_split_in_words(space):
+    colours = Split(2, np.nan, (0, 3), False)
+    names = space.categories[2]
+    assert str(side_condition(colours, space)) == f"colour is {names[0]} or {names[3]}"
+    assert str(side_condition(Split(0, 50.0, None, False), space, left=False)) == "age > 50"
