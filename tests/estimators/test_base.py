@@ -8,6 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from reproduction.data import load_case_study
+from steadytree.estimators._base import as_table, check_whole
 from steadytree.exceptions import InputError
 from tests.estimators.samples import small, three_columns
 
@@ -109,3 +110,32 @@ def test_weights_that_cannot_be() -> None:
         small().fit(X, y, np.zeros(120))
     with pytest.raises(InputError, match=r"two classes in y with a positive sample weight, got 1"):
         small().fit(X, y, (y == 1).astype(float))
+
+
+def test_whole_numbers_and_nothing_else() -> None:
+    check = check_whole(2)
+    for fine in (2, 7, np.int64(3)):
+        check(fine, "n_trees")
+    for wrong in (1, 2.0, True, "3", None):
+        with pytest.raises(
+            InputError, match=f"expected n_trees to be a whole number >= 2, got {wrong!r}"
+        ):
+            check(wrong, "n_trees")
+
+
+def test_lists_keep_their_numbers_beside_words() -> None:
+    rows = [[1, "red"], [2.5, "blue"], [None, "red"]]
+    table = as_table(small(), rows, y=[0, 1, 0], reset=True)
+    assert table.dtype == object
+    assert table.tolist() == rows
+    numbers = as_table(small(), [[1, 2], [3, 4]], y=[0, 1], reset=True)
+    assert numbers.dtype == np.float64
+
+
+def test_frames_that_are_too_small() -> None:
+    frame = pd.DataFrame({"a": [1.0]})
+    model = small()
+    with pytest.raises(InputError, match=r"1 sample\(s\) .* minimum of 2 .* StableTreeClassifier"):
+        as_table(model, frame, y=[0], reset=True)
+    with pytest.raises(InputError, match=r"0 feature\(s\) \(shape=\(2, 0\)\)"):
+        as_table(small(), pd.DataFrame(index=[0, 1]), y=[0, 1], reset=True)

@@ -8,10 +8,23 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import distance_bound, pairwise_tree_distances
 from steadytree.estimators import StableTreeClassifier, StableTreeRegressor
+from steadytree.estimators._candidates import (
+    CandidateTable,
+    MeanDistances,
+    base_and_grid,
+    choose,
+    honest_estimate,
+    largest_depth,
+    mean_distances,
+)
+from steadytree.evaluation.holdout import Scores
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
+from steadytree.growing.collections import Collection
+from steadytree.readers import as_tree
 from steadytree.selection import pareto_mask
 from tests.estimators.samples import small, three_columns
 
@@ -134,3 +147,82 @@ def test_leaves_larger_than_the_data_are_a_warning() -> None:
     with pytest.warns(SteadyTreeWarning, match=r"at least 100 rows, .* got 45: .* 30, 50 cannot"):
         model = small(param_grid={"min_samples_leaf": [3, 30, 50]}).fit(*three_columns())
     assert model.results_["n_leaves"].min() == 1
+
+
+@pytest.fixture(scope="module")
+def trees() -> list[Tree]:
+    X, y = three_columns()
+    return [
+        as_tree(
+            DecisionTreeClassifier(max_depth=d, random_state=d).fit(X, y),
+            space=FeatureSpace.from_data(X, y),
+        )
+        for d in (1, 2, 3)
+    ]
+
+
+def test_repeated_trees_count_as_often_as_they_occur(trees: list[Tree]) -> None:
+    one, two, three = trees
+    space = FeatureSpace.from_data(*three_columns())
+    candidates, references = [one, three, one], [two, two, two, three]
+    found = mean_distances(
+        candidates, references, space=space, variant="paper", label_weight=1.0, max_depth=3
+    )
+    expected = pairwise_tree_distances(candidates, references, space=space).mean(axis=1)
+    np.testing.assert_allclose(found.raw, expected)
+    np.testing.assert_allclose(found.of_bound, expected / distance_bound(3, 1.0))
+
+
+def test_the_largest_depth_is_the_grids_or_the_deepest_trees(trees: list[Tree]) -> None:
+    base = DecisionTreeClassifier(max_depth=4)
+    assert largest_depth(base, [{"max_depth": 2}, {"max_depth": 7}], trees) == 7
+    assert largest_depth(base, [{"min_samples_leaf": 5}], trees) == 4
+    assert largest_depth(base, [{"max_depth": 9}, {"max_depth": None}], trees) == 3
+
+
+def candidate_table(trees: list[Tree], distances: list[float]) -> CandidateTable:
+    d = np.array(distances)
+    n = len(trees)
+    collection = Collection(trees, np.arange(n), np.zeros(n, dtype=int), np.zeros((n, 1), bool))
+    return CandidateTable(
+        collection, [{"max_depth": 3}], MeanDistances(d, d / 10, d / 20), ("distance", "score")
+    )
+
+
+def test_a_candidate_without_a_score_is_never_chosen(trees: list[Tree]) -> None:
+    table = candidate_table(trees, [1.0, 2.0, 3.0])
+    score = np.array([np.nan, 0.8, 0.9])
+    scores = Scores(score, np.full(3, 0.01), np.tile(score[:, None], 2))
+    results, index = choose(table, scores, "distance", 0.02)
+    assert results["on_frontier"].tolist() == [False, True, True]
+    assert index == 1
+    assert results["chosen"].tolist() == [False, True, False]
+
+
+def test_the_estimate_scores_each_folds_own_choice(trees: list[Tree]) -> None:
+    table = candidate_table(trees, [1.0, 2.0, 3.0])
+    # Without fold 0 the first is the best, without fold 1 the last; fold 2 has no scores.
+    without = np.array([[0.9, 0.1, np.nan], [0.5, 0.5, np.nan], [0.1, 0.9, np.nan]])
+    scores = Scores(np.full(3, 0.5), np.zeros(3), without)
+    asked = []
+
+    def evaluate(i: int, fold: int) -> float:
+        asked.append((i, fold))
+        return (0.6, 0.0, 0.8)[i]
+
+    mean, error = honest_estimate(table, scores, "score", 0.02, evaluate)
+    assert asked == [(0, 0), (2, 1)]
+    assert (mean, error) == pytest.approx((0.7, 0.1))
+    one_fold = Scores(np.full(3, 0.5), np.zeros(3), without[:, :1])
+    assert np.isnan(honest_estimate(table, one_fold, "score", 0.02, evaluate)).all()
+    assert len(asked) == 2
+
+
+def test_the_papers_grid_as_far_as_the_estimator_knows_it() -> None:
+    base, grid = base_and_grid(None, None, task="regression")
+    assert isinstance(base, DecisionTreeRegressor)
+    assert len(grid) == 50
+    _, unknown = base_and_grid(GaussianNB(), None, task="classification")
+    assert unknown == [{}]
+    _, one = base_and_grid(DecisionTreeClassifier(), [{"max_depth": [4]}], task="classification")
+    assert one == [{"max_depth": 4}]
