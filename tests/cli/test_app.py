@@ -157,25 +157,6 @@ def test_a_missing_extra_is_named(package: str, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts(run: Run, shell: str) -> None:
-    result = run("completion", shell)
-    assert result.code == 0
-    assert "_STEADYTREE_COMPLETE" in result.out
-
-
-def test_completion_knows_the_commands() -> None:
-    environment = {
-        **os.environ,
-        "_STEADYTREE_COMPLETE": "bash_complete",
-        "COMP_WORDS": "steadytree re",
-        "COMP_CWORD": "1",
-    }
-    program = Path(sys.executable).with_name("steadytree")
-    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["plain,retrain"]
-
-
 def test_unexpected_errors_are_short_and_verbose_on_demand(
     run: Run, monkeypatch: pytest.MonkeyPatch, files: Files
 ) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 import steadytree as st
 from steadytree.core.paths import Boxes, Paths
-from steadytree.core.words import tree_text
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 from tests.golden import HOLES, RESPONSE, UNIT, build
 
@@ -130,25 +129,6 @@ def test_one_row_per_path_reaches_its_leaf() -> None:
         np.testing.assert_array_equal(inside, leaf == paths.leaf[p])
     assert len(paths.conditions) == paths.n_paths
     assert repr(paths) == "Paths(5 paths over FeatureSpace(2 features: 2 numeric))"
-
-
-def test_a_tree_as_text() -> None:
-    tree = build((0, 50.0, (1, (0, 2), "no", "yes"), (0, math.inf, "no", "yes", False)), **CATS)
-    assert str(tree).splitlines() == [
-        "|-- age <= 50",
-        "|   |-- colour is red or blue: no (yes: 0.0 %)",
-        "|   |-- colour is green: yes (yes: 100.0 %)",
-        "|-- age > 50",
-        "|   |-- age is not missing: no (yes: 0.0 %)",
-        "|   |-- age is missing: yes (yes: 100.0 %)",
-    ]
-    assert tree_text(build("no"), shares=False) == "always: no"
-    three = build((0, 0.5, "a", "c"), classes=("a", "b", "c"))
-    assert "x0 > 0.5: c (c: 100.0 %)" in str(three)
-    assert str(build((0, 0.5, 1.25, -3.0), classes=None)).splitlines() == [
-        "|-- x0 <= 0.5: 1.25",
-        "|-- x0 > 0.5: -3",
-    ]
 
 
 def test_a_box_on_both_sides_of_a_split() -> None:

@@ -7,7 +7,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from steadytree.core.rows import CodedRows, stack_tables
+from steadytree.core.rows import CodedRows, code_outcomes, code_table, stack_tables
+from steadytree.core.space import FeatureSpace
+from steadytree.exceptions import InputError
 
 
 def rows_of(n: int, **more: object) -> CodedRows:
@@ -53,3 +55,45 @@ def test_tables_of_one_kind_are_stacked(kind: object) -> None:
     stacked = stack_tables([one, two])
     assert type(stacked) is type(one)
     assert np.asarray(stacked).ravel().tolist() == [1, 2, 3]
+
+
+def test_one_hot_columns_are_coded_as_the_feature_they_stand_for() -> None:
+    space = FeatureSpace(
+        lower=np.zeros(2),
+        upper=np.array([10.0, 0.0]),
+        categories=(None, ("red", "blue")),
+        names=("age", "colour"),
+        one_hot={"colour": {"is_red": "red", "is_blue": "blue"}},
+    )
+    table = pd.DataFrame({"is_blue": [1, 0, 0], "age": [3.0, 4.0, 5.0], "is_red": [0, 1, 0]})
+    coded = code_table(table, space)
+    np.testing.assert_array_equal(coded, [[3.0, 1.0], [4.0, 0.0], [5.0, np.nan]])
+    # The feature itself goes before its one-hot columns.
+    itself = code_table(table.assign(colour=["red", "red", "blue"]), space)
+    assert itself[:, 1].tolist() == [0.0, 0.0, 1.0]
+
+
+def test_outcomes_are_positions_or_responses() -> None:
+    assert code_outcomes(["b", "a"], ("a", "b"), 2).tolist() == [1, 0]
+    assert code_outcomes(np.array([[1], [0], [1]]), (0, 1), 3).tolist() == [1, 0, 1]
+    responses = code_outcomes([1, 2], None, 2)
+    assert responses.dtype == np.float64
+    assert responses.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "message"),
+    [
+        (["a"], ("a", "b"), r"expected 2 outcomes in y_new, one per row, got shape \(1,\)"),
+        (
+            ["a", "c"],
+            ("a", "b"),
+            r"the trees' classes \['a', 'b'\] in y_new, got unseen c; fix",
+        ),
+        (["a", "b"], None, "numbers in y_new: the trees are regression trees, got <U1"),
+        ([1.0, np.nan], None, "expected finite outcomes in y_new"),
+    ],
+)
+def test_bad_outcomes_are_named(y: list[object], classes: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        code_outcomes(y, classes, 2, name="y_new", owner="the trees", fix="fix")  # type: ignore[arg-type]

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import math
 import unicodedata
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from steadytree.core.words import (
     split_condition,
     tree_text,
 )
+from tests.golden import build
 from tests.report.samples import mixed_diff
 
 
@@ -120,3 +123,24 @@ def test_names_are_never_read_as_phrases() -> None:
     braces = Condition(0, "{name} {0}", upper=1.0)
     assert str(braces) == "{name} {0} <= 1"
     assert braces.words(PAGE) == "{name} {0} ≤ 1"
+
+
+def test_a_tree_as_text() -> None:
+    categories = (None, ("red", "green", "blue"))
+    named: dict[str, Any] = {"categories": categories, "feature_names": ("age", "colour")}
+    tree = build((0, 50.0, (1, (0, 2), "no", "yes"), (0, math.inf, "no", "yes", False)), **named)
+    assert str(tree).splitlines() == [
+        "|-- age <= 50",
+        "|   |-- colour is red or blue: no (yes: 0.0 %)",
+        "|   |-- colour is green: yes (yes: 100.0 %)",
+        "|-- age > 50",
+        "|   |-- age is not missing: no (yes: 0.0 %)",
+        "|   |-- age is missing: yes (yes: 100.0 %)",
+    ]
+    assert tree_text(build("no"), shares=False) == "always: no"
+    three = build((0, 0.5, "a", "c"), classes=("a", "b", "c"))
+    assert "x0 > 0.5: c (c: 100.0 %)" in str(three)
+    assert str(build((0, 0.5, 1.25, -3.0), classes=None)).splitlines() == [
+        "|-- x0 <= 0.5: 1.25",
+        "|-- x0 > 0.5: -3",
+    ]

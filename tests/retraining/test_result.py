@@ -1,4 +1,4 @@
-"""A retraining answers: whose decisions change, how well it predicts, in numbers and words."""
+"""A retraining answers: whose decisions change, how well it predicts."""
 
 from __future__ import annotations
 
@@ -62,14 +62,3 @@ def test_performance_counts_decisions(cancer):
     inside = (table["old_low"] <= table["old"]) & (table["old"] <= table["old_high"])
     assert inside.all()
     assert set(table["interval"]) == {"DeLong", "Wilson", "normal"}
-
-
-def test_three_sentences(cancer):
-    _, _, _, result = cancer
-    text = result.explain()
-    assert text.count(". ") == 2
-    assert "AUC" in text
-    assert f"of the {len(result.y_new):,} new rows" in text
-    assert text == str(result)
-    assert result.chosen in repr(result)
-    assert "price 0.2" in result._repr_html_()

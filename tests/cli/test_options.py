@@ -1,0 +1,92 @@
+"""Shared options: defaults of the Python calls, the order of the help, what a command gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from steadytree.cli.options import (
+    data_options,
+    example,
+    gate_options,
+    option_of,
+    options_in_order,
+    output_options,
+    threshold_of,
+)
+from steadytree.exceptions import InputError
+
+
+def flags(command: click.Command) -> list[str]:
+    return [option.opts[-1] for option in command.params]
+
+
+def test_an_option_has_the_default_of_the_python_call() -> None:
+    def call(rows: object, price: float = 0.25) -> None: ...
+
+    @click.command()
+    @option_of("--price", call, "price", "What a change costs.")
+    def command(price: float) -> None:
+        click.echo(repr(price))
+
+    assert CliRunner().invoke(command, []).output == "0.25\n"
+    assert CliRunner().invoke(command, ["--price", "1"]).output == "1.0\n"
+    assert "[default: 0.25]" in CliRunner().invoke(command, ["--help"]).output
+    with pytest.raises(KeyError, match="cost"):
+        option_of("--cost", call, "cost", "No such parameter.")
+
+
+def test_options_stand_in_the_order_given() -> None:
+    def command(**_: Any) -> None: ...
+
+    both = options_in_order(data_options, gate_options)
+    assert flags(click.command()(both(command))) == [
+        *("--target", "--time", "--group"),
+        *("--max-dissimilarity", "--max-flips", "--min-score-change", "--max-leaves"),
+    ]
+
+
+@pytest.mark.parametrize(("given", "verbosity"), [([], 0), (["-q"], -1), (["-v"], 1)])
+def test_a_command_gets_output_and_folder(tmp_path: Path, given: list[str], verbosity: int) -> None:
+    seen: dict[str, Any] = {}
+
+    @click.command()
+    @output_options("test", "the tree")
+    def command(**got: Any) -> None:
+        seen.update(got)
+
+    out = tmp_path / "out"
+    result = CliRunner().invoke(command, [*given, "--json", "--seed", "7", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert set(seen) == {"output", "folder", "seed"}
+    assert (seen["output"].command, seen["output"].as_json) == ("test", True)
+    assert seen["output"].verbosity == verbosity
+    assert seen["folder"].folder == out
+    assert seen["seed"] == 7
+    assert out.is_dir()  # checked before the work
+    assert "Folder for the tree." in CliRunner().invoke(command, ["--help"]).output
+
+
+def test_an_example_keeps_its_lines() -> None:
+    @click.command(epilog=example("steadytree fit rows.csv", "--target y"))
+    def command() -> None: ...
+
+    page = CliRunner().invoke(command, ["--help"]).output
+    lines = [line.strip() for line in page.splitlines()]
+    at = lines.index("Example:")
+    assert lines[at + 1 : at + 3] == ["steadytree fit rows.csv \\", "--target y"]
+
+
+def test_a_decision_threshold_is_a_number_or_the_prevalence() -> None:
+    assert threshold_of(None, "regression") is None
+    assert threshold_of("prevalence", "classification") == "prevalence"
+    assert threshold_of("0.25", "classification") == 0.25
+    with pytest.raises(InputError, match="got 'a quarter'"):
+        threshold_of("a quarter", "classification")
+    for text in ("prevalence", "0.25"):
+        with pytest.raises(InputError, match="expected no --decision-threshold in regression"):
+            threshold_of(text, "regression")

@@ -1,0 +1,99 @@
+"""Results go to standard output, all else to standard error, files to the ``--out`` folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from steadytree.cli.output import SCHEMA_VERSION, OutFolder, Output, error_document
+from steadytree.exceptions import InputError, MissingDependencyError
+from tests.cli.conftest import Files, Run
+
+
+def output(*, as_json: bool = False, verbosity: int = 0) -> Output:
+    return Output("test", as_json=as_json, verbosity=verbosity)
+
+
+def test_a_result_is_a_text_or_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    document = {"flips": np.float64(0.25), "change": float("nan"), "name": "R²"}
+    output().result("a quarter", document)
+    assert capsys.readouterr().out == "a quarter\n"
+    output(as_json=True).result("a quarter", document, exit_code=3)
+    printed = capsys.readouterr().out
+    assert "R²" in printed
+    assert json.loads(printed) == {
+        **{"schema_version": SCHEMA_VERSION, "command": "test", "exit_code": 3},
+        **{"flips": 0.25, "change": None, "name": "R²"},
+    }
+
+
+def test_a_failure_is_a_document() -> None:
+    content = json.loads(error_document(InputError("no rows"), 2, "no rows"))
+    assert content["schema_version"] == SCHEMA_VERSION
+    assert content["error"] == {"type": "InputError", "message": "no rows", "exit_code": 2}
+
+
+@pytest.mark.parametrize(("verbosity", "lines"), [(-1, []), (0, ["hello", "work: 1/2 halfway"])])
+def test_quiet_means_nothing_but_the_result(
+    capsys: pytest.CaptureFixture[str], verbosity: int, lines: list[str]
+) -> None:
+    told = output(verbosity=verbosity)
+    told.say("hello")
+    with told.progress("work") as report:
+        report("halfway", 1, 2)
+    captured = capsys.readouterr()
+    assert captured.err.splitlines() == lines
+    assert captured.out == ""
+
+
+def test_files_are_written_listed_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = OutFolder(tmp_path / "new" / "out", output())
+    folder.text("a.txt", "one line")
+    folder.text("b.txt", "one line\n")
+    folder.document("c.json", {"score": float("inf")})
+    folder.table("d.csv", pd.DataFrame({"edits": [("cut moved", "leaf split"), ()]}))
+    out = tmp_path / "new" / "out"
+    names = ["a.txt", "b.txt", "c.json", "d.csv"]
+    assert folder.files == [str(out / name) for name in names]
+    assert capsys.readouterr().err.splitlines() == [f"wrote {out / name}" for name in names]
+    assert (out / "a.txt").read_text() == (out / "b.txt").read_text() == "one line\n"
+    assert json.loads((out / "c.json").read_text()) == {"score": None}
+    assert (out / "d.csv").read_text().splitlines() == [",edits", "0,cut moved; leaf split", "1,"]
+
+
+def test_without_a_folder_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = OutFolder(None, output())
+    folder.text("a.txt", "one line")
+    folder.report("report.html", None)
+    assert folder.files == []
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr().err == ""
+
+
+def test_a_report_that_cannot_be_made_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lacking(*_: object) -> None:
+        raise MissingDependencyError("needs the package 'jinja2'")
+
+    monkeypatch.setattr("steadytree.report.write_report", lacking)
+    folder = OutFolder(tmp_path, output())
+    folder.report("report.html", None)
+    assert folder.files == []
+    assert "no report: needs the package 'jinja2'" in capsys.readouterr().err
+
+
+def test_an_output_folder_that_cannot_be_made(run: Run, files: Files, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    result = run("fit", files.old, "--target", "outcome", "--out", tmp_path / "file" / "out")
+    assert result.code == 2
+    assert "expected a folder that can be written as --out, got Not a directory" in result.err

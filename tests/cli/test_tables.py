@@ -1,0 +1,110 @@
+"""Tables of the user: how they are read and divided, and what is said of bad ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from steadytree.cli.tables import guess_task, read_rows, read_table, read_training
+from steadytree.core.format import load_tree
+from steadytree.exceptions import InputError
+from tests.cli.conftest import Files, Run
+
+
+@pytest.mark.parametrize("name", ["t.csv", "T.CSV", "t.csv.gz", "t.tsv", "t.txt", "t.pq"])
+def test_the_name_tells_how_a_table_is_read(tmp_path: Path, name: str) -> None:
+    table = pd.DataFrame({"a, b": [1, 2], "3": ["x", "y"]})
+    path = tmp_path / name
+    if name.endswith("pq"):
+        table.to_parquet(path)
+    else:
+        table.to_csv(path, index=False, sep="\t" if name.endswith(("tsv", "txt")) else ",")
+    pd.testing.assert_frame_equal(read_table(path), table, check_dtype=False)
+
+
+def test_columns_with_a_role_are_no_predictors(files: Files) -> None:
+    rows = read_rows(files.old, "outcome", time="year", group="patient", drop=["clinic"])
+    assert list(rows.X) == ["radius", "texture", "smoothness", "concavity", "points", "size"]
+    assert set(rows.y) == {"benign", "malignant"}
+    assert rows.time is not None
+    assert rows.groups is not None
+    assert rows.time[[0, -1]].tolist() == [2015, 2019]
+    assert rows.groups[:4].tolist() == ["0", "0", "1", "1"]
+    assert rows.column("clinic")[1] == "clinic 1"  # for subgroups every column remains
+
+
+def test_a_tree_names_its_own_predictors(files: Files) -> None:
+    tree = load_tree(files.tree)
+    rows = read_rows(files.new, None, tree=tree)
+    assert tuple(rows.X) == tree.feature_names
+    assert rows.y.size == 0
+    assert rows.time is None
+    assert rows.groups is None
+
+
+def test_dates_are_times(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y,day\n1,0,2024-05-31\n2,1,2023-12-01\n3,1,2024-06-01\n")
+    time = read_rows(path, "y", time="day").time
+    assert time is not None
+    assert np.argsort(time).tolist() == [1, 0, 2]
+    path.write_text("x,y,day\n1,0,soon\n2,1,later\n")
+    with pytest.raises(InputError, match="dates such as 2024-05-31 in 'day', got: "):
+        read_rows(path, "y", time="day")
+
+
+def test_the_task_is_told_from_the_target(files: Files) -> None:
+    assert read_training(files.old, "outcome", "auto")[1] == "classification"
+    assert read_training(files.regression, "progress", "auto")[1] == "regression"
+    assert guess_task(np.array([0.0, 1.0]), "auto") == "classification"
+    assert guess_task(np.array([0.0, 1.0]), "regression") == "regression"
+    assert guess_task(np.arange(20), "auto") == "classification"
+    with pytest.raises(InputError, match=r"at most 20 classes .* got 21 different whole numbers"):
+        guess_task(np.arange(21), "auto")
+
+
+# -- bad tables, as the user meets them --------------------------------------------------------
+
+
+def test_a_target_with_one_class(run: Run, files: Files, tmp_path: Path) -> None:
+    table = pd.read_csv(files.old).assign(outcome="benign")
+    table.to_csv(tmp_path / "one.csv", index=False)
+    result = run("fit", tmp_path / "one.csv", "--target", "outcome")
+    assert result.code == 2
+    assert "two or more different values, got only 'benign'" in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none.csv", None, "expected a readable table, got No such file or directory"),
+        ("empty.csv", b"", "expected a table with rows, got an empty file"),
+        ("head.csv", b"a,b\n", "expected a table with rows and columns, got none"),
+        ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "got a file that cannot be read"),
+        ("binary.csv", b"a,b\n\xff\xfe,1\n", "got a file that cannot be read"),
+        ("table.xlsx", b"x", "expected a CSV or Parquet file"),
+        ("broken.parquet", b"PAR1 no", "expected Parquet in"),
+        ("only.csv", b"y\n1\n2\n", "got no column besides the target"),
+    ],
+)
+def test_unreadable_tables(
+    run: Run, tmp_path: Path, name: str, content: bytes | None, message: str
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    result = run("fit", path, "--target", "y")
+    assert result.code == 2, result.err
+    assert message in result.err
+    assert str(path) in result.err
+
+
+def test_a_folder_instead_of_a_table(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "folder.csv"
+    folder.mkdir()
+    result = run("fit", folder, "--target", "y")
+    assert result.code == 2
+    assert "expected a readable table, got Is a directory" in result.err
