@@ -100,3 +100,17 @@ def test_the_picture_of_the_layers_is_true() -> None:
     )
     stored = (ROOT / "docs" / "images" / "layers.svg").read_text(encoding="utf-8")
     assert run_python(code).strip() == stored.strip()
+
+
+def test_tests_mirror_the_package() -> None:
+    """The tests of a module are found by its name."""
+    source, tests = ROOT / "src" / "steadytree", ROOT / "tests"
+    lacking = []
+    for module in sorted(source.rglob("*.py")):
+        if module.stem in ("__init__", "__main__"):
+            continue
+        folder = [part.strip("_") for part in module.relative_to(source).parts[:-1]]
+        wanted = tests.joinpath(*folder, f"test_{module.stem.strip('_')}.py")
+        if not wanted.exists():
+            lacking.append(str(wanted.relative_to(ROOT)))
+    assert not lacking
