@@ -121,6 +121,8 @@ def test_whole_numbers_and_nothing_else() -> None:
             InputError, match=f"expected n_trees to be a whole number >= 2, got {wrong!r}"
         ):
             check(wrong, "n_trees")
+    with pytest.raises(InputError, match="got True"):
+        check_whole(0)(True, "n_trees")
 
 
 def test_lists_keep_their_numbers_beside_words() -> None:

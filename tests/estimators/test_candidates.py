@@ -15,6 +15,7 @@ from steadytree.estimators import StableTreeClassifier, StableTreeRegressor
 from steadytree.estimators._candidates import (
     CandidateTable,
     MeanDistances,
+    Objective,
     base_and_grid,
     choose,
     honest_estimate,
@@ -180,12 +181,16 @@ def test_the_largest_depth_is_the_grids_or_the_deepest_trees(trees: list[Tree]) 
     assert largest_depth(base, [{"max_depth": 9}, {"max_depth": None}], trees) == 3
 
 
-def candidate_table(trees: list[Tree], distances: list[float]) -> CandidateTable:
+def candidate_table(
+    trees: list[Tree],
+    distances: list[float],
+    objectives: tuple[Objective, ...] = ("distance", "score"),
+) -> CandidateTable:
     d = np.array(distances)
     n = len(trees)
     collection = Collection(trees, np.arange(n), np.zeros(n, dtype=int), np.zeros((n, 1), bool))
     return CandidateTable(
-        collection, [{"max_depth": 3}], MeanDistances(d, d / 10, d / 20), ("distance", "score")
+        collection, [{"max_depth": 3}], MeanDistances(d, d / 10, d / 20), objectives
     )
 
 
@@ -197,6 +202,9 @@ def test_a_candidate_without_a_score_is_never_chosen(trees: list[Tree]) -> None:
     assert results["on_frontier"].tolist() == [False, True, True]
     assert index == 1
     assert results["chosen"].tolist() == [False, True, False]
+    # Not even where the score is no objective.
+    by_size = candidate_table(trees, [1.0, 2.0, 3.0], ("distance", "n_leaves")).ranked(score)
+    assert by_size["on_frontier"].tolist() == [False, True, False]
 
 
 def test_the_estimate_scores_each_folds_own_choice(trees: list[Tree]) -> None:
