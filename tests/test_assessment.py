@@ -13,11 +13,13 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from reproduction.data import load_case_study
-from steadytree.assessment import StabilityAssessment, assess_stability
+from steadytree.assessment import StabilityAssessment, assess_stability, perturb_thresholds
 from steadytree.core.space import FeatureSpace
+from steadytree.diff import diff_trees
 from steadytree.distance import pairwise_tree_distances
 from steadytree.estimators import StableTreeClassifier, TreeRegressor
 from steadytree.exceptions import InputError, UnsupportedModelError
+from tests.plotting.figures import bootstrap_trees
 
 
 @pytest.fixture(scope="module")
@@ -292,3 +294,13 @@ def test_wrong_input(
 def test_one_class_only(cancer: tuple[pd.DataFrame, pd.Series]) -> None:
     with pytest.raises(InputError, match=r"expected at least two classes in y, got 1 class \(3\)"):
         assess_stability(DecisionTreeClassifier(), cancer[0], np.full(569, 3))
+
+
+def test_perturbed_thresholds_stay_within_their_share_and_range() -> None:
+    trees, space = bootstrap_trees(1)
+    shaken = perturb_thresholds(trees[0], 0.2, np.random.default_rng(0), space=space)
+    split = ~trees[0].is_leaf
+    before, after = trees[0].threshold[split], shaken.threshold[split]
+    assert np.all(np.abs(after / before - 1) <= 0.2 + 1e-12)
+    assert not np.array_equal(before, after)
+    assert diff_trees(trees[0], shaken, space=space).counts["kept"] < trees[0].n_leaves

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
@@ -415,6 +416,37 @@ def test_feature_importances_of_a_regressor() -> None:
 
 def test_feature_importances_of_a_single_leaf_are_zero() -> None:
     assert build("no").feature_importances().tolist() == [0.0, 0.0]
+
+
+def test_a_tree_is_written_in_the_space_it_is_compared_in() -> None:
+    space = st.FeatureSpace(
+        lower=np.array([0.0, 0.0]),
+        upper=np.array([1.0, 0.0]),
+        categories=(None, ("a", "b", "c")),
+        can_be_missing=np.array([False, True]),
+        names=("x", "colour"),
+    )
+    # It met only "c" and "a", in that order, and sends missing values left.
+    tree = st.Tree(
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        feature=[0, -1, -1],
+        threshold=[np.nan] * 3,
+        left_categories=((0,), None, None),
+        missing_left=[True, False, False],
+        value=np.array([[1.0], [1.0], [1.0]]),
+        n_features=1,
+        feature_names=("colour",),
+        categories=(("c", "a"),),
+        classes=("yes",),
+    )
+    seen = tree.in_space(space, ("no", "yes"))
+    assert seen.feature_names == ("x", "colour")
+    assert seen.left_categories[0] == (1, 2)  # "c", and "b" which travels with missing
+    assert seen.missing_left[0]
+    assert seen.classes == ("no", "yes")
+    assert seen.predict(pd.DataFrame({"x": [0.1], "colour": ["a"]})).tolist() == ["yes"]
+    np.testing.assert_array_equal(seen.value[:, 0], 0)
 
 
 # -- identity ---------------------------------------------------------------------

@@ -12,8 +12,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.estimators import DistilledTreeRegressor
 from steadytree.exceptions import InputError, UnsupportedModelError
 from steadytree.growing.collections import draw_bootstrap
@@ -114,37 +112,6 @@ def test_a_search_over_trees_gives_its_best_tree(mixed: tuple[pd.DataFrame, np.n
 def test_what_is_not_a_tree_is_refused(cancer: TrainingData) -> None:
     with pytest.raises(UnsupportedModelError, match="got GaussianNB"):
         fit_tree(GaussianNB(), cancer, np.arange(569))
-
-
-def test_a_tree_is_written_in_the_space_it_is_compared_in() -> None:
-    space = FeatureSpace(
-        lower=np.array([0.0, 0.0]),
-        upper=np.array([1.0, 0.0]),
-        categories=(None, ("a", "b", "c")),
-        can_be_missing=np.array([False, True]),
-        names=("x", "colour"),
-    )
-    # It met only "c" and "a", in that order, and sends missing values left.
-    tree = Tree(
-        children_left=[1, -1, -1],
-        children_right=[2, -1, -1],
-        feature=[0, -1, -1],
-        threshold=[np.nan] * 3,
-        left_categories=((0,), None, None),
-        missing_left=[True, False, False],
-        value=np.array([[1.0], [1.0], [1.0]]),
-        n_features=1,
-        feature_names=("colour",),
-        categories=(("c", "a"),),
-        classes=("yes",),
-    )
-    seen = tree.in_space(space, ("no", "yes"))
-    assert seen.feature_names == ("x", "colour")
-    assert seen.left_categories[0] == (1, 2)  # "c", and "b" which travels with missing
-    assert seen.missing_left[0]
-    assert seen.classes == ("no", "yes")
-    assert seen.predict(pd.DataFrame({"x": [0.1], "colour": ["a"]})).tolist() == ["yes"]
-    np.testing.assert_array_equal(seen.value[:, 0], 0)
 
 
 def test_a_learner_for_the_other_task_is_refused(cancer: TrainingData) -> None:

@@ -60,7 +60,7 @@ class TrainingData:
     def from_rows(
         cls, rows: CodedRows, *, space: FeatureSpace, classes: NDArray[Any] | None
     ) -> TrainingData:
-        """Encode coded rows; equal weights are dropped."""
+        """Encode coded rows; weights of 1 throughout are dropped."""
         encoder = ColumnEncoder(space)
         return cls(rows.with_weight(rows.weight), classes, encoder, encoder.transform(rows.coded))
 
