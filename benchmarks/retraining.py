@@ -27,7 +27,7 @@ LEARNER_SOURCES = (
     "src/steadytree/growing",
     "src/steadytree/retraining/edits",
     "src/steadytree/retraining/problem.py",
-    "src/steadytree/retraining/options.py",
+    "src/steadytree/retraining/search_options.py",
     "src/steadytree/retraining/runs.py",
     "reproduction/retraining_methods.py",
     "reproduction/retraining_protocol.py",

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
-from steadytree.estimators._candidates import stable_content
+from steadytree.estimators._results import stable_content
 from steadytree.readers import as_tree
 from steadytree.retraining import Retraining, retrain
 from steadytree.selection import pareto_mask

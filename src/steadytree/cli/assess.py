@@ -6,8 +6,8 @@ import click
 
 from steadytree.assessment import RESAMPLES, assess_stability
 from steadytree.cli.learners import LearnerChoice, training_options
-from steadytree.cli.options import example, option_of, output_options
 from steadytree.cli.output import OutFolder, Output
+from steadytree.cli.shared_options import example, option_of, output_options
 from steadytree.cli.tables import RowTable
 
 __all__ = ["command"]

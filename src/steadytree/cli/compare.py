@@ -8,8 +8,14 @@ from typing import Any
 import click
 import pandas as pd
 
-from steadytree.cli.options import FILE, example, gate_options, output_options, subgroup_option
 from steadytree.cli.output import OutFolder, Output
+from steadytree.cli.shared_options import (
+    FILE,
+    example,
+    gate_options,
+    output_options,
+    subgroup_option,
+)
 from steadytree.cli.tables import read_rows
 from steadytree.comparison import compare_trees
 from steadytree.core.format import load_tree

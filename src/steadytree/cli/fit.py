@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 
 from steadytree.cli.learners import LearnerChoice, training_options
-from steadytree.cli.options import (
+from steadytree.cli.output import OutFolder, Output
+from steadytree.cli.shared_options import (
     example,
     option_of,
     output_options,
     threshold_of,
     threshold_option,
 )
-from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.show import tree_rules
 from steadytree.cli.tables import RowTable
 from steadytree.core.space import FeatureSpace

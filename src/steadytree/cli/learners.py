@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from steadytree.cli.options import FILE, data_options, jobs_option, options_in_order
+from steadytree.cli.shared_options import FILE, data_options, jobs_option, options_in_order
 from steadytree.cli.tables import read_training
 from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.estimators.stable import StableTreeClassifier, StableTreeRegressor

@@ -8,7 +8,8 @@ from typing import Any
 import click
 import pandas as pd
 
-from steadytree.cli.options import (
+from steadytree.cli.output import OutFolder, Output
+from steadytree.cli.shared_options import (
     FILE,
     data_options,
     example,
@@ -20,7 +21,6 @@ from steadytree.cli.options import (
     threshold_of,
     threshold_option,
 )
-from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.tables import read_rows
 from steadytree.core.format import load_tree
 from steadytree.exceptions import GateError

@@ -8,8 +8,8 @@ from typing import Any
 import click
 import numpy as np
 
-from steadytree.cli.options import FILE, example
 from steadytree.cli.output import Output
+from steadytree.cli.shared_options import FILE, example
 from steadytree.core.format import load_tree
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace

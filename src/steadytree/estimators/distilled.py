@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
-from steadytree.estimators._base import TreeLearner, check_whole
+from steadytree.estimators._learner import TreeLearner, check_whole
 from steadytree.estimators.predictor import ClassifierTreeMixin, RegressorTreeMixin
 from steadytree.exceptions import InputError
 from steadytree.growing.distillation import distil_tree, size_by_minority

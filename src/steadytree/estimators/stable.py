@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from steadytree._views import ReportContent, notebook_view, write_report
 from steadytree.core.tree import Tree
 from steadytree.distance.options import check_options
-from steadytree.estimators._base import TreeLearner, check_whole
 from steadytree.estimators._batches import (
     Division,
     check_batches,
@@ -24,7 +23,8 @@ from steadytree.estimators._batches import (
     check_share,
     divide,
 )
-from steadytree.estimators._candidates import (
+from steadytree.estimators._learner import TreeLearner, check_whole
+from steadytree.estimators._results import (
     RESULT_COLUMNS,
     CandidateTable,
     Grid,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from steadytree.plotting.lineage import draw_versions
 from steadytree.plotting.pareto_frontier import ParetoFrontierDisplay
 from steadytree.plotting.sensitivity import SensitivityDisplay
 from steadytree.plotting.split_frequency import SplitFrequencyDisplay
 from steadytree.plotting.tree_comparison import TreeComparisonDisplay
 from steadytree.plotting.tree_map import TreeMapDisplay
-from steadytree.plotting.versions import draw_versions
 
 __all__ = [
     "ParetoFrontierDisplay",

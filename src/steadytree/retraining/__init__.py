@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from steadytree.evaluation.gates import GateCheck, GateResult, check_gates
 from steadytree.retraining.history import History
-from steadytree.retraining.options import SearchOptions
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.retrain import retrain
+from steadytree.retraining.search_options import SearchOptions
 from steadytree.retraining.sequence import TreeSequence, retrain_sequence
 
 __all__ = [

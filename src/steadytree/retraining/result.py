@@ -22,8 +22,8 @@ from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.predictor import predictor_of
 from steadytree.evaluation.flips import flip_table, flipped, response_span, subgroups
 from steadytree.evaluation.gates import GateCheck, check_gates
+from steadytree.evaluation.performance import performance_table
 from steadytree.evaluation.scores import Predictions, predict_rows
-from steadytree.evaluation.tables import performance_table
 from steadytree.retraining.explanation import Explanation, explain_retraining
 
 if TYPE_CHECKING:

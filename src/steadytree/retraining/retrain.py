@@ -18,7 +18,6 @@ from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.exceptions import InputError
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
 from steadytree.retraining.locks import resolve_locks
-from steadytree.retraining.options import SearchOptions
 from steadytree.retraining.problem import Problem, prepare_problem
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.runs import (
@@ -28,6 +27,7 @@ from steadytree.retraining.runs import (
     name_candidates,
     run_with_folds,
 )
+from steadytree.retraining.search_options import SearchOptions
 from steadytree.selection import RULES
 
 __all__ = ["DEFAULT_PRICE", "PRICES", "retrain"]

@@ -37,8 +37,8 @@ from steadytree.readers import as_tree
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import CandidateTree
-from steadytree.retraining.options import SearchOptions
 from steadytree.retraining.problem import Problem
+from steadytree.retraining.search_options import SearchOptions
 
 __all__ = ["CandidateMaker", "Progress", "Run", "name_candidates", "run_with_folds"]
 

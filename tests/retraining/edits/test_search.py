@@ -13,7 +13,7 @@ from steadytree.exceptions import InputError
 from steadytree.growing.nodes import side_condition, split_of
 from steadytree.growing.teacher import TaughtRows
 from steadytree.retraining.edits.search import PricedEdits, lock_nodes
-from steadytree.retraining.options import SearchOptions
+from steadytree.retraining.search_options import SearchOptions
 from tests.growing.mixed import mixed_table, space_of
 from tests.retraining.edits.samples import LIMITS, PRICES, problem, search, stump
 

@@ -33,7 +33,7 @@ from steadytree.growing.nodes import (
 from steadytree.growing.teacher import TaughtRows
 from steadytree.retraining.edits.candidates import Candidate, EditLimits, candidates_of
 from steadytree.retraining.edits.distance import AnchoredDistance
-from steadytree.retraining.options import SearchOptions
+from steadytree.retraining.search_options import SearchOptions
 
 __all__ = ["EditedTree", "PricedEdits"]
 

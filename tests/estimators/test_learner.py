@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from reproduction.data import load_case_study
-from steadytree.estimators._base import as_table, check_whole
+from steadytree.estimators._learner import as_table, check_whole
 from steadytree.exceptions import InputError
 from tests.estimators.samples import small, three_columns
 

@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from steadytree.cli.options import (
+from steadytree.cli.shared_options import (
     data_options,
     example,
     gate_options,

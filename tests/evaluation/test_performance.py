@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import binomtest, norm
 from sklearn.metrics import brier_score_loss, precision_score, r2_score, recall_score, roc_auc_score
 
+from steadytree.evaluation.performance import performance_table
 from steadytree.evaluation.scores import Predictions, auc_influence, standard_error
-from steadytree.evaluation.tables import performance_table
 
 N = 300
 EVERYONE: list[tuple[Any, np.ndarray]] = [("all", np.arange(N))]

@@ -12,7 +12,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import distance_bound, pairwise_tree_distances
 from steadytree.estimators import StableTreeClassifier, StableTreeRegressor
-from steadytree.estimators._candidates import (
+from steadytree.estimators._results import (
     CandidateTable,
     MeanDistances,
     Objective,
