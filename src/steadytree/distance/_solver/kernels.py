@@ -115,7 +115,7 @@ def _no_step(
     own: Any,
 ) -> Any:
     """Leaf whose last step is already taken, or does not concern the other tree."""
-    # As _last_step without its clamp: one loop for both, with a branch inside, is slower.
+    # As _last_step without its clamp: two loops, so that neither has a branch inside.
     s, t, b = unsigned(source), unsigned(into), unsigned(base)
     before, after = unsigned(minimum), unsigned(new_minimum)
     for j in range(unsigned(m)):
