@@ -20,6 +20,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
 from steadytree.exceptions import HistoryError, InputError
+from steadytree.retraining import history as history_module
 from steadytree.retraining.history import History
 from tests.diff.trees import Leaf, Split, build
 
@@ -153,6 +154,23 @@ def test_two_open_histories_see_each_other(path: Path) -> None:
     one.approve(2, by="me")
     assert two.append(C) == 3
     assert History.open(path).versions["previous"].tolist()[1:] == [1, 2]
+
+
+def test_what_another_appends_while_we_open_is_not_taken_for_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    History.open(path).append(A)
+    looked = history_module._lines
+
+    def another_appends(content: bytes) -> list[str]:
+        monkeypatch.setattr(history_module, "_lines", looked)
+        History.open(path).append(B)
+        return looked(content)
+
+    monkeypatch.setattr(history_module, "_lines", another_appends)
+    ours = History.open(path)
+    assert ours.append(C) == 3
+    assert [History.open(path).tree(n) for n in (1, 2, 3)] == [A, B, C]
 
 
 def test_processes_that_append_at_once_lose_nothing(path: Path, tmp_path: Path) -> None:

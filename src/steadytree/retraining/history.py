@@ -67,7 +67,7 @@ class History:
         self._trees: list[Tree] = []
         self._decisions: dict[int, Mapping[str, Any]] = {}
         self._approved: list[int] = []  # in the order of approval, the current one last
-        self._size = 0
+        self._content = b""  # of the file, as it was when these were read
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> History:
@@ -272,7 +272,7 @@ class History:
     def _exclusive(self) -> Iterator[None]:
         """Hold the folder, and take in what others appended since we read."""
         with _locked_folder(self.path.parent):
-            if _size(self.path) != self._size:
+            if _content(self.path) != self._content:
                 self._read()
             yield
 
@@ -283,7 +283,7 @@ class History:
             )
         except (TypeError, ValueError) as error:
             raise InputError(f"expected values that JSON can hold, got {error}") from None
-        before = self.path.read_bytes() if self.path.exists() else b""
+        before = self._content
         if before and not before.endswith(b"\n"):
             before += b"\n"  # an editor may have removed the last line's end
         write_atomic(self.path, before + added.encode())
@@ -292,15 +292,18 @@ class History:
     # -- the file -----------------------------------------------------------------
 
     def _read(self) -> None:
+        """Take in the file; looked at once, since others may write at any moment."""
         fresh = History(self.path)
-        for number, line in enumerate(_lines(self.path), start=1):
+        content = _content(self.path)
+        lines = _lines(content)
+        for number, line in enumerate(lines, start=1):
             try:
                 fresh._take(json.loads(line))
             except (ValueError, RecursionError) as error:
-                raise fresh._damage(number, line, error) from None
+                raise fresh._damage(number, lines, error) from None
         self._versions, self._trees = fresh._versions, fresh._trees
         self._decisions, self._approved = fresh._decisions, fresh._approved
-        self._size = _size(self.path)
+        self._content = content
 
     def _take(self, content: Any) -> None:
         """Take in one line, or raise ValueError saying what is wrong with it."""
@@ -333,13 +336,12 @@ class History:
         if content["status"] == "approved":
             self._approved.append(number)
 
-    def _damage(self, number: int, line: str, error: Exception) -> HistoryError:
+    def _damage(self, number: int, lines: list[str], error: Exception) -> HistoryError:
         intact = "none is before it" if number == 1 else f"lines 1 to {number - 1} are intact"
-        last = number == len(_lines(self.path))
-        if last and isinstance(error, json.JSONDecodeError):
+        if number == len(lines) and isinstance(error, json.JSONDecodeError):
             return _CutOffError(
                 f"{self.path}, line {number}: expected a whole line of JSON, got one cut off "
-                f"after {len(line)} characters; {intact}; "
+                f"after {len(lines[-1])} characters; {intact}; "
                 f"History.recover({str(self.path)!r}) restores them and keeps a copy of the file"
             )
         what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
@@ -421,16 +423,21 @@ def _scores_of(subject: Any) -> dict[str, float]:
 # -- lines, dates and one writer at a time ----------------------------------------------
 
 
-def _lines(path: Path) -> list[str]:
-    """Lines of a file, none if it does not exist; bytes that are no text spoil only theirs."""
-    if not path.exists():
-        return []
+def _content(path: Path) -> bytes:
+    """Bytes of a file, none if it does not exist."""
     try:
-        text = path.read_bytes().decode("utf-8", errors="replace")
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
     except OSError as error:
         raise HistoryError(
             f"expected a readable history file, got {error.strerror}: {path}"
         ) from error
+
+
+def _lines(content: bytes) -> list[str]:
+    """Lines of a file; bytes that are no text spoil only theirs."""
+    text = content.decode("utf-8", errors="replace")
     return text.removesuffix("\n").split("\n") if text else []
 
 
@@ -439,7 +446,7 @@ def _locked_folder(folder: Path) -> Iterator[None]:
     """Keep other writers out, where the system can lock a folder."""
     try:
         import fcntl
-    except ImportError:  # Windows: the check of the size has to do
+    except ImportError:  # Windows: the second look at the file has to do
         yield
         return
     try:
@@ -453,10 +460,6 @@ def _locked_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
 
 
 def _decision(number: int, status: str, by: str, reason: str, when: str) -> dict[str, Any]:
