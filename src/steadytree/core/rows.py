@@ -27,7 +27,14 @@ from steadytree.core.tabular import (
 )
 from steadytree.exceptions import InputError
 
-__all__ = ["CodedRows", "code_outcomes", "code_table", "stack_tables"]
+__all__ = [
+    "CodedRows",
+    "code_outcomes",
+    "code_table",
+    "fingerprint",
+    "row_hashes",
+    "stack_tables",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -87,6 +94,42 @@ class CodedRows:
             np.concatenate([part.y for part in parts]),
             np.concatenate([part.weights for part in parts]) if weighted else None,
         )
+
+
+def row_hashes(rows: CodedRows, *, weighted: bool = False) -> NDArray[np.uint64]:
+    """Return one 64-bit number per row, equal for rows of the same values and outcome.
+
+    Missing equals missing, and -0.0 equals 0.0. With ``weighted`` the weights count too.
+    """
+    columns = [*rows.coded.T, rows.y, *([rows.weights] if weighted else [])]
+    hashes = np.zeros(len(rows), dtype=np.uint64)
+    for column in columns:
+        values = np.asarray(column, dtype=np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+        values[np.isnan(values)] = np.nan  # one NaN for all
+        hashes = _mixed(hashes ^ _mixed(values.view(np.uint64)))
+    return hashes
+
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Finish of splitmix64: every bit of the input changes about half of the output's."""
+    bits = bits + _GOLDEN
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)))
+
+
+def fingerprint(rows: CodedRows) -> str:
+    """Digest of coded rows, outcomes and weights, by which the same rows are known again.
+
+    It does not depend on the order of the rows (how often a row occurs does count), and no
+    weights are the same as weights of 1. It depends on the coding: the columns in their order,
+    categories by position.
+    """
+    total = row_hashes(rows, weighted=True).sum(dtype=np.uint64)
+    return f"{len(rows)}x{rows.coded.shape[1]}-{int(total):016x}"
 
 
 def stack_tables(tables: Sequence[Any]) -> Any:
