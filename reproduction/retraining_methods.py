@@ -48,7 +48,7 @@ def cart(deployment: Deployment, seed: int, *, everything: bool) -> Tree:
         deployment.space,
         CodedRows(deployment.space.encode(X), y),
         classes=(0, 1),
-        decision_threshold=deployment.base_rate,
+        decision=deployment.base_rate,
         seed=seed + everything,
     )
 
@@ -180,7 +180,7 @@ def _representative(deployment: Deployment, seed: int, *, everything: bool) -> T
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(columns, y)
-    tree = encoder.to_tree(model.get_selected_estimator(), decision_threshold=deployment.base_rate)
+    tree = encoder.to_tree(model.get_selected_estimator(), decision=deployment.base_rate)
     # Missing values must go where the median goes.
     to_left = np.array(tree.missing_left)
     numeric = encoder.column_category == -2

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.assessment import assess_stability as assess_stability
     from steadytree.comparison import TreeComparison as TreeComparison
     from steadytree.comparison import compare_trees as compare_trees
+    from steadytree.core.decision import Decision as Decision
     from steadytree.core.format import load_tree as load_tree
     from steadytree.core.format import save_tree as save_tree
     from steadytree.core.space import FeatureSpace as FeatureSpace
@@ -49,6 +50,7 @@ _HOME = {
     "_versions": ("show_versions",),
     "assessment": ("StabilityAssessment", "assess_stability"),
     "comparison": ("TreeComparison", "compare_trees"),
+    "core.decision": ("Decision",),
     "core.format": ("load_tree", "save_tree"),
     "core.space": ("FeatureSpace",),
     "core.tree": ("Tree",),

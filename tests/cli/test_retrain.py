@@ -161,7 +161,7 @@ def test_an_unseen_class(run: Run, files: Files, tmp_path: Path) -> None:
 def test_a_deployed_tree_of_another_task(run: Run, files: Files, tmp_path: Path) -> None:
     tree = load_tree(files.tree)
     values = tree.value[:, 1:]
-    other = tree.replace(value=values, label=None, classes=None, decision_threshold=None)
+    other = tree.replace(value=values, label=None, classes=None, decision=None, observed=None)
     save_tree(other, tmp_path / "regression.json")
     result = run(
         *("retrain", files.new, "--deployed", tmp_path / "regression.json"),

@@ -17,7 +17,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.core.tree import labels_from_shares
+from steadytree.core.decision import Decision
 from steadytree.exceptions import InputError, TreeFormatError
 from tests.golden import build
 from tests.strategies import (
@@ -200,7 +200,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         "decision threshold",
-        {"decision_threshold": 1.5},
+        {"decision": 1.5},
         "expected decision_threshold in [0, 1], got 1.5",
     ),
     (
@@ -280,7 +280,7 @@ def test_a_decision_threshold_labels_where_the_share_reaches_it() -> None:
     np.testing.assert_array_equal(tree.predict_proba([[0.0, 0.0]]), [[0.95, 0.05]])
     assert tree.relabelled(0.05).label.tolist() == [1, 1, 1]  # type: ignore[union-attr]
     with pytest.raises(InputError, match="expected two classes for a decision_threshold, got 3"):
-        labels_from_shares(np.full((1, 3), 1 / 3), 0.5)
+        Decision(threshold=0.5).labels(np.full((1, 3), 1 / 3))
 
 
 def test_a_label_kept_against_the_share_is_marked() -> None:

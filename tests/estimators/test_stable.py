@@ -479,7 +479,7 @@ def test_a_scorer_that_fails() -> None:
         ({"objectives": ("score", lambda tree: None)}, "to return a number, got None"),
         ({"variant": "best"}, "expected variant to be one of"),
         ({"param_grid": []}, "expected param_grid to hold at least one setting"),
-        ({"decision_threshold": "mean"}, 'expected a number, "prevalence" or None'),
+        ({"decision_threshold": "mean"}, 'expected a number, "prevalence", a Decision or None'),
     ],
 )
 def test_settings_that_cannot_be(options: dict[str, Any], message: str) -> None:

@@ -44,7 +44,7 @@ def test_scores_are_those_of_the_cut_trees(cancer):
 
 def test_the_chosen_setting_is_the_one_scikit_learn_would_grow(cancer):
     rows, space = cancer.rows, cancer.space
-    tree = cross_validated_cart(space, rows, classes=("ill", "well"), decision_threshold=0.3)
+    tree = cross_validated_cart(space, rows, classes=("ill", "well"), decision=0.3)
     chosen = {name: tree.metadata[name] for name in PAPER_GRID}
     model = DecisionTreeClassifier(random_state=0, **chosen).fit(cancer.columns, rows.y)
     assert tree.classes == ("ill", "well")

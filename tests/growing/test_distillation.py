@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from steadytree.core.rows import CodedRows
 from steadytree.growing.distillation import distil_tree, size_by_minority
 from steadytree.growing.nodes import shares_of
-from steadytree.growing.teacher import fit_teacher, teach
+from steadytree.growing.teacher import fit_teacher, target_columns, teach
 from tests.growing.mixed import mixed_table, space_of
 
 
@@ -26,7 +26,7 @@ def test_size_follows_the_rows_outside_the_largest_class():
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_leaf_values_are_means_of_real_rows(task):
+def test_leaf_values_are_rates_of_real_rows_steadied_by_the_teacher(task):
     X, y = mixed_table(400, 5, task=task)
     space = space_of(X, y, task)
     n_classes = {"binary": 2, "multiclass": 3, "regression": None}[task]
@@ -39,10 +39,15 @@ def test_leaf_values_are_means_of_real_rows(task):
     assert 2 <= tree.n_leaves <= 6
     assert tree.depth <= 4
     leaf = tree.apply_coded(coded)
+    outcomes = target_columns(y, n_classes)
     for node in np.unique(leaf):
-        mean = teacher.out_of_bag[leaf == node].mean(axis=0)
-        np.testing.assert_allclose(tree.value[node], shares_of(mean, n_classes), atol=1e-9)
-        assert tree.weight[node] == (leaf == node).sum()
+        here = leaf == node
+        teachers, rate = teacher.out_of_bag[here].mean(axis=0), outcomes[here].mean(axis=0)
+        k = tree.observed.strength[node]
+        value = (here.sum() * rate + k * teachers) / (here.sum() + k)
+        np.testing.assert_allclose(tree.value[node], shares_of(value, n_classes), atol=1e-9)
+        np.testing.assert_allclose(tree.observed.rate()[node], shares_of(rate, n_classes))
+        assert tree.weight[node] == tree.observed.rows()[node] == here.sum() >= 20
     assert tree.feature_importances().sum() == pytest.approx(1)
 
 

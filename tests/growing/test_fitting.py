@@ -139,8 +139,8 @@ def test_where_weights_count_something_else_rows_are_repeated(cancer: TrainingDa
     rows = draw_bootstrap(np.arange(569), cancer.rows.y, seed=1).rows
     for options in ({"min_samples_leaf": 0.05}, {"min_samples_split": 60}, {"criterion": "gini"}):
         learner = DecisionTreeClassifier(max_depth=3, **options)
-        by_weight = fit_by_weight(learner, cancer, rows, decision_threshold=0.3)
-        plain = fit_tree(learner, cancer, rows, decision_threshold=0.3)
+        by_weight = fit_by_weight(learner, cancer, rows, decision=0.3)
+        plain = fit_tree(learner, cancer, rows, decision=0.3)
         if "criterion" not in options:
             assert by_weight == plain
         assert by_weight.decision_threshold == 0.3

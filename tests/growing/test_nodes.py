@@ -12,7 +12,6 @@ from steadytree.growing.encoding import ColumnEncoder
 from steadytree.growing.nodes import (
     NodeFactory,
     export_tree,
-    natural_label,
     shares_of,
     shrunk_mean,
     side_condition,
@@ -61,8 +60,6 @@ def test_shares_come_back_from_the_teachers_columns():
     assert shares_of(np.array([-2.5]), None).tolist() == [-2.5]
     assert shares_of(np.array([1.2]), 2).tolist() == [0, 1]
     np.testing.assert_allclose(shares_of(np.zeros(3), 3), 1 / 3)
-    assert natural_label(np.array([0.6, 0.4]), None) == 0
-    assert natural_label(np.array([0.6, 0.4]), 0.3) == 1
 
 
 def test_a_leaf_predicts_its_real_rows_and_loses_over_all(factory, taught):
@@ -70,7 +67,9 @@ def test_a_leaf_predicts_its_real_rows_and_loses_over_all(factory, taught):
     leaf = factory.leaf(rows)
     weight, target = taught.weight[rows], taught.targets[rows, 0]
     real = rows < 150
+    # Outcomes are the targets here, so that there is nothing to be steadied by.
     assert leaf.value[0] == pytest.approx(np.average(target[real], weights=weight[real]))
+    assert leaf.n_real == 50
     mean = np.average(target, weights=weight)
     assert leaf.loss == pytest.approx((weight * (target - mean) ** 2).sum())
     assert (leaf.weight, leaf.real_weight) == pytest.approx((weight.sum(), weight[real].sum()))
@@ -96,7 +95,7 @@ def test_a_deployed_tree_becomes_nodes(factory, taught, deployed):
         weight, target = taught.weight[mine], taught.targets[mine, 0]
         prior = deployed.value[leaf, 1]
         expected = (weight @ target + 2 * prior) / (weight.sum() + 2)
-        np.testing.assert_allclose(found[at == leaf], expected)
+        np.testing.assert_allclose(found[at == leaf], expected)  # routes rows in the search
 
 
 def test_a_subtree_on_other_rows_keeps_its_rules(factory, deployed):
@@ -120,17 +119,17 @@ def test_nodes_are_written_as_a_tree(factory, taught, space):
     leaf = root
     while not leaf.is_leaf:
         leaf = leaf.parts[1]
-    plain = export_tree(root, space, classes=("no", "yes"), decision_threshold=0.5)
+    plain = export_tree(root, space, classes=("no", "yes"), decision=0.5)
     assert (plain.n_leaves, plain.space) == (4, space)
     at = plain.apply_coded(taught.coded)
     np.testing.assert_allclose(plain.value[at, 1], factory.predict(root, rows)[:, 0])
+    np.testing.assert_allclose(plain.observed.predicted(), plain.value)
+    assert plain.observed.rows()[plain.leaves].sum() == 150
     assert plain.weight[0] == pytest.approx(taught.weight[:150].sum())
     # A label may be another one than the shares give; the shares stay.
     first = int(plain.apply_coded(taught.coded[leaf.rows[:1]])[0])
     other = 1 - int(plain.label[first])
-    told = export_tree(
-        root, space, classes=("no", "yes"), decision_threshold=0.5, labels={id(leaf): other}
-    )
+    told = export_tree(root, space, classes=("no", "yes"), decision=0.5, labels={id(leaf): other})
     assert told.label[first] == other
     assert np.flatnonzero(told.label != plain.label).tolist() == [first]
     np.testing.assert_array_equal(told.value, plain.value)

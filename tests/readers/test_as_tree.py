@@ -126,7 +126,7 @@ def test_prevalence_needs_unweighted_rows() -> None:
         (float("nan"), r"expected decision_threshold in \[0, 1\], got nan"),
         (
             "base rate",
-            "expected a number, \"prevalence\" or None as decision_threshold, got 'base rate'",
+            'expected a number, "prevalence", a Decision or None as decision_threshold',
         ),
     ],
 )

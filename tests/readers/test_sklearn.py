@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -16,6 +17,8 @@ from sklearn.tree import (
 )
 
 import steadytree as st
+from steadytree.core.decision import Decision
+from steadytree.exceptions import NotFittedTreeError
 
 CLASSIFIERS = (DecisionTreeClassifier, ExtraTreeClassifier)
 REGRESSORS = (DecisionTreeRegressor, ExtraTreeRegressor)
@@ -207,3 +210,56 @@ def test_where_the_tree_came_from() -> None:
         "weighted": False,
     }
     assert tree.precision == "float32"
+
+
+# -- decisions, and what was observed --------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight", [None, "balanced", {0: 1.0, 1: 7.0}])
+def test_rows_are_counted_and_class_weights_become_a_policy(weight: Any) -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = DecisionTreeClassifier(max_depth=3, class_weight=weight, random_state=0).fit(X, y)
+    tree = st.as_tree(model)
+    np.testing.assert_array_equal(tree.predict_proba(X), model.predict_proba(X))
+    leaf = model.apply(X)
+    assert tree.observed is not None
+    for node in tree.leaves:
+        counts = np.bincount(y[leaf == node], minlength=2)
+        np.testing.assert_allclose(tree.observed.counts[node, 1], counts, atol=1e-9)
+    plain = tree.with_plain_shares()
+    np.testing.assert_allclose(plain.value[tree.leaves], tree.observed.rate()[tree.leaves])
+    np.testing.assert_array_equal(plain.predict(X), model.predict(X))
+    clear = np.abs(plain.value[:, 1] - (plain.decision_threshold or 0.5)) > 1e-9
+    assert not plain.kept_against_share[clear].any()
+    if weight == {0: 1.0, 1: 7.0}:
+        assert plain.decision.threshold == pytest.approx(1 / 8)
+        assert plain.decision.origin == "class weights"
+
+
+def test_weights_of_single_rows_tell_no_counts() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y, sample_weight=weight)
+    assert st.as_tree(model).observed is None
+    response = DecisionTreeRegressor(max_depth=2).fit(X, X[:, 0])
+    seen = st.as_tree(response).observed
+    assert seen is not None
+    assert seen.rate()[0, 0] == pytest.approx(X[:, 0].mean())
+    assert st.as_tree(response.fit(X, X[:, 0], sample_weight=weight)).observed is None
+
+
+@pytest.mark.parametrize("pos_label", [None, 0, 1])
+def test_a_threshold_around_a_tree_is_its_policy(pos_label: Any) -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    base = DecisionTreeClassifier(max_depth=3, random_state=0)
+    fixed = FixedThresholdClassifier(base, threshold=0.1, pos_label=pos_label).fit(X, y)
+    tree = st.as_tree(fixed)
+    np.testing.assert_array_equal(tree.predict(X), fixed.predict(X))
+    assert tree.decision == Decision(
+        threshold=0.1, positive=1 if pos_label is None else pos_label, origin=type(fixed).__name__
+    )
+    tuned = TunedThresholdClassifierCV(base, cv=3).fit(X, y)
+    np.testing.assert_array_equal(st.as_tree(tuned).predict(X), tuned.predict(X))
+    assert st.as_tree(tuned).decision_threshold == tuned.best_threshold_
+    with pytest.raises(NotFittedTreeError, match="before fit"):
+        st.as_tree(FixedThresholdClassifier(base))

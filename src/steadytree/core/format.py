@@ -20,6 +20,8 @@ import pandas as pd
 
 from steadytree._versions import library_versions
 from steadytree.core.atomic import write_atomic
+from steadytree.core.decision import Decision
+from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import plain_scalar
 from steadytree.core.tree import Tree
@@ -35,8 +37,7 @@ __all__ = [
 ]
 
 FORMAT_NAME = "steadytree-tree"
-FORMAT_VERSION = 2
-"""Written where a space has knots, which readers of version 1 would pass over; else 1."""
+FORMAT_VERSION = 1
 MAX_BYTES = 256 * 2**20
 MAX_NODES = 2_000_000
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -88,11 +89,12 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
     impurity = tree.given_fields()["impurity"]  # what reading fills in again is not written
     return {
         "format": FORMAT_NAME,
-        "version": 1 if space is None or "knots" not in space else FORMAT_VERSION,
+        "version": FORMAT_VERSION,
         "written_with": library_versions(("steadytree", "numpy", "scikit-learn")),
         "task": "classification" if tree.is_classifier else "regression",
         "classes": _scalars(tree.classes),
         "decision_threshold": tree.decision_threshold,
+        "decision": _decision_to_dict(tree.decision),
         "precision": tree.precision,
         "n_features": tree.n_features,
         "feature_names": None if tree.feature_names is None else list(tree.feature_names),
@@ -108,10 +110,31 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
             "weight": _numbers(tree.weight.tolist()),
             "label": tree.label.tolist() if tree.is_classifier else None,
             "impurity": None if impurity is None else _numbers(impurity.tolist()),
+            "observed": _observed_to_dict(tree.observed),
         },
         "space": space,
         "metadata": dict(tree.metadata),
     }
+
+
+def _decision_to_dict(decision: Decision) -> dict[str, Any]:
+    """Return the policy but for its threshold, which has an entry of its own."""
+    weight = decision.class_weight
+    return {
+        "positive": decision.positive,
+        "class_weight": None if weight is None else list(weight),
+        "origin": decision.origin,
+    }
+
+
+OBSERVED_ARRAYS = ("counts", "weighted", "steadied_by", "strength")
+
+
+def _observed_to_dict(observed: Observed | None) -> dict[str, Any] | None:
+    if observed is None:
+        return None
+    arrays = {name: getattr(observed, name).tolist() for name in OBSERVED_ARRAYS}
+    return {**arrays, "old_share": observed.old_share}
 
 
 def plain_json(value: Any, digits: int | None = None) -> Any:
@@ -271,7 +294,8 @@ def tree_from_dict(content: Any) -> Tree:
             feature_names=_names(top),
             categories=_read_categories(top),
             precision=top.get("precision", str),
-            decision_threshold=top.get("decision_threshold", (int, float), optional=True),
+            decision=_read_decision(top),
+            observed=_read_observed(nodes),
             space=_read_space(top.get("space", dict, optional=True)),
             metadata=top.get("metadata", dict),
         )
@@ -279,6 +303,35 @@ def tree_from_dict(content: Any) -> Tree:
         raise
     except (SteadyTreeError, TypeError, ValueError, OverflowError) as error:
         raise TreeFormatError(str(error)) from None
+
+
+def _read_decision(top: _Reader) -> Decision:
+    threshold = top.get("decision_threshold", (int, float), optional=True)
+    if top.content.get("decision") is None:  # files of before say only the threshold
+        return Decision(threshold=threshold)
+    entry = _Reader(top.get("decision", dict), "decision.")
+    weight = entry.get("class_weight", list, optional=True)
+    return Decision(
+        threshold=threshold,
+        positive=entry.get("positive", int),
+        class_weight=None if weight is None else tuple(entry.floats("class_weight", weight)),
+        origin=entry.get("origin", str),
+    )
+
+
+def _read_observed(nodes: _Reader) -> Observed | None:
+    if nodes.content.get("observed") is None:
+        return None
+    entry = _Reader(nodes.get("observed", dict), "nodes.observed.")
+    arrays = {}
+    for name in OBSERVED_ARRAYS:
+        try:
+            arrays[name] = np.array(entry.get(name, list), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TreeFormatError(
+                f"nodes.observed.{name}: expected numbers in lists of equal length, got others"
+            ) from None
+    return Observed(**arrays, old_share=float(entry.get("old_share", (int, float))))
 
 
 _WANTED = {
@@ -428,22 +481,4 @@ def _read_space(content: Any) -> FeatureSpace | None:
         classes=None if classes is None else tuple(_read_scalars(classes, "space.classes")),
         response_range=None if response is None else (_float(response[0]), _float(response[1])),
         one_hot=one_hot,
-        knots=_read_knots(reader),
     )
-
-
-def _read_knots(reader: _Reader) -> tuple[tuple[tuple[float, float], ...] | None, ...]:
-    """Knots of the quantile scale; files on the paper's scale have no such entry."""
-    if reader.content.get("knots") is None:
-        return ()
-    out: list[tuple[tuple[float, float], ...] | None] = []
-    for i, knots in enumerate(reader.get("knots", list)):
-        name = f"knots[{i}]"
-        if knots is None:
-            out.append(None)
-            continue
-        pairs = [reader.floats(name, pair) for pair in _list(knots, reader.where + name)]
-        if any(len(pair) != 2 for pair in pairs):
-            raise TreeFormatError(f"space.{name}: expected pairs of numbers, got other lengths")
-        out.append(tuple((value, position) for value, position in pairs))
-    return tuple(out)

@@ -7,7 +7,7 @@ left category set goes left. Each split says where missing values go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -16,12 +16,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.decision import LARGEST_SHARE, Decision
+from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import Categories, encode_table, plain_scalar
 from steadytree.core.tree_checks import LEAF, check_category_sets, check_shape_of_tree, first_bad
 from steadytree.exceptions import InputError, TreeFormatError
 
-__all__ = ["Tree", "labels_from_shares", "resolve_threshold"]
+__all__ = ["Tree"]
 
 IntArray = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
@@ -29,51 +31,6 @@ BoolArray = NDArray[np.bool_]
 
 # Default of fields that are filled in when the tree is built, so that nobody meets a None.
 _FILLED_IN: Any = None
-
-
-def labels_from_shares(shares: FloatArray, decision_threshold: float | None) -> IntArray:
-    """Label of each node: the class with the largest share, ties to the first class.
-
-    With a ``decision_threshold`` (two classes only) the label is the second class
-    wherever its share reaches the threshold.
-    """
-    if decision_threshold is None:
-        return np.asarray(shares.argmax(axis=1), dtype=np.int32)
-    if shares.shape[1] != 2:
-        raise InputError(
-            f"expected two classes for a decision_threshold, got {shares.shape[1]}; "
-            "leave decision_threshold=None: the label is then the most frequent class"
-        )
-    return (shares[:, 1] >= decision_threshold).astype(np.int32)
-
-
-def resolve_threshold(
-    decision_threshold: float | str | None,
-    classes: Sequence[Any] | None,
-    rate: Callable[[], float],
-) -> float | None:
-    """Return a decision threshold as a number, or say what it should have been.
-
-    "prevalence" is what ``rate`` returns: the share of the second class in the training rows.
-    """
-    if decision_threshold is None:
-        return None
-    if classes is None or len(classes) != 2:
-        got = "regression" if classes is None else f"{len(classes)} classes"
-        raise InputError(
-            f"expected two classes for a decision_threshold, got {got}; "
-            "leave decision_threshold=None"
-        )
-    if isinstance(decision_threshold, str):
-        if decision_threshold != "prevalence":
-            raise InputError(
-                'expected a number, "prevalence" or None as decision_threshold, '
-                f"got {decision_threshold!r}"
-            )
-        return rate()
-    if not 0 <= float(decision_threshold) <= 1:
-        raise InputError(f"expected decision_threshold in [0, 1], got {decision_threshold}")
-    return float(decision_threshold)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -109,8 +66,11 @@ class Tree:
     precision : {"float64", "float32"}
         Values are rounded to this precision before they are compared (scikit-learn
         compares float32).
-    decision_threshold : float, optional
-        The share of ``classes[1]`` from which a leaf is labelled positive.
+    decision : Decision or float, optional
+        How shares become labels; a number is the share of ``classes[1]`` from which a leaf is
+        labelled positive.
+    observed : Observed, optional
+        Rows and outcomes met at each node, beside what it predicts.
     impurity : float array, optional
         Impurity of each node, for feature importances. If omitted: Gini from the shares, or
         the variance of the node values below a node of a regression tree.
@@ -134,7 +94,8 @@ class Tree:
     feature_names: tuple[str, ...] | None = None
     categories: Categories = ()
     precision: str = "float64"
-    decision_threshold: float | None = None
+    decision: Decision = LARGEST_SHARE
+    observed: Observed | None = None
     impurity: FloatArray = _FILLED_IN
     space: FeatureSpace | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -215,6 +176,11 @@ class Tree:
                 f"expected precision 'float32' or 'float64', got {self.precision!r}"
             )
         self._check_outcome(n, value)
+        if self.observed is not None and (
+            self.observed.counts.shape[0] != n
+            or self.observed.steadied_by.shape[1] != value.shape[1]
+        ):
+            raise TreeFormatError("expected something observed for every node and class")
         for name, array in (
             ("children_left", left),
             ("children_right", right),
@@ -235,7 +201,7 @@ class Tree:
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
 
     def _check_outcome(self, n: int, value: FloatArray) -> None:
-        """Check classes, shares, labels and the decision threshold of a classifier."""
+        """Check classes, shares, labels and the decisions of a classifier."""
         stored: Any = self.label
         label = None if stored is None else np.array(stored, dtype=np.int32)
         if self.classes is None:
@@ -245,10 +211,11 @@ class Tree:
                     "a classification tree needs classes"
                 )
             label = np.zeros(n, dtype=np.int32) if label is None else label
-            if label.shape != (n,) or label.any() or self.decision_threshold is not None:
+            if label.shape != (n,) or label.any() or not Decision.of(self.decision).is_default:
                 raise TreeFormatError("expected no labels in a regression tree, got some")
             label.setflags(write=False)
             object.__setattr__(self, "label", label)
+            object.__setattr__(self, "decision", Decision())
             return
         classes = tuple(plain_scalar(c) for c in self.classes)
         if len(set(classes)) != len(classes) or len(classes) != value.shape[1]:
@@ -259,13 +226,14 @@ class Tree:
             (value < 0).any(axis=1) | (np.abs(value.sum(axis=1) - 1) > 1e-6),
             lambda i: f"expected class shares that sum to 1, got {value[i]}",
         )
-        threshold = self.decision_threshold
-        if threshold is not None:
-            if not 0 <= float(threshold) <= 1:
-                raise TreeFormatError(f"expected decision_threshold in [0, 1], got {threshold}")
-            object.__setattr__(self, "decision_threshold", float(threshold))
+        try:
+            decision = Decision.of(self.decision)
+            decision.check(len(classes))
+        except InputError as error:
+            raise TreeFormatError(str(error)) from None
+        object.__setattr__(self, "decision", decision)
         if label is None:
-            label = labels_from_shares(value, self.decision_threshold)
+            label = decision.labels(value)
         else:
             if label.shape != (n,):
                 raise TreeFormatError(f"expected {n} labels, one per node, got {label.shape}")
@@ -358,11 +326,16 @@ class Tree:
         return self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
 
     @property
+    def decision_threshold(self) -> float | None:
+        """The share of the positive class from which a leaf is labelled positive."""
+        return self.decision.threshold
+
+    @property
     def kept_against_share(self) -> BoolArray:
-        """Nodes whose label is not the one their own shares and threshold would give."""
+        """Nodes whose label is not the one their own shares would give."""
         if not self.is_classifier:
             return np.zeros(self.n_nodes, dtype=bool)
-        return np.asarray(self.label != labels_from_shares(self.value, self.decision_threshold))
+        return np.asarray(self.label != self.decision.labels(self.value))
 
     # -- prediction ---------------------------------------------------------------
 
@@ -454,12 +427,29 @@ class Tree:
         kept["metadata"] = dict(self.metadata)
         return kept if self._impurity_given else {**kept, "impurity": None}
 
-    def relabelled(self, decision_threshold: float | None) -> Tree:
-        """Return the same tree with the labels its shares give at a threshold.
+    def relabelled(self, decision: Decision | float | None) -> Tree:
+        """Return the same tree with the labels its shares give under a policy.
 
-        None: the class with the largest share.
+        A number is a threshold; None: the class with the largest share.
         """
-        return self.replace(decision_threshold=decision_threshold, label=None)
+        return self.replace(decision=Decision.of(decision), label=None)
+
+    def with_plain_shares(self) -> Tree:
+        """Return a tree trained with class weights with its shares as rates, labels unchanged.
+
+        The shares of such a tree are weighted, so nobody meets them among real rows; the
+        weights become its decision policy.
+        """
+        weight = self.metadata.get("class_weight")
+        if weight is None:
+            return self
+        rates = self.value / np.asarray(weight, dtype=np.float64)
+        return self.replace(
+            value=rates / rates.sum(axis=1, keepdims=True),
+            decision=self.decision.unweighted(tuple(weight)),
+            impurity=None,
+            metadata={k: v for k, v in self.metadata.items() if k != "class_weight"},
+        )
 
     def in_space(self, space: FeatureSpace, classes: tuple[Any, ...] | None = None) -> Tree:
         """Write the tree in the columns, categories and (if given) classes of a space.
@@ -496,7 +486,14 @@ class Tree:
             where = np.array([classes.index(c) for c in tree.classes or ()])
             value = np.zeros((tree.n_nodes, len(classes)))
             value[:, where] = tree.value
-            tree = tree.replace(value=value, classes=classes, label=where[tree.label])
+            seen = tree.observed
+            tree = tree.replace(
+                value=value,
+                classes=classes,
+                label=where[tree.label],
+                observed=None if seen is None else seen.with_classes(where, len(classes)),
+                decision=Decision() if len(classes) != 2 else tree.decision,
+            )
         return tree if tree.space is space else tree.replace(space=space)
 
     def prune_at(self, leaf_nodes: Iterable[int] = ()) -> Tree:
@@ -532,6 +529,7 @@ class Tree:
             missing_left=self.missing_left[index],
             weight=self.weight[index],
             label=self.label[index],
+            observed=None if self.observed is None else self.observed.take(index),
             impurity=self.impurity[index] if self._impurity_given else None,
         )
 

@@ -22,10 +22,10 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
+from steadytree.core.decision import Decision, resolve_decision
 from steadytree.core.rows import CodedRows, code_outcomes
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import is_categorical_column, is_frame
-from steadytree.core.tree import resolve_threshold
 from steadytree.estimators.predictor import TreePredictorMixin
 from steadytree.exceptions import InputError
 from steadytree.growing.fitting import Task, TrainingData
@@ -69,7 +69,7 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
 
     def _training_data(
         self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[TrainingData, float | None]:
+    ) -> tuple[TrainingData, Decision | None]:
         """Check and code the rows, weigh the classes, and resolve the decision threshold."""
         table = as_table(self, X, y=y, reset=True)
         weight = None
@@ -94,19 +94,19 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
             )
         check_coded(data.rows.coded, data.space)
         self.feature_space_ = data.space
-        threshold = None
+        decision = None
         if data.classes is not None:
             self.classes_ = data.classes
             self.n_classes_ = len(data.classes)
             # "prevalence" is the unweighted rate of the second class.
-            threshold = resolve_threshold(
+            decision = resolve_decision(
                 self.decision_threshold,
                 data.classes.tolist(),
                 lambda: float(np.mean(data.rows.y == 1)),
             )
         own = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
         rows = self._weighted(replace(data.rows, table=own), data.classes)
-        return replace(data, rows=rows), threshold
+        return replace(data, rows=rows), decision
 
     def _holdout_rows(self, X_val: Any, y_val: Any, data: TrainingData) -> CodedRows:
         """Check the user's own holdout against the training data, and weigh its classes."""

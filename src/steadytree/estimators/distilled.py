@@ -77,7 +77,7 @@ class _DistilledTree(TreeLearner):
         sample_weight : array (n,), optional
         """
         self._check_parameters()
-        data, threshold = self._training_data(X, y, sample_weight)
+        data, decision = self._training_data(X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31 - 100))
         # scikit-learn's forest compares float32, and so does the tree.
         coded = data.rows.coded.astype(np.float32).astype(np.float64)
@@ -97,9 +97,9 @@ class _DistilledTree(TreeLearner):
             data.space,
             classes=data.class_list,
             max_leaves=int(self.max_leaf_nodes or size_by_minority(rows.y, n_classes)),
-            min_leaf=int(self.min_samples_leaf) * (1 + int(self.n_copies)),
+            min_leaf=int(self.min_samples_leaf),
             max_depth=int(self.max_depth),
-            decision_threshold=threshold,
+            decision=decision,
             precision="float32",
             metadata={"n_training_rows": len(rows), "learner": type(self).__name__},
         )
@@ -122,7 +122,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
         By default sized by the minority class: a leaf per 2.5 cases, 6 to 24.
     max_depth : int, default 8
     min_samples_leaf : int, default 8
-        Rows in every leaf, augmented rows counted in proportion.
+        Rows in every leaf; augmented rows do not count.
     n_estimators : int, default 100
         Trees of the forest, and rounds of boosting (at most 100).
     n_copies : int, default 3

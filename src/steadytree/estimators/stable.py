@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from steadytree._views import ReportContent, notebook_view, write_report
+from steadytree.core.decision import Decision
 from steadytree.core.tree import Tree
 from steadytree.distance.options import check_options
 from steadytree.estimators._batches import (
@@ -159,11 +160,11 @@ class _StableTree(TreeLearner):
         """
         self._check_parameters()
         base, grid = base_and_grid(self.estimator, self.param_grid, task=self._task)
-        data, threshold = self._training_data(X, y, sample_weight)
+        data, decision = self._training_data(X, y, sample_weight)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         parts = self._divide(data, first_batch, X_val, y_val, rng)
         measure, self.scorer_ = make_measure(self.scoring, parts.holdout)
-        reference, candidates = self._grow(base, grid, data, parts, threshold, rng)
+        reference, candidates = self._grow(base, grid, data, parts, decision, rng)
         self.max_depth_ = largest_depth(base, grid, (*reference.trees, *candidates.trees))
         distances = mean_distances(
             candidates.trees,
@@ -203,7 +204,7 @@ class _StableTree(TreeLearner):
         self.candidates_ = candidates.trees
         self.first_batch_indices_ = parts.first
         self.holdout_indices_ = parts.held
-        self.decision_threshold_ = threshold
+        self.decision_threshold_ = None if decision is None else decision.threshold
         self.best_params_ = dict(grid[int(candidates.setting[self.best_index_])])
         self.best_estimator_ = self._predictor(candidates.trees[self.best_index_])
         return self
@@ -232,7 +233,7 @@ class _StableTree(TreeLearner):
         grid: Sequence[dict[str, Any]],
         data: TrainingData,
         parts: Division,
-        threshold: float | None,
+        decision: Decision | None,
         rng: np.random.Generator,
     ) -> list[Collection]:
         """Grow the collections on the first batch and on all training rows."""
@@ -250,7 +251,7 @@ class _StableTree(TreeLearner):
                 seeds=rng.integers(0, 2**31 - 1, size=(2, self.n_bootstraps)),
                 nested=self.nested,
                 keep_out_of_bag=parts.out_of_bag,
-                decision_threshold=threshold,
+                decision=decision,
                 n_jobs=self.n_jobs,
                 verbose=self.verbose,
             )

@@ -54,18 +54,20 @@ def grow_best_first(
     max_leaves: int,
     min_leaf: int,
     max_depth: int,
+    counted: FloatArray | None = None,
 ) -> Grown:
     """Grow a tree on some rows that minimises the weighted squared error to the targets.
 
-    Errors are summed over the columns of the targets; ``min_leaf`` counts rows of the table.
+    Errors are summed over the columns of the targets; ``min_leaf`` counts rows of the table,
+    or (with ``counted``) those whose entry is 1: the real ones.
     """
-    layers: list[FloatArray | None] = [None, weight]
+    layers: list[FloatArray | None] = [counted, weight]
     layers += [weight * targets[:, i] for i in range(targets.shape[1])]
     grown = Grown([rows], [None], [None], [0])
     heap: list[tuple[float, int, Split, FloatArray]] = []
 
     def consider(node: int, stats: FloatArray) -> None:
-        if len(grown.rows[node]) < 2 * min_leaf or grown.depth[node] >= max_depth:
+        if stats[0, 0].sum() < 2 * min_leaf or grown.depth[node] >= max_depth:
             return
         found = best_split(table, stats, min_leaf)
         if found is not None:

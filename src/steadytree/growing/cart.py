@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from steadytree.core.decision import Decision
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -80,7 +81,7 @@ def cross_validated_cart(
     rows: CodedRows,
     *,
     classes: tuple[Any, ...] | None,
-    decision_threshold: float | None = None,
+    decision: Decision | float | None = None,
     n_folds: int = 5,
     seed: int = 0,
 ) -> Tree:
@@ -96,6 +97,4 @@ def cross_validated_cart(
     i, k = divmod(int(scores.argmax()), len(depths))
     chosen = {"min_samples_leaf": min_leaves[i], "max_depth": depths[k]}
     tree = grow_cart(data, np.arange(len(rows)), seed=seed, **chosen)
-    return tree.relabelled(decision_threshold).replace(
-        classes=classes, metadata={**chosen, "edits": []}
-    )
+    return tree.relabelled(decision).replace(classes=classes, metadata={**chosen, "edits": []})

@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.parallel import delayed
 
 from steadytree._progress import run_jobs
+from steadytree.core.decision import Decision
 from steadytree.core.tree import Tree
 from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
 
@@ -93,7 +94,7 @@ def grow_collections(
     seeds: NDArray[np.int64],
     nested: bool = True,
     keep_out_of_bag: bool = False,
-    decision_threshold: float | None = None,
+    decision: Decision | float | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> list[Collection]:
@@ -126,7 +127,7 @@ def grow_collections(
             len(grid),
             int(seeds[k, b]),
             keep_out_of_bag,
-            decision_threshold,
+            decision,
         )
         for k, b in tasks
     )
@@ -181,7 +182,7 @@ def _grow_bootstrap(
     n_settings: int,
     seed: int,
     keep_out_of_bag: bool,
-    decision_threshold: float | None,
+    decision: Decision | float | None,
 ) -> tuple[list[Tree], NDArray[np.int64]]:
     """Grow all settings on one bootstrap; returns the trees and the rows drawn."""
     drawn = draw_bootstrap(
@@ -195,7 +196,7 @@ def _grow_bootstrap(
             data,
             drawn.rows,
             seed=drawn.seed,
-            decision_threshold=decision_threshold,
+            decision=decision,
         )
         for position, depth in growth.members:
             if depth is not None and tree.depth > depth:

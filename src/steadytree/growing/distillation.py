@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.decision import Decision
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.growing.best_first import grow_best_first
@@ -46,32 +47,35 @@ def distil_tree(
     max_leaves: int,
     min_leaf: int,
     max_depth: int,
-    decision_threshold: float | None = None,
+    decision: Decision | float | None = None,
     precision: str = "float64",
-    table: BinnedTable | None = None,
+    make: NodeFactory | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> Tree:
     """Grow one tree on the teacher's targets.
 
-    ``min_leaf`` counts rows of the taught table, augmented ones included; ``table`` may hold
-    these rows already binned.
+    ``min_leaf`` counts real rows. ``make`` may hold the taught rows already; how the values of
+    this tree are steadied then holds for all that it makes.
     """
-    if table is None:
-        table = BinnedTable(taught.coded, space, taught.n_real)
+    if make is None:
+        make = NodeFactory(taught, BinnedTable(taught.coded, space, taught.n_real))
     grown = grow_best_first(
-        table,
+        make.table,
         taught.weight,
         taught.targets,
         np.arange(len(taught.weight)),
         max_leaves=max_leaves,
         min_leaf=min_leaf,
         max_depth=max_depth,
+        counted=make.is_real,
     )
+    root = make.from_growth(grown, grown.n_leaves)
+    make.steady_by(root)
     return export_tree(
-        NodeFactory(taught, table).from_growth(grown, grown.n_leaves),
+        root,
         space,
         classes=classes,
-        decision_threshold=decision_threshold,
+        decision=decision,
         precision=precision,
         metadata=metadata,
     )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.decision import Decision
 from steadytree.core.one_hot import MISSING, categories_left
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -95,7 +96,7 @@ class ColumnEncoder:
         model: Any,
         *,
         classes: tuple[Any, ...] | None = None,
-        decision_threshold: float | None = None,
+        decision: Decision | float | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> Tree:
         """Write a scikit-learn tree grown on the columns as a tree over the features.
@@ -141,7 +142,7 @@ class ColumnEncoder:
             feature_names=self.space.names,
             categories=self.space.categories,
             precision="float32",
-            decision_threshold=decision_threshold,
+            decision=Decision.of(decision),
             impurity=inner.impurity,
             space=self.space,
             metadata={"n_training_rows": int(inner.n_node_samples[0]), **(metadata or {})},

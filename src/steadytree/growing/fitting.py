@@ -22,6 +22,7 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
+from steadytree.core.decision import Decision
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import plain_scalar
@@ -108,7 +109,7 @@ class TrainingData:
         """All classes as plain values, as trees store them."""
         return None if self.classes is None else tuple(self.classes.tolist())
 
-    def read(self, model: Any, n_rows: int, decision_threshold: float | None = None) -> Tree:
+    def read(self, model: Any, n_rows: int, decision: Decision | float | None = None) -> Tree:
         """Write a scikit-learn tree, fitted on columns and positions, in the features."""
         if self.classes is not None:
             # Labels instead of positions would be sorted again for every tree.
@@ -116,7 +117,7 @@ class TrainingData:
         return self.encoder.to_tree(
             model,
             classes=self.class_list,
-            decision_threshold=decision_threshold,
+            decision=decision,
             metadata={"n_training_rows": n_rows},
         )
 
@@ -127,7 +128,7 @@ def fit_tree(
     rows: NDArray[np.int64],
     *,
     seed: int = 0,
-    decision_threshold: float | None = None,
+    decision: Decision | float | None = None,
 ) -> Tree:
     """Fit a copy of an estimator on some rows and read it in the original features.
 
@@ -142,7 +143,7 @@ def fit_tree(
     """
     model = _seeded_copy(estimator, seed)
     if isinstance(model, BaseDecisionTree):
-        return _fit_scikit_tree(model, data, rows, decision_threshold)
+        return _fit_scikit_tree(model, data, rows, decision)
     searches = isinstance(model, BaseSearchCV)
     inner = model.estimator if searches else model
     on_columns = isinstance(inner, BaseDecisionTree)
@@ -161,8 +162,8 @@ def fit_tree(
         )
     fitted = model.best_estimator_ if searches else model
     if on_columns:
-        return data.read(fitted, rows.size, decision_threshold)
-    tree = as_tree(fitted, decision_threshold, space=data.space)
+        return data.read(fitted, rows.size, decision)
+    tree = as_tree(fitted, decision, space=data.space)
     if tree.is_classifier != (data.classes is not None):
         kinds = ("regression", "classification")
         raise InputError(
@@ -178,7 +179,7 @@ def fit_by_weight(
     rows: NDArray[np.int64],
     *,
     seed: int = 0,
-    decision_threshold: float | None = None,
+    decision: Decision | float | None = None,
 ) -> Tree:
     """Fit CART on the distinct rows, weighted by how often they were drawn.
 
@@ -200,12 +201,12 @@ def fit_by_weight(
         and split <= max(2, 2 * int(leaf))
     )
     if not counted_alike:
-        return fit_tree(estimator, data, rows, seed=seed, decision_threshold=decision_threshold)
+        return fit_tree(estimator, data, rows, seed=seed, decision=decision)
     model.min_weight_fraction_leaf = _share_of_weight(int(leaf), rows.size)
     model.min_samples_leaf, model.min_samples_split = 1, 2
     kept, times = np.unique(rows, return_counts=True)
     model.fit(data.columns[kept], data.rows.y[kept], sample_weight=times.astype(np.float64))
-    return data.read(model, rows.size, decision_threshold)
+    return data.read(model, rows.size, decision)
 
 
 def _seeded_copy(estimator: Any, seed: int) -> Any:
@@ -225,7 +226,7 @@ def _seeded_copy(estimator: Any, seed: int) -> Any:
 
 
 def _fit_scikit_tree(
-    model: Any, data: TrainingData, rows: NDArray[np.int64], decision_threshold: float | None
+    model: Any, data: TrainingData, rows: NDArray[np.int64], decision: Decision | float | None
 ) -> Tree:
     weights = None if data.rows.weight is None else data.rows.weight[rows]
     if data.classes is not None and isinstance(model.class_weight, Mapping):
@@ -235,7 +236,7 @@ def _fit_scikit_tree(
         # Rows that weigh next to nothing must not form leaves of their own.
         model.min_weight_fraction_leaf = min(0.5, _share_of_weight(int(leaf), rows.size))
     model.fit(data.columns[rows], data.rows.y[rows], sample_weight=weights)
-    return data.read(model, rows.size, decision_threshold)
+    return data.read(model, rows.size, decision)
 
 
 def _share_of_weight(leaf: int, n_rows: int) -> float:

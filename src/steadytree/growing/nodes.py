@@ -3,30 +3,33 @@
 A node is never changed once made: an edit makes new nodes up to the root and shares the
 rest, so undoing costs nothing and whatever was computed for a shared node stays valid.
 
-A leaf predicts what its real rows say, steadied by the deployed tree, whose value counts as a
-few rows of evidence. Estimating a leaf again changes no rule, so it is free in every
-retraining.
+A leaf predicts the rate of its real rows, steadied by the teacher (``leaf_values``).
+Estimating a leaf again changes no rule, so it is free in every retraining.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from steadytree.core.decision import Decision
+from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree, labels_from_shares
+from steadytree.core.tree import Tree
 from steadytree.core.words import Condition
 from steadytree.growing.best_first import Grown
 from steadytree.growing.binning import BinnedTable, FloatArray, IndexArray, Split
+from steadytree.growing.leaf_values import LeafRows, Steadying, estimate_steadying
 from steadytree.growing.teacher import TaughtRows, share_columns
 
 __all__ = [
     "NodeFactory",
     "SearchNode",
     "export_tree",
-    "natural_label",
+    "leaves_of",
     "shares_of",
     "shrunk_mean",
     "side_condition",
@@ -34,7 +37,7 @@ __all__ = [
 ]
 
 PRIOR_ROWS = 2.0
-"""How many rows of evidence the deployed tree's own leaf value counts for."""
+"""How many rows the deployed tree's own leaf value counts for in the loss of a leaf."""
 
 
 @dataclass(slots=True, eq=False)
@@ -51,18 +54,23 @@ class SearchNode:
         Label of the deployed tree's leaf it comes from; -1 for a fresh leaf.
     prior : array or None
         Value of the deployed tree's node it comes from.
+    make : NodeFactory
+        What it was made by; knows how a value is steadied.
     locked, holds_lock : bool
         Whether its own condition (or, for a leaf, its label) is locked, and whether
         anything in its subtree is.
     weight, loss, n_leaves
-        Of its rows and subtree; ``real_weight`` counts real rows only.
-    value : array (k,)
-        Mean target of its real rows, in the teacher's columns.
+        Of its rows and subtree.
+    sums : array
+        Sums over its real rows, as :meth:`NodeFactory.leaf` lays them out.
+    starved : bool
+        Whether an edit took so many real rows from one of its leaves that too few are left.
     cache : dict
         What the search computed for it and will need again.
     """
 
     rows: IndexArray
+    make: NodeFactory
     split: Split | None = None
     left: SearchNode | None = None
     right: SearchNode | None = None
@@ -71,16 +79,39 @@ class SearchNode:
     locked: bool = False
     holds_lock: bool = False
     weight: float = 0.0
-    real_weight: float = 0.0
     loss: float = 0.0
     n_leaves: int = 1
-    value: FloatArray = field(default_factory=lambda: np.zeros(0))
+    sums: FloatArray = field(default_factory=lambda: np.zeros(0))
+    starved: bool = False
     cache: dict[str, Any] = field(default_factory=dict)
 
     @property
     def is_leaf(self) -> bool:
         """Whether the node has no split."""
         return self.split is None
+
+    @property
+    def n_real(self) -> int:
+        """Number of real rows."""
+        return int(self.sums[0])
+
+    @property
+    def real_weight(self) -> float:
+        """Weight of the real rows."""
+        return float(self.sums[1])
+
+    @property
+    def value(self) -> FloatArray:
+        """Prediction in the teacher's columns: the observed rate, steadied."""
+        return self.steadied[0]
+
+    @property
+    def steadied(self) -> tuple[FloatArray, FloatArray, float]:
+        """Prediction, what it is steadied by, and the weight of that."""
+        kept: tuple[FloatArray, FloatArray, float] | None = self.cache.get("steadied")
+        if kept is None:
+            kept = self.cache["steadied"] = self.make.steadied(self)
+        return kept
 
     @property
     def parts(self) -> tuple[Split, SearchNode, SearchNode]:
@@ -94,25 +125,43 @@ class SearchNode:
 class NodeFactory:
     """Makes nodes on one table of taught rows."""
 
-    def __init__(self, taught: TaughtRows, table: BinnedTable, prior_rows: float = PRIOR_ROWS):
+    def __init__(
+        self,
+        taught: TaughtRows,
+        table: BinnedTable,
+        *,
+        prior_rows: float = PRIOR_ROWS,
+        min_leaf: int = 0,
+    ) -> None:
         self.taught = taught
         self.table = table
+        self.min_leaf = min_leaf
         self.prior_rows = prior_rows
         weight, targets = taught.weight, taught.targets
-        real = np.where(np.arange(len(weight)) < taught.n_real, weight, 0.0)
+        number = np.arange(len(weight))
         self.k = int(targets.shape[1])
+        self.is_real = ((number < taught.n_real) & (weight > 0)).astype(np.float64)
+        old, new = (
+            np.where(part & (number < taught.n_real), weight, 0.0)[:, None]
+            for part in (number < taught.n_old, number >= taught.n_old)
+        )
+        outcomes = np.zeros_like(targets)
+        outcomes[: taught.n_real] = taught.observed
         # Their sums over a node's rows give its loss and its value.
         self._sums = np.column_stack(
             [
                 weight,
                 weight * (targets**2).sum(axis=1),
-                real,
                 weight[:, None] * targets,
-                real[:, None] * targets,
+                *(self.is_real, old + new, (old + new) * targets),
+                *(old, old * outcomes, new, new * outcomes),
             ]
         )
         overall = self._sums.sum(axis=0)
-        self.overall_mean = overall[3 : 3 + self.k] / max(overall[0], 1e-300)
+        self.overall_mean = overall[2 : 2 + self.k] / max(overall[0], 1e-300)
+        real = overall[2 + self.k :]
+        self.unit = real[1] / real[0] if real[0] > 0 else 1.0
+        self.steadying = Steadying(unit=self.unit, classifier=taught.n_classes is not None)
 
     def leaf(
         self,
@@ -124,21 +173,79 @@ class NodeFactory:
     ) -> SearchNode:
         """Make a leaf: value from its real rows, loss over all its rows."""
         node = SearchNode(
-            rows, inherited_label=inherited_label, prior=prior, locked=locked, holds_lock=locked
+            rows,
+            self,
+            inherited_label=inherited_label,
+            prior=prior,
+            locked=locked,
+            holds_lock=locked,
         )
         sums = self._sums[rows].sum(axis=0)
-        node.weight, squares, node.real_weight = float(sums[0]), float(sums[1]), float(sums[2])
-        total, real_total = sums[3 : 3 + self.k], sums[3 + self.k :]
-        strength = self.prior_rows if prior is not None else 0.0
-        mean = shrunk_mean(node.weight, total, prior, strength)
+        node.weight, squares = float(sums[0]), float(sums[1])
+        total, node.sums = sums[2 : 2 + self.k], sums[2 + self.k :]
+        mean = shrunk_mean(node.weight, total, prior, self._prior_weight(prior))
         if mean is None:
             mean = self.overall_mean
         node.loss = max(0.0, squares - 2 * float(mean @ total) + node.weight * float(mean @ mean))
-        value = None
-        if node.real_weight > 0:
-            value = shrunk_mean(node.real_weight, real_total, prior, strength)
-        node.value = mean if value is None else value
         return node
+
+    def _prior_weight(self, prior: FloatArray | None) -> float:
+        return self.prior_rows if prior is not None else 0.0
+
+    def _teacher_value(self, node: SearchNode) -> FloatArray:
+        """Mean target of a leaf's real rows, which routes rows in the search."""
+        targets = node.sums[2 : 2 + self.k]
+        mean = None
+        if node.real_weight > 0:
+            mean = shrunk_mean(
+                node.real_weight, targets, node.prior, self._prior_weight(node.prior)
+            )
+        if mean is None:
+            mean = self.overall_mean if node.prior is None else node.prior
+        return mean
+
+    def leaf_rows(self, node: SearchNode) -> LeafRows | None:
+        """Sum over the real rows of a node; None where there are none."""
+        if node.real_weight <= 0:
+            return None
+        k, sums = self.k, node.sums
+        old, new = sums[2 + k : 3 + 2 * k], sums[3 + 2 * k :]
+        return LeafRows(old, new, sums[2 : 2 + k] / sums[1])
+
+    def steadied(self, node: SearchNode) -> tuple[FloatArray, FloatArray, float]:
+        """Return what a node predicts, what steadies it, and the weight of that.
+
+        Without real rows it is what the deployed tree said, or else what all rows say.
+        """
+        rows = self.leaf_rows(node)
+        if rows is None:
+            value = self.overall_mean if node.prior is None else node.prior
+            return value, value, self.unit
+        value, strength = self.steadying.predict(rows)
+        return value, rows.teacher, strength
+
+    def steady_by(self, root: SearchNode) -> Steadying:
+        """Estimate from the leaves of a tree how its values are steadied, and do so from now."""
+        leaves = [node for node in leaves_of(root) if node.real_weight > 0]
+        spread = 0.0
+        if self.taught.n_classes is None and leaves:
+            outcome = self.taught.observed[:, 0]
+            weight = self.taught.weight[: self.taught.n_real]
+            real = [node.rows[node.rows < self.taught.n_real] for node in leaves]
+            squares = sum(
+                float(weight[r] @ (outcome[r] - np.average(outcome[r], weights=weight[r])) ** 2)
+                for r in real
+            )
+            spread = squares / max(float(weight.sum()), 1e-300)
+        found = [rows for node in leaves if (rows := self.leaf_rows(node)) is not None]
+        self.steadying = estimate_steadying(
+            found,
+            unit=self.unit,
+            classifier=self.taught.n_classes is not None,
+            spread=spread,
+            drifted=self.taught.drifted,
+        )
+        return self.steadying
 
     def join(
         self,
@@ -151,10 +258,9 @@ class NodeFactory:
         locked: bool = False,
     ) -> SearchNode:
         """Make an inner node."""
-        real_weight = left.real_weight + right.real_weight
-        total = left.real_weight * left.value + right.real_weight * right.value
         return SearchNode(
             rows,
+            self,
             split,
             left,
             right,
@@ -162,10 +268,10 @@ class NodeFactory:
             locked=locked,
             holds_lock=locked or left.holds_lock or right.holds_lock,
             weight=left.weight + right.weight,
-            real_weight=real_weight,
             loss=left.loss + right.loss,
             n_leaves=left.n_leaves + right.n_leaves,
-            value=total / real_weight if real_weight > 0 else left.value,
+            sums=left.sums + right.sums,
+            starved=left.starved or right.starved,
         )
 
     def divide(self, rows: IndexArray, split: Split) -> tuple[IndexArray, IndexArray]:
@@ -177,20 +283,22 @@ class NodeFactory:
         """Return the same subtree on other rows."""
         if node.is_leaf:
             label, prior, locked = node.inherited_label, node.prior, node.locked
-            return self.leaf(rows, inherited_label=label, prior=prior, locked=locked)
+            moved = self.leaf(rows, inherited_label=label, prior=prior, locked=locked)
+            moved.starved = moved.n_real < min(self.min_leaf, node.n_real)
+            return moved
         split, left, right = node.parts
         below, above = self.divide(rows, split)
         sides = self.reroute(left, below), self.reroute(right, above)
         return self.join(rows, split, *sides, prior=node.prior, locked=node.locked)
 
     def predict(self, node: SearchNode, rows: IndexArray) -> FloatArray:
-        """Values that a subtree gives to any rows."""
+        """Means of the teacher's targets that a subtree gives to any rows."""
         out = np.empty((len(rows), self.k))
         stack = [(node, np.arange(len(rows)))]
         while stack:
             at, where = stack.pop()
             if at.is_leaf:
-                out[where] = at.value
+                out[where] = self._teacher_value(at)
                 continue
             split, left, right = at.parts
             goes = split.goes_left(self.table.coded[rows[where], split.feature])
@@ -257,9 +365,16 @@ def shares_of(value: FloatArray, n_classes: int | None) -> FloatArray:
     return np.asarray(shares / total if total > 0 else np.full(n_classes, 1.0 / n_classes))
 
 
-def natural_label(shares: FloatArray, decision_threshold: float | None) -> int:
-    """Return the label that the shares themselves give."""
-    return int(labels_from_shares(shares[None, :], decision_threshold)[0])
+def leaves_of(root: SearchNode) -> Iterator[SearchNode]:
+    """Leaves of a subtree, left to right."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.is_leaf:
+            yield node
+        else:
+            _, left, right = node.parts
+            stack += [right, left]
 
 
 def split_of(tree: Tree, node: int) -> Split:
@@ -292,7 +407,7 @@ def export_tree(
     space: FeatureSpace,
     *,
     classes: tuple[Any, ...] | None,
-    decision_threshold: float | None,
+    decision: Decision | float | None,
     labels: dict[int, int] | None = None,
     precision: str = "float64",
     metadata: dict[str, Any] | None = None,
@@ -303,6 +418,8 @@ def export_tree(
     the shares give. Shares are never altered to suit a label.
     """
     n_classes = None if classes is None else len(classes)
+    policy = Decision.of(decision)
+    order: list[SearchNode] = []
     children: list[tuple[int, int]] = []
     splits: list[Split | None] = []
     values: list[FloatArray] = []
@@ -312,12 +429,13 @@ def export_tree(
 
     def add(node: SearchNode) -> int:
         i = len(splits)
+        order.append(node)
         children.append((-1, -1))
         splits.append(node.split)
         shares = shares_of(node.value, n_classes)
         values.append(shares)
         weights.append(node.real_weight)
-        natural = 0 if classes is None else natural_label(shares, decision_threshold)
+        natural = 0 if classes is None else int(policy.labels(shares[None, :])[0])
         label.append((labels or {}).get(id(node), natural))
         impurity.append(node.loss / node.weight if node.weight > 0 else 0.0)
         if not node.is_leaf:
@@ -346,8 +464,35 @@ def export_tree(
         feature_names=space.names,
         categories=space.categories,
         precision=precision,
-        decision_threshold=decision_threshold,
+        decision=policy,
+        observed=_observed(order, n_classes),
         **({} if classes is not None else {"impurity": np.array(impurity)}),
         space=space,
         metadata=metadata or {},
+    )
+
+
+def _observed(nodes: list[SearchNode], n_classes: int | None) -> Observed:
+    """Count rows and outcomes of each node, the old and the new ones apart."""
+    make = nodes[0].make
+    taught = make.taught
+    width = 2 if n_classes is None else n_classes
+    counts, weighted = (np.zeros((len(nodes), 2, width)) for _ in range(2))
+    if n_classes is None:
+        per_row = np.column_stack([np.ones(taught.n_real), taught.observed[:, 0]])
+    else:
+        per_row = np.array([shares_of(row, n_classes) for row in taught.observed])
+    weight = taught.weight[: taught.n_real, None]
+    once = make.is_real[: taught.n_real, None]
+    steadied_by, strength = [], []
+    for i, node in enumerate(nodes):
+        real = node.rows[node.rows < taught.n_real]
+        for part, rows in enumerate((real[real < taught.n_old], real[real >= taught.n_old])):
+            counts[i, part] = (once[rows] * per_row[rows]).sum(axis=0)
+            weighted[i, part] = (weight[rows] * per_row[rows]).sum(axis=0)
+        _, by, rows_worth = node.steadied
+        steadied_by.append(shares_of(by, n_classes))
+        strength.append(rows_worth)
+    return Observed(
+        counts, weighted, np.array(steadied_by), np.array(strength), make.steadying.old_share
     )

@@ -114,13 +114,26 @@ class Drift:
 
 @dataclass(frozen=True, eq=False)
 class TaughtRows:
-    """Rows to fit a tree on: the real ones first, then augmented ones, with soft targets."""
+    """Rows to fit a tree on: the real ones first, then augmented ones, with soft targets.
+
+    ``outcomes`` are those of the real rows in the teacher's columns (None: the targets are the
+    outcomes); the first ``n_old`` of them are rows of before. ``drifted``: the new rows no
+    longer follow these.
+    """
 
     coded: FloatArray
     targets: FloatArray
     weight: FloatArray
     n_real: int
     n_classes: int | None
+    outcomes: FloatArray | None = None
+    n_old: int = 0
+    drifted: bool = False
+
+    @property
+    def observed(self) -> FloatArray:
+        """Outcomes of the real rows, in the teacher's columns."""
+        return self.targets[: self.n_real] if self.outcomes is None else self.outcomes
 
 
 def target_columns(y: NDArray[Any], n_classes: int | None) -> FloatArray:
@@ -270,19 +283,23 @@ def teach(
     targets: FloatArray,
     *,
     copies: int = COPIES,
+    n_old: int = 0,
+    drifted: bool = False,
     seed: int = 0,
 ) -> TaughtRows:
     """Real rows with their targets (weight 1) and augmented rows (together weight 1)."""
     weight = rows.weights
+    real = (len(rows), teacher.n_classes, target_columns(rows.y, teacher.n_classes))
     if copies == 0:
-        return TaughtRows(rows.coded, targets, weight, len(rows), teacher.n_classes)
+        return TaughtRows(rows.coded, targets, weight, *real, n_old, drifted)
     extra = augment(rows.coded, copies, np.random.default_rng(seed))
     return TaughtRows(
         np.concatenate([rows.coded, extra]),
         np.concatenate([targets, teacher.predict(extra)]),
         np.concatenate([weight, np.tile(weight, copies) / copies]),
-        len(rows),
-        teacher.n_classes,
+        *real,
+        n_old,
+        drifted,
     )
 
 

@@ -15,10 +15,11 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from steadytree.core.decision import Decision, resolve_decision
 from steadytree.core.format import load_tree
 from steadytree.core.one_hot import recombine_one_hot
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree, resolve_threshold
+from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedModelError
 
 __all__ = ["READERS", "Reader", "as_tree", "read_model"]
@@ -41,7 +42,7 @@ offers ``reads`` and ``read``."""
 
 def as_tree(
     model: Any,
-    decision_threshold: float | str | None = None,
+    decision_threshold: Decision | float | str | None = None,
     *,
     one_hot: Mapping[str, Mapping[str, Any] | Sequence[str]] | None = None,
     feature_names: Sequence[str] | None = None,
@@ -55,7 +56,7 @@ def as_tree(
         scikit-learn DecisionTree and ExtraTree classifiers and regressors, steadytree's
         own estimators, a pipeline whose last step is one of these and whose other steps
         keep the columns, or the path of a file written by :func:`save_tree`.
-    decision_threshold : float, "prevalence" or None
+    decision_threshold : float, "prevalence", Decision or None
         For two classes: a leaf is labelled ``classes_[1]`` where its share reaches this
         number. "prevalence" takes the rate of ``classes_[1]`` in the training rows. By
         default the threshold stored with the tree is kept; without one the label is the
@@ -93,12 +94,8 @@ def as_tree(
         tree = recombine_one_hot(tree, groups)
     if space is not None:
         tree = tree.replace(space=space)
-    if decision_threshold is not None:
-        threshold = resolve_threshold(
-            decision_threshold, tree.classes, lambda: _training_rate(tree)
-        )
-        tree = tree.relabelled(threshold)
-    return tree
+    decision = resolve_decision(decision_threshold, tree.classes, lambda: _training_rate(tree))
+    return tree if decision is None else tree.relabelled(decision)
 
 
 def read_model(model: Any) -> Tree:

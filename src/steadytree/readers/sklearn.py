@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.tree import Tree, labels_from_shares
+from steadytree.core.decision import Decision
+from steadytree.core.observed import Observed
+from steadytree.core.tree import Tree
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers import read_model
 
@@ -19,7 +21,7 @@ def reads(model: Any) -> bool:
     from sklearn.pipeline import Pipeline
     from sklearn.tree import BaseDecisionTree
 
-    return isinstance(model, (BaseDecisionTree, Pipeline))
+    return isinstance(model, (BaseDecisionTree, Pipeline, *_threshold_models()))
 
 
 def advice(model: Any) -> str:
@@ -44,6 +46,8 @@ def read(model: Any) -> Tree:
 
     if isinstance(model, Pipeline):
         return _read_pipeline(model)
+    if isinstance(model, _threshold_models()):
+        return _read_threshold_model(model)
     if not hasattr(model, "tree_"):
         raise NotFittedTreeError(
             f"expected a fitted model, got {type(model).__name__} before fit; call fit(X, y) first"
@@ -59,13 +63,14 @@ def read(model: Any) -> Tree:
     given: dict[str, Any] = {}
     if hasattr(model, "classes_"):
         classes = tuple(np.asarray(model.classes_).tolist())
-        given["label"] = labels_from_shares(raw, None)
+        given["label"] = raw.argmax(axis=1)
         total = raw.sum(axis=1, keepdims=True)
         counts = np.abs(total - 1) > 1e-9
         if counts.any():
             # Shares already, as a rule: left alone, so that they stay equal bit for bit.
             raw = np.divide(raw, total, out=raw.copy(), where=(total > 0) & counts)
             raw = np.where(total > 0, raw, 1 / raw.shape[1])
+    observed, class_weight = _observed(model, inner, raw, classifier=classes is not None)
     names = getattr(model, "feature_names_in_", None)
     if hasattr(inner, "missing_go_to_left"):
         given["missing_left"] = np.asarray(inner.missing_go_to_left, dtype=bool)
@@ -86,8 +91,74 @@ def read(model: Any) -> Tree:
             "n_training_rows": int(inner.n_node_samples[0]),
             "weighted": getattr(model, "class_weight", None) is not None
             or not _alike(inner.weighted_n_node_samples, inner.n_node_samples),
+            **({} if class_weight is None else {"class_weight": class_weight}),
         },
+        observed=observed,
         **given,
+    )
+
+
+def _observed(
+    model: Any, inner: Any, shares: NDArray[np.float64], *, classifier: bool
+) -> tuple[Observed | None, list[float] | None]:
+    """Rows and outcomes at each node, and the class weights that the shares carry.
+
+    scikit-learn keeps the rows and their weight at each node, and the weighted shares. If rows
+    weigh by their class alone, the rows are linear in the inverse weights, which the nodes
+    determine; else what was counted cannot be told, and None is returned.
+    """
+    rows = np.asarray(inner.n_node_samples, dtype=np.float64)
+    weight = np.asarray(inner.weighted_n_node_samples, dtype=np.float64)
+    if not classifier:
+        if not _alike(weight, inner.n_node_samples):
+            return None, None
+        sums = np.column_stack([rows, rows * shares[:, 0]])
+        return Observed.plain(sums, sums, classifier=False), None
+    weighted = weight[:, None] * shares
+    by_class = getattr(model, "class_weight", None)
+    if by_class is None and _alike(weight, inner.n_node_samples):
+        counts = np.round(weighted)
+        return Observed.plain(counts, counts, classifier=True), None
+    if isinstance(by_class, dict):
+        inverse = np.array([1 / by_class.get(c, 1) for c in model.classes_.tolist()])
+    else:
+        inverse = np.linalg.lstsq(weighted, rows, rcond=None)[0]
+    counts = weighted * inverse
+    whole = np.round(counts)
+    tolerance = 1e-6 * (1 + rows[0])
+    if (
+        (inverse <= 0).any()
+        or np.abs(counts - whole).max() > tolerance
+        or np.abs(whole.sum(axis=1) - rows).max() > tolerance
+    ):
+        return None, None
+    found: list[float] = (1 / inverse).tolist()
+    alike = np.allclose(found, found[0])
+    return Observed.plain(whole, weighted, classifier=True), None if alike else found
+
+
+def _threshold_models() -> tuple[type, ...]:
+    from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+
+    return FixedThresholdClassifier, TunedThresholdClassifierCV
+
+
+def _read_threshold_model(model: Any) -> Tree:
+    """Read the tree inside, with the threshold of the model around it as its decision."""
+    if not hasattr(model, "estimator_"):
+        raise NotFittedTreeError(
+            f"expected a fitted model, got {type(model).__name__} before fit; call fit(X, y) first"
+        )
+    tree = read_model(model.estimator_)
+    threshold = getattr(model, "best_threshold_", getattr(model, "threshold", "auto"))
+    classes = list(tree.classes or ())
+    positive = classes.index(model.pos_label) if getattr(model, "pos_label", None) in classes else 1
+    return tree.relabelled(
+        Decision(
+            threshold=0.5 if threshold == "auto" else float(threshold),
+            positive=positive,
+            origin=type(model).__name__,
+        )
     )
 
 

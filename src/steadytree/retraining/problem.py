@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.decision import LARGEST_SHARE, Decision, resolve_decision
 from steadytree.core.rows import CodedRows, code_outcomes
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, find_columns, is_frame, n_rows
@@ -33,7 +34,7 @@ OUTSIDE_SHARE = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A deployed tree, old and new rows, in one space.
+    """A deployed tree, old and new rows, in one space, and how the new tree is to decide.
 
     The rows are as the space codes them; each tree rounds them to what it compares.
     """
@@ -42,6 +43,7 @@ class Problem:
     space: FeatureSpace
     new: CodedRows
     old: CodedRows | None
+    decision: Decision = LARGEST_SHARE
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -82,11 +84,11 @@ def prepare_problem(
     sample_weight: Any = None,
     sample_weight_old: Any = None,
     groups: NDArray[Any] | None = None,
-    decision_threshold: float | str | None = None,
+    decision_threshold: Decision | float | str | None = None,
     space: FeatureSpace | None = None,
 ) -> Problem:
     """Read the deployed tree, fix the space, code the rows; say what does not fit."""
-    tree = as_tree(deployed, decision_threshold)
+    tree = as_tree(deployed).with_plain_shares()
     if (X_old is None) != (y_old is None):
         given = "X_old" if y_old is None else "y_old"
         raise InputError(f"expected both X_old and y_old or neither, got only {given}")
@@ -125,7 +127,13 @@ def prepare_problem(
             SteadyTreeWarning,
             stacklevel=3,
         )
-    return Problem(anchored, fixed, new, old, notes)
+    decision = resolve_decision(decision_threshold, tree.classes, lambda: _positive_rate(old, new))
+    return Problem(anchored, fixed, new, old, decision or anchored.decision, notes)
+
+
+def _positive_rate(old: CodedRows | None, new: CodedRows) -> float:
+    """Unweighted rate of the second class in the rows of the retraining."""
+    return float(np.mean((new.y if old is None else np.concatenate([old.y, new.y])) == 1))
 
 
 # -- the space ----------------------------------------------------------------------------

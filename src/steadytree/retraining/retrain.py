@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from steadytree.core.decision import Decision
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import n_rows
 from steadytree.evaluation.flips import flipped, response_span
@@ -50,7 +51,8 @@ def retrain(
     locked: Any = (),
     candidates: Any = (),
     compare: bool = False,
-    decision_threshold: float | str | None = None,
+    decision_threshold: Decision | float | str | None = None,
+    labels: str = "steady",
     space: FeatureSpace | None = None,
     sample_weight: Any = None,
     sample_weight_old: Any = None,
@@ -102,8 +104,14 @@ def retrain(
         estimator is cross-fitted like ours (on old and new rows).
     compare : bool, default False
         Add cross-validated CART, retrained independently.
-    decision_threshold : float, "prevalence" or None
-        None: the deployed tree's own.
+    decision_threshold : float, "prevalence", Decision or None
+        How the new tree decides; None: as the deployed tree does (its threshold, the one its
+        class weights amount to, or the largest share). The deployed tree's own decisions are
+        never changed by it. "prevalence": the rate of the second class in all rows given.
+    labels : {"steady", "follow"}
+        "steady": a leaf keeps the deployed label while its share is within half a standard
+        error of the threshold: if the truth lies on it, chance changes the label in 31 of 100
+        retrainings at most, not in 50. "follow": labels follow the shares.
     space : FeatureSpace, optional
         By default the one stored with the deployed tree, else made from all rows given.
     sample_weight, sample_weight_old : arrays, optional
@@ -146,6 +154,8 @@ def retrain(
     if isinstance(select, str) and select not in RULES:
         names = ", ".join(f'"{name}"' for name in RULES)
         raise InputError(f"expected select None, {names} or a function, got {select!r}")
+    if labels not in ("steady", "follow"):
+        raise InputError(f'expected labels "steady" or "follow", got {labels!r}')
     tuning = SearchOptions.read(options, search)
     # 1. One space, one coding of the rows.
     problem = prepare_problem(
@@ -174,6 +184,7 @@ def retrain(
         locks=tuple(sorted(resolve_locks(locked, problem.deployed, problem.space))),
         own=own,
         compare=compare,
+        labels=labels,
         seed=seed,
     )
     full, in_folds = run_with_folds(maker, folds, n_jobs, _reporter(verbose, progress))

@@ -21,7 +21,6 @@ from steadytree.core.rows import CodedRows, stack_tables
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
 from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
-from steadytree.growing.binning import BinnedTable
 from steadytree.growing.cart import cross_validated_cart
 from steadytree.growing.distillation import distil_tree, size_by_minority
 from steadytree.growing.teacher import (
@@ -66,7 +65,7 @@ class CandidateMaker:
     ``problem`` has the user's tables only where an estimator of theirs has to be fitted.
     ``prices`` decrease; infinity comes first and stands for "leaf values only". ``locks`` are
     nodes of the deployed tree that edits may not touch, ``own`` the user's candidates, fitted
-    or not; ``compare`` adds cross-validated CART.
+    or not; ``compare`` adds cross-validated CART; ``labels`` says how labels follow the shares.
     """
 
     problem: Problem
@@ -75,6 +74,7 @@ class CandidateMaker:
     locks: tuple[int, ...]
     own: Mapping[str, Any]
     compare: bool
+    labels: str
     seed: int
 
     def run(self, rows: NDArray[np.intp] | None, n_jobs: int | None) -> Run:
@@ -96,7 +96,15 @@ class CandidateMaker:
         if old is None:
             teacher, targets = blend_with_deployed(teacher, deployed, new)
             share = teacher.share
-        taught = teach(teacher, every, targets, copies=options.copies, seed=self.seed + 12)
+        taught = teach(
+            teacher,
+            every,
+            targets,
+            copies=options.copies,
+            n_old=0 if old is None else len(old),
+            drifted=drift is not None and drift.detected,
+            seed=self.seed + 12,
+        )
         path, scratch = self._search(taught, every, options)
         out = [CandidateTree("keep", "keep", deployed)]
         for edited in path:
@@ -110,7 +118,7 @@ class CandidateMaker:
                 self.problem.space,
                 every,
                 classes=deployed.classes,
-                decision_threshold=deployed.decision_threshold,
+                decision=self.problem.decision,
                 seed=self.seed,
             )
             out.append(CandidateTree("CART", "CART", cart))
@@ -124,35 +132,34 @@ class CandidateMaker:
     ) -> tuple[list[EditedTree], Tree]:
         """Make the edited trees by decreasing price, and the one from scratch."""
         space, deployed = self.problem.space, self.problem.deployed
-        table = BinnedTable(taught.coded, space, taught.n_real)
         size = options.max_leaf_nodes or size_by_minority(every.y, self.problem.n_classes)
-        # In rows of the taught table, which holds the augmented ones as well.
-        min_leaf = options.min_samples_leaf * (1 + options.copies)
         search = PricedEdits(
             deployed,
             taught,
             space,
             outcome_variance=self.problem.outcome_variance(),
             limits=EditLimits(
-                min_leaf=min_leaf,
+                min_leaf=options.min_samples_leaf,
                 max_depth=max(options.max_depth, deployed.depth),
                 max_leaves=max(size, deployed.n_leaves) + LARGER,
                 root_sizes=(size,),
             ),
             options=options,
             locked=self.locks,
-            table=table,
+            decision=self.problem.decision,
+            labels=self.labels,
         )
+        # Before the path: how its leaves are steadied holds for the edited trees as well.
         scratch = distil_tree(
             taught,
             space,
             classes=deployed.classes,
             max_leaves=size,
-            min_leaf=min_leaf,
+            min_leaf=options.min_samples_leaf,
             max_depth=options.max_depth,
-            decision_threshold=deployed.decision_threshold,
+            decision=self.problem.decision,
             precision=deployed.precision,
-            table=table,
+            make=search.make,
             metadata={"edits": []},
         )
         return search.path(self.prices), scratch
@@ -170,9 +177,8 @@ class CandidateMaker:
             raise InputError(
                 f"candidate {name!r} does not fit the deployed tree: {error}"
             ) from error
-        threshold = deployed.decision_threshold
-        if threshold is not None and tree.decision_threshold is None:
-            tree = tree.relabelled(threshold)
+        if tree.decision.is_default:
+            tree = tree.relabelled(self.problem.decision)
         if tree.classes != deployed.classes:
             raise InputError(
                 f"expected candidate {name!r} to have the deployed tree's classes "

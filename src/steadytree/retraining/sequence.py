@@ -171,8 +171,9 @@ def retrain_sequence(
                 "fit a tree on it, or pass deployed=..."
             )
     else:
-        start = as_tree(deployed, options.get("decision_threshold"))
+        start = as_tree(deployed)
     first = 1 if deployed is None else 0
+    policy = None if deployed is None else options.get("decision_threshold")
     retrainings: list[Retraining] = []
     anchor, space = _one_space(start, parts, options.get("space"))
     X_old, y_old = parts[0] if deployed is None else (None, None)
@@ -188,10 +189,10 @@ def retrain_sequence(
             y_old=y_old if accumulate else None,
             price=price,
             random_state=random_state,
-            **{**options, "decision_threshold": None, "space": space},
+            **{**options, "decision_threshold": policy, "space": space},
         )
         retrainings.append(result)
-        anchor = result.tree
+        anchor, policy = result.tree, None  # inherited from now on
         X_old = X if X_old is None else stack_tables([X_old, X])
         y_old = np.asarray(y) if y_old is None else np.concatenate([y_old, np.asarray(y)])
     return _choose(retrainings, first, tolerance)

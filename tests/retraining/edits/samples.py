@@ -35,7 +35,7 @@ def problem(task="binary", seed=0, n=400):
     return deployed, TaughtRows(coded, soft, np.ones(n), n, n_classes), space, X, y
 
 
-def search(deployed, taught, space, locked=(), limits=LIMITS, **changes):
+def search(deployed, taught, space, locked=(), limits=LIMITS, labels="steady", **changes):
     return PricedEdits(
         deployed,
         taught,
@@ -43,6 +43,7 @@ def search(deployed, taught, space, locked=(), limits=LIMITS, **changes):
         outcome_variance=float(taught.targets.var(axis=0).sum()),
         limits=replace(limits, **changes),
         locked=locked,
+        labels=labels,
     )
 
 

@@ -25,7 +25,7 @@ SMALL_TREE = 8
 class EditLimits:
     """What the edits of one tree must respect."""
 
-    min_leaf: int  # rows of the taught table (augmented rows included) in every new leaf
+    min_leaf: int  # real rows in every new leaf
     max_depth: int
     max_leaves: int
     root_sizes: tuple[int, ...] = ()  # further sizes to try when the whole tree is rebuilt
@@ -70,10 +70,10 @@ def candidates_of(
     else:
         if not node.holds_lock:
             found += _kept(node, "fresh", lambda: _fresh(make, node, depth, limits))
-        if not node.locked and len(node.rows) >= 2 * limits.min_leaf:
+        if not node.locked and node.n_real >= 2 * limits.min_leaf:
             found += _kept(node, "swap", lambda: list(_swaps(make, node, limits)))
             found += _moves(make, node, limits, price_per_move)
-    return [c for c in found if c.gain > least]
+    return [c for c in found if c.gain > least and not c.node.starved]
 
 
 def _kept(node: SearchNode, key: str, compute: Callable[[], list[Candidate]]) -> list[Candidate]:
@@ -96,7 +96,7 @@ def _grown(
     limits: EditLimits,
     sizes: tuple[int, ...],
 ) -> list[Candidate]:
-    if len(node.rows) < 2 * limits.min_leaf or depth >= limits.max_depth:
+    if node.n_real < 2 * limits.min_leaf or depth >= limits.max_depth:
         return []
     grown = grow_best_first(
         make.table,
@@ -106,6 +106,7 @@ def _grown(
         max_leaves=max(sizes),
         min_leaf=limits.min_leaf,
         max_depth=limits.max_depth - depth,
+        counted=make.is_real,
     )
     space = make.table.space
     # A leaf that grows passes its label on; a rebuilt subtree starts without labels.
@@ -151,7 +152,7 @@ def _routing(make: NodeFactory, node: SearchNode) -> _Routing:
             ((here - make.predict(left, rows)) ** 2).sum(axis=1)
             - ((here - make.predict(right, rows)) ** 2).sum(axis=1)
         )
-        count, cost = make.table.histogram(rows, [None, difference])
+        count, cost = make.table.histogram(rows, [make.is_real, difference])
         kept = node.cache["routing"] = _Routing(count, cost)
     return kept
 
@@ -197,7 +198,8 @@ def _moves(
             make, routing, j, limits.min_leaf, missing_left=split.missing_left
         )
         if np.isfinite(cost).any():
-            way = space.share_between(j, edges, split.threshold) * node.n_leaves
+            span = float(space.upper[j] - space.lower[j])
+            way = np.abs(edges - split.threshold) / (span if span > 0 else 1.0) * node.n_leaves
             for share in (0.0, 0.25, 1.0):
                 at = int((cost + share * price * way).argmin())
                 proposals.append(Split(j, float(edges[at]), None, split.missing_left))

@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from steadytree.core.scale import share_of_range
+from steadytree.core.decision import Decision
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
@@ -28,7 +28,7 @@ from steadytree.growing.nodes import (
     NodeFactory,
     SearchNode,
     export_tree,
-    natural_label,
+    leaves_of,
     shares_of,
 )
 from steadytree.growing.teacher import TaughtRows
@@ -39,6 +39,8 @@ from steadytree.retraining.search_options import SearchOptions
 __all__ = ["EditedTree", "PricedEdits"]
 
 MAX_STEPS = 80
+LABEL_ERRORS = 0.5
+"""Standard errors by which a share must pass the boundary before a label changes."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class PricedEdits:
     The taught rows are rounded as the deployed tree compares them; ``outcome_variance`` is the
     variance of the outcome itself (summed over the target columns), for the floor of S. Edits
     do not touch ``locked`` nodes of the deployed tree: the condition of an inner node; the
-    whole rule and the label of a leaf.
+    whole rule and the label of a leaf. ``decision`` is the policy of the edited trees (by
+    default the deployed tree's), ``labels`` "steady" or "follow".
     """
 
     def __init__(
@@ -70,18 +73,21 @@ class PricedEdits:
         limits: EditLimits,
         options: SearchOptions | None = None,
         locked: Iterable[int] = (),
-        table: BinnedTable | None = None,
+        decision: Decision | None = None,
+        labels: str = "steady",
     ) -> None:
         self.deployed = deployed
         self.space = space
         self.limits = limits
         self.options = options = options or SearchOptions()
         self.n_classes = taught.n_classes
-        if table is None:
-            table = BinnedTable(taught.coded, space, taught.n_real)
-        self.make = NodeFactory(taught, table)
+        self.decision = deployed.decision if decision is None else decision
+        self.labels = labels
+        table = BinnedTable(taught.coded, space, taught.n_real)
+        self.make = NodeFactory(taught, table, min_leaf=limits.min_leaf)
         rows = np.arange(len(taught.weight))
-        self.root = self.make.from_tree(deployed, rows, lock_nodes(deployed, locked))
+        kept = lock_nodes(deployed, locked)
+        self.root = self.make.from_tree(deployed, rows, kept)
         weight, targets = taught.weight, taught.targets
         mean = np.average(targets, axis=0, weights=weight)
         spread = float((weight[:, None] * (targets - mean) ** 2).sum())
@@ -95,6 +101,9 @@ class PricedEdits:
             classifier=self.n_classes is not None,
             label_weight=options.label_weight,
         )
+        if self.n_classes is not None and self.decision != deployed.decision:
+            # Labels that a new policy gives the deployed tree are the ones to be steady about.
+            self.root = self.make.from_tree(deployed.relabelled(self.decision), rows, kept)
         self.edits: list[str] = []
 
     # -- outcomes -----------------------------------------------------------------
@@ -106,8 +115,7 @@ class PricedEdits:
                 "make it with FeatureSpace.from_data(X, y, task='regression')"
             )
         low, high = self.space.response_range
-        response = min(max(float(value[0]), low), high)
-        return share_of_range(response, low, high) if high > low else 0.0
+        return float(np.clip((value[0] - low) / (high - low), 0, 1)) if high > low else 0.0
 
     def _anchor_outcome(self) -> Callable[[SearchNode], float]:
         if self.n_classes is not None:
@@ -120,30 +128,24 @@ class PricedEdits:
         return self._scaled(leaf.value)
 
     def _label(self, leaf: SearchNode, n_classes: int) -> int:
-        """Return the deployed label unless the evidence pays for another.
+        """Return the label in force unless the evidence against it is more than chance.
 
         A label is a decision about people, and a share that hovers at the threshold would
-        flip it with every retraining. So the evidence against it must be worth what moving
-        the tree by λ, of the deployed tree's mass m(A), costs at the current price.
+        flip it with every retraining. So it stays while the share lies within half a standard
+        error of the boundary (``Decision.clearly``).
         """
-        kept = leaf.cache.get("label")
-        if kept is not None and kept[0] == self.price:
-            return int(kept[1])
-        shares = shares_of(leaf.value, n_classes)
-        threshold = self.deployed.decision_threshold
-        label, old = natural_label(shares, threshold), leaf.inherited_label
-        if old >= 0 and old != label:
-            # The squared error that speaks against the old label: the shares' way to the
-            # boundary, as a loss with one column for two classes and one per class for more.
-            if shares.size == 2:
-                error = (shares[1] - (0.5 if threshold is None else threshold)) ** 2
-            else:
-                error = (shares[label] - shares[old]) ** 2 / 2
-            cost = self.price * self.options.label_weight / self.anchor.mass
-            if leaf.locked or not leaf.weight * error / self.scale > cost:
-                label = old
-        leaf.cache["label"] = (self.price, label)
-        return label
+        kept: int | None = leaf.cache.get("label")
+        if kept is None:
+            shares = shares_of(leaf.value, n_classes)
+            kept, old = int(self.decision.labels(shares[None, :])[0]), leaf.inherited_label
+            if old >= 0 and old != kept:
+                rows = leaf.real_weight / self.make.unit
+                follow = self.labels == "follow" or self.decision.clearly(
+                    shares, old, kept, rows, LABEL_ERRORS
+                )
+                kept = old if leaf.locked or not follow else kept
+            leaf.cache["label"] = kept
+        return kept
 
     def distance(self, root: SearchNode) -> float:
         """D' of a candidate, in units of the deployed tree's mass."""
@@ -221,25 +223,19 @@ class PricedEdits:
     def _export(self) -> EditedTree:
         labels: dict[int, int] = {}
         relabelled: list[str] = []
-        stack = [self.root]
-        while stack:
-            node = stack.pop()
-            if not node.is_leaf:
-                _, left, right = node.parts
-                stack += [right, left]
-            elif self.n_classes is not None:
-                labels[id(node)] = label = self._label(node, self.n_classes)
-                if node.prior is not None and node.inherited_label not in (-1, label):
-                    classes = self.deployed.classes or ()
-                    relabelled.append(
-                        f"relabel a leaf from {classes[node.inherited_label]} to {classes[label]}"
-                    )
+        for node in leaves_of(self.root) if self.n_classes is not None else ():
+            labels[id(node)] = label = self._label(node, self.n_classes or 0)
+            if node.prior is not None and node.inherited_label not in (-1, label):
+                classes = self.deployed.classes or ()
+                relabelled.append(
+                    f"relabel a leaf from {classes[node.inherited_label]} to {classes[label]}"
+                )
         edits = (*self.edits, *relabelled)
         tree = export_tree(
             self.root,
             self.space,
             classes=self.deployed.classes,
-            decision_threshold=self.deployed.decision_threshold,
+            decision=self.decision,
             labels=labels,
             precision=self.deployed.precision,
             metadata={

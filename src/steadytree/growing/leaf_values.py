@@ -1,0 +1,150 @@
+"""What a leaf predicts: the rate of its rows, steadied by the teacher as far as the data allow.
+
+The plain rate of a few rows is noisy, and a teacher's mean is a number that nobody can count.
+So the teacher's mean counts as some further rows of the leaf. How many is read off the tree
+itself (empirical Bayes): where the observed rates lie no farther from the teacher than chance
+explains, the teacher may count much; where they do, little. A leaf's own rows always keep the
+upper hand: the prediction never leaves the 95 % interval of the rate they show, so that 43 of
+43 never reads 45 %.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from steadytree.evaluation.scores import wilson
+
+__all__ = ["LeafRows", "Steadying", "estimate_steadying"]
+
+FloatArray = NDArray[np.float64]
+
+FEWEST_ROWS, MOST_ROWS = 10.0, 100.0
+"""The teacher's mean counts for at least and at most so many rows."""
+INTERVAL = 0.95
+OLD_SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.0)
+LIKELIHOOD_DROP = 1.92
+"""A larger share of the old rows is kept while the new rows' log-likelihood is within this of
+the best: the 95 % likelihood-ratio limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeafRows:
+    """Sums over the real rows of a leaf, in the teacher's columns.
+
+    ``old`` and ``new`` hold the weight, then the weighted outcomes; ``teacher`` is the mean of
+    the teacher's targets over all of them.
+    """
+
+    old: FloatArray
+    new: FloatArray
+    teacher: FloatArray
+
+
+@dataclass(frozen=True)
+class Steadying:
+    """How the predictions of one tree are steadied.
+
+    Attributes
+    ----------
+    strength : float
+        As how many rows (of mean weight) the teacher's mean counts in a leaf.
+    old_share : float
+        What an old row counts beside a new one.
+    unit : float
+        Mean weight of a row.
+    classifier : bool
+    spread : float
+        Variance of the response within a leaf; unused for classes.
+    """
+
+    strength: float = FEWEST_ROWS
+    old_share: float = 1.0
+    unit: float = 1.0
+    classifier: bool = True
+    spread: float = 0.0
+
+    def predict(self, rows: LeafRows) -> tuple[FloatArray, float]:
+        """Return what a leaf predicts, and the weight that the teacher's mean had in it."""
+        total = self.old_share * rows.old + rows.new
+        weight, outcomes = float(total[0]), total[1:]
+        if weight <= 0:
+            return rows.teacher, 0.0
+        strength = min(self.strength * self.unit, self._most(weight, outcomes, rows.teacher))
+        return (outcomes + strength * rows.teacher) / (weight + strength), strength
+
+    def _most(self, weight: float, outcomes: FloatArray, teacher: FloatArray) -> float:
+        """Weight of the teacher at which the prediction reaches the end of the interval."""
+        n, most = weight / self.unit, np.inf
+        for rate, target in zip(outcomes / weight, teacher, strict=True):
+            if self.classifier:
+                low, high = wilson(min(max(rate, 0.0), 1.0) * n, n, INTERVAL)
+            else:
+                half = 1.96 * np.sqrt(self.spread / n)
+                low, high = rate - half, rate + half
+            room = (high - rate) if target > rate else (rate - low)
+            way = abs(target - rate)
+            if way > room:
+                most = min(most, weight * max(room, 0.0) / (way - room))
+        return float(most)
+
+
+def estimate_steadying(
+    leaves: list[LeafRows], *, unit: float, classifier: bool, spread: float, drifted: bool
+) -> Steadying:
+    """Estimate from the leaves of a tree how much the teacher may steady them.
+
+    With v the variance of one row's outcome around the teacher's mean t and n rows, the
+    observed mean o has E(o - t)² = v / n + τ²; the τ² that the leaves show gives the strength
+    v / τ². Old rows count in full unless the drift switch found that the new ones no longer
+    follow them; then as much as the new rows' likelihood allows.
+    """
+    old_share = _old_share(leaves, unit, spread) if drifted else 1.0
+    excess = scale = 0.0
+    for leaf in leaves:
+        total = old_share * leaf.old + leaf.new
+        n = float(total[0]) / unit
+        if n <= 0:
+            continue
+        gap = float(((total[1:] / total[0] - leaf.teacher) ** 2).sum())
+        one = _variance(leaf.teacher) if classifier else spread
+        excess += n * gap - one
+        scale += n * one
+    strength = MOST_ROWS
+    if excess > 0 and scale > 0:
+        strength = float(np.clip(scale / excess, FEWEST_ROWS, MOST_ROWS))
+    return Steadying(strength, old_share, unit, classifier, spread)
+
+
+def _variance(shares: FloatArray) -> float:
+    """Variance of one row's class, summed over the teacher's columns."""
+    return float((shares * (1 - shares)).sum())
+
+
+def _old_share(leaves: list[LeafRows], unit: float, spread: float) -> float:
+    """Largest share of the old rows that the new rows do not contradict."""
+    fits = [sum(_fit(leaf, share, unit, spread) for leaf in leaves) for share in OLD_SHARES]
+    best = max(fits)
+    return next(s for s, fit in zip(OLD_SHARES, fits, strict=True) if fit >= best - LIKELIHOOD_DROP)
+
+
+def _fit(leaf: LeafRows, share: float, unit: float, spread: float) -> float:
+    """Log-likelihood of a leaf's new rows if its old rows count so much."""
+    n_old, n_new = share * leaf.old[0] / unit, leaf.new[0] / unit
+    if n_new <= 0:
+        return 0.0
+    if spread > 0:  # a response: normal, with next to no knowledge beside the old rows
+        prior = n_old + 0.01
+        mean = leaf.old[1] / leaf.old[0] if leaf.old[0] > 0 else leaf.new[1] / leaf.new[0]
+        variance = spread * (1 / prior + 1 / n_new)
+        return float(-0.5 * (np.log(variance) + (leaf.new[1] / leaf.new[0] - mean) ** 2 / variance))
+    before, now = share * leaf.old[1:] / unit, leaf.new[1:] / unit
+    if before.size == 1:  # the share of the second of two classes
+        before, now = np.append(before, n_old - before), np.append(now, n_new - now)
+    before, now = np.maximum(before, 0.0) + 0.5, np.maximum(now, 0.0)
+    total, more = before.sum(), now.sum()
+    ways = gammaln(total) - gammaln(total + more)
+    return float(ways + (gammaln(before + now) - gammaln(before)).sum())
