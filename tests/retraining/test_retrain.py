@@ -6,11 +6,13 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.estimators.distilled import DistilledTreeClassifier
+from steadytree.exceptions import SteadyTreeWarning
 from steadytree.retraining import retrain
 from tests.growing.mixed import mixed_table
 from tests.retraining.conftest import QUICK
@@ -144,3 +146,90 @@ def test_without_drift_nothing_changes():
         apart.append(result.dissimilarity)
     assert np.median(edits) <= 1
     assert np.mean(apart) < 0.05
+
+
+# -- what a leaf says ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("with_old", [True, False])
+def test_retraining_again_on_the_same_rows_changes_nothing(mixed, with_old):
+    X, y, first = mixed
+    old = {"X_old": X[:300], "y_old": y[:300]} if with_old else {}
+    options = {**QUICK, "price": 0.05, "n_folds": 0}
+    tree = retrain(first, X[300:], y[300:], **old, **options).tree
+    assert tree != first.to_tree()
+    shuffled = np.random.default_rng(1).permutation(np.arange(300, 700))
+    for _ in range(4):
+        with pytest.warns(SteadyTreeWarning, match="made from these very rows"):
+            again = retrain(tree, X.iloc[shuffled], y[shuffled], **old, **options)
+        assert again.tree == tree
+        assert again.flips() == again.dissimilarity == 0
+        tree = again.tree
+    with pytest.warns(SteadyTreeWarning, match="made from these very rows"):
+        retrain(first, X[:300], y[:300], **options)
+
+
+def test_every_leaf_is_what_its_rows_say(mixed):
+    """Recomputed from the raw rows: counts, the observed rate, and the prediction."""
+    X, y, first = mixed
+    result = retrain(first, X[300:], y[300:], X_old=X[:300], y_old=y[:300], **QUICK)
+    for name in ("leaf values", "price 0.2", "price 0.05", "from scratch"):
+        tree, seen = result.trees[name], result.trees[name].observed
+        leaf = tree.apply(X)
+        for node in tree.leaves:
+            for part, rows in enumerate((leaf[:300] == node, leaf[300:] == node)):
+                outcomes = (y[:300] if part == 0 else y[300:])[rows]
+                assert (
+                    seen.counts[node, part].tolist() == np.bincount(outcomes, minlength=2).tolist()
+                )
+            n, hits, k = (leaf == node).sum(), y[leaf == node].sum(), seen.strength[node]
+            assert tree.value[node, 1] == pytest.approx(
+                (hits + k * seen.steadied_by[node, 1]) / (n + k), abs=1e-12
+            )
+            if n >= 20:
+                low, high = proportion_interval(hits, n)
+                assert low <= tree.value[node, 1] <= high
+    # Nobody lives in an empty leaf: real rows fill the minimum.
+    scratch = result.trees["from scratch"]
+    assert scratch.observed.rows()[scratch.leaves].min() >= 8
+
+
+def proportion_interval(hits, n):
+    """Clopper and Pearson's 99 % interval."""
+    low = beta.ppf(0.005, hits, n - hits + 1) if hits else 0.0
+    return low, (beta.ppf(0.995, hits + 1, n - hits) if hits < n else 1.0)
+
+
+def test_a_new_threshold_does_not_touch_what_was_decided(mixed):
+    X, y, _ = mixed
+    deployed = DecisionTreeClassifier(max_depth=3, random_state=0).fit(
+        X[["age", "dose"]].fillna(0)[:300], y[:300]
+    )
+    table = X[["age", "dose"]].fillna(0)[300:]
+    result = retrain(deployed, table, y[300:], decision_threshold=0.2, **QUICK)
+    np.testing.assert_array_equal(result.deployed.predict(table), deployed.predict(table))
+    changed = np.mean(deployed.predict(table) != result.tree.predict(table))
+    assert result.flips() == changed > 0.1
+    assert result.tree.decision_threshold == 0.2
+    assert not result.check(max_flips=0.01).passed
+
+
+def test_class_weights_are_inherited_as_a_policy():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    y = (rng.random(1500) < 0.15 / (1 + np.exp(-2 * X[:, 0]))).astype(int)
+    deployed = DecisionTreeClassifier(
+        max_depth=3, class_weight="balanced", min_samples_leaf=20, random_state=0
+    ).fit(X[:800], y[:800])
+    result = retrain(deployed, X[800:], y[800:], X_old=X[:800], y_old=y[:800], **QUICK)
+    np.testing.assert_array_equal(result.deployed.predict(X), deployed.predict(X))
+    sick = X[y == 1]
+    before, after = (np.mean(m.predict(sick) == 1) for m in (deployed, result.tree))
+    assert before > 0.5
+    assert after > before - 0.15
+    # Risks are rates, not weighted shares.
+    assert result.tree.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), abs=0.02)
+    assert result.tree.decision.origin == "class weights"
+    weighted = DistilledTreeClassifier(class_weight="balanced", n_estimators=20, random_state=0)
+    again = retrain(weighted.fit(X[:800], y[:800]), X[800:], y[800:], **QUICK)
+    assert again.tree.decision.threshold == pytest.approx(y[:800].mean())

@@ -28,6 +28,7 @@ from steadytree.core.tabular import (
 from steadytree.exceptions import InputError
 
 __all__ = [
+    "TRAINING_ROWS",
     "CodedRows",
     "code_outcomes",
     "code_table",
@@ -119,6 +120,10 @@ def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(bits ^ (bits >> np.uint64(31)))
+
+
+TRAINING_ROWS = "training_rows"
+"""Entry of a tree's metadata that holds the fingerprint of the rows it was made from."""
 
 
 def fingerprint(rows: CodedRows) -> str:

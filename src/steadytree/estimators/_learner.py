@@ -23,7 +23,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from steadytree.core.decision import Decision, resolve_decision
-from steadytree.core.rows import CodedRows, code_outcomes
+from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import is_categorical_column, is_frame
 from steadytree.estimators.predictor import TreePredictorMixin
@@ -127,6 +127,20 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
             fix="a class that is not in y cannot be learnt",
         )
         return self._weighted(CodedRows(coded, outcomes, table=table), data.classes)
+
+    def _metadata(self, rows: CodedRows, classes: NDArray[Any] | None) -> dict[str, Any]:
+        """Return what a tree keeps of its making: its learner, rows and class weights.
+
+        Shares of a tree trained with class weights carry them; whoever needs rates divides
+        them out (``Tree.with_plain_shares``).
+        """
+        kept: dict[str, Any] = {"learner": type(self).__name__}
+        if classes is not None and self.class_weight is not None:
+            weight = compute_sample_weight(self.class_weight, classes[rows.y])
+            first = [int(np.argmax(rows.y == k)) for k in range(len(classes))]
+            kept["class_weight"] = weight[first].tolist()
+            rows = rows.with_weight(rows.weights / weight)
+        return {**kept, TRAINING_ROWS: fingerprint(rows)}
 
     def _weighted(self, rows: CodedRows, classes: NDArray[Any] | None) -> CodedRows:
         """Multiply the weights by those of the rows' classes."""

@@ -101,7 +101,7 @@ class _DistilledTree(TreeLearner):
             max_depth=int(self.max_depth),
             decision=decision,
             precision="float32",
-            metadata={"n_training_rows": len(rows), "learner": type(self).__name__},
+            metadata={"n_training_rows": len(rows), **self._metadata(rows, data.classes)},
         )
         self.n_leaves_ = self.tree_.n_leaves
         return self

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.decision import LARGEST_SHARE, Decision, resolve_decision
-from steadytree.core.rows import CodedRows, code_outcomes
+from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, find_columns, is_frame, n_rows
 from steadytree.core.tree import Tree
@@ -67,6 +68,17 @@ class Problem:
             None if self.old is None else compared(self.old),
             new if rows is None else new.take(rows),
         )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of all rows, by which a tree that was made from them is known again."""
+        old, new = self.training_rows(None)
+        return fingerprint(CodedRows.stack([new] if old is None else [old, new]))
+
+    @property
+    def nothing_new(self) -> bool:
+        """Whether the deployed tree was made from these very rows."""
+        return self.deployed.metadata.get(TRAINING_ROWS) == self.fingerprint
 
     def without_tables(self) -> Problem:
         """Return the same problem without the user's tables, to be sent to workers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
@@ -16,7 +17,7 @@ from steadytree.core.tabular import n_rows
 from steadytree.evaluation.flips import flipped, response_span
 from steadytree.evaluation.folds import CrossFitted, Fold, check_rowwise, make_folds
 from steadytree.evaluation.scores import Predictions, predict_rows
-from steadytree.exceptions import InputError
+from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
 from steadytree.retraining.locks import resolve_locks
 from steadytree.retraining.problem import Problem, prepare_problem
@@ -170,6 +171,15 @@ def retrain(
         decision_threshold=decision_threshold,
         space=space,
     )
+    if problem.nothing_new:
+        warnings.warn(
+            "the deployed tree was made from these very rows: there is nothing new to learn, "
+            "and its scores on them would flatter it, so none are given; pass rows that "
+            "arrived since, or as deployed the tree before it",
+            SteadyTreeWarning,
+            stacklevel=2,
+        )
+        n_folds = 0
     seed = int(check_random_state(random_state).randint(2**31 - 100))
     # 2. Folds of the new rows.
     folds = _folds(problem, n_folds, time, seed)

@@ -8,7 +8,7 @@ the fold's rows can score each kind of candidate honestly.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from steadytree.core.rows import CodedRows, stack_tables
+from steadytree.core.rows import TRAINING_ROWS, CodedRows, stack_tables
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
 from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
@@ -78,7 +78,11 @@ class CandidateMaker:
     seed: int
 
     def run(self, rows: NDArray[np.intp] | None, n_jobs: int | None) -> Run:
-        """Make the candidates from all new rows (None), or from those a fold leaves."""
+        """Make the candidates from all new rows (None), or from those a fold leaves.
+
+        If the deployed tree was made from these very rows, every edit has been weighed
+        already: the tree at any price is the deployed one.
+        """
         options = self.options if rows is None else self.options.in_folds()
         old, new = self.problem.training_rows(rows)
         every = CodedRows.stack([new] if old is None else [old, new])
@@ -106,6 +110,14 @@ class CandidateMaker:
             seed=self.seed + 12,
         )
         path, scratch = self._search(taught, every, options)
+        if rows is None:
+            if self.problem.nothing_new:
+                path = [EditedTree(price, deployed, (), 0.0) for price in self.prices]
+            stamp = {TRAINING_ROWS: self.problem.fingerprint}
+            path = [
+                replace(e, tree=e.tree.replace(metadata={**e.tree.metadata, **stamp})) for e in path
+            ]
+            scratch = scratch.replace(metadata={**scratch.metadata, **stamp})
         out = [CandidateTree("keep", "keep", deployed)]
         for edited in path:
             free = np.isposinf(edited.price)
