@@ -93,6 +93,20 @@ def test_choosing_by_a_rule(run: Run, files: Files, rule: tuple[str, ...]) -> No
     assert result.document["dissimilarity"] == 0
 
 
+def test_choosing_in_words_leaves_the_gates_alone(run: Run, files: Files) -> None:
+    """The same words as a limit to choose by, and as a gate that may fail."""
+    given = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome", "--json", *FAST)
+    result = run(*given, "--choose", "max-flips=0.03", "--choose", "max-dissimilarity=0.4")
+    assert result.code == 0, result.err
+    assert result.document["settings"]["limits"] == {"max_flips": 0.03, "max_dissimilarity": 0.4}
+    assert result.document["flips"] <= 0.03
+    assert result.document["gates"]["results"] == []
+    twice = run(*given, "--choose", "max-flips=0.03", "--select", "score")
+    assert twice.code == 2
+    assert "expected either select or limits (max_flips=0.03), got both" in twice.err
+    assert "--choose max-flips=0.03" in run("retrain", "--help").out
+
+
 def test_every_rule_can_be_selected() -> None:
     (select,) = (option for option in command.params if option.name == "select")
     assert isinstance(select.type, click.Choice)

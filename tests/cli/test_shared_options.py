@@ -13,6 +13,7 @@ from steadytree.cli.shared_options import (
     data_options,
     example,
     gate_options,
+    limits_of,
     option_of,
     options_in_order,
     output_options,
@@ -90,3 +91,19 @@ def test_a_decision_threshold_is_a_number_or_the_prevalence() -> None:
     for text in ("prevalence", "0.25"):
         with pytest.raises(InputError, match="expected no --decision-threshold in regression"):
             threshold_of(text, "regression")
+
+
+def test_limits_to_choose_by_are_read_as_arguments() -> None:
+    assert limits_of(("max-flips=0.03", "min-gain=.01")) == {"max_flips": 0.03, "min_gain": 0.01}
+    assert limits_of(()) == {}
+
+
+@pytest.mark.parametrize("text", ["max-flips", "max-flips=", "max-flips=few", "flips=1", "=1"])
+def test_a_limit_that_cannot_be_read_is_answered_with_an_example(text: str) -> None:
+    with pytest.raises(InputError, match=r"got .*; write for example --choose max-flips=0\.03"):
+        limits_of((text,))
+
+
+def test_a_limit_given_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="expected max-flips once"):
+        limits_of(("max-flips=0.1", "max-flips=0.2"))

@@ -15,6 +15,8 @@ from steadytree.cli.shared_options import (
     example,
     gate_options,
     jobs_option,
+    limits_of,
+    limits_option,
     option_of,
     output_options,
     subgroup_option,
@@ -35,7 +37,7 @@ __all__ = ["command"]
     "retrain",
     epilog=example(
         "steadytree retrain 2024.csv --deployed model/tree.json --target died",
-        "--old 2023.csv --out proposal --max-flips 0.05",
+        "--old 2023.csv --out proposal --choose max-flips=0.03 --min-score-change 0",
     ),
 )
 @click.argument("data", type=FILE)
@@ -50,6 +52,7 @@ __all__ = ["command"]
     "one_se), both balanced, the best score, or the least change (distance).",
 )
 @option_of("--tolerance", retrain, "tolerance", "For --select tolerance.", type=float)
+@limits_option
 @click.option(
     "--lock",
     "locks",
@@ -76,6 +79,7 @@ def command(
     price: float,
     select: str | None,
     tolerance: float,
+    limits: tuple[str, ...],
     locks: tuple[str, ...],
     with_cart: bool,
     decision_threshold: str | None,
@@ -110,6 +114,7 @@ def command(
             price=price,
             select=select,
             tolerance=tolerance,
+            **limits_of(limits),
             locked=locks,
             compare=with_cart,
             decision_threshold=threshold,

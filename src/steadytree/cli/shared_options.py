@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ __all__ = [
     "example",
     "gate_options",
     "jobs_option",
+    "limits_of",
+    "limits_option",
     "option_of",
     "options_in_order",
     "output_options",
@@ -128,6 +131,39 @@ gate_options = options_in_order(
     click.option("--max-leaves", type=int, metavar="COUNT", help="Gate: leaves of the tree."),
 )
 """The command ends with code 3 when a gate does not hold."""
+
+
+LIMITS = ("max-flips", "max-dissimilarity", "min-gain")
+
+limits_option = click.option(
+    "--choose",
+    "limits",
+    multiple=True,
+    metavar="LIMIT=NUMBER",
+    help=f"Choose in words instead of by price: {', '.join(LIMITS[:-1])} (a share: 0.03 is 3 %) or "
+    f"{LIMITS[-1]} (AUC or R²). Repeat. The options called --max... and --min... choose nothing: "
+    "they are gates.",
+)
+
+
+def limits_of(given: tuple[str, ...]) -> dict[str, Any]:
+    """Read ``--choose max-flips=0.03`` as arguments of the Python call."""
+    limits: dict[str, Any] = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = float("nan")
+        if name not in LIMITS or math.isnan(value):
+            raise InputError(
+                f"expected LIMIT=NUMBER as --choose, with a limit of {', '.join(LIMITS)}, "
+                f"got {text!r}; write for example --choose max-flips=0.03"
+            )
+        if name.replace("-", "_") in limits:
+            raise InputError(f"expected {name} once in --choose, got it twice; leave one out")
+        limits[name.replace("-", "_")] = value
+    return limits
 
 
 def threshold_option(words: str) -> Decorator:

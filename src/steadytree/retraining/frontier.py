@@ -21,11 +21,13 @@ from steadytree.distance import pairwise_tree_distances
 from steadytree.evaluation.folds import CrossFitted
 from steadytree.evaluation.scores import Score
 from steadytree.exceptions import ClippedThresholdWarning, InputError
+from steadytree.retraining.limits import Limits
 from steadytree.selection import apply_rule, pareto_mask
 
-__all__ = ["CandidateTree", "build_frontier", "choose", "selection_cost"]
+__all__ = ["CandidateTree", "Rule", "build_frontier", "choose", "selection_cost"]
 
-Rule = str | Callable[[pd.DataFrame], Any] | None
+Rule = str | Limits | Callable[[pd.DataFrame], Any] | None
+"""None: by the price alone. Else a rule that looks at the scores."""
 
 
 @dataclass(frozen=True)
@@ -102,24 +104,54 @@ def choose(
     scores: CrossFitted,
     leave_out: int | None = None,
 ) -> str:
-    """Name of the candidate that a rule chooses."""
+    """Name of the candidate that a rule chooses.
+
+    ``leave_out`` is a fold that the scores of ``frontier`` were taken without.
+    """
     if select is None:
-        at = frontier.index[frontier["price"] == price]
-        return str(at[0])
+        return str(frontier.index[frontier["price"] == price][0])
     if callable(select):
         return _checked(select(frontier), frontier)
-    usable = frontier[frontier["score"].notna()]
-    if usable.empty:
+    if frontier["score"].isna().all():
+        asked = select.words() if isinstance(select, Limits) else f"select={select!r}"
         raise InputError(
-            f"expected scores to choose by select={select!r}, got none: the new rows are too few "
+            f"expected scores to choose by {asked}, got none: the new rows are too few "
             "to cross-fit; choose by price instead (select=None)"
         )
-    top = scores.score(str(usable["score"].idxmax()), leave_out)
+    if isinstance(select, Limits):
+        return _within_limits(frontier, select, scores, leave_out)
+    return _by_rule(frontier, select, tolerance, scores, leave_out)
+
+
+def _by_rule(
+    frontier: pd.DataFrame,
+    rule: str,
+    tolerance: float,
+    scores: CrossFitted,
+    leave_out: int | None,
+) -> str:
+    """Choose by a named rule, for which change is the dissimilarity to the deployed tree."""
+    top = scores.score(str(frontier["score"].idxmax()), leave_out)
     gaps = [scores.error(top.minus(scores.score(str(n), leave_out))) for n in frontier.index]
     table = frontier.assign(
         distance=frontier["dissimilarity"], score_gap_se=gaps, eligible=frontier["score"].notna()
     )
-    return str(frontier.index[apply_rule(select, table, tolerance=tolerance)])
+    return str(frontier.index[apply_rule(rule, table, tolerance=tolerance)])
+
+
+def _within_limits(
+    frontier: pd.DataFrame, limits: Limits, scores: CrossFitted, leave_out: int | None
+) -> str:
+    """Choose the least change that gains enough; without such a demand, make the best of it.
+
+    The best of it is the least change within one paired standard error of the best score
+    that the limits allow: a change that cannot be told from a smaller one is not made.
+    """
+    inside = frontier[limits.held(frontier) & limits.reached(frontier)]
+    if inside.empty:
+        return "keep"
+    rule = "one_se" if limits.min_gain is None else "distance"
+    return _by_rule(inside, rule, 0.0, scores, leave_out)
 
 
 def _checked(choice: Any, frontier: pd.DataFrame) -> str:

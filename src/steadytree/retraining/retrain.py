@@ -19,6 +19,7 @@ from steadytree.evaluation.folds import CrossFitted, Fold, check_rowwise, make_f
 from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
+from steadytree.retraining.limits import Limits
 from steadytree.retraining.locks import resolve_locks
 from steadytree.retraining.problem import Problem, prepare_problem
 from steadytree.retraining.result import Retraining
@@ -29,12 +30,13 @@ from steadytree.retraining.runs import (
     name_candidates,
     run_with_folds,
 )
-from steadytree.retraining.search_options import SearchOptions
-from steadytree.selection import RULES
+from steadytree.retraining.search_options import SearchOptions, check_number, check_whole
+from steadytree.selection import RULES, check_tolerance
 
 __all__ = ["DEFAULT_PRICE", "PRICES", "retrain"]
 
 DEFAULT_PRICE = 0.2
+DEFAULT_SELECT: Rule = None
 PRICES = (1.0, 0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.02)
 """Prices on every path, besides the one asked for."""
 
@@ -47,8 +49,11 @@ def retrain(
     X_old: Any = None,
     y_old: Any = None,
     price: float = DEFAULT_PRICE,
-    select: Rule = None,
+    select: Rule = DEFAULT_SELECT,
     tolerance: float = 0.02,
+    max_flips: float | None = None,
+    max_dissimilarity: float | None = None,
+    min_gain: float | None = None,
     locked: Any = (),
     candidates: Any = (),
     compare: bool = False,
@@ -97,6 +102,13 @@ def retrain(
         within one paired standard error of the best. "balanced": the largest score minus
         dissimilarity. "score", "distance": the best score, the least change. A function
         gets the frontier and returns a candidate's name or row number.
+    max_flips, max_dissimilarity : float, optional
+        Choose in these words instead: at most this share of the new rows gets another
+        decision, at most so dissimilar. Of the candidates within, the least change is taken
+        whose score is within one paired standard error of the best.
+    min_gain : float, optional
+        Choose the least change (within the limits above, where given) whose honest score is
+        higher than the deployed tree's by this much; where there is none, keep the tree.
     locked : "root", node number, feature name, condition or rule text, or several
         What edits may not touch. Locking a leaf locks its whole rule and its label; its
         share is still re-estimated.
@@ -150,13 +162,21 @@ def retrain(
     >>> update.dissimilarity < 0.5
     True
     """
-    if not price >= 0:
-        raise InputError(f"expected a price >= 0, got {price!r}; the default is {DEFAULT_PRICE}")
-    if isinstance(select, str) and select not in RULES:
+    check_number(price, "price", fix=f"the default is {DEFAULT_PRICE}")
+    check_tolerance(tolerance)
+    known = select is None or callable(select) or (isinstance(select, str) and select in RULES)
+    if not known:
         names = ", ".join(f'"{name}"' for name in RULES)
         raise InputError(f"expected select None, {names} or a function, got {select!r}")
     if labels not in ("steady", "follow"):
         raise InputError(f'expected labels "steady" or "follow", got {labels!r}')
+    limits = Limits.read(
+        None if select == DEFAULT_SELECT else select,
+        max_flips=max_flips,
+        max_dissimilarity=max_dissimilarity,
+        min_gain=min_gain,
+    )
+    asked = select if limits is None else limits
     tuning = SearchOptions.read(options, search)
     # 1. One space, one coding of the rows.
     problem = prepare_problem(
@@ -210,7 +230,7 @@ def retrain(
     # 5. The frontier, and the choice from it.
     frontier = build_frontier(full.candidates, problem.deployed, problem.space, scores, flips)
     rule: dict[str, Any] = {"price": price, "tolerance": tolerance, "scores": scores}
-    chosen = choose(frontier, select, **rule)
+    chosen = choose(frontier, asked, **rule)
     frontier["chosen"] = frontier.index == chosen
     # 6. The result, with the coded rows for whoever asks it further.
     trees = {c.name: c.tree for c in full.candidates}
@@ -221,12 +241,13 @@ def retrain(
         frontier=frontier,
         chosen=chosen,
         drift=full.drift,
-        selection_cost=selection_cost(frontier, chosen, select, **rule),
+        selection_cost=selection_cost(frontier, chosen, asked, **rule),
         space=problem.space,
         settings={
             "steadytree": version("steadytree"),
             "price": price,
-            "select": select if select is None or isinstance(select, str) else "function",
+            "select": _select_words(asked),
+            "limits": {} if limits is None else limits.to_dict(),
             "tolerance": tolerance,
             "prices": [p for p in prices if np.isfinite(p)],
             "n_folds": len(folds),
@@ -247,6 +268,12 @@ def retrain(
     )
 
 
+def _select_words(select: Rule) -> str | None:
+    if select is None or isinstance(select, str):
+        return select
+    return "limits" if isinstance(select, Limits) else "function"
+
+
 def _reporter(verbose: int, progress: Progress | None) -> Progress:
     def report(step: str, done: int, total: int) -> None:
         if progress is not None:
@@ -261,8 +288,7 @@ def _folds(problem: Problem, n_folds: int, time: Any, seed: int) -> list[Fold]:
     when = check_rowwise(time, len(problem.new), "time")
     if n_folds == 0:
         return []
-    if n_folds < 2:
-        raise InputError(f"expected n_folds 0 or at least 2, got {n_folds!r}")
+    check_whole(n_folds, "n_folds", least=2, fix="the default is 5; 0 measures no score")
     y = problem.new.y
     folds = make_folds(
         y,

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from numbers import Integral
+from math import inf
+from numbers import Integral, Real
 from typing import Any
 
 from steadytree.exceptions import InputError
 from steadytree.growing.teacher import COPIES
 
-__all__ = ["SearchOptions"]
+__all__ = ["SearchOptions", "check_number", "check_whole"]
+
+
+def check_number(
+    value: Any, name: str, *, least: float = 0.0, most: float = inf, fix: str = ""
+) -> None:
+    """Refuse what is not a number between two bounds; ``fix`` says what to do."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if number and least <= float(value) <= most:
+        return
+    expected = f"a number >= {least:g}" if most == inf else f"a number from {least:g} to {most:g}"
+    raise InputError(f"expected {expected} as {name}, got {value!r}; {fix}")
+
+
+def check_whole(value: Any, name: str, *, least: int, fix: str) -> None:
+    """Refuse what is not a whole number from ``least`` on; ``fix`` says what to do."""
+    if type(value) is bool or not isinstance(value, Integral) or int(value) < least:
+        raise InputError(f"expected a whole number >= {least} as {name}, got {value!r}; {fix}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +74,13 @@ class SearchOptions:
             value: Any = getattr(self, name)
             if value is None and name == "max_leaf_nodes":
                 continue
-            if type(value) is bool or not isinstance(value, Integral) or int(value) < least:
-                raise InputError(
-                    f"expected a whole number >= {least} as {name}, got {value!r}; "
-                    f"the default is {getattr(SearchOptions, name)!r}"
-                )
+            check_whole(value, name, least=least, fix=self._default_words(name))
+        for name in ("edit_cost", "spread_floor", "label_weight"):
+            check_number(getattr(self, name), name, fix=self._default_words(name))
+
+    @classmethod
+    def _default_words(cls, name: str) -> str:
+        return f"the default is {getattr(cls, name)!r}"
 
     @classmethod
     def read(cls, options: SearchOptions | None, changes: dict[str, Any]) -> SearchOptions:
