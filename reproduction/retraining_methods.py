@@ -34,6 +34,10 @@ __all__ = [
 ]
 
 PRICES = (0.3, 0.2, 0.1)
+OF_DECISIONS = (
+    *("balanced_accuracy", "sensitivity", "specificity"),
+    *("calibration", "brier", "moved_5", "moved_10"),
+)
 IDENTICAL = 1e-9
 """Dissimilarity below which two trees have the same rules."""
 
@@ -126,6 +130,7 @@ def _row(
         "flips_half": found["flips_half"],
         "flips_base": found["flips"],
         "auc": found["auc_after"],
+        **{name: found[name] for name in OF_DECISIONS},
         "leaves": after.n_leaves,
         "identical": found["dissimilarity"] < IDENTICAL,
         "edits": len(after.metadata.get("edits", ())),

@@ -130,7 +130,7 @@ def time_parts(time: NDArray[np.int64]) -> tuple[Rows, Rows, Rows]:
 def measure(deployment: Deployment, before: Tree, after: Tree) -> dict[str, Any]:
     """Tell how far a tree moved, how well both predict, and whose decision changes.
 
-    Distances and flips go by the labels the trees carry.
+    Distances, flips and what is said of decisions go by the labels the trees carry.
     """
     space, X, y = deployment.space, deployment.X_test, deployment.y_test == 1
     with warnings.catch_warnings():
@@ -148,6 +148,22 @@ def measure(deployment: Deployment, before: Tree, after: Tree) -> dict[str, Any]
         "flips": float(np.mean(before.predict(X) != after.predict(X))),
         "flips_half": float(np.mean((old >= 0.5) != (new >= 0.5))),
         "leaves": [before.n_leaves, after.n_leaves],
+        **_decisions(after.predict(X) == 1, y),
+        # Above 0: more events are predicted than happen.
+        "calibration": float(np.mean(new) - np.mean(y)),
+        "brier": float(np.mean((new - y) ** 2)),
+        "moved_5": float(np.mean(np.abs(new - old) > 0.05)),
+        "moved_10": float(np.mean(np.abs(new - old) > 0.10)),
+    }
+
+
+def _decisions(flagged: NDArray[np.bool_], y: NDArray[np.bool_]) -> dict[str, float]:
+    """Tell how the decisions of a tree fare among those with and without the event."""
+    sensitivity, specificity = float(flagged[y].mean()), float((~flagged[~y]).mean())
+    return {
+        "sensitivity": sensitivity,
+        "specificity": specificity,
+        "balanced_accuracy": (sensitivity + specificity) / 2,
     }
 
 

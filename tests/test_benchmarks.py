@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks import retraining, unit_cache
 from benchmarks.unit_cache import UnitCache
+from reproduction.retraining_methods import OF_DECISIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -50,7 +51,10 @@ def test_a_source_that_is_gone_is_an_error(tmp_path: Path) -> None:
 def row(start: str, method: str, distance: float, auc: float) -> dict[str, object]:
     numbers = {"distance": distance, "dissimilarity": distance / 10, "auc": auc, "leaves": 7}
     flips = {"flips_half": 0.01, "flips_base": 0.1, "identical": False, "seconds": 1.0}
-    return {"name": "wdbc", "seed": 0, "start": start, "method": method, **numbers, **flips}
+    decisions = dict.fromkeys(OF_DECISIONS, 0.25) | {"balanced_accuracy": auc - 0.1}
+    return {"name": "wdbc", "seed": 0, "start": start, "method": method, **numbers, **flips} | (
+        decisions
+    )
 
 
 def test_the_table_puts_every_method_beside_cart_and_a_coin() -> None:
@@ -74,3 +78,5 @@ def test_the_table_puts_every_method_beside_cart_and_a_coin() -> None:
         "price 0.2",
         "from scratch",
     ]
+    decisions = retraining.decision_table(sets.reset_index()).splitlines()
+    assert decisions[4].split(" | ")[1:5] == ["price 0.2", "71.0", "1.00", "25.0"]
