@@ -46,7 +46,8 @@ class Retraining:
         The tree of every candidate, by the name it has in ``frontier``.
     frontier : DataFrame
         One row per candidate (index ``candidate``), from "keep" to "from scratch". Columns:
-        ``kind`` ("keep", "leaf values", "priced edits", "from scratch", "CART", "own"),
+        ``kind`` ("keep", "leaf values": every rule and label kept, "labels": every rule kept,
+        "priced edits", "from scratch", "CART", "own"),
         ``price``, ``dissimilarity`` (0 to 1), ``distance`` (the paper's), ``score`` and
         ``score_se`` (cross-fitted on the new rows: ROC AUC or R²), ``score_change`` and
         ``score_change_se`` (paired, against keeping the tree), ``cross_fitted``, ``flips``

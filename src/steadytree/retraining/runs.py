@@ -43,7 +43,10 @@ __all__ = ["CandidateMaker", "Progress", "Run", "name_candidates", "run_with_fol
 
 Progress = Callable[[str, int, int], None]
 
-RESERVED = ("keep", "leaf values", "from scratch", "CART")
+RESTATED = ("leaf values", "labels")
+"""Trees that keep every rule: with the leaves' values estimated anew, and with the labels too
+that these contradict."""
+RESERVED = ("keep", *RESTATED, "from scratch", "CART")
 
 LARGER = 4
 """An edited tree may have this many leaves more than its size asks for."""
@@ -112,17 +115,17 @@ class CandidateMaker:
         path, scratch = self._search(taught, every, options)
         if rows is None:
             if self.problem.nothing_new:
-                path = [EditedTree(price, deployed, (), 0.0) for price in self.prices]
+                path = [replace(e, tree=deployed, edits=(), distance=0.0) for e in path]
             stamp = {TRAINING_ROWS: self.problem.fingerprint}
             path = [
                 replace(e, tree=e.tree.replace(metadata={**e.tree.metadata, **stamp})) for e in path
             ]
             scratch = scratch.replace(metadata={**scratch.metadata, **stamp})
         out = [CandidateTree("keep", "keep", deployed)]
-        for edited in path:
-            free = np.isposinf(edited.price)
-            name = "leaf values" if free else f"price {edited.price:g}"
-            kind = "leaf values" if free else "priced edits"
+        for i, edited in enumerate(path):
+            name, kind = f"price {edited.price:g}", "priced edits"
+            if np.isposinf(edited.price):
+                name = kind = RESTATED[i]
             out.append(CandidateTree(name, kind, edited.tree, edited.price, edited.edits))
         out.append(CandidateTree("from scratch", "from scratch", scratch))
         if self.compare:

@@ -42,18 +42,24 @@ def test_lower_prices_buy_less_loss_and_more_change(task):
     ]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < losses[0]
-    assert all(text.startswith("relabel") for text in path[0].edits)
+    assert path[0].edits == ()
     assert path[-1].edits
     assert len(path[-1].edits) >= len(path[1].edits)
     assert path[-1].tree.n_leaves <= LIMITS.max_leaves
     assert path[-1].tree.depth <= LIMITS.max_depth
     if task != "regression":  # for regression the leaves' values are part of the distance
-        assert path[0].distance == pytest.approx(len(path[0].edits))
+        assert path[0].distance == 0
 
 
 def test_an_infinite_price_re_estimates_leaves_and_changes_no_rule():
     deployed, taught, space, X, _ = problem()
-    (edited,) = search(deployed, taught, space).path((np.inf,))
+    edited, relabelled = search(deployed, taught, space).path((np.inf,))
+    assert edited.edits == ()
+    assert edited.distance == 0
+    assert all(text.startswith("relabel") for text in relabelled.edits)
+    assert relabelled.distance == pytest.approx(len(relabelled.edits)) == pytest.approx(2)
+    np.testing.assert_array_equal(edited.tree.predict(X), deployed.predict(X))
+    np.testing.assert_array_equal(edited.tree.value, relabelled.tree.value)
     rules = [[list(t.leaves).index(n) for n in t.apply(X)] for t in (edited.tree, deployed)]
     assert rules[0] == rules[1]
     np.testing.assert_array_equal(np.sort(edited.tree.threshold), np.sort(deployed.threshold))
@@ -163,7 +169,9 @@ def test_a_label_stays_while_the_share_is_within_half_an_error_of_the_threshold(
     soft = np.where(below, share, 0.75)[:, None]  # the left leaf is now above one half
     taught = TaughtRows(space.encode(X), soft, np.ones(400), 400, 2)
     for labels, expected in (("steady", steady), ("follow", 1)):
-        for edited in search(deployed, taught, space, labels=labels).path((np.inf, 0.5)):
+        kept, *others = search(deployed, taught, space, labels=labels).path((np.inf, 0.5))
+        assert kept.tree.label[kept.tree.leaves].tolist() == [0, 1]
+        for edited in others:
             left = edited.tree.children_left[0]
             assert edited.tree.value[left, 1] == pytest.approx(share)  # never altered
             assert edited.tree.label[left] == expected
@@ -185,7 +193,7 @@ def test_a_new_policy_is_for_the_new_tree_alone():
         limits=LIMITS,
         decision=Decision(threshold=0.3),
     )
-    (edited,) = run.path((np.inf,))
+    edited, _ = run.path((np.inf,))
     assert edited.tree.label[edited.tree.leaves].tolist() == [0, 1]
     assert edited.tree.decision_threshold == 0.3
     # The distance is to the decisions in force, which were all "no".

@@ -83,6 +83,7 @@ class PricedEdits:
         self.n_classes = taught.n_classes
         self.decision = deployed.decision if decision is None else decision
         self.labels = labels
+        self.relabels = True
         table = BinnedTable(taught.coded, space, taught.n_real)
         self.make = NodeFactory(taught, table, min_leaf=limits.min_leaf)
         rows = np.arange(len(taught.weight))
@@ -134,6 +135,8 @@ class PricedEdits:
         flip it with every retraining. So it stays while the share lies within half a standard
         error of the boundary (``Decision.clearly``).
         """
+        if not self.relabels and leaf.inherited_label >= 0:
+            return leaf.inherited_label
         kept: int | None = leaf.cache.get("label")
         if kept is None:
             shares = shares_of(leaf.value, n_classes)
@@ -154,17 +157,25 @@ class PricedEdits:
     # -- search -------------------------------------------------------------------
 
     def path(self, prices: Sequence[float]) -> list[EditedTree]:
-        """Edited trees for decreasing prices; an infinite price re-estimates leaves only."""
+        """Edited trees for decreasing prices.
+
+        An infinite price re-estimates leaves only, and gives two trees (of classes): with
+        all labels as they are in force, and with those changed that the shares contradict.
+        """
         if any(b > a for a, b in pairwise(prices)):
             raise InputError(f"expected decreasing prices, got {list(prices)}")
         out = []
         for price in prices:
             self.price = float(price)
-            if np.isfinite(self.price):
+            self.relabels = bool(np.isfinite(self.price))
+            if self.relabels:
                 for _ in range(MAX_STEPS):
                     if not self._step():
                         break
             out.append(self._export())
+            if not self.relabels and self.n_classes is not None:
+                self.relabels = True
+                out.append(self._export())
         return out
 
     def _step(self) -> bool:
