@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 import steadytree as st
-from steadytree.core.words import tree_text
+from steadytree.core.tree_words import tree_text
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.core.words import tree_text
+from steadytree.core.tree_words import tree_text
 
 MAX_DEPTH = 4
 MAX_LEAVES = 6

@@ -64,12 +64,12 @@ def build(
         value = [[float(o)] for o in outcome]
     else:
         value = [[float(c == o) for c in classes] for o in outcome]
+    fields.setdefault("value", np.array(value))
     return Tree(
         children_left=np.array(left),
         children_right=np.array(right),
         feature=np.array(feature),
         threshold=np.array(threshold),
-        value=np.array(value),
         n_features=n_features,
         left_categories=tuple(sets),
         missing_left=np.array(missing_left),

@@ -25,7 +25,7 @@ from reproduction.protocols import FIRST_BATCH, Rows, make_split, partition
 from reproduction.settings import generator
 from steadytree.core.format import tree_to_dict
 from steadytree.core.tree import Tree
-from steadytree.core.words import tree_text
+from steadytree.core.tree_words import tree_text
 from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances, tree_distance
 

@@ -29,7 +29,7 @@ from reproduction.protocols import Rows, make_split, partition
 from reproduction.settings import LARGEST_DEPTH, generator, seed_of
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.words import split_condition
+from steadytree.core.tree_words import split_condition
 from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances
 from steadytree.evaluation.scores import auc

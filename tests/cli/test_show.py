@@ -14,7 +14,7 @@ from tests.cli.conftest import Files, Run
 def test_every_form_lists_every_rule(run: Run, files: Files) -> None:
     tree = load_tree(files.tree)
     listing = run("show", files.tree, "-q").out
-    assert listing.count("malignant: ") == tree.n_leaves
+    assert listing.count("predicts malignant ") == tree.n_leaves
     rules = run("show", files.tree, "-q", "--format", "rules").out.splitlines()
     assert len(rules) == tree.n_leaves
     table = run("show", files.tree, "-q", "--format", "markdown").out.splitlines()
@@ -31,6 +31,34 @@ def test_the_heading_and_the_metadata(run: Run, files: Files) -> None:
     assert "n_training_rows: 280" in run("show", files.tree, "-v").out
 
 
+def test_a_leaf_can_be_recomputed_from_what_is_shown(run: Run, files: Files) -> None:
+    tree = load_tree(files.tree)
+    shown = run("show", files.tree, "--json").document
+    assert shown["decision"]["words"] == "the class with the largest share"
+    assert shown["decision"]["positive"] == "malignant"
+    assert "Observed: among the rows the tree was trained on." in run("show", files.tree).out
+    total = 0
+    for rule in shown["rules"]:
+        seen = rule["observed"]
+        total += seen["old"]["rows"] + seen["new"]["rows"]
+        weights = [
+            seen["old_share"] * old + new
+            for old, new in zip(
+                seen["old"]["weighted_outcomes"], seen["new"]["weighted_outcomes"], strict=True
+            )
+        ]
+        k = seen["strength"]
+        again = [
+            (w + k * t) / (sum(weights) + k)
+            for w, t in zip(weights, seen["steadied_by"], strict=True)
+        ]
+        assert rule["value"] == pytest.approx(again, abs=1e-12)
+        count = round(seen["old"]["outcomes"][1] + seen["new"]["outcomes"][1])
+        rows = round(seen["old"]["rows"] + seen["new"]["rows"])
+        assert f"observed {count} of {rows}" in rule["outcome"]
+    assert total == tree.metadata["n_training_rows"]
+
+
 def test_a_tree_without_a_space_is_shown_too(run: Run, files: Files, tmp_path: Path) -> None:
     tree = load_tree(files.tree)
     save_tree(tree.replace(space=None, label=tree.label), tmp_path / "bare.json")
@@ -42,7 +70,7 @@ def test_a_tree_without_a_space_is_shown_too(run: Run, files: Files, tmp_path: P
 def test_a_decision_threshold_is_named(run: Run, files: Files, tmp_path: Path) -> None:
     tree = load_tree(files.tree).relabelled(0.25)
     save_tree(tree, tmp_path / "t.json")
-    assert "positive from a share of 0.25" in run("show", tmp_path / "t.json").out
+    assert "Decides: malignant from a share of 25 % on." in run("show", tmp_path / "t.json").out
 
 
 @pytest.mark.parametrize(

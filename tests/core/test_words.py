@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import math
 import unicodedata
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +8,6 @@ from hypothesis import strategies as st
 from steadytree.core.words import (
     FIGURE_BRANCH,
     PAGE,
-    PAGE_BRANCH,
     PLAIN,
     Condition,
     clean,
@@ -18,11 +15,7 @@ from steadytree.core.words import (
     isolate,
     listed,
     shorten,
-    split_condition,
-    tree_text,
 )
-from tests.golden import build
-from tests.report.samples import mixed_diff
 
 
 @given(st.text(max_size=60))
@@ -89,58 +82,7 @@ def test_numbers_in_words() -> None:
     assert listed(["a", "b", 3], "and") == "a, b and 3"
 
 
-def test_branches_say_where_missing_values_go() -> None:
-    tree = mixed_diff().old
-
-    def words(node: int, left: bool) -> list[str]:
-        condition = split_condition(tree, node, left=left)
-        return [condition.words(style) for style in (PLAIN, PAGE_BRANCH, FIGURE_BRANCH)]
-
-    assert words(0, True) == ["colour is red or blue", "is red or blue", "red or blue"]
-    assert words(0, False) == [
-        "colour is green or black or missing",
-        "is green, black or missing",
-        "green, black or missing",
-    ]
-    assert words(1, True) == ["age <= 40 or missing", "≤ 40 or missing", "≤ 40 or missing"]
-    assert words(1, False) == ["age > 40", "> 40", "> 40"]
-    assert words(2, True) == ["share <= 0.1", "≤ 0.1", "≤ 0.1"]
-    # Node 5 asks only whether the age is missing, which goes left with everything else.
-    assert words(5, True) == ["any age", "has any value, or none", "present or missing"]
-    assert words(5, False) == ["age is missing", "(nobody comes this way)", "missing"]
-
-
-def test_the_listing_says_where_missing_values_go() -> None:
-    tree = mixed_diff().old
-    lines = [line.lstrip("| -").partition(": ")[0] for line in tree_text(tree).splitlines()]
-    assert "age <= 40 or missing" in lines
-    assert "colour is green or black or missing" in lines
-    # Without a space nothing is known of missing values.
-    assert "or missing" not in tree_text(tree.replace(space=None))
-
-
 def test_names_are_never_read_as_phrases() -> None:
     braces = Condition(0, "{name} {0}", upper=1.0)
     assert str(braces) == "{name} {0} <= 1"
     assert braces.words(PAGE) == "{name} {0} ≤ 1"
-
-
-def test_a_tree_as_text() -> None:
-    categories = (None, ("red", "green", "blue"))
-    named: dict[str, Any] = {"categories": categories, "feature_names": ("age", "colour")}
-    tree = build((0, 50.0, (1, (0, 2), "no", "yes"), (0, math.inf, "no", "yes", False)), **named)
-    assert str(tree).splitlines() == [
-        "|-- age <= 50",
-        "|   |-- colour is red or blue: no (yes: 0.0 %)",
-        "|   |-- colour is green: yes (yes: 100.0 %)",
-        "|-- age > 50",
-        "|   |-- age is not missing: no (yes: 0.0 %)",
-        "|   |-- age is missing: yes (yes: 100.0 %)",
-    ]
-    assert tree_text(build("no"), shares=False) == "always: no"
-    three = build((0, 0.5, "a", "c"), classes=("a", "b", "c"))
-    assert "x0 > 0.5: c (c: 100.0 %)" in str(three)
-    assert str(build((0, 0.5, 1.25, -3.0), classes=None)).splitlines() == [
-        "|-- x0 <= 0.5: 1.25",
-        "|-- x0 > 0.5: -3",
-    ]

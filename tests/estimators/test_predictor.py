@@ -161,10 +161,12 @@ def test_labels_are_those_stored_with_the_leaves(coloured: Tree) -> None:
 def test_rules_in_words(coloured: Tree) -> None:
     ours = TreeClassifier(coloured)
     assert ours.rules() == str(coloured)
-    assert "colour is red or blue: no (yes: 10.0 %)" in ours.rules()
+    assert "colour is red or blue: no (predicts yes 10.0 %)" in ours.rules()
     assert ours.rules(shares=False).splitlines()[0] == "|-- colour is red or blue: no"
-    with pytest.raises(InputError, match='expected a tree with a feature space for style="list"'):
-        ours.rules(style="list")
+    # Without a space too: what the rules say is all there.
+    bare = ours.rules(style="list").splitlines()
+    assert bare[0] == "colour is red or blue: no (predicts yes 10.0 %)"
+    assert ours.rules(style="list", shares=False).splitlines()[0] == "colour is red or blue: no"
     space = FeatureSpace(
         lower=np.array([0.0, 0.0]),
         upper=np.array([0.0, 1.0]),
@@ -198,5 +200,5 @@ def test_wide_data_and_a_single_leaf() -> None:
     stump = TreeClassifier(DecisionTreeClassifier(max_depth=1).fit(X, np.r_[np.zeros(568), 1]))
     leaf = TreeClassifier(stump.to_tree().truncate(0))
     assert leaf.decision_path(X).sum() == len(X)
-    assert leaf.rules() == "always: 0.0 (1.0: 0.2 %)"
+    assert leaf.rules() == "always: 0.0 (predicts 1.0 0.2 %; observed 1 of 569)"
     assert set(leaf.apply(X)) == {0}

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+from steadytree.core.rules import tree_rules
+from steadytree.core.tree_words import branch_texts
+from steadytree.core.words import PAGE
 from steadytree.estimators import TreeClassifier
 from steadytree.exceptions import InputError
 from steadytree.growing.nodes import split_of
@@ -12,6 +19,7 @@ from steadytree.retraining import retrain
 from steadytree.retraining.locks import resolve_locks
 from tests.report.samples import mixed_diff
 from tests.retraining.conftest import QUICK
+from tests.strategies import Kind, random_space, random_tree
 
 
 def test_every_condition_of_the_listing_is_found() -> None:
@@ -49,3 +57,35 @@ def test_locks(mixed, kind):
     assert split_of(result.tree, 0) == split_of(result.deployed, 0)
     assert result.edits
     assert 0 in result.settings["locked_nodes"] or kind == "rule"
+
+
+@given(st.integers(0, 2**32))
+def test_every_printed_rule_is_its_leaf(seed: int) -> None:
+    rng = Random(seed)
+    space = random_space(rng, Kind())
+    first = random_tree(rng, space, Kind()).replace(space=space)
+    # The retraining's space knows more: further categories, and that values can be missing.
+    wider = space.replace(
+        categories=tuple(None if c is None else (*c, "new") for c in space.categories),
+        can_be_missing=np.ones(space.n_features, dtype=bool),
+    )
+    tree = first.in_space(wider)
+    for printed in (first, first.replace(space=None)):
+        rules = tree_rules(printed)
+        texts = [rule.conditions_text for rule in rules]
+        assume(len(set(texts)) == len(texts))  # numbers are written with six digits
+        for rule in rules:
+            page = [c.words(PAGE, space.categories[c.feature]) for c in rule.conditions]
+            forms = [rule.text, f"{rule.short_text} (predicts something else)"]
+            if printed.space is not None:
+                forms.append("\n".join([*(page or ["everyone"]), f"→ {rule.numbers.label}*"]))
+            if len(rule.conditions) != 1:
+                forms.append(rule.conditions_text)
+            else:  # one condition is a condition as well, and locks the split that asks it
+                forms.pop()
+            for form in forms:
+                found = resolve_locks(form, tree, wider, printed=printed)
+                assert found == {rule.leaf}, form
+        for node, sides in branch_texts(printed).items():
+            for side in sides:
+                assert node in resolve_locks(side, tree, wider, printed=printed)

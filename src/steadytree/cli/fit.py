@@ -17,11 +17,11 @@ from steadytree.cli.shared_options import (
     threshold_of,
     threshold_option,
 )
-from steadytree.cli.show import tree_rules
+from steadytree.cli.show import decision_data, rules_data
 from steadytree.cli.tables import RowTable
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.words import tree_text
+from steadytree.core.tree_words import tree_text
 from steadytree.estimators.stable import StableTreeClassifier
 from steadytree.growing.encoding import ColumnEncoder
 from steadytree.readers import as_tree
@@ -71,7 +71,8 @@ def command(
         "n_leaves": tree.n_leaves,
         "depth": tree.depth,
         "decision_threshold": tree.decision_threshold,
-        "rules": tree_rules(tree),
+        "decision": decision_data(tree),
+        "rules": rules_data(tree),
         "files": folder.files,
     }
     if candidates is not None:
@@ -116,5 +117,7 @@ def _fit_cart(
     """Let scikit-learn grow the tree on coded columns, and read it in the user's columns."""
     space = FeatureSpace.from_data(X, y, task=task)
     encoder = ColumnEncoder(space)
-    tree = encoder.to_tree(model.fit(encoder.transform(space.encode(X)), y))
+    fitted = model.fit(encoder.transform(space.encode(X)), y)
+    # The same nodes in the user's columns; what was observed at them is in scikit-learn's tree.
+    tree = encoder.to_tree(fitted).replace(observed=as_tree(fitted).observed)
     return tree if threshold is None else as_tree(tree, threshold)

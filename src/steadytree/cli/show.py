@@ -10,13 +10,14 @@ import numpy as np
 
 from steadytree.cli.output import Output
 from steadytree.cli.shared_options import FILE, example
-from steadytree.core.format import load_tree
-from steadytree.core.paths import Paths
-from steadytree.core.space import FeatureSpace
+from steadytree.core.format import load_tree, plain_json
+from steadytree.core.observed import Observed
+from steadytree.core.rules import tree_rules
 from steadytree.core.tree import Tree
-from steadytree.core.words import PLAIN, join_conditions, node_outcome_text, tree_text
+from steadytree.core.tree_words import tree_text
+from steadytree.core.words import PLAIN
 
-__all__ = ["command"]
+__all__ = ["command", "decision_data", "rules_data"]
 
 
 @click.command("show", epilog=example("steadytree show out/tree.json --format rules"))
@@ -39,10 +40,10 @@ def command(
     """Print the rules of the tree file TREE."""
     output = Output("show", as_json=as_json, verbosity=verbose - quiet)
     tree = load_tree(tree_file)
-    rules = tree_rules(tree)
-    lines = [] if quiet else [_heading(tree), ""]
+    rules = rules_data(tree)
+    lines = [] if quiet else [*_heading(tree), ""]
     if verbose:
-        lines = [_heading(tree), *(f"{k}: {v}" for k, v in tree.metadata.items()), ""]
+        lines = [*_heading(tree), *(f"{k}: {v}" for k, v in tree.metadata.items()), ""]
     if style == "text":
         lines.append(tree_text(tree))
     elif style == "rules":
@@ -57,6 +58,7 @@ def command(
         "task": "classification" if tree.is_classifier else "regression",
         "classes": tree.classes,
         "decision_threshold": tree.decision_threshold,
+        "decision": decision_data(tree),
         "n_leaves": tree.n_leaves,
         "depth": tree.depth,
         "features": sorted({tree.feature_labels[j] for j in tree.feature.tolist() if j >= 0}),
@@ -66,47 +68,81 @@ def command(
     output.result("\n".join(lines), document)
 
 
-def _heading(tree: Tree) -> str:
-    threshold = tree.decision_threshold
-    if threshold is None:
-        return repr(tree)
-    return f"{tree!r}, positive from a share of {threshold:g}"
+def _heading(tree: Tree) -> list[str]:
+    """Size of the tree, how it decides, and what its numbers are."""
+    lines = [repr(tree)]
+    if tree.is_classifier:
+        lines.append(f"Decides: {tree.decision.words(tree.classes)}.")
+    if tree.observed is not None:
+        counted = "Observed: among the rows the tree was trained on."
+        if tree.observed.old_share < 1:
+            share = PLAIN.percent(tree.observed.old_share)
+            counted += f" In its predictions an old row counts {share} of a new one."
+        lines.append(counted)
+    return lines
 
 
 def _md(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def tree_rules(tree: Tree) -> list[dict[str, Any]]:
-    """List one entry per leaf: its conditions in words, its outcome, its share of the weight."""
-    paths = Paths.from_tree(tree, tree.space or _display_space(tree))
+def rules_data(tree: Tree) -> list[dict[str, Any]]:
+    """List one entry per leaf: its conditions, what it decides and predicts, what was observed."""
     weight = np.asarray(tree.weight)
     total = float(weight[tree.leaves].sum()) or 1.0
-    out = []
-    for p in range(paths.n_paths):
-        leaf = int(paths.leaf[p])
-        label = None if tree.classes is None else tree.classes[tree.label[leaf]]
-        out.append(
-            {
-                "leaf": leaf,
-                "conditions": [str(c) for c in paths.conditions_of(p)],
-                "text": join_conditions(paths.conditions_of(p)),
-                "outcome": node_outcome_text(paths.tree, leaf),
-                "label": label,
-                "value": tree.value[leaf].tolist(),
-                "share": float(weight[leaf]) / total,
-            }
-        )
-    return out
+    against = tree.kept_against_share
+    return [
+        {
+            "leaf": rule.leaf,
+            "conditions": [str(c) for c in rule.conditions],
+            "text": rule.conditions_text,
+            "outcome": rule.numbers.words(),
+            "label": rule.numbers.label,
+            "value": tree.value[rule.leaf].tolist(),
+            "kept_against_share": bool(against[rule.leaf]),
+            "observed": _observed_data(tree.observed, rule.leaf),
+            "share": float(weight[rule.leaf]) / total,
+        }
+        for rule in tree_rules(tree)
+    ]
 
 
-def _display_space(tree: Tree) -> FeatureSpace:
-    """Make up a space just wide enough to word the rules of a tree that has none."""
-    lower, upper = np.zeros(tree.n_features), np.zeros(tree.n_features)
-    for j in range(tree.n_features):
-        cuts = tree.threshold[(tree.feature == j) & np.isfinite(tree.threshold)]
-        if cuts.size:
-            lower[j], upper[j] = cuts.min() - 1, cuts.max() + 1
-    return FeatureSpace(
-        lower=lower, upper=upper, categories=tree.categories, names=tree.feature_names
-    )
+def _observed_data(seen: Observed | None, leaf: int) -> dict[str, Any] | None:
+    """Return what the prediction of a leaf can be recomputed from; None where nothing is stored."""
+    if seen is None:
+        return None
+    parts = {}
+    for at, which in enumerate(("old", "new")):
+        counts, weighted = seen.counts[leaf, at].tolist(), seen.weighted[leaf, at].tolist()
+        if seen.is_classifier:
+            parts[which] = {"rows": sum(counts), "outcomes": counts, "weighted_outcomes": weighted}
+        else:
+            parts[which] = dict(
+                zip(
+                    ("rows", "sum", "weighted_rows", "weighted_sum"),
+                    (*counts, *weighted),
+                    strict=True,
+                )
+            )
+    return {
+        **parts,
+        "rate": plain_json(seen.rate()[leaf].tolist()),
+        "steadied_by": seen.steadied_by[leaf].tolist(),
+        "strength": float(seen.strength[leaf]),
+        "old_share": seen.old_share,
+    }
+
+
+def decision_data(tree: Tree) -> dict[str, Any] | None:
+    """Return the policy that turns shares into decisions; None in regression."""
+    if tree.classes is None:
+        return None
+    decision = tree.decision
+    two = len(tree.classes) == 2
+    return {
+        "words": decision.words(tree.classes),
+        "threshold": decision.threshold,
+        "positive": tree.classes[decision.positive] if two else None,
+        "class_weight": decision.class_weight,
+        "origin": decision.origin,
+    }

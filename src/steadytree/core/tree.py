@@ -568,7 +568,7 @@ class Tree:
         )
 
     def __str__(self) -> str:
-        from steadytree.core.words import tree_text
+        from steadytree.core.tree_words import tree_text
 
         return tree_text(self)
 

@@ -1,4 +1,4 @@
-"""Conditions, rules, trees and numbers in words: the one place that puts them into text.
+"""Names, numbers and conditions in words: the one place that puts them into text.
 
 What is written for a terminal, for a page and into a figure differs in signs and phrases
 only: a :class:`WordStyle` holds those, and everything else is decided once.
@@ -9,15 +9,12 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from steadytree.core.space import FeatureSpace
-
-if TYPE_CHECKING:
-    from steadytree.core.tree import Tree
 
 __all__ = [
     "FIGURE_BRANCH",
@@ -33,10 +30,7 @@ __all__ = [
     "isolate",
     "join_conditions",
     "listed",
-    "node_outcome_text",
     "shorten",
-    "split_condition",
-    "tree_text",
 ]
 
 # (lower, upper, present allowed, missing allowed): lower < x <= upper
@@ -183,7 +177,7 @@ def _phrases(named: str = "{name} ", at_most: str = "<=", **others: str) -> dict
     }
 
 
-PLAIN = WordStyle(_phrases())
+PLAIN = WordStyle(_phrases(nobody="{name}: nobody comes this way"))
 """For terminals, logs and files: "age <= 50", "4.3 %"."""
 
 _BUT = {"but": "{name} is anything but {values}", "or_missing_after_but": "{text}, or missing"}
@@ -317,6 +311,10 @@ class Condition:
         several = self.allowed is not None and 1 < len(self.allowed) < self.n_categories
         return self.present and not self.unrestricted and (bool(self.missing) or several)
 
+    def without_missing(self) -> Condition:
+        """Return the condition with nothing said about missing values."""
+        return replace(self, missing=None)
+
     def __str__(self) -> str:
         """Return the condition in words: ``30 < age <= 50``, ``colour is red or blue``."""
         return self.words(PLAIN)
@@ -358,65 +356,3 @@ def join_conditions(conditions: Sequence[Condition]) -> str:
     several = len(conditions) > 1
     words = (f"({c})" if several and c.needs_brackets else str(c) for c in conditions)
     return " and ".join(words) or "always"
-
-
-def split_condition(
-    tree: Tree, node: int, *, left: bool, space: FeatureSpace | None = None
-) -> Condition:
-    """Condition for taking one side of a split of a tree.
-
-    Where missing values go is said where the space (by default the tree's own) knows that
-    the feature can be missing.
-    """
-    j = int(tree.feature[node])
-    name = tree.feature_labels[j]
-    space = space or tree.space
-    can_miss = False
-    if space is not None:
-        # Without names of its own a tree has the columns of the space.
-        known = space.feature_labels if tree.feature_names is not None else tree.feature_labels
-        can_miss = name in known and bool(space.can_be_missing[known.index(name)])
-    return Condition.of_side(
-        j,
-        name,
-        left=left,
-        threshold=float(tree.threshold[node]),
-        left_codes=tree.left_categories[node],
-        categories=tree.categories[j],
-        missing_left=bool(tree.missing_left[node]),
-        can_miss=can_miss,
-    )
-
-
-# -- trees -----------------------------------------------------------------------------
-
-
-def node_outcome_text(tree: Tree, node: int, *, shares: bool = True) -> str:
-    """Label and its share, or the mean response, of a node."""
-    if tree.classes is None:
-        return format_number(float(tree.value[node, 0]))
-    label = int(tree.label[node])
-    text = str(tree.classes[label])
-    if not shares:
-        return text
-    # With two classes the share of the positive one is what people compare.
-    shown = 1 if len(tree.classes) == 2 else label
-    return f"{text} ({tree.classes[shown]}: {PLAIN.percent(float(tree.value[node, shown]), 1)})"
-
-
-def tree_text(tree: Tree, *, shares: bool = True) -> str:
-    """Return an indented listing of the tree; with ``shares``, those of the classes at leaves."""
-    lines: list[str] = []
-    stack: list[tuple[int, int, str]] = [(0, 0, "")]
-    while stack:
-        node, depth, condition = stack.pop()
-        indent = "|   " * (depth - 1) + ("|-- " if depth else "")
-        leaf = bool(tree.is_leaf[node])
-        outcome = f": {node_outcome_text(tree, node, shares=shares)}" if leaf else ""
-        if depth or leaf:
-            lines.append(f"{indent}{condition or 'always'}{outcome}")
-        if not leaf:
-            for side, child in ((False, tree.children_right), (True, tree.children_left)):
-                text = str(split_condition(tree, node, left=side))
-                stack.append((int(child[node]), depth + 1, text))
-    return "\n".join(lines)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from steadytree.core.paths import Paths
+from steadytree.core.rules import tree_rules
 from steadytree.core.tree import Tree
-from steadytree.core.words import tree_text
+from steadytree.core.tree_words import tree_text
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
@@ -81,23 +81,18 @@ class TreePredictorMixin:
         Parameters
         ----------
         style : {"tree", "list"}
-            An indented listing of the tree, or one line per leaf with its whole rule
-            (which needs a tree that knows its feature space).
+            An indented listing of the tree, or one line per leaf with its whole rule, which
+            ``retrain(locked=...)`` understands.
         shares : bool, default True
-            In the listing, write the class share of each leaf beside its label.
+            Write beside each label what the leaf predicts, and what was observed among the
+            rows the tree was trained on, where it stores that.
         """
         tree = self.to_tree()
         if style == "tree":
             return tree_text(tree, shares=shares)
         if style != "list":
             raise InputError(f'expected style "tree" or "list", got {style!r}')
-        if tree.space is None:
-            raise InputError(
-                'expected a tree with a feature space for style="list", got none; '
-                "read it with as_tree(model, space=FeatureSpace.from_data(X))"
-            )
-        paths = Paths.from_tree(tree, tree.space)
-        return "\n".join(paths.rule_text(i) for i in range(paths.n_paths))
+        return "\n".join(rule.text if shares else rule.short_text for rule in tree_rules(tree))
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -250,8 +245,8 @@ class TreeClassifier(ClassifierTreeMixin, ClassifierMixin, _FinishedTree):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
     >>> print(TreeClassifier(model).rules())
-    |-- x3 <= 0.8: 0 (0: 100.0 %)
-    |-- x3 > 0.8: 1 (1: 50.0 %)
+    |-- x3 <= 0.8: 0 (predicts 0 100.0 %; observed 50 of 50)
+    |-- x3 > 0.8: 1 (predicts 1 50.0 %; observed 50 of 100)
     """
 
     _wants_classifier = True

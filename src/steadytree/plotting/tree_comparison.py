@@ -10,7 +10,8 @@ from typing import Any
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.words import FIGURE_BRANCH, display_width, shorten, split_condition
+from steadytree.core.tree_words import split_condition
+from steadytree.core.words import FIGURE_BRANCH, display_width, shorten
 from steadytree.distance.matching import match_paths
 from steadytree.plotting._base import (
     INK,

@@ -8,7 +8,8 @@ from html import escape
 from typing import Any
 
 from steadytree.assessment import StabilityAssessment
-from steadytree.core.words import PAGE, clean, tree_text
+from steadytree.core.tree_words import tree_text
+from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff
 from steadytree.diff.words import split_words, status_counts
 from steadytree.distance.matching import PathMatching

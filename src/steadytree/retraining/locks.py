@@ -1,33 +1,47 @@
-"""Rules the user locks: find the nodes of the deployed tree that edits may not touch."""
+"""Rules the user locks: find the nodes of the deployed tree that edits may not touch.
+
+People lock what they read: a line of a listing, a rule of the list, a rule copied from the
+report. So a text is compared with everything that is printed about the tree, as it was given
+and as it stands in the space of the retraining (which may know further categories, or that a
+value can be missing).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from steadytree.core.paths import Paths
+from steadytree.core.rules import RuleWords, tree_rules
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.core.tree_words import branch_texts, split_condition
+from steadytree.core.words import PAGE
 from steadytree.exceptions import InputError
-from steadytree.growing.nodes import side_condition, split_of
 
 __all__ = ["resolve_locks"]
 
+View = tuple[Tree, FeatureSpace | None]
 
-def resolve_locks(locked: Any, tree: Tree, space: FeatureSpace) -> frozenset[int]:
+
+def resolve_locks(
+    locked: Any, tree: Tree, space: FeatureSpace, *, printed: Tree | None = None
+) -> frozenset[int]:
     """Nodes of the deployed tree, written in the features of the space, to lock.
 
     ``locked`` is one of these or several: "root" (the first condition), the number of a node,
     a feature name (every condition on it), or a text: a condition (``"age <= 50"``) or a whole
-    rule as ``Paths.rule_text`` writes it, with or without its outcome.
+    rule, with or without its outcome, as ``rules()`` or the report writes it. ``printed`` is
+    the tree as it was given, with the same nodes.
     """
+    views: list[View] = [(tree, space)]
+    if printed is not None and printed.n_nodes == tree.n_nodes:
+        views.append((printed, None))
     items: Iterable[Any] = [locked] if isinstance(locked, (str, int, np.integer)) else locked
     out: set[int] = set()
     for item in items:
-        found = _nodes_of(item, tree, space)
+        found = _nodes_of(item, tree, space, views)
         if not found:
             raise InputError(
                 "expected locked to name the root, a node, a feature, a condition or a rule of "
@@ -37,29 +51,61 @@ def resolve_locks(locked: Any, tree: Tree, space: FeatureSpace) -> frozenset[int
     return frozenset(out)
 
 
-def _nodes_of(item: Any, tree: Tree, space: FeatureSpace) -> set[int]:
+def _nodes_of(item: Any, tree: Tree, space: FeatureSpace, views: list[View]) -> set[int]:
     if isinstance(item, (bool, np.bool_)):
         return set()
     if isinstance(item, (int, np.integer)):
         return {int(item)} if 0 <= int(item) < tree.n_nodes else set()
-    text = " ".join(str(item).split())
+    text = _one_line(str(item))
     if text == "root":
         return {0}
-    inner = np.flatnonzero(~tree.is_leaf).tolist()
     if text in space.feature_labels:
         feature = space.feature_labels.index(text)
+        inner = np.flatnonzero(~tree.is_leaf).tolist()
         return {node for node in inner if int(tree.feature[node]) == feature}
-    found = set()
-    for node in inner:
-        sides = [side_condition(split_of(tree, node), space, left=left) for left in (True, False)]
-        # Listings of a tree that never met a missing value do not say where it would go.
-        if any(text in (str(side), str(replace(side, missing=None))) for side in sides):
-            found.add(node)
+    found = {node for view in views for node, words in _branches(*view) if text == _one_line(words)}
+    return found or _leaves_of(text, views)
+
+
+def _one_line(text: str) -> str:
+    """Write a text on one line; a rule copied from a page has a line per condition."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("→")]
+    return " and ".join(lines)
+
+
+def _branches(tree: Tree, space: FeatureSpace | None) -> Iterator[tuple[int, str]]:
+    """Every form in which a listing may have written a side of a split."""
+    listed = branch_texts(tree, space)
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        yield from ((node, words) for words in listed[node])
+        for left in (True, False):
+            whole = split_condition(tree, node, left=left, space=space)
+            yield node, str(whole)
+            # Listings of a tree that never met a missing value do not say where it would go.
+            yield node, str(whole.without_missing())
+
+
+def _leaves_of(text: str, views: list[View]) -> set[int]:
+    """Leaves of the rule that a text is: the whole, its conditions, or these and an outcome."""
+    rules = [(rule, tree, space) for tree, space in views for rule in tree_rules(tree, space)]
+    found = {rule.leaf for rule, _, _ in rules if text == _one_line(rule.text)}
     if found:
         return found
-    paths = Paths.from_tree(tree, space)
-    for path in range(paths.n_paths):
-        rule = paths.rule_text(path)
-        if text in (rule, rule.rsplit(": ", 1)[0]):
-            found.add(int(paths.leaf[path]))
-    return found
+    begins: dict[str, set[int]] = {}
+    for rule, tree, space in rules:
+        for words in (rule.conditions_text, _page_text(rule, space or tree.space)):
+            begins.setdefault(_one_line(words), set()).add(rule.leaf)
+    if text in begins:
+        return begins[text]
+    fits = [b for b in begins if text.startswith((f"{b}: ", f"{b} →"))]
+    return begins[max(fits, key=len)] if fits else set()
+
+
+def _page_text(rule: RuleWords, space: FeatureSpace | None) -> str:
+    """Return the conditions as the report writes them."""
+    words = (
+        c.words(PAGE, None if space is None else space.categories[c.feature])
+        for c in rule.conditions
+    )
+    return " and ".join(words) or "everyone"

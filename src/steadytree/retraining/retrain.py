@@ -18,6 +18,7 @@ from steadytree.evaluation.flips import flipped, response_span
 from steadytree.evaluation.folds import CrossFitted, Fold, check_rowwise, make_folds
 from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
+from steadytree.readers import as_tree
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
 from steadytree.retraining.limits import Limits
 from steadytree.retraining.locks import resolve_locks
@@ -211,7 +212,11 @@ def retrain(
         problem=problem if own else problem.without_tables(),
         prices=prices,
         options=tuning,
-        locks=tuple(sorted(resolve_locks(locked, problem.deployed, problem.space))),
+        locks=tuple(
+            sorted(
+                resolve_locks(locked, problem.deployed, problem.space, printed=as_tree(deployed))
+            )
+        ),
         own=own,
         compare=compare,
         labels=labels,

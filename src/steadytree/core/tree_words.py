@@ -1,0 +1,287 @@
+"""A tree in words: its branches, and the two numbers of each leaf.
+
+What a leaf predicts and what was observed there are two numbers that people take for one
+another. Every text, page and figure gets both from here, named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.words import PLAIN, Condition, WordStyle
+
+if TYPE_CHECKING:
+    from steadytree.core.tree import Tree
+
+__all__ = [
+    "LeafNumbers",
+    "branch_texts",
+    "reaching_values",
+    "shown_class",
+    "side_condition",
+    "split_condition",
+    "tree_text",
+]
+
+Reach = tuple[tuple[int, ...] | None, bool]
+"""Categories of its feature that reach a split (None: a number), and whether missing values do."""
+
+
+# -- branches --------------------------------------------------------------------------
+
+
+def split_condition(
+    tree: Tree, node: int, *, left: bool, space: FeatureSpace | None = None
+) -> Condition:
+    """Condition for taking one side of a split of a tree.
+
+    Where missing values go is said where the space (by default the tree's own) knows that
+    the feature can be missing.
+    """
+    j = int(tree.feature[node])
+    return Condition.of_side(
+        j,
+        tree.feature_labels[j],
+        left=left,
+        threshold=float(tree.threshold[node]),
+        left_codes=tree.left_categories[node],
+        categories=tree.categories[j],
+        missing_left=bool(tree.missing_left[node]),
+        can_miss=can_be_missing(tree, j, space),
+    )
+
+
+def can_be_missing(tree: Tree, feature: int, space: FeatureSpace | None = None) -> bool:
+    """Whether the space (by default the tree's own) knows that a feature can be missing."""
+    space, name = space or tree.space, tree.feature_labels[feature]
+    if space is None:
+        return False
+    # Without names of its own a tree has the columns of the space.
+    known = space.feature_labels if tree.feature_names is not None else tree.feature_labels
+    return name in known and bool(space.can_be_missing[known.index(name)])
+
+
+def reaching_values(
+    left: Sequence[int],
+    right: Sequence[int],
+    feature: Sequence[int],
+    left_codes: Sequence[Sequence[int] | None],
+    missing_left: Sequence[Any],
+    categories: Sequence[Sequence[Any] | None],
+) -> dict[int, Reach]:
+    """Say of each split which categories of its feature reach it, and whether missing values do.
+
+    What was sent elsewhere above is not named again below.
+    """
+    out: dict[int, Reach] = {}
+    stack: list[tuple[int, dict[int, tuple[int, ...]], frozenset[int]]] = [(0, {}, frozenset())]
+    while stack:
+        node, codes, elsewhere = stack.pop()
+        if left[node] < 0:
+            continue
+        j, by_set = int(feature[node]), left_codes[node]
+        here = codes.get(j, tuple(range(len(categories[j] or ()))))
+        out[node] = (None if by_set is None else here, j not in elsewhere)
+        inside = set(by_set or ())
+        for child, is_left in ((left[node], True), (right[node], False)):
+            below = codes
+            if by_set is not None:
+                below = {**codes, j: tuple(c for c in here if (c in inside) == is_left)}
+            gone = elsewhere if bool(missing_left[node]) == is_left else elsewhere | {j}
+            stack.append((int(child), below, gone))
+    return out
+
+
+def side_condition(
+    feature: int,
+    name: str,
+    reach: Reach,
+    *,
+    left: bool,
+    threshold: float,
+    left_codes: Iterable[int] | None,
+    categories: Sequence[Any] | None,
+    missing_left: bool,
+    can_miss: bool,
+) -> tuple[Condition, Sequence[Any] | None]:
+    """Condition for one side of a split, and the categories it is a choice of.
+
+    Only of what reaches the split (see :func:`reaching_values`).
+    """
+    codes, missing_reaches = reach
+    if codes is not None and left_codes is not None:
+        inside = set(left_codes)
+        categories = [(categories or ())[code] for code in codes]
+        left_codes = [at for at, code in enumerate(codes) if code in inside]
+    condition = Condition.of_side(
+        feature,
+        name,
+        left=left,
+        threshold=threshold,
+        left_codes=left_codes,
+        categories=categories,
+        missing_left=missing_left,
+        can_miss=can_miss and missing_reaches,
+    )
+    return condition, categories
+
+
+def branch_texts(tree: Tree, space: FeatureSpace | None = None) -> dict[int, tuple[str, str]]:
+    """Both sides of each split in words, as the listing of the tree writes them."""
+    features = tree.feature.tolist()
+    reach = reaching_values(
+        tree.children_left.tolist(),
+        tree.children_right.tolist(),
+        features,
+        tree.left_categories,
+        tree.missing_left.tolist(),
+        tree.categories,
+    )
+    out = {}
+    for node, here in reach.items():
+        j = features[node]
+        one, two = (
+            side_condition(
+                j,
+                tree.feature_labels[j],
+                here,
+                left=left,
+                threshold=float(tree.threshold[node]),
+                left_codes=tree.left_categories[node],
+                categories=tree.categories[j],
+                missing_left=bool(tree.missing_left[node]),
+                can_miss=can_be_missing(tree, j, space),
+            )[0]
+            for left in (True, False)
+        )
+        out[node] = (str(one), str(two))
+    return out
+
+
+# -- leaves ----------------------------------------------------------------------------
+
+
+def shown_class(tree: Tree, node: int) -> int:
+    """Position of the class whose share is shown: the positive one of two, else the label."""
+    two = tree.classes is not None and len(tree.classes) == 2
+    return tree.decision.positive if two else int(tree.label[node])
+
+
+@dataclass(frozen=True)
+class LeafNumbers:
+    """What a leaf predicts, and what was observed among the rows its tree was trained on.
+
+    Two numbers that people take for one another: every text and page gets both from here.
+
+    Attributes
+    ----------
+    label, shown : object or None
+        The class decided on, and the one whose share is shown; None in regression.
+    predicted : float
+        Predicted share of that class, or the predicted response.
+    rows : int or None
+        Rows observed at the leaf; None where the tree stores none.
+    outcomes : int or None
+        Those of the class shown.
+    mean : float or None
+        Mean response of the rows; None for classes, or without a row.
+    parts : tuple of (int, int)
+        Outcomes and rows among the new and the old rows, where an old row counts less than a
+        new one; empty where all count alike.
+    """
+
+    label: Any
+    shown: Any
+    predicted: float
+    rows: int | None = None
+    outcomes: int | None = None
+    mean: float | None = None
+    parts: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def of(cls, tree: Tree, node: int) -> LeafNumbers:
+        """Read the numbers of a node."""
+        seen, classes = tree.observed, tree.classes
+        label = shown = None
+        at = 0
+        if classes is not None:
+            at = shown_class(tree, node)
+            label, shown = classes[int(tree.label[node])], classes[at]
+        predicted = float(tree.value[node, at])
+        if seen is None:
+            return cls(label, shown, predicted)
+        rows = round(float(seen.rows()[node]))
+        if classes is None:
+            mean = float(seen.rate()[node, 0]) if rows else None
+            return cls(None, None, predicted, rows, mean=mean)
+        parts = tuple(
+            (round(float(seen.outcomes(at, which)[node])), round(float(seen.rows(which)[node])))
+            for which in ("new", "old")
+        )
+        outcomes = sum(part[0] for part in parts)
+        if seen.old_share == 1 or not parts[1][1]:
+            parts = ()
+        return cls(label, shown, predicted, rows, outcomes, parts=parts)
+
+    def label_words(self, style: WordStyle = PLAIN) -> str:
+        """Return the decision, or the predicted response."""
+        return style.number(self.predicted) if self.label is None else style.name(self.label)
+
+    def predicted_words(self, style: WordStyle = PLAIN) -> str:
+        """Return what is predicted: "27.3 %"."""
+        return (
+            style.number(self.predicted) if self.label is None else style.percent(self.predicted, 1)
+        )
+
+    def observed_words(self, style: WordStyle = PLAIN) -> str:
+        """Return what was observed: "12 of 43", "11.9 in 43 rows"; empty where unknown."""
+        if self.rows is None:
+            return ""
+        if self.label is None:
+            rows = f"{self.rows:,} row{'' if self.rows == 1 else 's'}"
+            return rows if self.mean is None else f"{style.significant(self.mean, 4)} in {rows}"
+        if self.parts:
+            new, old = (f"{outcomes:,} of {rows:,}" for outcomes, rows in self.parts)
+            return f"{new} new and {old} old rows"
+        return f"{self.outcomes:,} of {self.rows:,}"
+
+    def words(self, style: WordStyle = PLAIN) -> str:
+        """Return the decision and both numbers: "no (predicts yes 27.3 %; observed 12 of 43)"."""
+        numbers = []
+        if self.label is not None:
+            numbers.append(f"predicts {style.name(self.shown)} {self.predicted_words(style)}")
+        if observed := self.observed_words(style):
+            numbers.append(f"observed {observed}")
+        return self.label_words(style) + (f" ({'; '.join(numbers)})" if numbers else "")
+
+
+# -- whole trees -----------------------------------------------------------------------
+
+
+def tree_text(tree: Tree, *, shares: bool = True, hidden: Container[int] = ()) -> str:
+    """Return an indented listing of the tree.
+
+    With ``shares`` each leaf says what it predicts and what was observed there (of the rows
+    the tree was trained on), except the ``hidden`` ones, which say their decision only.
+    """
+    sides = branch_texts(tree)
+    lines: list[str] = []
+    stack: list[tuple[int, int, str]] = [(0, 0, "")]
+    while stack:
+        node, depth, condition = stack.pop()
+        indent = "|   " * (depth - 1) + ("|-- " if depth else "")
+        leaf = bool(tree.is_leaf[node])
+        outcome = ""
+        if leaf:
+            numbers = LeafNumbers.of(tree, node)
+            short = not shares or node in hidden
+            outcome = f": {numbers.label_words() if short else numbers.words()}"
+        if depth or leaf:
+            lines.append(f"{indent}{condition or 'always'}{outcome}")
+        if not leaf:
+            below = (int(tree.children_left[node]), int(tree.children_right[node]))
+            stack += [(below[k], depth + 1, sides[node][k]) for k in (1, 0)]
+    return "\n".join(lines)
