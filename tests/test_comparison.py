@@ -79,11 +79,39 @@ def test_in_words_and_as_data(compared, tmp_path: Path):
     assert str(compared) == text
     content = compared.to_dict()
     assert json.loads(json.dumps(content)) == content
-    assert list(content) == ["dissimilarity", "distance", "flips", "score", "diff"]
+    assert list(content) == ["dissimilarity", "distance", "flips", "risk_moved", "score", "diff"]
     assert compared.report(tmp_path / "r.html") == tmp_path / "r.html"
     assert "<html" in (tmp_path / "r.html").read_text()
     assert "dissimilarity" in repr(compared)
     assert compared._repr_html_() == compared.diff._repr_html_()
+
+
+def test_whose_rows_they_are_is_said(cancer):
+    """A tree scored on rows it was trained on is flattered; without a word nobody knows."""
+    old, new, X, y = cancer
+    assert "may have been trained on these rows" in compare_trees(old, new, X, y).to_text()
+    for trained_on, words in (
+        ("neither", "Neither tree was trained on these rows."),
+        ("new", "The new tree was trained on these rows: its score is flattered."),
+        ("old", "The old tree was trained on these rows: its score is flattered."),
+        ("both", "Both trees were trained on these rows: their scores are flattered."),
+    ):
+        told = compare_trees(old, new, X, y, trained_on=trained_on)
+        assert told.to_text().endswith(words)
+        assert told.to_dict()["score"]["trained_on"] == trained_on
+    with pytest.raises(InputError, match=r'expected trained_on "old".* got \'me\''):
+        compare_trees(old, new, X, y, trained_on="me")
+
+
+def test_moves_in_risk_are_counted(cancer, compared):
+    old, new, X, _ = cancer
+    moves = np.abs(new.predict_proba(X)[:, 1] - old.predict_proba(X)[:, 1])
+    np.testing.assert_allclose(compared.risk_moves, moves, atol=1e-12)
+    shares = {"moved_5": (moves > 0.05).mean(), "moved_10": (moves > 0.1).mean()}
+    assert compared.risk_moved() == compared.to_dict()["risk_moved"] == shares
+    assert "moves by more than 5 points for" in compared.to_text()
+    assert compared.check(max_moved_5=shares["moved_5"])
+    assert not compared.check(max_moved_10=shares["moved_10"] / 2)
 
 
 def test_the_command_prints_what_the_call_finds(cancer, compared, tmp_path: Path, capsys):

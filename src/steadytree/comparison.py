@@ -21,23 +21,38 @@ from steadytree.core.rows import CodedRows, code_outcomes, code_table
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, n_rows
 from steadytree.core.tree import Tree
+from steadytree.core.words import PLAIN
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.distance import tree_distance
-from steadytree.evaluation.flips import flip_table
+from steadytree.evaluation.cross_fitting import CrossFitted
+from steadytree.evaluation.flips import flip_table, moved_shares, response_span, risk_moves
 from steadytree.evaluation.folds import check_rowwise
 from steadytree.evaluation.gates import GateCheck, check_gates
-from steadytree.evaluation.scores import predict_rows, score_rows, standard_error
+from steadytree.evaluation.performance import measure_score
+from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
-__all__ = ["ScoreChange", "TreeComparison", "compare_trees"]
+__all__ = ["TRAINED_ON", "ScoreChange", "TreeComparison", "compare_trees"]
+
+
+TRAINED_ON = {
+    None: "The new tree may have been trained on these rows: its score is then flattered.",
+    "old": "The old tree was trained on these rows: its score is flattered.",
+    "new": "The new tree was trained on these rows: its score is flattered.",
+    "both": "Both trees were trained on these rows: their scores are flattered.",
+    "neither": "Neither tree was trained on these rows.",
+}
+"""What the scores are worth, by which tree had seen the rows."""
 
 
 @dataclass(frozen=True)
 class ScoreChange:
     """Score of both trees on the same rows, with the paired standard error of the change.
 
-    ``name`` is "AUC" (mean of one-vs-rest for several classes) or "R2".
+    ``name`` is "AUC" (mean of one-vs-rest for several classes) or "R2"; ``trained_on`` says
+    which of the trees was trained on the rows ("old", "new", "both", "neither"; None where
+    nobody said).
     """
 
     name: str
@@ -45,11 +60,13 @@ class ScoreChange:
     new: float
     change: float
     change_se: float
+    trained_on: str | None = None
 
     def __str__(self) -> str:
         return (
             f"{self.name}: {self.old:.3f} -> {self.new:.3f} "
-            f"({self.change:+.3f}, standard error {self.change_se:.3f})"
+            f"({self.change:+.3f}, standard error {self.change_se:.3f}). "
+            f"{TRAINED_ON[self.trained_on]}"
         )
 
 
@@ -78,6 +95,25 @@ class TreeComparison:
         """Which rows get another decision from the new tree."""
         return self.diff.changed_decisions
 
+    @cached_property
+    def risk_moves(self) -> NDArray[np.float64] | None:
+        """How far the prediction of each row moves, from 0 to 1; None without rows.
+
+        |new − old| of the positive class; with several classes half the sum of the shares'
+        absolute changes; in regression the change as a share of the response range.
+        """
+        if self.rows is None:
+            return None
+        diff, coded = self.diff, self.rows.coded
+        trees = [tree.in_space(diff.space) for tree in (diff.old, diff.new)]
+        every = list(dict.fromkeys((*(trees[0].classes or ()), *(trees[1].classes or ()))))
+        old, new = (_aligned(predict_rows(tree, coded), tree.classes, every) for tree in trees)
+        return risk_moves(old, new, response_span(diff.space, classifier=diff.old.is_classifier))
+
+    def risk_moved(self) -> dict[str, float] | None:
+        """Share of the rows whose risk moves by more than 5 and by more than 10 points."""
+        return None if self.risk_moves is None else moved_shares(self.risk_moves)
+
     @property
     def dissimilarity(self) -> float:
         """How far apart the trees are: 0 the same rules, 1 nothing shared."""
@@ -104,14 +140,20 @@ class TreeComparison:
         Returns
         -------
         float, or with ``by`` a DataFrame
-            One row per subgroup: n, flips, low, high, masked. None without rows.
+            One row per subgroup: n, flips, low, high, moved_5, moved_10 (share whose risk
+            moves by more than 5 and 10 points), masked. None without rows.
         """
         if by is None:
             return self.diff.flips
-        if self.rows is None or self.changed_decisions is None:
+        if self.rows is None or self.changed_decisions is None or self.risk_moves is None:
             raise InputError("expected rows to count by subgroup, got none; pass X")
         return flip_table(
-            self.rows.table, by, self.changed_decisions, min_cell=min_cell, level=level
+            self.rows.table,
+            by,
+            self.changed_decisions,
+            self.risk_moves,
+            min_cell=min_cell,
+            level=level,
         )
 
     def check(self, **limits: Any) -> GateCheck:
@@ -120,7 +162,8 @@ class TreeComparison:
         Parameters
         ----------
         **limits
-            ``max_dissimilarity``, ``max_flips``, ``min_score_change``, ``max_leaves``; see
+            ``max_dissimilarity``, ``max_flips``, ``max_moved_5``, ``max_moved_10``,
+            ``min_score_change``, ``max_leaves``; see
             :func:`steadytree.evaluation.gates.check_gates`.
         """
         return check_gates(self, **limits)
@@ -128,11 +171,22 @@ class TreeComparison:
     def gate_measures(self) -> dict[str, float | None]:
         """Return what :func:`steadytree.evaluation.gates.check_gates` holds against limits."""
         change = None if self.score is None else self.score.change
-        return {**self.diff.gate_measures(), "score_change": change}
+        moved = self.risk_moved() or {}
+        return {**self.diff.gate_measures(), **moved, "score_change": change}
 
     def to_text(self) -> str:
-        """Return plain text: the diff, and a line on the scores."""
-        return self.diff.to_text() + ("" if self.score is None else f"\n\n{self.score}")
+        """Return plain text: the diff, a line on risks that move, and one on the scores."""
+        lines = [self.diff.to_text()]
+        if moved := self.risk_moved():
+            what = "risk" if self.diff.old.is_classifier else "prediction"
+            five, ten = (PLAIN.percent(share, 1) for share in moved.values())
+            lines.append(
+                f"The {what} moves by more than 5 points for {five} of the rows, "
+                f"by more than 10 points for {ten}."
+            )
+        if self.score is not None:
+            lines.append(str(self.score))
+        return "\n\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; ``diff`` is laid out as :meth:`TreeDiff.to_dict` says."""
@@ -140,6 +194,7 @@ class TreeComparison:
             "dissimilarity": self.dissimilarity,
             "distance": self.distance,
             "flips": self.flips(),
+            "risk_moved": self.risk_moved(),
             "score": None if self.score is None else asdict(self.score),
             "diff": self.diff.to_dict(),
         }
@@ -167,6 +222,7 @@ def compare_trees(
     *,
     space: FeatureSpace | None = None,
     groups: Any = None,
+    trained_on: str | None = None,
 ) -> TreeComparison:
     """Compare two finished trees: distance, changed rules, changed decisions, scores.
 
@@ -179,12 +235,14 @@ def compare_trees(
         Rows to count and score on.
     y : array, optional
         Their outcomes, to score both trees (AUC or R²). The scores are honest for rows that
-        neither tree was trained on.
+        neither tree was trained on; see ``trained_on``.
     space : FeatureSpace, optional
         By default the one stored with the old tree, else with the new tree, else made from
         the rows.
     groups : array, optional
         Rows of one group (a patient) count as one observation in the error of the scores.
+    trained_on : {"old", "new", "both", "neither"}, optional
+        Which tree was trained on these rows, to be said beside the scores.
 
     Returns
     -------
@@ -202,6 +260,9 @@ def compare_trees(
     >>> comparison.check(max_dissimilarity=0.9, max_flips=0.5).passed
     True
     """
+    if trained_on not in TRAINED_ON:
+        names = ", ".join(f'"{name}"' for name in TRAINED_ON if name)
+        raise InputError(f"expected trained_on {names} or None, got {trained_on!r}")
     before, after = as_tree(old), as_tree(new)
     if X is None and (y is not None or groups is not None):
         raise InputError("expected X with y or groups, got none; pass the rows as X")
@@ -227,7 +288,8 @@ def compare_trees(
             f"expected the same classes to compare scores, got {before.classes} "
             f"and {after.classes}; leave the outcomes out"
         )
-    return TreeComparison(diff=diff, score=None if y is None else _score(diff, rows), rows=rows)
+    score = None if y is None else _score(diff, rows, trained_on)
+    return TreeComparison(diff=diff, score=score, rows=rows)
 
 
 def _space_of(tree: Tree, X: Any, y: Any) -> FeatureSpace:
@@ -246,19 +308,34 @@ def _name_of(y: Any) -> str:
     return f"y ({y.name!r})" if isinstance(y, pd.Series) and y.name is not None else "y"
 
 
-def _score(diff: TreeDiff, rows: CodedRows) -> ScoreChange:
-    classify = diff.old.is_classifier
-    one, two = (
-        score_rows(
-            rows.y, predict_rows(tree.in_space(diff.space), rows.coded).value, classifier=classify
-        )
-        for tree in (diff.old, diff.new)
+def _score(diff: TreeDiff, rows: CodedRows, trained_on: str | None) -> ScoreChange:
+    scores = CrossFitted(
+        coded=rows.coded,
+        y=rows.y,
+        deployed=diff.old.in_space(diff.space),
+        own={"new": diff.new.in_space(diff.space)},
+        in_folds=(),
+        folds=[],
+        fixed=frozenset(["new"]),
+        groups=rows.groups,
     )
-    change = two.minus(one)
+    measured = measure_score(scores, "new")
     return ScoreChange(
-        name="AUC" if classify else "R2",
-        old=one.value,
-        new=two.value,
-        change=change.value,
-        change_se=standard_error(change.influence, rows.groups),
+        name=measured.name,
+        old=measured.estimate.deployed.value,
+        new=measured.estimate.own.value,
+        change=measured.estimate.change.value,
+        change_se=measured.change_error(),
+        trained_on=trained_on,
     )
+
+
+def _aligned(
+    predicted: Predictions, classes: tuple[Any, ...] | None, every: list[Any]
+) -> Predictions:
+    """Write shares in the classes of both trees: none of a class that a tree does not know."""
+    if classes is None or list(classes) == every:
+        return predicted
+    value = np.zeros((len(predicted.value), len(every)))
+    value[:, [every.index(c) for c in classes]] = predicted.value
+    return Predictions(value, predicted.label)

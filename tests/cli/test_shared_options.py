@@ -47,7 +47,8 @@ def test_options_stand_in_the_order_given() -> None:
     both = options_in_order(data_options, gate_options)
     assert flags(click.command()(both(command))) == [
         *("--target", "--time", "--group"),
-        *("--max-dissimilarity", "--max-flips", "--min-score-change", "--max-leaves"),
+        *("--max-dissimilarity", "--max-flips", "--max-moved-5", "--max-moved-10"),
+        *("--min-score-change", "--max-leaves"),
     ]
 
 

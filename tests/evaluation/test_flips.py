@@ -11,8 +11,10 @@ import steadytree as st
 from steadytree.evaluation.flips import (
     flip_table,
     flipped,
+    moved_shares,
     prediction_moved,
     response_span,
+    risk_moves,
     subgroups,
 )
 from steadytree.evaluation.scores import Predictions, predict_rows
@@ -36,6 +38,22 @@ def test_a_class_that_differs_is_another_decision():
     assert flipped(old, new, None).tolist() == [False, True, False]
 
 
+def test_a_risk_moves_without_any_decision_changing():
+    """Every leaf says "no" at 0.5: no flips, but the risks are others."""
+    old = predictions([[0.98, 0.02], [0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])
+    new = predictions([[0.98, 0.02], [0.85, 0.15], [0.74, 0.26], [0.58, 0.42]])
+    assert not flipped(old, new, None).any()
+    moves = risk_moves(old, new, None)
+    np.testing.assert_allclose(moves, [0, 0.05, 0.06, 0.12])
+    assert moved_shares(moves) == {"moved_5": 0.5, "moved_10": 0.25}  # 5 points are not more
+    several = predictions([[0.5, 0.3, 0.2]]), predictions([[0.4, 0.3, 0.3]])
+    assert risk_moves(*several, None).tolist() == pytest.approx([0.1])
+    response = predictions([1.0, 2.0]), predictions([1.0, 3.0])
+    assert risk_moves(*response, 4.0).tolist() == [0, 0.25]
+    assert risk_moves(*response, 0.0).tolist() == [0, 0]  # a response that has no range
+    assert np.isnan(moved_shares(moves[:0])["moved_5"])
+
+
 def test_diff_and_retraining_rule_count_the_same_flips():
     """The rule is one: the diff's share equals the mean over rows."""
     rng = np.random.default_rng(0)
@@ -55,11 +73,14 @@ def test_diff_and_retraining_rule_count_the_same_flips():
 
 def test_few_rows_are_masked_and_missing_values_form_a_group():
     X = pd.DataFrame({"sex": ["f"] * 12 + ["m"] * 5 + [None] * 11})
-    table = flip_table(X, "sex", np.arange(28) % 2 == 0, min_cell=10, level=0.95)
+    moves = np.where(np.arange(28) < 3, 0.2, 0.07)
+    table = flip_table(X, "sex", np.arange(28) % 2 == 0, moves, min_cell=10, level=0.95)
     assert table.index.tolist() == ["f", "m", "(missing)"]
     assert table["masked"].tolist() == [False, True, False]
     assert table.loc["f", "flips"] == 0.5
     assert np.isnan(table.loc["m", "flips"])
+    assert table.loc["f", ["moved_5", "moved_10"]].tolist() == [1, 0.25]
+    assert table.loc["m", ["moved_5", "moved_10"]].isna().all()
     assert len(list(subgroups(pd.DataFrame({"age": np.arange(40.0)}), "age"))) == 4
     with pytest.raises(InputError, match="expected a column of the new rows"):
         list(subgroups(X, "age"))

@@ -1,93 +1,161 @@
-"""The table of two models on the same rows: its measures, intervals, groups and masks."""
+"""The table of deployed and proposed tree: its measures, intervals, groups and masks."""
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest, norm
-from sklearn.metrics import brier_score_loss, precision_score, r2_score, recall_score, roc_auc_score
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    brier_score_loss,
+    precision_score,
+    r2_score,
+    recall_score,
+    roc_auc_score,
+)
 
-from steadytree.evaluation.performance import performance_table
-from steadytree.evaluation.scores import Predictions, auc_influence, standard_error
+from steadytree.evaluation.cross_fitting import CrossFitted
+from steadytree.evaluation.performance import measure_score, performance_table
+from steadytree.evaluation.scores import auc_influence, standard_error
+from tests.evaluation.test_cross_fitting import cross_fitted, draw, fit
 
 N = 300
-EVERYONE: list[tuple[Any, np.ndarray]] = [("all", np.arange(N))]
 
 
-def two_classes(seed: int) -> Predictions:
-    rng = np.random.default_rng(seed)
-    share = np.clip(0.25 + 0.5 * outcomes() + rng.normal(0, 0.25, N), 0, 1)
-    return Predictions(np.column_stack([1 - share, share]), (share >= 0.5).astype(np.int32))
+def two_trees(kind: str = "signal", *, twice: bool = False, same: bool = False) -> CrossFitted:
+    """Two given trees, neither of which saw the rows."""
+    X, y = draw(N, 0, kind)
+    groups = None
+    if twice:
+        rows = np.repeat(np.arange(N), 2)
+        X, y, groups = X[rows], y[rows], rows
+    deployed, other = (fit(*draw(150, seed, kind), kind) for seed in (1, 2))
+    return CrossFitted(
+        coded=X,
+        y=y,
+        deployed=deployed,
+        own={"new": deployed if same else other},
+        in_folds=[],
+        folds=[],
+        fixed=frozenset(["new"]),
+        groups=groups,
+    )
 
 
-def outcomes() -> np.ndarray:
-    return (np.arange(N) % 3 == 0).astype(np.int64)
-
-
-def table_of(y: np.ndarray, old: Predictions, new: Predictions, **options: Any) -> pd.DataFrame:
-    defaults = {
-        "classes": ("no", "yes"),
-        "groups": None,
-        "parts": EVERYONE,
-        "min_cell": 0,
-        "level": 0.95,
-    }
-    return performance_table(y, old, new, **{**defaults, **options})
+def table_of(scores: CrossFitted, **options: Any) -> pd.DataFrame:
+    everyone = [("all", np.arange(len(scores.y)))]
+    defaults = {"parts": everyone, "min_cell": 0, "level": 0.95}
+    return performance_table(scores, "new", **{**defaults, **options})
 
 
 def test_measures_of_two_classes_are_scikit_learns() -> None:
-    y, old, new = outcomes(), two_classes(1), two_classes(2)
-    table = table_of(y, old, new).loc["all"]
-    for side, model in (("old", old), ("new", new)):
-        expected = {
-            "AUC": roc_auc_score(y, model.value[:, 1]),
-            "accuracy": np.mean(model.label == y),
-            "sensitivity": recall_score(y, model.label),
-            "specificity": recall_score(y, model.label, pos_label=0),
-            "positive predictive value": precision_score(y, model.label),
-            "negative predictive value": precision_score(y, model.label, pos_label=0),
-            "flagged positive": model.label.mean(),
-            "calibration: mean predicted minus observed": model.value[:, 1].mean() - y.mean(),
-            "Brier score": brier_score_loss(y, model.value[:, 1]),
-        }
-        assert table[side].to_dict() == pytest.approx(expected)
-    np.testing.assert_allclose(table["change"], table["new"] - table["old"], atol=1e-12)
-    # A measure rests on the rows of its denominator, of the smaller model.
-    assert table.loc["sensitivity", "n"] == y.sum()
-    flagged = min(old.label.sum(), new.label.sum())
-    assert table.loc["positive predictive value", "n"] == flagged
+    scores = two_trees()
+    y, models = scores.y, {"deployed": scores.before, "recipe": scores.predictions("new")[0]}
+    for positive in (1, 0):
+        table = table_of(scores, positive=positive).loc["all"]
+        for side, model in models.items():
+            share = model.value[:, positive]
+            expected = {
+                "AUC": roc_auc_score(y == positive, share),
+                "accuracy": np.mean(model.label == y),
+                "balanced accuracy": balanced_accuracy_score(y, model.label),
+                "sensitivity": recall_score(y, model.label, pos_label=positive),
+                "specificity": recall_score(y, model.label, pos_label=1 - positive),
+                "positive predictive value": precision_score(y, model.label, pos_label=positive),
+                "negative predictive value": precision_score(
+                    y, model.label, pos_label=1 - positive
+                ),
+                "flagged positive": (model.label == positive).mean(),
+                "calibration: mean predicted minus observed": share.mean() - (y == positive).mean(),
+                "Brier score": brier_score_loss(y == positive, share),
+            }
+            assert table[side].to_dict() == pytest.approx(expected)
+        assert table["own"].equals(table["recipe"])
+        np.testing.assert_allclose(table["change"], table["recipe"] - table["deployed"])
+        # A measure rests on the rows of its denominator, of the smaller model.
+        assert table.loc["sensitivity", "n"] == (y == positive).sum()
+        flagged = min((model.label == positive).sum() for model in models.values())
+        assert table.loc["positive predictive value", "n"] == flagged
 
 
 def test_intervals_are_wilsons_and_delongs() -> None:
-    y, old, new = outcomes(), two_classes(1), two_classes(2)
-    table = table_of(y, old, new, level=0.9).loc["all"]
-    hits = int(((old.label == 1) & (y == 1)).sum())
-    wilson = binomtest(hits, int(y.sum())).proportion_ci(0.9, method="wilson")
-    row = table.loc["sensitivity"]
-    assert row["interval"] == "Wilson"
-    assert (row["old_low"], row["old_high"]) == pytest.approx((wilson.low, wilson.high))
+    scores = two_trees()
+    y, old, new = scores.y, scores.before, scores.predictions("new")[0]
+    table = table_of(scores, level=0.9).loc["all"]
+    for side, model in (("deployed", old), ("recipe", new)):
+        for metric, among, right in (
+            ("sensitivity", y == 1, model.label == 1),
+            ("accuracy", y >= 0, model.label == y),
+            ("positive predictive value", model.label == 1, y == 1),
+        ):
+            wilson = binomtest(int(right[among].sum()), int(among.sum()))
+            expected = wilson.proportion_ci(0.9, method="wilson")
+            row = table.loc[metric]
+            assert row["interval"] == "Wilson"
+            found = (row[f"{side}_low"], row[f"{side}_high"])
+            assert found == pytest.approx((expected.low, expected.high))
     areas = [auc_influence(y == 1, model.value[:, 1]) for model in (old, new)]
     half = norm.ppf(0.95) * standard_error(areas[1].influence - areas[0].influence)
     row = table.loc["AUC"]
     assert row["interval"] == "DeLong"
-    assert row["change_high"] - row["change"] == pytest.approx(half)
+    assert row["change_high"] - row["change"] == pytest.approx(half, rel=0.02)
 
 
 def test_a_model_against_itself_has_not_changed() -> None:
-    same = two_classes(1)
-    table = table_of(outcomes(), same, same)
+    table = table_of(two_trees(same=True))
     assert (table[["change", "change_low", "change_high"]] == 0).all(axis=None)
 
 
+def test_a_change_that_no_row_shows_is_not_ruled_out() -> None:
+    """Two trees that differ only where no row lies: 0, but not 0 ± 0."""
+    scores = two_trees(same=True)
+    tree = scores.deployed
+    root = np.arange(tree.n_nodes) == 0
+    step = np.sort(scores.coded[:, tree.feature[0]])
+    above = step[np.searchsorted(step, tree.threshold[0], side="right")]
+    moved = np.where(root, (tree.threshold[0] + above) / 2, tree.threshold)
+    other = type(tree)(**{**tree.given_fields(), "threshold": moved})
+    told = replace(scores, own={"new": other}, _scores={}, _latest={})
+    table = table_of(told).loc["all"]
+    for metric in ("AUC", "sensitivity", "specificity", "flagged positive"):
+        row = table.loc[metric]
+        assert row["change"] == 0
+        assert row["change_low"] < 0 < row["change_high"] < 0.05
+
+
+def test_six_rows_never_give_a_point() -> None:
+    """Ranked perfectly: the AUC is 1, and its error is far from 0."""
+    X = np.column_stack([np.linspace(0, 1, 6), np.zeros(6), np.zeros(6), np.zeros(6)])
+    y = np.repeat([0, 1], 3)
+    scores = CrossFitted(
+        coded=X,
+        y=y,
+        deployed=fit(*draw(200, 1, "signal")),
+        own={"new": fit(*draw(200, 2, "signal"), depth=1)},
+        in_folds=[],
+        folds=[],
+        fixed=frozenset(["new"]),
+    )
+    score = measure_score(scores, "new")
+    assert score.estimate.recipe.value == 1
+    assert score.error() > 0.1
+    row = table_of(scores).loc[("all", "AUC")]
+    assert row["recipe_low"] < 0.65
+    assert row["recipe_high"] == 1
+    assert table_of(scores).loc[("all", "sensitivity"), "recipe_low"] < 0.5
+
+
 def test_cells_with_few_rows_are_masked() -> None:
-    y = outcomes()
     parts = [("few", np.arange(30)), ("many", np.arange(30, N))]
-    table = table_of(y, two_classes(1), two_classes(2), parts=parts, min_cell=20)
+    scores = two_trees()
+    table = table_of(scores, parts=parts, min_cell=16)
     few = table.loc["few"]
-    assert few.loc["sensitivity", "n"] == 10  # of 30 rows
+    assert few.loc["sensitivity", "n"] == (scores.y[:30] == 1).sum() < 16
     assert few.loc["sensitivity", "masked"]
     shown = [column for column in few if column not in ("n", "interval", "masked")]
     assert few.loc["sensitivity", shown].isna().all()
@@ -97,38 +165,70 @@ def test_cells_with_few_rows_are_masked() -> None:
 
 
 def test_rows_of_a_group_widen_the_intervals() -> None:
-    y, old, new = outcomes(), two_classes(1), two_classes(2)
-    twice = np.repeat(np.arange(N), 2)
-    parts = [("all", np.arange(2 * N))]
-    doubled = y[twice], old.take(twice), new.take(twice)
-    alone = table_of(y, old, new).loc["all"]
-    table = table_of(*doubled, parts=parts, groups=twice).loc["all"]
+    once, doubled = two_trees(), two_trees(twice=True)
+    alone, table = table_of(once).loc["all"], table_of(doubled).loc["all"]
     assert table.loc["AUC", "interval"] == "clustered DeLong"
-    assert table.loc["accuracy", "interval"] == "clustered normal"
-    for metric in ("AUC", "Brier score"):
-        wide, once, naive = (
-            t.loc[metric, "change_high"] - t.loc[metric, "change_low"]
-            for t in (table, alone, table_of(*doubled, parts=parts).loc["all"])
-        )
-        assert wide == pytest.approx(once)
-        assert naive < 0.75 * wide
+    assert table.loc["accuracy", "interval"] == "clustered Wilson"
+    naive = table_of(replace(doubled, groups=None, _scores={}, _latest={})).loc["all"]
+    for metric in ("AUC", "Brier score", "accuracy", "sensitivity"):
+        for side in ("deployed", "recipe", "change"):
+            wide, narrow, free = (
+                t.loc[metric, f"{side}_high"] - t.loc[metric, f"{side}_low"]
+                for t in (table, alone, naive)
+            )
+            assert wide == pytest.approx(narrow, rel=0.03)
+            assert free < 0.8 * wide
 
 
 def test_responses_and_several_classes() -> None:
-    rng = np.random.default_rng(0)
-    truth = rng.normal(size=N)
-    nobody = np.zeros(N, dtype=np.int32)
-    old, new = (Predictions((truth + rng.normal(0, s, N))[:, None], nobody) for s in (1, 0.5))
-    table = table_of(truth, old, new, classes=None).loc["all"]
+    scores = two_trees("response")
+    truth, guess = scores.y, scores.predictions("new")[0].value[:, 0]
+    table = table_of(scores).loc["all"]
     assert table.index.tolist() == ["R2", "mean absolute error", "mean error"]
-    error = new.value[:, 0] - truth
-    expected = [r2_score(truth, new.value[:, 0]), np.abs(error).mean(), error.mean()]
-    assert table["new"].tolist() == pytest.approx(expected)
-    y = rng.integers(0, 3, N)
-    share = rng.dirichlet([1, 1, 1], N)
-    guess = Predictions(share, share.argmax(axis=1).astype(np.int32))
-    table = table_of(y, guess, guess, classes=("a", "b", "c")).loc["all"]
-    assert table.index.tolist() == ["AUC", "accuracy", "Brier score"]
-    brier = ((share - np.eye(3)[y]) ** 2).sum(axis=1).mean()
-    assert table.loc["Brier score", "old"] == pytest.approx(brier)
-    assert table.loc["AUC", "n"] == np.bincount(y).min()
+    error = guess - truth
+    expected = [r2_score(truth, guess), np.abs(error).mean(), error.mean()]
+    assert table["recipe"].tolist() == pytest.approx(expected)
+    scores = two_trees("three")
+    table = table_of(scores).loc["all"]
+    assert table.index.tolist() == ["AUC", "accuracy", "balanced accuracy", "Brier score"]
+    old = scores.before
+    brier = ((old.value - np.eye(3)[scores.y]) ** 2).sum(axis=1).mean()
+    assert table.loc["Brier score", "deployed"] == pytest.approx(brier)
+    expected = balanced_accuracy_score(scores.y, old.label)
+    assert table.loc["balanced accuracy", "deployed"] == pytest.approx(expected)
+    assert table.loc["AUC", "n"] == np.bincount(scores.y).min()
+
+
+@pytest.mark.parametrize("kind", ["signal", "response"])
+def test_without_folds_the_honest_column_is_unknown_and_says_why(kind: str) -> None:
+    scores = cross_fitted(100, 1, kind)
+    scores = replace(scores, folds=[], in_folds=[], _scores={}, _latest={})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = table_of(scores)
+    rest = table.drop(index=("all", "flagged positive"), errors="ignore")
+    assert rest[["recipe", "recipe_low", "change", "change_low"]].isna().all(axis=None)
+    assert rest[["deployed", "deployed_low", "own"]].notna().all(axis=None)
+    assert "no rows were left out" in table.attrs["columns"]["recipe"]
+
+
+def test_the_columns_say_what_they_are() -> None:
+    assert "scored as it is" in table_of(two_trees()).attrs["columns"]["recipe"]
+    words = table_of(cross_fitted(100, 1)).attrs["columns"]
+    assert list(words) == ["deployed", "own", "recipe", "change"]
+    assert "trained on" in words["own"]
+
+
+def test_the_decisions_counted_are_the_proposals() -> None:
+    """Who is flagged is read from the proposal's own tree, not from the trees of the folds."""
+    scores = cross_fitted(200, 3)
+    table = table_of(scores).loc["all"]
+    own = scores.predictions("new")[0]
+    assert table.loc["flagged positive", "recipe"] == pytest.approx((own.label == 1).mean())
+    # The honest sensitivity and specificity are those of the same tree: they add up.
+    rate = (scores.y == 1).mean()
+    sensitivity, specificity = table["recipe"][["sensitivity", "specificity"]]
+    accuracy = rate * sensitivity + (1 - rate) * specificity
+    assert table.loc["accuracy", "recipe"] == pytest.approx(accuracy)
+    ppv = sensitivity * rate / (own.label == 1).mean()
+    assert table.loc["positive predictive value", "recipe"] == pytest.approx(min(ppv, 1))

@@ -127,7 +127,7 @@ def test_provenance_tells_data_apart() -> None:
 def test_provenance_names_data_seed_versions_and_how_the_score_was_made() -> None:
     labels = {e["label"]: e["value"] for e in summarise(samples.retraining())["provenance"]}
     assert labels["New data"] == "269 rows × 31 columns"
-    assert "cross-fitted" in labels["How the score was estimated"]
+    assert "rows that the tree has not seen" in labels["How the score was estimated"]
     assert "steadytree" in labels["Versions"]
     assert "Seed" in labels
     assert labels["Report made"].endswith("UTC")

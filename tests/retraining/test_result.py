@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.base import is_classifier
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from steadytree.exceptions import InputError
 
@@ -29,7 +32,7 @@ def test_flips_are_a_direct_count_by_any_column(cancer):
     assert shares == pytest.approx(changed.sum())
     side = np.where(X[250:]["mean radius"] > 14, "large", "small")
     assert set(result.flips(by=side).index) == {"large", "small"}
-    assert result.flips(by=lambda rows: np.zeros(len(rows), dtype=int)).shape == (1, 5)
+    assert result.flips(by=lambda rows: np.zeros(len(rows), dtype=int)).shape == (1, 7)
     with pytest.raises(InputError, match="got by='colour'"):
         result.flips(by="colour")
 
@@ -41,24 +44,71 @@ def test_small_cells_are_masked(cancer):
     assert np.isnan(result.flips(by=few).loc[0, "flips"])
     table = result.performance(by=few)
     assert table.loc[0, "masked"].all()
-    assert table.loc[0]["new"].isna().all()
+    assert table.loc[0][["own", "recipe"]].isna().all(axis=None)
     assert not table.loc[1, "masked"].any()
 
 
 def test_performance_counts_decisions(cancer):
     X, y, first, result = cancer
     table = result.performance().loc["all"]
-    said = first.predict(X[250:])
     truth = y[250:]
-    assert table.loc["sensitivity", "old"] == pytest.approx(said[truth == 1].mean())
-    assert table.loc["specificity", "old"] == pytest.approx(1 - said[truth == 0].mean())
-    assert table.loc["positive predictive value", "old"] == pytest.approx(truth[said == 1].mean())
+    for side, model in (("deployed", first), ("own", result.model)):
+        label, share = model.predict(X[250:]), model.predict_proba(X[250:])[:, 1]
+        expected = {
+            "AUC": roc_auc_score(truth, share),
+            "accuracy": (label == truth).mean(),
+            "balanced accuracy": balanced_accuracy_score(truth, label),
+            "sensitivity": label[truth == 1].mean(),
+            "specificity": 1 - label[truth == 0].mean(),
+            "positive predictive value": truth[label == 1].mean(),
+            "negative predictive value": 1 - truth[label == 0].mean(),
+            "flagged positive": label.mean(),
+            "calibration: mean predicted minus observed": share.mean() - truth.mean(),
+            "Brier score": ((share - truth) ** 2).mean(),
+        }
+        assert table[side].to_dict() == pytest.approx(expected)
     assert table.loc["accuracy", "n"] == len(truth)
-    shares = first.predict_proba(X[250:])[:, 1]
-    assert table.loc["AUC", "old"] == pytest.approx(roc_auc_score(truth, shares))
-    assert table.loc["calibration: mean predicted minus observed", "old"] == pytest.approx(
-        shares.mean() - truth.mean()
-    )
-    inside = (table["old_low"] <= table["old"]) & (table["old"] <= table["old_high"])
-    assert inside.all()
-    assert set(table["interval"]) == {"DeLong", "Wilson", "normal"}
+    for side in ("deployed", "recipe", "change"):
+        assert (table[f"{side}_low"] <= table[side]).all()
+        assert (table[side] <= table[f"{side}_high"]).all()
+    assert set(table["interval"]) == {"DeLong", "Wilson", "t"}
+    # Who is flagged needs no outcome, so the proposal's own tree says it.
+    assert table.loc["flagged positive", "recipe"] == table.loc["flagged positive", "own"]
+
+
+def test_the_table_says_which_tree_on_which_rows(cancer):
+    _, _, _, result = cancer
+    words = result.performance().attrs["columns"]
+    assert "not trained on them" in words["deployed"]
+    assert "which it was trained on" in words["own"]
+    assert "has not seen" in words["recipe"]
+
+
+def test_headline_and_table_agree_to_the_last_digit(cancer):
+    """The frontier's score and the performance table are one estimate, for every candidate."""
+    _, _, _, result = cancer
+    for name in result.frontier.index:
+        chosen = dataclasses.replace(result, chosen=str(name))
+        line, row = chosen.performance().loc[("all", "AUC")], result.frontier.loc[name]
+        assert line["recipe"] == row["score"]
+        assert line["change"] == row["score_change"]
+        half = (line["recipe_high"] - line["recipe_low"]) / 2
+        assert half == pytest.approx(norm.ppf(0.975) * row["score_se"], rel=1e-12)
+        half = line["change_high"] - line["change"]
+        assert half == pytest.approx(norm.ppf(0.975) * row["score_change_se"], rel=1e-9)
+    assert result.gate_measures()["score_change"] == result.frontier["score_change"][result.chosen]
+
+
+def test_moves_in_risk_are_counted_and_gated(cancer):
+    X, _, first, result = cancer
+    moves = np.abs(result.model.predict_proba(X[250:])[:, 1] - first.predict_proba(X[250:])[:, 1])
+    np.testing.assert_allclose(result.risk_moves, moves, atol=1e-12)
+    moved = result.risk_moved()
+    assert moved == {"moved_5": (moves > 0.05).mean(), "moved_10": (moves > 0.1).mean()}
+    assert 0 < moved["moved_10"] < moved["moved_5"]
+    assert result.frontier.loc[result.chosen, ["moved_5", "moved_10"]].to_dict() == moved
+    assert result.frontier.loc["keep", ["moved_5", "moved_10"]].tolist() == [0, 0]
+    assert not result.check(max_moved_5=moved["moved_5"] / 2)
+    assert result.check(max_moved_5=moved["moved_5"], max_moved_10=moved["moved_10"])
+    table = result.flips(by="mean radius")
+    assert (table["moved_5"] * table["n"]).sum() == pytest.approx((moves > 0.05).sum())

@@ -17,7 +17,7 @@ from steadytree.cli.shared_options import (
     subgroup_option,
 )
 from steadytree.cli.tables import read_rows
-from steadytree.comparison import compare_trees
+from steadytree.comparison import TRAINED_ON, compare_trees
 from steadytree.core.format import load_tree
 from steadytree.exceptions import GateError, InputError
 
@@ -36,6 +36,11 @@ __all__ = ["command"]
 @click.option("--data", type=FILE, help="Rows to count: a CSV or Parquet file.")
 @click.option("--target", metavar="COLUMN", help="The outcome in DATA, to score both trees.")
 @click.option("--group", metavar="COLUMN", help="Rows that belong together, for the error.")
+@click.option(
+    "--trained-on",
+    type=click.Choice([name for name in TRAINED_ON if name]),
+    help="Which tree was trained on DATA, to be said beside the scores.",
+)
 @subgroup_option
 @gate_options
 @output_options("compare", "diff.json, diff.md and report.html")
@@ -45,6 +50,7 @@ def command(
     data: Path | None,
     target: str | None,
     group: str | None,
+    trained_on: str | None,
     subgroups: tuple[str, ...],
     output: Output,
     folder: OutFolder,
@@ -61,8 +67,10 @@ def command(
     rows = None
     if data is not None:
         rows = read_rows(data, target, group=group, subgroups=subgroups, tree=before)
-    if gates["max_flips"] is not None and rows is None:
-        raise InputError("expected --data with --max-flips, got none; name the rows to count")
+    for counted in ("max_flips", "max_moved_5", "max_moved_10"):
+        if gates[counted] is not None and rows is None:
+            flag = "--" + counted.replace("_", "-")
+            raise InputError(f"expected --data with {flag}, got none; name the rows to count")
     if gates["min_score_change"] is not None and target is None:
         raise InputError(
             "expected --data and --target with --min-score-change, got none; "
@@ -74,6 +82,7 @@ def command(
         None if rows is None else rows.X,
         None if rows is None or target is None else rows.table[target],
         groups=None if rows is None else rows.groups,
+        trained_on=trained_on,
     )
     gate_check = found.check(**gates)
     tables: dict[str, pd.DataFrame] = {}

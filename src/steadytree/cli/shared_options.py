@@ -122,6 +122,15 @@ gate_options = options_in_order(
     click.option(
         "--max-flips", type=float, metavar="SHARE", help="Gate: rows with another decision."
     ),
+    *(
+        click.option(
+            f"--max-moved-{points}",
+            type=float,
+            metavar="SHARE",
+            help=f"Gate: rows whose risk moves over {points} points.",
+        )
+        for points in (5, 10)
+    ),
     click.option(
         "--min-score-change",
         type=float,

@@ -15,21 +15,30 @@ from numpy.typing import NDArray
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, column_values, n_rows
-from steadytree.evaluation.scores import Predictions, wilson
+from steadytree.evaluation.intervals import wilson
+from steadytree.evaluation.scores import Predictions
 from steadytree.exceptions import InputError
 
 __all__ = [
     "REGRESSION_FLIP",
     "flip_table",
     "flipped",
+    "moved_shares",
     "prediction_moved",
     "response_span",
+    "risk_moves",
     "subgroups",
 ]
 
 REGRESSION_FLIP = 0.05
 """For regression a decision has no label; a prediction that moves by more than this share
 of the response range counts as flipped."""
+
+MOVES = {"moved_5": 0.05, "moved_10": 0.10}
+"""Columns that count the rows whose risk (or prediction) moves by more than so much."""
+
+# Shares are means of counts: a move of 0.05 on the dot must not fail on the last bit.
+ROUNDING = 1e-9
 
 MOST_LEVELS = 10
 
@@ -54,6 +63,25 @@ def flipped(old: Predictions, new: Predictions, span: float | None) -> NDArray[n
     if span is None:
         return np.asarray(old.label != new.label)
     return prediction_moved(old.value[:, 0], new.value[:, 0], span)
+
+
+def risk_moves(old: Predictions, new: Predictions, span: float | None) -> NDArray[np.float64]:
+    """How far each row's prediction moves, from 0 to 1.
+
+    Half the sum of the absolute changes of the class shares: for two classes that is the
+    change of the risk. For a response the change over the response range.
+    """
+    change = np.abs(new.value - old.value)
+    if span is None:
+        return np.asarray(change.sum(axis=1) / 2)
+    return np.asarray(change[:, 0] / span) if span > 0 else np.zeros(len(change))
+
+
+def moved_shares(moves: NDArray[np.float64]) -> dict[str, float]:
+    """Share of the rows that move by more than 5 and by more than 10 points."""
+    if not moves.size:
+        return dict.fromkeys(MOVES, float("nan"))
+    return {name: float((moves > limit + ROUNDING).mean()) for name, limit in MOVES.items()}
 
 
 def subgroups(X: Any, by: Any) -> Iterator[tuple[Any, NDArray[np.intp]]]:
@@ -90,13 +118,23 @@ def subgroups(X: Any, by: Any) -> Iterator[tuple[Any, NDArray[np.intp]]]:
 
 
 def flip_table(
-    X: Any, by: Any, changed: NDArray[np.bool_], *, min_cell: int, level: float
+    X: Any,
+    by: Any,
+    changed: NDArray[np.bool_],
+    moves: NDArray[np.float64],
+    *,
+    min_cell: int,
+    level: float,
 ) -> pd.DataFrame:
-    """Share of rows whose decision changes in each subgroup, with Wilson intervals."""
+    """Share of rows whose decision changes in each subgroup, with Wilson intervals.
+
+    ``moved_5`` and ``moved_10`` are the shares whose risk moves by more than 5 and 10 points.
+    """
     rows = []
     for name, index in subgroups(X, by):
         n, hits = len(index), int(changed[index].sum())
         shown = (hits / n, *wilson(hits, n, level)) if n >= min_cell else (np.nan,) * 3
-        rows.append((name, n, *shown, n < min_cell))
-    columns = ["group", "n", "flips", "low", "high", "masked"]
+        moved = moved_shares(moves[index] if n >= min_cell else moves[:0])
+        rows.append((name, n, *shown, *moved.values(), n < min_cell))
+    columns = ["group", "n", "flips", "low", "high", *MOVES, "masked"]
     return pd.DataFrame(rows, columns=columns).set_index("group")

@@ -38,6 +38,8 @@ _COUNT = (lambda v: f"{v:.0f}", lambda v: v >= 1 and v == int(v), "a whole numbe
 GATES: Mapping[str, _Gate] = {
     "max_dissimilarity": _Gate("dissimilarity", True, "dissimilarity", *_SHARE),
     "max_flips": _Gate("flips", True, "rows with another decision", *_SHARE),
+    "max_moved_5": _Gate("moved_5", True, "rows whose risk moves over 5 points", *_SHARE),
+    "max_moved_10": _Gate("moved_10", True, "rows whose risk moves over 10 points", *_SHARE),
     "min_score_change": _Gate("score_change", False, "change of the score", *_NUMBER),
     "max_leaves": _Gate("n_leaves", True, "leaves", *_COUNT),
 }
@@ -118,6 +120,8 @@ def check_gates(
     *,
     max_dissimilarity: float | None = None,
     max_flips: float | None = None,
+    max_moved_5: float | None = None,
+    max_moved_10: float | None = None,
     min_score_change: float | None = None,
     max_leaves: int | None = None,
     score_change: float | None = None,
@@ -128,11 +132,15 @@ def check_gates(
     ----------
     subject : Retraining, TreeDiff or mapping
         What to check: anything with ``gate_measures()``, or the measures themselves:
-        ``dissimilarity``, ``flips``, ``score_change``, ``n_leaves``.
+        ``dissimilarity``, ``flips``, ``moved_5``, ``moved_10``, ``score_change``,
+        ``n_leaves``.
     max_dissimilarity : float, optional
         Largest dissimilarity to the deployed tree, between 0 and 1.
     max_flips : float, optional
         Largest share of rows whose decision changes.
+    max_moved_5, max_moved_10 : float, optional
+        Largest share of rows whose risk moves by more than 5, or 10, points (in regression
+        by more than that share of the response range).
     min_score_change : float, optional
         Smallest change of the score (new minus old): -0.01 allows to lose a point.
     max_leaves : int, optional
@@ -160,6 +168,8 @@ def check_gates(
     limits = {
         "max_dissimilarity": max_dissimilarity,
         "max_flips": max_flips,
+        "max_moved_5": max_moved_5,
+        "max_moved_10": max_moved_10,
         "min_score_change": min_score_change,
         "max_leaves": max_leaves,
     }

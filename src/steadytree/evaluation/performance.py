@@ -1,154 +1,265 @@
-"""Old tree against new on the same rows: discrimination, decisions and calibration, by subgroup.
+"""Old tree against new on the new rows: discrimination, decisions and calibration, by subgroup.
 
-Intervals: Wilson for proportions, DeLong for the AUC, the normal approximation for means
-and for every paired difference. Cells with few rows are masked, so that a table can be
-shown without pointing at single people.
+Three columns of scores, each with a name that says which tree is scored on which rows: the
+deployed tree, which saw none of them; the proposal's own tree, which was trained on them; and
+the honest estimate for the proposal, corrected by trees made without a fold
+(:mod:`steadytree.evaluation.cross_fitting`). Cells with few rows are masked, so that a table
+can be shown without pointing at single people.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import norm
 
-from steadytree.evaluation.scores import (
-    Predictions,
-    Score,
-    r2_influence,
-    score_rows,
-    standard_error,
-    wilson,
+from steadytree.evaluation.cross_fitting import CrossFitted, Estimate, decides_alike, ranks_alike
+from steadytree.evaluation.intervals import (
+    Interval,
+    area_excess,
+    auc_interval,
+    half_width,
+    mean_interval,
+    proportion_interval,
+    quantile,
 )
+from steadytree.evaluation.measures import (
+    Measure,
+    absolute_errors,
+    errors,
+    flagged,
+    recall_of,
+    share_errors,
+    squared_errors,
+)
+from steadytree.evaluation.scores import Score, mean_parts, mean_score, standard_error
 
-__all__ = ["performance_table"]
+__all__ = ["COLUMNS", "Measured", "measure_score", "performance_table"]
 
-FloatArray = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
+COLUMNS = {
+    "deployed": "the deployed tree on the new rows; it was not trained on them",
+    "own": "the proposed tree on the new rows, which it was trained on: too good to be quoted",
+    "recipe": "the proposed tree as it would do on rows it has not seen: its score on the new "
+    "rows less what such trees, made again without a part of the rows, lose on that part",
+    "change": "recipe minus deployed",
+}
+"""Which tree is scored on which rows, in words, for every column of a performance table."""
 
-def performance_table(
-    y: NDArray[Any],
-    old: Predictions,
-    new: Predictions,
-    *,
-    classes: tuple[Any, ...] | None,
-    groups: NDArray[Any] | None,
-    parts: list[tuple[Any, NDArray[np.intp]]],
-    min_cell: int,
-    level: float,
-) -> pd.DataFrame:
-    """Measures of both models in each part of the rows, one line per measure."""
-    z = float(norm.ppf(0.5 + level / 2))
-    records = []
-    for name, rows in parts:
-        cluster = None if groups is None else groups[rows]
-        for measure in _measures(y[rows], old.take(rows), new.take(rows), classes):
-            masked = measure.n < min_cell
-            change = measure.new.minus(measure.old)
-            half = z * standard_error(change.influence, cluster)
-            record: dict[str, Any] = {"group": name, "metric": measure.name, "n": measure.n}
-            for side, score in (("old", measure.old), ("new", measure.new)):
-                low, high = _interval(measure, score, cluster, z, level)
-                record |= {side: score.value, f"{side}_low": low, f"{side}_high": high}
-            record |= {
-                "change": change.value,
-                "change_low": change.value - half,
-                "change_high": change.value + half,
-            }
-            if masked:
-                record |= {k: np.nan for k in record if k not in ("group", "metric", "n")}
-            kind = measure.interval
-            if cluster is not None:  # Wilson's interval knows no clusters
-                kind = "clustered DeLong" if kind == "DeLong" else "clustered normal"
-            record |= {"interval": kind, "masked": masked}
-            records.append(record)
-    return pd.DataFrame(records).set_index(["group", "metric"])
+INTERVALS = {"area": "DeLong", "share": "Wilson", "mean of shares": "Wilson", "mean": "t"}
 
 
 @dataclass(frozen=True)
-class _Measure:
+class Measured:
+    """One measure of the three, and what its intervals need.
+
+    ``kind`` is "area", "share", "mean of shares" or "mean". ``sizes`` are the rows it rests on:
+    for an area the positives and the negatives, for a share its denominators in the deployed
+    tree and in the proposal, for a mean the rows. ``alike``: the two trees cannot differ in it.
+    """
+
     name: str
-    n: int  # rows it rests on: its denominator
-    old: Score
-    new: Score
-    interval: str
+    kind: str
+    sizes: tuple[int, int]
+    estimate: Estimate
+    alike: bool
+    groups: NDArray[np.intp] | None
+
+    @property
+    def n(self) -> int:
+        """Rows that it rests on."""
+        return min(self.sizes)
+
+    @property
+    def interval(self) -> str:
+        """Name of the method of its intervals."""
+        return INTERVALS[self.kind] if self.groups is None else f"clustered {INTERVALS[self.kind]}"
+
+    def bounds(self, level: float, *, proposal: bool) -> Interval:
+        """Interval of the honest score of the proposal, or of the deployed tree's score."""
+        estimate = self.estimate
+        score, plain = (
+            (estimate.recipe, estimate.own) if proposal else (estimate.deployed, estimate.deployed)
+        )
+        if np.isnan(score.value):
+            return float("nan"), float("nan")
+        groups = self.groups
+        count = None if groups is None else int(groups.max(initial=0)) + 1
+        error = standard_error(score.influence, groups)
+        if self.kind == "mean":
+            return mean_interval(score, quantile(level, self.n if count is None else count), error)
+        z = quantile(level, count)
+        # A tree that is given has the plain error; what the correction adds comes on top.
+        given = standard_error(plain.influence, groups)
+        extra = max(0.0, error**2 - given**2)
+        if self.kind == "area":
+            excess = area_excess(plain.value, self.sizes, given)
+            return auc_interval(score.value, self.sizes, z, excess=excess, extra=extra)
+        n = float(self.sizes[int(proposal)])
+        if groups is not None or self.kind == "mean of shares":
+            expected = plain.value * (1 - plain.value) / max(n - 1, 1)
+            n = n / max(1.0, given**2 / expected) if expected > 0 else n
+        return proportion_interval(score.value, n, z, extra)
+
+    def change_margin(self, level: float) -> float:
+        """Half the width of the interval of the change."""
+        change = self.estimate.change
+        if np.isnan(change.value):
+            return float("nan")
+        # A change that no row showed could still be: as if half a row had changed each way
+        # (Agresti and Min), each passing half of the others in an area.
+        least = {"mean": 0.0, "area": 0.5 / (self.n + 2)}.get(self.kind, 1 / (self.n + 2))
+        least = 0.0 if self.alike else least
+        return half_width(change, level, groups=self.groups, least=least)
+
+    def error(self) -> float:
+        """Return the standard error of the honest score, never 0 by luck.
+
+        It is that of its 95 % interval: half the width over the normal quantile.
+        """
+        low, high = self.bounds(0.95, proposal=True)
+        return (high - low) / (2 * quantile(0.95))
+
+    def change_error(self) -> float:
+        """Return the standard error of the honest change, in the same way."""
+        return self.change_margin(0.95) / quantile(0.95)
 
 
-def _interval(
-    measure: _Measure, score: Score, cluster: NDArray[Any] | None, z: float, level: float
-) -> tuple[float, float]:
-    if measure.interval == "Wilson" and cluster is None:
-        return wilson(score.value * measure.n, measure.n, level)
-    half = z * standard_error(score.influence, cluster)
-    low, high = score.value - half, score.value + half
-    if measure.interval in ("Wilson", "DeLong"):
-        return max(0.0, low), min(1.0, high)
-    return low, high
+def performance_table(
+    scores: CrossFitted,
+    name: str,
+    *,
+    parts: Sequence[tuple[Any, Rows]],
+    min_cell: int,
+    level: float,
+    positive: int = 1,
+) -> pd.DataFrame:
+    """Measures of a candidate in each part of the rows, one line per measure."""
+    records = []
+    for group, rows in parts:
+        for measured in _measures(scores, name, rows, positive):
+            masked = measured.n < min_cell
+            record: dict[str, Any] = {"group": group, "metric": measured.name, "n": measured.n}
+            estimate = measured.estimate
+            low, high = measured.bounds(level, proposal=False)
+            record |= {
+                "deployed": estimate.deployed.value,
+                "deployed_low": low,
+                "deployed_high": high,
+                "own": estimate.own.value,
+            }
+            low, high = measured.bounds(level, proposal=True)
+            change, half = estimate.change.value, measured.change_margin(level)
+            record |= {
+                "recipe": estimate.recipe.value,
+                "recipe_low": low,
+                "recipe_high": high,
+                "change": change,
+                "change_low": change - half,
+                "change_high": change + half,
+            }
+            if masked:
+                record |= {k: np.nan for k in record if k not in ("group", "metric", "n")}
+            record |= {"interval": measured.interval, "masked": masked}
+            records.append(record)
+    table = pd.DataFrame(records).set_index(["group", "metric"])
+    table.attrs["columns"] = dict(COLUMNS)
+    if name in scores.fixed:
+        table.attrs["columns"]["recipe"] = "the same tree in every fold, scored as it is"
+    elif not scores.folds:
+        table.attrs["columns"]["recipe"] = "unknown: no rows were left out to estimate it (n_folds)"
+    return table
 
 
-def _mean(values: FloatArray, rows: NDArray[np.bool_]) -> Score:
-    """Mean over some rows, as a score."""
-    n = int(rows.sum())
-    influence = np.zeros(values.size)
-    if n == 0:
-        return Score(float("nan"), influence)
-    value = float(values[rows].mean())
-    influence[rows] = (values[rows] - value) / n
-    return Score(value, influence)
+def measure_score(scores: CrossFitted, name: str, rows: Rows | None = None) -> Measured:
+    """ROC AUC or R² of a candidate: the first line of its table, and its place on the frontier."""
+    every = np.arange(len(scores.y)) if rows is None else rows
+    estimate = scores.score_estimate(name, rows=rows)
+    groups = _group_codes(scores.groups, every)
+    take = _taken(estimate, every)
+    y = scores.y[every]
+    if not scores.classifier:
+        return Measured("R2", "mean", (len(y), len(y)), take, False, groups)
+    counts = np.bincount(y, minlength=scores.deployed.value.shape[1])
+    rarest = int(counts[counts > 0].min(initial=len(y)))  # against all others
+    columns = range(counts.size) if counts.size > 2 else (1,)
+    alike = all(ranks_alike(scores.deployed, scores.own[name], k) for k in columns)
+    return Measured("AUC", "area", (rarest, len(y) - rarest), take, alike, groups)
 
 
-def _measures(
-    y: NDArray[Any], old: Predictions, new: Predictions, classes: tuple[Any, ...] | None
-) -> Iterator[_Measure]:
-    n, everyone = len(y), np.ones(len(y), dtype=bool)
+def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iterator[Measured]:
+    y = scores.y[rows]
+    groups = _group_codes(scores.groups, rows)
+    n = len(rows)
+    yield measure_score(scores, name, rows)
 
-    def pair(name: str, interval: str, of: Callable[[Predictions], tuple[Score, int]]) -> _Measure:
-        (a, n_a), (b, n_b) = of(old), of(new)
-        return _Measure(name, min(n_a, n_b), a, b, interval)
+    def measured(
+        title: str,
+        kind: str,
+        estimate: Estimate,
+        sizes: tuple[int, int] = (n, n),
+        *,
+        alike: bool = False,
+    ) -> Measured:
+        return Measured(title, kind, sizes, estimate, alike, groups)
 
-    if classes is None:
-        truth = np.asarray(y, dtype=np.float64)
-        yield pair("R2", "normal", lambda p: (r2_influence(truth, p.value[:, 0]), n))
-        for name, error in (
-            ("mean absolute error", lambda p: np.abs(p.value[:, 0] - truth)),
-            ("mean error", lambda p: p.value[:, 0] - truth),
-        ):
-            yield pair(name, "normal", lambda p, error=error: (_mean(error(p), everyone), n))  # type: ignore[misc]
+    def of(measure: Measure, alike: bool = False) -> Estimate:
+        return _taken(scores.estimate(name, measure, rows=rows, alike=alike), rows)
+
+    if not scores.classifier:
+        yield measured("mean absolute error", "mean", of(absolute_errors))
+        yield measured("mean error", "mean", of(errors))
         return
-    smallest = int(min((np.sum(y == k) for k in range(len(classes))), default=0))
-    yield pair("AUC", "DeLong", lambda p: (score_rows(y, p.value, classifier=True), smallest))
-    yield pair(
-        "accuracy", "Wilson", lambda p: (_mean((p.label == y).astype(np.float64), everyone), n)
-    )
-    if len(classes) == 2:
-        yield from _binary_measures(y, pair)
-    one_hot = np.eye(len(classes))[y]
-    columns = [1] if len(classes) == 2 else list(range(len(classes)))
-    yield pair(
-        "Brier score",
-        "normal",
-        lambda p: (_mean(((p.value - one_hot)[:, columns] ** 2).sum(axis=1), everyone), n),
-    )
+    same = decides_alike(scores.deployed, scores.own[name])
+    k = scores.deployed.value.shape[1]
+    counts = np.bincount(y, minlength=k)
+    recalls = [of(recall_of(c), same).within(0.0, 1.0) for c in range(k)]
+    shares = [mean_parts(y == c, np.ones(n, dtype=bool)).score() for c in range(k)]
+    present = [c for c in range(k) if counts[c]] or list(range(k))
+
+    def accuracy(*each: Score) -> Score:
+        """Recalls of the classes, weighted by how many rows each has."""
+        total = Score(0.0, np.zeros(n))
+        for c, recall in zip(present, each, strict=True):
+            total = total.plus(recall.times(shares[c]))
+        return total
+
+    seen = [recalls[c] for c in present]
+    yield measured("accuracy", "share", seen[0].map(accuracy, *seen[1:]), alike=same)
+    balanced = seen[0].map(lambda *each: mean_score(each, n), *seen[1:])
+    yield measured("balanced accuracy", "mean of shares", balanced, alike=same)
+    if k == 2:
+        negative = 1 - positive
+        hits, passes = recalls[positive], recalls[negative]
+        n1, n0 = int(counts[positive]), int(counts[negative])
+        yield measured("sensitivity", "share", hits, (n1, n1), alike=same)
+        yield measured("specificity", "share", passes, (n0, n0), alike=same)
+        # Who is flagged needs no outcome: the proposal's own tree says it.
+        yes, no = (of(flagged(c), True) for c in (positive, negative))
+        for title, recall, share, called in (
+            ("positive predictive value", hits, shares[positive], yes),
+            ("negative predictive value", passes, shares[negative], no),
+        ):
+            value = recall.map(lambda r, f, s=share: r.times(s).over(f), called)
+            sizes = tuple(round(e.value * n) if n else 0 for e in (called.deployed, called.own))
+            yield measured(title, "share", value.within(0.0, 1.0), (sizes[0], sizes[1]), alike=same)
+        yield measured("flagged positive", "share", yes, alike=same)
+        # Above 0: the model predicts more events than happen.
+        yield measured(
+            "calibration: mean predicted minus observed", "mean", of(share_errors(positive))
+        )
+    yield measured("Brier score", "mean", of(squared_errors))
 
 
-def _binary_measures(y: NDArray[Any], pair: Callable[..., _Measure]) -> Iterator[_Measure]:
-    positive, everyone = y == 1, np.ones(len(y), dtype=bool)
+def _taken(estimate: Estimate, rows: Rows) -> Estimate:
+    """Keep the influences of some rows; the others have none."""
+    return estimate.map(lambda score: Score(score.value, score.influence[rows]))
 
-    def among(rows: NDArray[np.bool_], hit: NDArray[np.bool_]) -> tuple[Score, int]:
-        return _mean(hit.astype(np.float64), rows), int(rows.sum())
 
-    yield pair("sensitivity", "Wilson", lambda p: among(positive, p.label == 1))
-    yield pair("specificity", "Wilson", lambda p: among(~positive, p.label == 0))
-    yield pair("positive predictive value", "Wilson", lambda p: among(p.label == 1, positive))
-    yield pair("negative predictive value", "Wilson", lambda p: among(p.label == 0, ~positive))
-    yield pair("flagged positive", "Wilson", lambda p: among(everyone, p.label == 1))
-    # Above 0: the model predicts more events than happen.
-    yield pair(
-        "calibration: mean predicted minus observed",
-        "normal",
-        lambda p: (_mean(p.value[:, 1] - positive, everyone), len(y)),
-    )
+def _group_codes(groups: NDArray[Any] | None, rows: Rows) -> NDArray[np.intp] | None:
+    return None if groups is None else np.unique(groups[rows], return_inverse=True)[1]

@@ -6,31 +6,37 @@ smooth function of averages, so its sampling error is carried by one number per 
 difference of two scores the sum of squared differences of influences. For the area under the
 ROC curve this is DeLong's method; with groups (several rows per patient), influences are
 summed within a group first (Obuchowski's clustered form).
+
+Intervals are made of these errors in :mod:`steadytree.evaluation.intervals`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from steadytree.core.tree import Tree
 
 __all__ = [
+    "Parts",
     "Predictions",
     "Score",
     "auc",
     "auc_influence",
+    "auc_parts",
     "explained",
+    "mean_parts",
+    "mean_score",
     "predict_rows",
     "r2_influence",
+    "r2_score",
     "roc_steps",
     "score_rows",
     "standard_error",
-    "wilson",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -43,28 +49,46 @@ class Predictions:
     Attributes
     ----------
     value : float array (n, k)
-        Class shares, or the response (k = 1); NaN rows were never predicted.
+        Class shares, or the response (k = 1).
     label : int array (n,)
         Position of the decision in the classes; zeros for regression.
+    leaf : int array (n,), optional
+        Leaf of each row in the tree ``table``, so that rows are ranked without sorting them.
+    table : float array (n_nodes, k), optional
     """
 
     value: FloatArray
     label: NDArray[np.int32]
+    leaf: NDArray[np.int32] | None = None
+    table: FloatArray | None = None
 
     def take(self, rows: NDArray[Any]) -> Predictions:
         """Return the predictions of some rows."""
-        return Predictions(self.value[rows], self.label[rows])
+        leaf = None if self.leaf is None else self.leaf[rows]
+        return Predictions(self.value[rows], self.label[rows], leaf, self.table)
+
+    def ranks(self, column: int) -> tuple[NDArray[np.intp], int]:
+        """Rank of each row by its share of a class (equal shares tie), and how many ranks."""
+        if self.leaf is None or self.table is None:
+            levels, rank = np.unique(self.value[:, column], return_inverse=True)
+            return rank, levels.size
+        levels, rank = np.unique(self.table[:, column], return_inverse=True)
+        return rank[self.leaf], levels.size
 
 
 def predict_rows(tree: Tree, coded: FloatArray) -> Predictions:
     """Predict rows coded in the tree's features, rounded as its learner rounds them."""
     leaf = tree.apply_coded(tree.round_values(coded))
-    return Predictions(tree.value[leaf], tree.label[leaf])
+    return Predictions(tree.value[leaf], tree.label[leaf], leaf, tree.value)
 
 
 @dataclass(frozen=True)
 class Score:
-    """A score and the influence of each row on it (the influences sum to 0)."""
+    """A score and the influence of each row on it (the influences sum to 0).
+
+    Scores of the same rows can be added, subtracted, multiplied and divided; the influences
+    follow by the delta method.
+    """
 
     value: float
     influence: FloatArray
@@ -73,13 +97,80 @@ class Score:
         """Return the paired difference to another model's score on the same rows."""
         return Score(self.value - other.value, self.influence - other.influence)
 
+    def plus(self, other: Score) -> Score:
+        """Return the sum of two scores on the same rows."""
+        return Score(self.value + other.value, self.influence + other.influence)
+
+    def times(self, other: Score | float) -> Score:
+        """Return the product with a number, or with another score on the same rows."""
+        if not isinstance(other, Score):
+            return Score(self.value * other, self.influence * other)
+        influence = self.influence * other.value + other.influence * self.value
+        return Score(self.value * other.value, influence)
+
+    def over(self, other: Score) -> Score:
+        """Return the ratio to another score on the same rows; NaN where that is 0."""
+        if not other.value:
+            return Score(float("nan"), np.zeros_like(self.influence))
+        ratio = self.value / other.value
+        return Score(ratio, (self.influence - ratio * other.influence) / other.value)
+
+    def clipped(self, low: float, high: float) -> Score:
+        """Return the score kept within bounds that its true value cannot leave."""
+        return Score(float(np.clip(self.value, low, high)), self.influence)
+
 
 def standard_error(influence: FloatArray, groups: NDArray[Any] | None = None) -> float:
     """Compute the standard error from influences; rows of one group count as one observation."""
     if groups is not None:
         _, code = np.unique(groups, return_inverse=True)
         influence = np.bincount(code, weights=influence).astype(np.float64)
+        influence = influence * np.sqrt(influence.size / max(influence.size - 1, 1))
     return float(np.sqrt((influence**2).sum()))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A score of some rows as a mean of what each row adds to it.
+
+    Attributes
+    ----------
+    part : float array (n,)
+    stratum : int array (n,)
+        Rows are averaged within a stratum; -1 has no part in the score. The mean of stratum
+        0 is the score. An area under the ROC curve is a mean over the positives (stratum 0)
+        and over the negatives (1) alike.
+    """
+
+    part: FloatArray
+    stratum: NDArray[np.int8]
+
+    @property
+    def known(self) -> bool:
+        """Whether there is any row to average."""
+        return bool((self.stratum == 0).any())
+
+    @property
+    def value(self) -> float:
+        """The score; NaN without rows."""
+        rows = self.part[self.stratum == 0]
+        return float(rows.mean()) if rows.size else float("nan")
+
+    def score(self) -> Score:
+        """Return the score with the influence of each row, over n - 1 within a stratum."""
+        influence = np.zeros(self.part.size)
+        for s in range(int(self.stratum.max(initial=-1)) + 1):
+            rows = self.stratum == s
+            n = int(rows.sum())
+            if n:
+                centred = self.part[rows] - self.part[rows].mean()
+                influence[rows] = centred / np.sqrt(n * max(n - 1, 1))
+        return Score(self.value, influence)
+
+
+def mean_parts(values: NDArray[Any], among: NDArray[np.bool_]) -> Parts:
+    """Mean over some rows, row by row."""
+    return Parts(np.asarray(values, dtype=np.float64), np.where(among, 0, -1).astype(np.int8))
 
 
 def roc_steps(positive: FloatArray, negative: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -106,14 +197,13 @@ def roc_steps(positive: FloatArray, negative: FloatArray) -> tuple[FloatArray, F
     return below, above
 
 
-def _count_steps(
-    y: NDArray[np.bool_], score: FloatArray
-) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
-    """Step of each row by rising score, and the positives and negatives at each step."""
-    levels, step = np.unique(score, return_inverse=True)
-    counts = (np.bincount(step[rows], minlength=levels.size) for rows in (y, ~y))
+def _steps(
+    y: NDArray[np.bool_], step: NDArray[np.intp], n_steps: int
+) -> tuple[FloatArray, FloatArray]:
+    """Positives and negatives at each step of the curve."""
+    counts = (np.bincount(step[rows], minlength=n_steps) for rows in (y, ~y))
     positive, negative = (count.astype(np.float64) for count in counts)
-    return step, positive, negative
+    return positive, negative
 
 
 def auc(y: NDArray[np.bool_], score: FloatArray) -> float:
@@ -123,28 +213,32 @@ def auc(y: NDArray[np.bool_], score: FloatArray) -> float:
     frontier needs; the mean in :func:`auc_influence` may differ in the last digit. NaN with
     one class only.
     """
-    _, positive, negative = _count_steps(y, score)
+    levels, step = np.unique(score, return_inverse=True)
+    positive, negative = _steps(y, step, levels.size)
     pairs = positive.sum() * negative.sum()
     right = (positive * (np.cumsum(negative) - negative / 2)).sum()
     return float(right / pairs) if pairs else float("nan")
 
 
+def auc_parts(y: NDArray[np.bool_], step: NDArray[np.intp], n_steps: int) -> Parts:
+    """Area under the ROC curve, row by row (DeLong's structural components).
+
+    ``step`` is the rank of each row's score among ``n_steps``; ties count one half. With one
+    class only, no row has a part in it.
+    """
+    if y.all() or not y.any():
+        return Parts(np.zeros(y.size), np.full(y.size, -1, dtype=np.int8))
+    below, above = roc_steps(*_steps(y, step, n_steps))
+    return Parts(np.where(y, below[step], above[step]), np.where(y, 0, 1).astype(np.int8))
+
+
 def auc_influence(y: NDArray[np.bool_], score: FloatArray) -> Score:
-    """Area under the ROC curve with DeLong's structural components; ties count one half.
+    """Area under the ROC curve with DeLong's standard error; ties count one half.
 
     With one class only the value is NaN and no row has any influence.
     """
-    n1 = int(y.sum())
-    n0 = y.size - n1
-    influence = np.zeros(y.size)
-    if n1 == 0 or n0 == 0:
-        return Score(float("nan"), influence)
-    step, positive, negative = _count_steps(y, score)
-    below, above = roc_steps(positive, negative)
-    value = float(below[step[y]].mean())
-    influence[y] = (below[step[y]] - value) / n1
-    influence[~y] = (above[step[~y]] - value) / n0
-    return Score(value, influence)
+    levels, step = np.unique(score, return_inverse=True)
+    return auc_parts(y, step, levels.size).score()
 
 
 def explained(
@@ -158,16 +252,19 @@ def explained(
         return np.asarray(np.where(spread > tiny, 1 - error / spread, constant))
 
 
+def r2_score(error: Score, y: FloatArray) -> Score:
+    """Turn a mean squared error into R², over the variance of these rows' responses."""
+    spread = mean_parts((y - y.mean()) ** 2, np.ones(y.size, dtype=bool)).score()
+    if not spread.value > 0:
+        return Score(float("nan"), np.zeros(y.size))
+    ratio = error.over(spread)
+    return Score(1 - ratio.value, -ratio.influence)
+
+
 def r2_influence(y: FloatArray, predicted: FloatArray) -> Score:
     """Share of the response's variance that the prediction explains."""
-    error, spread = (y - predicted) ** 2, (y - y.mean()) ** 2
-    total = spread.mean()
-    if not total > 0:
-        return Score(float("nan"), np.zeros(y.size))
-    ratio = float(error.mean() / total)
-    return Score(
-        float(explained(error.mean(), total)), -(error - ratio * spread) / (total * y.size)
-    )
+    everyone = np.ones(y.size, dtype=bool)
+    return r2_score(mean_parts((y - predicted) ** 2, everyone).score(), y)
 
 
 def score_rows(y: NDArray[Any], value: FloatArray, *, classifier: bool) -> Score:
@@ -177,25 +274,16 @@ def score_rows(y: NDArray[Any], value: FloatArray, *, classifier: bool) -> Score
     """
     if not classifier:
         return r2_influence(np.asarray(y, dtype=np.float64), value[:, 0])
-    if value.shape[1] == 2:
-        return auc_influence(y == 1, value[:, 1])
-    parts = [auc_influence(y == k, value[:, k]) for k in range(value.shape[1])]
-    parts = [part for part in parts if not np.isnan(part.value)]
-    if not parts:
-        return Score(float("nan"), np.zeros(len(y)))
+    columns = [1] if value.shape[1] == 2 else range(value.shape[1])
+    return mean_score([auc_influence(y == k, value[:, k]) for k in columns], len(y))
+
+
+def mean_score(scores: Sequence[Score], n: int) -> Score:
+    """Mean of the scores that are known; NaN where none is."""
+    known = [score for score in scores if not np.isnan(score.value)]
+    if not known:
+        return Score(float("nan"), np.zeros(n))
     return Score(
-        float(np.mean([part.value for part in parts])),
-        np.mean([part.influence for part in parts], axis=0),
+        float(np.mean([score.value for score in known])),
+        np.mean([score.influence for score in known], axis=0),
     )
-
-
-def wilson(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval of a proportion; (NaN, NaN) without trials."""
-    if trials <= 0:
-        return float("nan"), float("nan")
-    z = float(norm.ppf(0.5 + level / 2))
-    share = successes / trials
-    centre = share + z * z / (2 * trials)
-    half = z * np.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    scale = 1 + z * z / trials
-    return max(0.0, float((centre - half) / scale)), min(1.0, float((centre + half) / scale))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from steadytree.evaluation.scores import wilson
+from steadytree.evaluation.intervals import wilson
 
 __all__ = ["LeafRows", "Steadying", "estimate_steadying"]
 

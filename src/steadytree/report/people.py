@@ -22,6 +22,11 @@ _INTERVAL = re.compile(r"[(\[](?P<low>[^,]+), (?P<high>[^\])]+)[\])]")
 MEASURES = {
     "AUC": ("AUC", "how well people with and without the outcome are told apart", "number"),
     "accuracy": ("Accuracy", "decisions that are right", "share"),
+    "balanced accuracy": (
+        "Balanced accuracy",
+        "decisions that are right, each outcome counted alike",
+        "share",
+    ),
     "sensitivity": ("Sensitivity", "people with the outcome who are flagged", "share"),
     "specificity": ("Specificity", "people without the outcome who are not flagged", "share"),
     "positive predictive value": (
@@ -83,11 +88,12 @@ def _measure(row: Mapping[Any, Any], *, masked: bool | None = None) -> dict[str,
     hidden = bool(row["masked"]) if masked is None else masked
     out: dict[str, Any] = {"name": title, "meaning": meaning, "kind": kind, "masked": hidden}
     digits = 3 if kind in ("share", "signed share") else 4
-    for side in ("old", "new", "change"):
+    for side, column in (("old", "deployed"), ("new", "recipe"), ("change", "change")):
         out[side] = [
             None if hidden else plain_json(row[key], digits)
-            for key in (side, f"{side}_low", f"{side}_high")
+            for key in (column, f"{column}_low", f"{column}_high")
         ]
+    out["own"] = None if hidden else plain_json(row["own"], digits)
     out["n"] = None if hidden else int(row["n"])
     return out
 

@@ -18,8 +18,8 @@ import pandas as pd
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import pairwise_tree_distances
-from steadytree.evaluation.folds import CrossFitted
-from steadytree.evaluation.scores import Score
+from steadytree.evaluation.cross_fitting import CrossFitted
+from steadytree.evaluation.performance import measure_score
 from steadytree.exceptions import ClippedThresholdWarning, InputError
 from steadytree.retraining.limits import Limits
 from steadytree.selection import apply_rule, pareto_mask
@@ -47,10 +47,9 @@ def build_frontier(
     deployed: Tree,
     space: FeatureSpace,
     scores: CrossFitted,
-    flips: Mapping[str, float],
+    flips: Mapping[str, Mapping[str, float]],
 ) -> pd.DataFrame:
-    """One row per candidate; "keep" must be among them."""
-    keep = scores.score("keep")
+    """One row per candidate; ``flips`` are whom each decides otherwise or sees otherwise."""
     trees = [item.tree for item in candidates]
     with warnings.catch_warnings():
         # Out of range on either side of the space is the same place.
@@ -68,9 +67,9 @@ def build_frontier(
                 "price": item.price,
                 "dissimilarity": float(dissimilarities[i]),
                 "distance": float(distances[i]),
-                **_score_columns(scores, scores.score(item.name), keep),
+                **_score_columns(scores, item.name),
                 "cross_fitted": item.cross_fitted,
-                "flips": flips[item.name],
+                **flips[item.name],
                 "n_leaves": item.tree.n_leaves,
                 "depth": item.tree.depth,
                 "n_edits": len(item.edits),
@@ -85,13 +84,14 @@ def build_frontier(
     return table
 
 
-def _score_columns(scores: CrossFitted, score: Score, keep: Score) -> dict[str, float]:
-    change = score.minus(keep)
+def _score_columns(scores: CrossFitted, name: str) -> dict[str, float]:
+    """Columns that a performance table shows in its first line."""
+    score = measure_score(scores, name)
     return {
-        "score": score.value,
-        "score_se": scores.error(score),
-        "score_change": change.value,
-        "score_change_se": scores.error(change),
+        "score": score.estimate.recipe.value,
+        "score_se": score.error(),
+        "score_change": score.estimate.change.value,
+        "score_change_se": score.change_error(),
     }
 
 
@@ -112,7 +112,7 @@ def choose(
         return str(frontier.index[frontier["price"] == price][0])
     if callable(select):
         return _checked(select(frontier), frontier)
-    if frontier["score"].isna().all():
+    if not scores.folds:
         asked = select.words() if isinstance(select, Limits) else f"select={select!r}"
         raise InputError(
             f"expected scores to choose by {asked}, got none: the new rows are too few "
@@ -177,8 +177,8 @@ def selection_cost(
 ) -> float:
     """Score of the chosen candidate minus that of the procedure that chose it.
 
-    For each fold the choice is repeated with the scores of the other folds, and the choice
-    is scored on the fold left out.
+    For each fold the choice is repeated as if the fold's rows had not come, and what it picks
+    is scored on them, beside the candidate that was chosen with them.
     """
     if select is None:
         return 0.0
@@ -186,17 +186,23 @@ def selection_cost(
         return float("nan")
     total, weight = 0.0, 0
     for fold in range(len(scores.folds)):
-        keep = scores.score("keep", fold)
         every = [scores.score(str(name), fold) for name in frontier.index]
-        columns = [_score_columns(scores, score, keep) for score in every]
+        keep = scores.score("keep", fold)
+        columns = [
+            {
+                "score": score.value,
+                "score_se": scores.error(score),
+                "score_change": score.minus(keep).value,
+                "score_change_se": scores.error(score.minus(keep)),
+            }
+            for score in every
+        ]
         without = frontier.assign(**pd.DataFrame(columns, index=frontier.index))
         picked = choose(
             without, select, price=price, tolerance=tolerance, scores=scores, leave_out=fold
         )
-        value = scores.fold_score(picked, fold).value
-        if not np.isnan(value):
+        flattery = scores.fold_gain(chosen, fold) - scores.fold_gain(picked, fold)
+        if not np.isnan(flattery):
             rows = len(scores.folds[fold][1])
-            total, weight = total + rows * value, weight + rows
-    if not weight:
-        return float("nan")
-    return float(scores.score(chosen).value - total / weight)
+            total, weight = total + rows * flattery, weight + rows
+    return total / weight if weight else float("nan")

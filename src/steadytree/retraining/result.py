@@ -20,10 +20,17 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.predictor import predictor_of
-from steadytree.evaluation.flips import flip_table, flipped, response_span, subgroups
+from steadytree.evaluation.cross_fitting import CrossFitted
+from steadytree.evaluation.flips import (
+    flip_table,
+    flipped,
+    moved_shares,
+    response_span,
+    risk_moves,
+    subgroups,
+)
 from steadytree.evaluation.gates import GateCheck, check_gates
 from steadytree.evaluation.performance import performance_table
-from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.retraining.explanation import Explanation, explain_retraining
 
 if TYPE_CHECKING:
@@ -49,9 +56,11 @@ class Retraining:
         ``kind`` ("keep", "leaf values": every rule and label kept, "labels": every rule kept,
         "priced edits", "from scratch", "CART", "own"),
         ``price``, ``dissimilarity`` (0 to 1), ``distance`` (the paper's), ``score`` and
-        ``score_se`` (cross-fitted on the new rows: ROC AUC or R²), ``score_change`` and
-        ``score_change_se`` (paired, against keeping the tree), ``cross_fitted``, ``flips``
-        (share of the new rows whose decision changes), ``n_leaves``, ``depth``,
+        ``score_se`` (ROC AUC or R², as on rows that the tree has not seen: the ``recipe`` of
+        :meth:`performance`), ``score_change`` and ``score_change_se`` (paired, against keeping
+        the tree), ``cross_fitted`` (False: a fitted model of yours, scored as it is),
+        ``flips`` (share of the new rows whose decision changes), ``moved_5`` and ``moved_10``
+        (share whose risk moves by more than 5 and 10 points), ``n_leaves``, ``depth``,
         ``n_edits``, ``edits``, ``on_frontier`` (no candidate is both closer and better),
         ``chosen``.
     chosen : str
@@ -68,8 +77,8 @@ class Retraining:
     rows : CodedRows
         The new rows, coded once in ``space``: codes, outcomes (``y_new``: positions in the
         classes, or responses), weights, ``groups``, and the table as given (``X_new``).
-    old_predictions, new_predictions : Predictions
-        Of the deployed tree, and cross-fitted ones of the chosen recipe, for the new rows.
+    scores : CrossFitted
+        Every candidate's own tree and its trees without each fold, to score it honestly.
     """
 
     tree: Tree
@@ -82,8 +91,7 @@ class Retraining:
     space: FeatureSpace
     settings: Mapping[str, Any]
     rows: CodedRows
-    old_predictions: Predictions
-    new_predictions: Predictions
+    scores: CrossFitted
     notes: tuple[str, ...] = field(default=())
 
     # -- the proposal -------------------------------------------------------------
@@ -136,9 +144,26 @@ class Retraining:
     @cached_property
     def changed_decisions(self) -> NDArray[np.bool_]:
         """Which new rows get another decision from the proposed tree."""
-        new = predict_rows(self.tree, self.rows.coded)
-        span = response_span(self.space, classifier=self.deployed.is_classifier)
-        return flipped(self.old_predictions, new, span)
+        new = self.scores.predictions(self.chosen)[0]
+        return flipped(self.scores.before, new, self._span)
+
+    @cached_property
+    def risk_moves(self) -> NDArray[np.float64]:
+        """How far the risk of each new row moves: |new − old| of the positive class.
+
+        With several classes half the sum of the shares' absolute changes; in regression the
+        change of the prediction as a share of the response range.
+        """
+        new = self.scores.predictions(self.chosen)[0]
+        return risk_moves(self.scores.before, new, self._span)
+
+    @property
+    def _span(self) -> float | None:
+        return response_span(self.space, classifier=self.deployed.is_classifier)
+
+    def risk_moved(self) -> dict[str, float]:
+        """Share of the new rows whose risk moves by more than 5 and by more than 10 points."""
+        return moved_shares(self.risk_moves)
 
     def flips(self, by: Any = None, *, min_cell: int = 10, level: float = 0.95) -> Any:
         """Share of the new rows whose decision changes.
@@ -156,21 +181,35 @@ class Retraining:
         Returns
         -------
         float, or with ``by`` a DataFrame
-            One row per subgroup: n, flips, low, high, masked. For regression a decision
-            is "changed" when the prediction moves by more than 5 % of the response range.
+            One row per subgroup: n, flips, low, high, moved_5, moved_10 (share whose risk
+            moves by more than 5 and 10 points), masked. For regression a decision is
+            "changed" when the prediction moves by more than 5 % of the response range.
         """
         if by is None:
             return float(self.changed_decisions.mean())
-        return flip_table(self.X_new, by, self.changed_decisions, min_cell=min_cell, level=level)
+        return flip_table(
+            self.X_new,
+            by,
+            self.changed_decisions,
+            self.risk_moves,
+            min_cell=min_cell,
+            level=level,
+        )
 
     def performance(
         self, by: Any = None, *, min_cell: int = 10, level: float = 0.95
     ) -> pd.DataFrame:
-        """Compare old and new on the new rows, measure by measure, with intervals.
+        """Compare deployed and proposed tree on the new rows, measure by measure.
 
-        The new tree's numbers are cross-fitted: each row is predicted by a tree made the
-        same way without it. Intervals: DeLong for the AUC, Wilson for proportions, normal
-        for means and paired changes (clustered where ``groups`` were given).
+        Three columns: ``deployed``, the deployed tree, which saw none of the rows; ``own``,
+        the proposed tree on the rows it was trained on, which flatters it; ``recipe``, an
+        honest estimate of how the proposed tree does on rows it has not seen: its own score
+        less what trees made the same way without a part of the rows lose on that part.
+        ``change`` is ``recipe`` minus ``deployed``, paired. The first line is the score of
+        ``frontier`` and of :meth:`explain`.
+
+        Intervals: for proportions Wilson's, for the AUC DeLong's error in a form that holds in
+        small samples, t for means and paired changes; clustered where ``groups`` were given.
 
         Parameters
         ----------
@@ -183,22 +222,20 @@ class Retraining:
         Returns
         -------
         DataFrame
-            Index (group, metric); group is "all" without ``by``. Columns: n, old, old_low,
-            old_high, new, new_low, new_high, change, change_low, change_high, interval,
-            masked.
+            Index (group, metric); group is "all" without ``by``. Columns: n, deployed,
+            deployed_low, deployed_high, own, recipe, recipe_low, recipe_high, change,
+            change_low, change_high, interval, masked. ``attrs["columns"]`` says in words
+            which tree each scores on which rows. Without folds ``recipe`` is NaN.
         """
-        scored = ~np.isnan(self.new_predictions.value[:, 0])
         everyone = [("all", np.arange(len(self.rows)))]
         parts = everyone if by is None else list(subgroups(self.X_new, by))
         return performance_table(
-            self.y_new,
-            self.old_predictions,
-            self.new_predictions,
-            classes=self.deployed.classes,
-            groups=self.groups,
-            parts=[(name, rows[scored[rows]]) for name, rows in parts],
+            self.scores,
+            self.chosen,
+            parts=parts,
             min_cell=min_cell,
             level=level,
+            positive=self.deployed.decision.positive,
         )
 
     # -- in words -----------------------------------------------------------------
@@ -217,6 +254,7 @@ class Retraining:
         return {
             "dissimilarity": self.dissimilarity,
             "flips": self.flips(),
+            **self.risk_moved(),
             "score_change": float(self.frontier["score_change"][self.chosen]),
             "n_leaves": float(self.tree.n_leaves),
         }
@@ -227,7 +265,8 @@ class Retraining:
         Parameters
         ----------
         **limits
-            ``max_dissimilarity``, ``max_flips``, ``min_score_change``, ``max_leaves``; see
+            ``max_dissimilarity``, ``max_flips``, ``max_moved_5``, ``max_moved_10``,
+            ``min_score_change``, ``max_leaves``; see
             :func:`steadytree.evaluation.gates.check_gates`.
         """
         return check_gates(self, **limits)
@@ -242,7 +281,10 @@ class Retraining:
         frame = self.frontier.rename(columns=names).rename_axis("name").reset_index()
         how = f"{score} on the new rows"
         if row["cross_fitted"]:
-            how += ", cross-fitted: each row is scored by a tree made the same way without it"
+            how += (
+                ", as on rows that the tree has not seen: less what trees made the same way "
+                "without a part of the rows lose on that part"
+            )
         drift = "not tested: no old rows were given"
         if self.drift is not None:
             found = "found: the new rows no longer follow the old ones"

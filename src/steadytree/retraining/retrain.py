@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 from steadytree.core.decision import Decision
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import n_rows
-from steadytree.evaluation.flips import flipped, response_span
-from steadytree.evaluation.folds import CrossFitted, Fold, check_rowwise, make_folds
-from steadytree.evaluation.scores import Predictions, predict_rows
+from steadytree.evaluation.cross_fitting import CrossFitted
+from steadytree.evaluation.flips import flipped, moved_shares, response_span, risk_moves
+from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
@@ -80,8 +80,8 @@ def retrain(
     is worth their price: the change they make, measured by the paper's distance in its
     metric form. Leaf values are always re-estimated; A's labels stay unless the evidence
     pays for changing them. Sweeping the price gives every tree between "keep" and
-    "from scratch"; each is scored by running the whole recipe again without the rows it is
-    scored on.
+    "from scratch"; each is scored as on rows it has not seen, by running the whole recipe again
+    without a part of the rows.
 
     Parameters
     ----------
@@ -223,15 +223,9 @@ def retrain(
         seed=seed,
     )
     full, in_folds = run_with_folds(maker, folds, n_jobs, _reporter(verbose, progress))
-    # 4. Scores on rows left out, and whom each candidate decides otherwise.
+    # 4. Scores as on rows left out, and whom each candidate decides or sees otherwise.
     scores = _cross_fitted(problem, full, in_folds, folds)
-    coded = problem.new.coded
-    before = predict_rows(problem.deployed, coded)
-    span = response_span(problem.space, classifier=problem.n_classes is not None)
-    flips = {
-        c.name: float(flipped(before, predict_rows(c.tree, coded), span).mean())
-        for c in full.candidates
-    }
+    flips = {c.name: _flips(scores, c.name, problem.space) for c in full.candidates}
     # 5. The frontier, and the choice from it.
     frontier = build_frontier(full.candidates, problem.deployed, problem.space, scores, flips)
     rule: dict[str, Any] = {"price": price, "tolerance": tolerance, "scores": scores}
@@ -267,8 +261,7 @@ def retrain(
             "space": problem.space.digest(),
         },
         rows=problem.new,
-        old_predictions=before,
-        new_predictions=scores.predictions[chosen],
+        scores=scores,
         notes=problem.notes,
     )
 
@@ -310,18 +303,23 @@ def _folds(problem: Problem, n_folds: int, time: Any, seed: int) -> list[Fold]:
 def _cross_fitted(
     problem: Problem, full: Run, in_folds: Sequence[Run], folds: list[Fold]
 ) -> CrossFitted:
-    """Predict each row by the candidates of the run that did not see it."""
-    n, coded = len(problem.new), problem.new.coded
-    width = problem.deployed.value.shape[1]
-    predictions = {
-        c.name: Predictions(np.full((n, width), np.nan), np.zeros(n, dtype=np.int32))
-        for c in full.candidates
-    }
-    for (_, test), run in zip(folds, in_folds, strict=True):
-        for item in run.candidates:
-            part = predict_rows(item.tree, coded[test])
-            predictions[item.name].value[test] = part.value
-            predictions[item.name].label[test] = part.label
+    """Put every candidate's own tree beside those of the runs that did not see a fold."""
+    fixed = {c.name for c in full.candidates if c.kind == "keep" or not c.cross_fitted}
     return CrossFitted(
-        problem.new.y, problem.n_classes is not None, folds, predictions, problem.new.groups
+        coded=problem.new.coded,
+        y=problem.new.y,
+        deployed=problem.deployed,
+        own={c.name: c.tree for c in full.candidates},
+        in_folds=[{c.name: c.tree for c in run.candidates} for run in in_folds],
+        folds=folds,
+        fixed=frozenset(fixed),
+        groups=problem.new.groups,
     )
+
+
+def _flips(scores: CrossFitted, name: str, space: FeatureSpace) -> dict[str, float]:
+    """Share of the new rows with another decision, and with a risk that moves."""
+    old, new = scores.before, scores.predictions(name)[0]
+    span = response_span(space, classifier=scores.classifier)
+    moved = moved_shares(risk_moves(old, new, span))
+    return {"flips": float(flipped(old, new, span).mean()), **moved}

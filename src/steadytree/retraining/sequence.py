@@ -273,12 +273,13 @@ def _find(tree: Tree, candidates: Sequence[_Candidate], space: FeatureSpace) -> 
 
 def _add_candidates(candidates: list[_Candidate], result: Retraining, batch: int) -> FloatArray:
     """Add the candidates of one batch that are new, and score all on it."""
-    scored = ~np.isnan(result.new_predictions.value[:, 0])
-    coded, y = result.rows.coded[scored], result.y_new[scored]
+    coded, y = result.rows.coded, result.y_new
     scores = []
     for candidate in candidates:
         value = predict_rows(candidate.tree.in_space(result.space), coded).value
-        scores.append(score_rows(y, value, classifier=candidate.tree.is_classifier).value)
+        scored = score_rows(y, value, classifier=candidate.tree.is_classifier).value
+        # Without folds the new candidates have no score, so none is compared.
+        scores.append(scored if result.scores.folds else np.nan)
     for name, tree in result.trees.items():
         if _find(tree, candidates, result.space) is None:
             candidates.append(_Candidate(str(name), batch, tree))

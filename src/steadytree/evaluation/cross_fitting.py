@@ -1,0 +1,367 @@
+r"""How good a proposed tree is on rows that it did not see, though it saw all there are.
+
+The proposal T was trained on every new row, so its score on them flatters it. Trees
+:math:`T_k` made the same way without fold k tell by how much. With A the deployed tree, which
+saw none of the rows, a score m of the proposal is estimated as
+
+.. math:: m(T) - \sum_k w_k \{ [m(T_k) - m(A)]_{train_k} - [m(T_k) - m(A)]_{test_k} \}
+
+on all rows, less what a gain over A shrinks by on rows left out (:math:`w_k`: share of the
+rows left out). A is there to take the luck of the fold out of the difference. The estimate is
+of the proposal's own tree: its decisions are the ones counted, and where it decides or ranks
+everybody as A does, the change is 0 exactly. Each row's influence adds up in the same way,
+which gives the errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.core.tree import Tree
+from steadytree.evaluation.folds import Fold
+from steadytree.evaluation.measures import Measure, area_of, losses, squared_errors
+from steadytree.evaluation.scores import (
+    Parts,
+    Predictions,
+    Score,
+    mean_score,
+    predict_rows,
+    r2_score,
+    standard_error,
+)
+
+__all__ = ["CrossFitted", "Estimate", "decides_alike", "ranks_alike"]
+
+FloatArray = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One score of three: the deployed tree, the proposal's own tree, and the honest one.
+
+    ``own`` is measured on rows that the tree was trained on; ``recipe`` is corrected for that
+    (NaN where there are no folds to correct it with).
+    """
+
+    deployed: Score
+    own: Score
+    recipe: Score
+
+    @property
+    def change(self) -> Score:
+        """The honest change, against the deployed tree."""
+        return self.recipe.minus(self.deployed)
+
+    def map(self, rule: Callable[..., Score], *others: Estimate) -> Estimate:
+        """Apply a rule to each of the three, with those of other estimates."""
+        every = (self, *others)
+        return Estimate(
+            rule(*(e.deployed for e in every)),
+            rule(*(e.own for e in every)),
+            rule(*(e.recipe for e in every)),
+        )
+
+    def within(self, low: float, high: float) -> Estimate:
+        """Keep the corrected score within bounds that a score cannot leave."""
+        return Estimate(self.deployed, self.own, self.recipe.clipped(low, high))
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFitted:
+    """Every candidate's own tree and its trees without each fold, to score it honestly.
+
+    Attributes
+    ----------
+    coded, y : arrays
+        The new rows in the space's codes; positions in the classes, or responses.
+    deployed : Tree
+        It never saw the rows.
+    own : mapping of str to Tree
+        Each candidate's tree, trained on all rows.
+    in_folds : sequence of mappings
+        The same by fold, trained without the fold's rows.
+    folds : list of (train, test)
+    fixed : frozenset of str
+        Candidates that are the same tree in every fold ("keep", a user's fitted model):
+        they are scored as they are.
+    groups : array, optional
+        Rows of one group count as one observation.
+    """
+
+    coded: FloatArray
+    y: NDArray[Any]
+    deployed: Tree
+    own: Mapping[str, Tree]
+    in_folds: Sequence[Mapping[str, Tree]]
+    folds: list[Fold]
+    fixed: frozenset[str] = frozenset()
+    groups: NDArray[Any] | None = None
+    _scores: dict[tuple[str, int | None], Estimate] = field(default_factory=dict, repr=False)
+    _latest: dict[str, list[Predictions]] = field(default_factory=dict, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {k: v for k, v in self.__dict__.items() if k != "before"}
+        return {**kept, "_scores": {}, "_latest": {}}
+
+    @property
+    def classifier(self) -> bool:
+        """Whether outcomes are classes."""
+        return self.deployed.is_classifier
+
+    # -- predictions --------------------------------------------------------------
+
+    @cached_property
+    def before(self) -> Predictions:
+        """What the deployed tree says of all rows."""
+        return predict_rows(self.deployed, self.coded)
+
+    def predictions(self, name: str) -> list[Predictions]:
+        """Predict all rows by a candidate: by its own tree, then by the tree of each fold.
+
+        Only those of the candidate asked for last are kept. A fixed candidate has one tree.
+        """
+        if name not in self._latest:
+            trees = [self.own[name]]
+            if name not in self.fixed:
+                trees += [fold[name] for fold in self.in_folds]
+            self._latest.clear()
+            self._latest[name] = [
+                self.before if tree is self.deployed else predict_rows(tree, self.coded)
+                for tree in trees
+            ]
+        return self._latest[name]
+
+    def losses(self, name: str) -> FloatArray:
+        """Squared error of each row by a tree made without it; NaN for rows never left out.
+
+        Of the response, or of the shares, summed over the classes (of two classes the second
+        only), so that the mean is the Brier score. A fixed candidate is scored on every row.
+        """
+        own, *by_fold = self.predictions(name)
+        if name in self.fixed:
+            return losses(own, self.y)
+        out = np.full(len(self.y), np.nan)
+        for (_, test), part in zip(self.folds, by_fold, strict=True):
+            out[test] = losses(part.take(test), self.y[test])
+        return out
+
+    # -- estimates ----------------------------------------------------------------
+
+    def estimate(
+        self,
+        name: str,
+        measure: Measure,
+        *,
+        rows: Rows | None = None,
+        alike: bool = False,
+        leave_out: int | None = None,
+    ) -> Estimate:
+        """Score a candidate on some rows (None: all), as it is and honestly.
+
+        ``alike``: the candidate's own tree cannot differ from the deployed one in this
+        measure, or needs no outcomes for it, so that there is nothing to correct.
+        ``leave_out``: as if the rows of that fold had not come; its tree stands for the
+        candidate's own.
+        """
+        inside = np.ones(len(self.y), dtype=bool) if rows is None else self._mask(rows)
+        own, *by_fold = self.predictions(name)
+        base = np.flatnonzero(inside)
+        if leave_out is not None:
+            train, test = self.folds[leave_out]
+            base, own = train[inside[train]], by_fold[leave_out] if by_fold else own
+            inside[test] = False
+        y = self.y[base]
+        before, after = measure(self.before.take(base), y), measure(own.take(base), y)
+        deployed, shown = (self._spread(part.score(), base) for part in (before, after))
+        if name in self.fixed or alike:
+            return Estimate(deployed, shown, shown)
+        used = [k for k in range(len(self.folds)) if k != leave_out]
+        optimism = self._optimism(measure, by_fold, used, inside)
+        return Estimate(deployed, shown, shown.minus(optimism))
+
+    def _optimism(
+        self,
+        measure: Measure,
+        by_fold: Sequence[Predictions],
+        used: Sequence[int],
+        inside: NDArray[np.bool_],
+    ) -> Score:
+        """How much of a gain over the deployed tree is lost on rows left out."""
+        parts: list[tuple[float, Rows, Parts, Rows, Parts]] = []
+        for k in used:
+            train, test = (rows[inside[rows]] for rows in self.folds[k])
+            seen, left = (self._gain(measure, by_fold[k], rows) for rows in (train, test))
+            if seen.known and left.known:
+                parts.append((float((left.stratum >= 0).sum()), train, seen, test, left))
+        influence = np.zeros(len(self.y))
+        total = sum(weight for weight, *_ in parts)
+        if not total:
+            return Score(float("nan"), influence)
+        value = 0.0
+        for s in (0, 1):
+            shares = [weight / total for weight, *_ in parts]
+            means = [
+                float(left.part[left.stratum == s].mean()) if (left.stratum == s).any() else 0.0
+                for *_, left in parts
+            ]
+            # One mean for all rows left out: folds are small, and what tells their means
+            # apart is luck that belongs to the error. Over n - 1 rows in all.
+            centre = float(np.dot(shares, means))
+            n = sum(int((left.stratum == s).sum()) for *_, left in parts)
+            scale = np.sqrt(n / max(n - 1, 1))
+            for share, mean, (_, train, seen, test, left) in zip(shares, means, parts, strict=True):
+                among, out = seen.stratum == s, left.stratum == s
+                if not out.any():
+                    continue
+                trained = float(seen.part[among].mean())
+                if s == 0:
+                    value += share * (trained - mean)
+                for sign, rows, part, middle in (
+                    (1.0, train[among], seen.part[among], trained),
+                    (-1.0, test[out], left.part[out], centre),
+                ):
+                    influence[rows] += sign * share * scale * (part - middle) / part.size
+        return Score(value, influence)
+
+    def _gain(self, measure: Measure, predicted: Predictions, rows: Rows) -> Parts:
+        """Gain over the deployed tree on some rows, row by row."""
+        y = self.y[rows]
+        new, old = measure(predicted.take(rows), y), measure(self.before.take(rows), y)
+        return Parts(new.part - old.part, new.stratum)
+
+    def _mask(self, rows: Rows) -> NDArray[np.bool_]:
+        inside = np.zeros(len(self.y), dtype=bool)
+        inside[rows] = True
+        return inside
+
+    def _spread(self, score: Score, rows: Rows) -> Score:
+        """Return the score of some rows with an influence for every row."""
+        influence = np.zeros(len(self.y))
+        influence[rows] = score.influence
+        return Score(score.value, influence)
+
+    # -- the score of the frontier ------------------------------------------------
+
+    def score_estimate(
+        self, name: str, *, rows: Rows | None = None, leave_out: int | None = None
+    ) -> Estimate:
+        """ROC AUC (mean of one-vs-rest for several classes) or R² of a candidate.
+
+        R² has one spread, that of the rows' responses, whatever fold a row is in.
+        """
+        key = (name, leave_out)
+        if rows is not None or key not in self._scores:
+            found = self._areas if self.classifier else self._explained
+            estimate = found(name, rows, leave_out)
+            if rows is not None:
+                return estimate
+            self._scores[key] = estimate
+        return self._scores[key]
+
+    def _areas(self, name: str, rows: Rows | None, leave_out: int | None) -> Estimate:
+        tree = self.own[name]
+        if leave_out is not None and name not in self.fixed:
+            tree = self.in_folds[leave_out][name]
+        k = self.deployed.value.shape[1]
+        first, *others = (
+            self.estimate(
+                name,
+                area_of(column),
+                rows=rows,
+                alike=ranks_alike(self.deployed, tree, column),
+                leave_out=leave_out,
+            )
+            for column in ([1] if k == 2 else range(k))
+        )
+        if others:
+            first = first.map(lambda *scores: mean_score(scores, len(self.y)), *others)
+        return first.within(0.0, 1.0)
+
+    def _explained(self, name: str, rows: Rows | None, leave_out: int | None) -> Estimate:
+        base = np.arange(len(self.y)) if rows is None else rows
+        if leave_out is not None:
+            base = np.intersect1d(base, self.folds[leave_out][0])
+
+        def explained(error: Score) -> Score:
+            found = r2_score(Score(error.value, error.influence[base]), self.y[base])
+            return self._spread(found, base)
+
+        return self.estimate(name, squared_errors, rows=rows, leave_out=leave_out).map(explained)
+
+    def score(self, name: str, leave_out: int | None = None) -> Score:
+        """Honest score of a candidate, optionally as if the rows of a fold had not come."""
+        return self.score_estimate(name, leave_out=leave_out).recipe
+
+    def fold_gain(self, name: str, fold: int) -> float:
+        """Gain in score over the deployed tree on the rows that a fold left out."""
+        predicted, rows = self.predictions(name), self.folds[fold][1]
+        tree = predicted[0 if name in self.fixed else 1 + fold]
+        if not self.classifier:
+            spread = float(self.y.var())
+            return -self._gain(squared_errors, tree, rows).value / spread
+        k = self.deployed.value.shape[1]
+        columns = [1] if k == 2 else list(range(k))
+        gains = [self._gain(area_of(column), tree, rows) for column in columns]
+        known = [gain.value for gain in gains if gain.known]
+        return float(np.mean(known)) if known else float("nan")
+
+    def error(self, score: Score) -> float:
+        """Compute the standard error of a score or of a difference of scores."""
+        if np.isnan(score.value):
+            return float("nan")
+        return standard_error(score.influence, self.groups)
+
+
+# -- trees that cannot differ -----------------------------------------------------------
+
+
+def decides_alike(one: Tree, two: Tree) -> bool:
+    """Whether two trees have the same rules with the same labels, so that no decision differs."""
+    leaves = _matching_leaves(one, two)
+    return leaves is not None and bool((one.label[leaves[0]] == two.label[leaves[1]]).all())
+
+
+def ranks_alike(one: Tree, two: Tree, column: int) -> bool:
+    """Whether two trees have the same rules and rank their leaves by a class in the same way."""
+    leaves = _matching_leaves(one, two)
+    if leaves is None:
+        return False
+    first, second = (
+        np.unique(tree.value[nodes, column], return_inverse=True)[1]
+        for tree, nodes in zip((one, two), leaves, strict=True)
+    )
+    return np.array_equal(first, second)
+
+
+def _matching_leaves(one: Tree, two: Tree) -> tuple[list[int], list[int]] | None:
+    """Leaves of two trees from left to right; None where a condition differs."""
+    if one.precision != two.precision:
+        return None
+    leaves: tuple[list[int], list[int]] = [], []
+    pairs = [(0, 0)]
+    while pairs:
+        a, b = pairs.pop()
+        if one.is_leaf[a] != two.is_leaf[b]:
+            return None
+        if one.is_leaf[a]:
+            leaves[0].append(a)
+            leaves[1].append(b)
+            continue
+        same = (
+            one.feature[a] == two.feature[b]
+            and np.array_equal(one.threshold[a], two.threshold[b], equal_nan=True)
+            and one.left_categories[a] == two.left_categories[b]
+            and one.missing_left[a] == two.missing_left[b]
+        )
+        if not same:
+            return None
+        pairs.append((int(one.children_right[a]), int(two.children_right[b])))
+        pairs.append((int(one.children_left[a]), int(two.children_left[b])))
+    return leaves

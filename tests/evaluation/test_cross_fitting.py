@@ -1,0 +1,236 @@
+"""The honest estimate: by hand, unbiased in a known world, and exact where nothing differs."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from steadytree.evaluation.cross_fitting import CrossFitted, decides_alike, ranks_alike
+from steadytree.evaluation.folds import make_folds
+from steadytree.evaluation.measures import recall_of
+from steadytree.evaluation.scores import predict_rows
+from steadytree.readers import as_tree
+
+
+def draw(n, seed, kind="noise"):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 4))
+    if kind == "response":
+        return X, X[:, 0] + rng.normal(0, 0.5, n)
+    if kind == "three":
+        return X, np.minimum((3 * X[:, 0] + rng.normal(0, 0.4, n)).clip(0).astype(int), 2)
+    risk = 0.3 if kind == "noise" else 0.15 + 0.6 * (X[:, 0] > 0.5)
+    return X, (rng.random(n) < risk).astype(np.int64)
+
+
+def fit(X, y, kind="noise", depth=3):
+    model = DecisionTreeRegressor if kind == "response" else DecisionTreeClassifier
+    return as_tree(model(max_depth=depth, min_samples_leaf=5, random_state=0).fit(X, y))
+
+
+def cross_fitted(n, seed, kind="noise", *, groups=None, leak=False, n_folds=5):
+    """Old rows make the deployed tree; the recipe is CART on the new rows."""
+    deployed = fit(*draw(300, seed + 10_000, kind), kind)
+    X, y = draw(n, seed, kind)
+    folds = make_folds(y, classifier=kind != "response", n_folds=n_folds, groups=groups, seed=seed)
+    trained = [np.arange(n) if leak else train for train, _ in folds]
+    return CrossFitted(
+        coded=X,
+        y=y,
+        deployed=deployed,
+        own={"keep": deployed, "new": fit(X, y, kind)},
+        in_folds=[{"keep": deployed, "new": fit(X[rows], y[rows], kind)} for rows in trained],
+        folds=folds,
+        fixed=frozenset(["keep"]),
+        groups=groups,
+    )
+
+
+@cache
+def some(kind):
+    return cross_fitted(200, 1, kind)
+
+
+def by_hand(scores, measure, leave_out=None):
+    """m(T; all) less the mean over folds of what a gain over A loses on rows left out."""
+    everyone = np.arange(len(scores.y))
+    own = scores.own["new"]
+    if leave_out is not None:
+        everyone, own = scores.folds[leave_out][0], scores.in_folds[leave_out]["new"]
+    lost, weights = [], []
+    for k, (train, test) in enumerate(scores.folds):
+        if k != leave_out:
+            train = np.intersect1d(train, everyone)
+            gains = [
+                measure(scores.in_folds[k]["new"], rows) - measure(scores.deployed, rows)
+                for rows in (train, test)
+            ]
+            lost.append(gains[0] - gains[1])
+            weights.append(len(test))
+    return measure(own, everyone) - np.average(lost, weights=weights)
+
+
+@pytest.mark.parametrize("kind", ["noise", "signal", "three", "response"])
+@pytest.mark.parametrize("leave_out", [None, 2])
+def test_the_score_is_the_formula(kind, leave_out):
+    scores = some(kind)
+    spread = scores.y.var() if leave_out is None else scores.y[scores.folds[leave_out][0]].var()
+
+    def measure(tree, rows):
+        value, y = predict_rows(tree, scores.coded[rows]).value, scores.y[rows]
+        if kind == "response":  # one spread for every part
+            return 1 - ((value[:, 0] - y) ** 2).mean() / spread
+        if kind == "three":
+            return np.mean([roc_auc_score(y == k, value[:, k]) for k in range(3)])
+        return roc_auc_score(y, value[:, 1])
+
+    expected = by_hand(scores, measure, leave_out)
+    assert scores.score("new", leave_out).value == pytest.approx(expected, abs=1e-12)
+    base = np.arange(200) if leave_out is None else scores.folds[leave_out][0]
+    kept = measure(scores.deployed, base)
+    assert scores.score("keep", leave_out).value == pytest.approx(kept, abs=1e-12)
+    test = scores.folds[2][1]
+    gain = measure(scores.in_folds[2]["new"], test) - measure(scores.deployed, test)
+    if kind == "response":
+        gain *= spread / scores.y.var()
+    assert scores.fold_gain("new", 2) == pytest.approx(gain, abs=1e-12)
+    assert scores.fold_gain("keep", 2) == 0
+
+
+def test_a_pooled_r2_of_the_deployed_tree_is_scikit_learns():
+    scores = some("response")
+    predicted = scores.before.value[:, 0]
+    estimate = scores.score_estimate("new")
+    assert estimate.deployed.value == pytest.approx(r2_score(scores.y, predicted))
+    assert estimate.own.value == pytest.approx(
+        r2_score(scores.y, scores.predictions("new")[0].value[:, 0])
+    )
+
+
+def test_what_cannot_differ_has_changed_by_nothing():
+    """The same rules and labels: other shares, and fold trees that differ, change no decision."""
+    scores = some("signal")
+    deployed = scores.deployed
+    value = deployed.value * 0.9 + 0.05
+    same = replace(deployed, value=value, label=deployed.label)
+    assert decides_alike(deployed, same)
+    assert ranks_alike(deployed, same, 1)
+    told = replace(scores, own={**scores.own, "new": same}, _scores={}, _latest={})
+    change = told.score_estimate("new").change
+    assert change.value == 0
+    assert not change.influence.any()
+    assert told.score("new").value == told.score("keep").value
+    other = replace(deployed, label=1 - deployed.label, value=1 - deployed.value)
+    assert not decides_alike(deployed, other)
+    assert not ranks_alike(deployed, other, 1)
+    assert not decides_alike(deployed, scores.own["new"])
+    assert not ranks_alike(deployed, fit(*draw(50, 3), depth=1), 1)
+    assert not decides_alike(deployed, replace(deployed, precision="float64"))
+
+
+@pytest.mark.parametrize(("kind", "truth"), [("noise", 0.5), ("response", 0.0)])
+def test_on_noise_the_estimate_is_that_of_noise(kind, truth):
+    """A recipe that fits noise scores well on its own rows; the honest estimate sees through it.
+
+    With trees that saw the rows they are scored on, the estimate would be as flattered.
+    """
+    own, honest, leaked = [], [], []
+    for seed in range(40):
+        scores = cross_fitted(120, seed, kind)
+        if kind == "response":
+            noise = np.random.default_rng(seed).permutation(scores.y)
+            scores = _on_noise(scores, noise)
+        estimate = scores.score_estimate("new")
+        own.append(estimate.own.value)
+        honest.append(estimate.recipe.value)
+        if kind == "noise":
+            leaked.append(cross_fitted(120, seed, kind, leak=True).score("new").value)
+    error = np.std(honest) / np.sqrt(len(honest))
+    if kind == "noise":
+        assert abs(np.mean(honest) - truth) < 3 * error
+        assert np.mean(own) > truth + 0.2
+        assert np.mean(leaked) > truth + 0.2
+    else:
+        assert np.mean(honest) < 0.05 < np.mean(own)
+
+
+def _on_noise(scores, y):
+    trees = [fit(scores.coded[train], y[train], "response") for train, _ in scores.folds]
+    own = {"keep": scores.deployed, "new": fit(scores.coded, y, "response")}
+    return replace(
+        scores, y=y, own=own, in_folds=[{"new": tree} for tree in trees], _scores={}, _latest={}
+    )
+
+
+def test_errors_are_as_large_as_the_spread():
+    """Of the honest score around the truth about the very tree that is proposed."""
+    X, y = draw(20_000, 77, "signal")
+    missed, errors = [], []
+    for seed in range(60):
+        scores = cross_fitted(150, seed, "signal")
+        true = roc_auc_score(y, predict_rows(scores.own["new"], X).value[:, 1])
+        estimate = scores.score("new")
+        missed.append(estimate.value - true)
+        errors.append(scores.error(estimate))
+    # A little too low rather than too high: the fold trees learn from fewer rows.
+    assert -0.05 < np.mean(missed) < 0.01
+    assert np.sqrt(np.mean(np.square(missed))) == pytest.approx(np.mean(errors), rel=0.3)
+
+
+def test_losses_are_those_of_rows_left_out():
+    for kind in ("signal", "response"):
+        scores = some(kind)
+        losses = scores.losses("new")
+        assert not np.isnan(losses).any()
+        for (_, test), trees in zip(scores.folds, scores.in_folds, strict=True):
+            value = predict_rows(trees["new"], scores.coded[test]).value[:, -1]
+            np.testing.assert_allclose(losses[test], (value - scores.y[test]) ** 2)
+        kept = (scores.before.value[:, -1] - scores.y) ** 2
+        np.testing.assert_allclose(scores.losses("keep"), kept)
+    without = replace(scores, folds=scores.folds[:2], in_folds=scores.in_folds[:2], _latest={})
+    assert np.isnan(without.losses("new")).sum() == 200 - sum(len(t) for _, t in without.folds)
+
+
+def test_without_folds_nothing_honest_is_known():
+    scores = replace(some("signal"), folds=[], in_folds=[], _scores={}, _latest={})
+    estimate = scores.score_estimate("new")
+    assert np.isnan(estimate.recipe.value)
+    assert estimate.own.value > 0.5
+    assert scores.score("keep").value == estimate.deployed.value
+    assert np.isnan(scores.error(estimate.recipe))
+
+
+def test_subgroups_are_scored_on_their_rows():
+    scores = some("signal")
+    rows = np.flatnonzero(scores.coded[:, 1] > 0.4)
+    inside = np.isin(np.arange(200), rows)
+
+    def measure(tree, part):
+        part = part[inside[part] & (scores.y[part] == 1)]
+        return predict_rows(tree, scores.coded[part]).label.mean()
+
+    weights = [(inside[test] & (scores.y[test] == 1)).sum() for _, test in scores.folds]
+    lost = [
+        (measure(trees["new"], train) - measure(scores.deployed, train))
+        - (measure(trees["new"], test) - measure(scores.deployed, test))
+        for (train, test), trees in zip(scores.folds, scores.in_folds, strict=True)
+    ]
+    expected = measure(scores.own["new"], rows) - np.average(lost, weights=weights)
+    estimate = scores.estimate("new", recall_of(1), rows=rows)
+    assert estimate.recipe.value == pytest.approx(expected, abs=1e-12)
+    assert not estimate.recipe.influence[~inside].any()
+
+
+def test_the_caches_stay_at_home():
+    scores = some("signal")
+    expected = scores.score("new").value
+    again = pickle.loads(pickle.dumps(scores))
+    assert not again._scores
+    assert "before" not in vars(again)
+    assert again.score("new").value == expected
