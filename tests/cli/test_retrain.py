@@ -110,7 +110,7 @@ def test_choosing_in_words_leaves_the_gates_alone(run: Run, files: Files) -> Non
 def test_every_rule_can_be_selected() -> None:
     (select,) = (option for option in command.params if option.name == "select")
     assert isinstance(select.type, click.Choice)
-    assert list(select.type.choices) == list(RULES)
+    assert list(select.type.choices) == ["evidence", "price", *RULES]
 
 
 def test_defaults_are_those_of_the_python_call(run: Run, files: Files, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def test_the_frontier_has_every_candidate_and_right_numbers(cancer):
     table = result.frontier
     assert table.index[0] == "keep"
     assert {"leaf values", "price 0.2", "from scratch", "CART"} <= set(table.index)
-    assert list(table["chosen"][table["chosen"]].index) == ["price 0.2"] == [result.chosen]
+    assert list(table["chosen"][table["chosen"]].index) == [result.chosen]
     for name, tree in result.trees.items():
         apart = tree_distance(
             result.deployed, tree, space=result.space, variant="metric", normalize="relative"
@@ -32,7 +32,7 @@ def test_the_frontier_has_every_candidate_and_right_numbers(cancer):
     assert table.loc["keep", "score_change"] == 0
     assert table.loc["leaf values", "dissimilarity"] == 0
     assert table["on_frontier"].any()
-    assert result.selection_cost == 0
+    assert np.isnan(result.selection_cost)  # two folds are too few to repeat the choice
 
 
 @pytest.mark.parametrize("select", ["tolerance", "one_se"])

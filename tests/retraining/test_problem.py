@@ -122,7 +122,7 @@ def test_bad_input_is_named(cancer, mixed):
         ((first, *new), {"select": 3}, "or a function, got 3"),
         ((first, *new), {"n_folds": "x"}, "whole number >= 2 as n_folds, got 'x'; the default is"),
         ((first, *new), {"max_flips": "x"}, "from 0 to 1 as max_flips, got 'x'; 0.03 is 3 %"),
-        ((first, *new), {"select": "best"}, 'select None, "tolerance"'),
+        ((first, *new), {"select": "best"}, 'select None, "evidence"'),
         ((first, *new), {"n_folds": 1}, "whole number >= 2 as n_folds, got 1; the default"),
         ((first, *new), {"locked": "no such rule"}, "got 'no such rule'"),
         ((first, *new), {"groups": [1, 2]}, "expected 319 entries in groups"),

@@ -27,10 +27,13 @@ from steadytree.cli.tables import read_rows
 from steadytree.core.format import load_tree
 from steadytree.exceptions import GateError
 from steadytree.retraining import Retraining, SearchOptions, retrain
+from steadytree.retraining.evidence import EVIDENCE
 from steadytree.retraining.history import History
 from steadytree.selection import RULES
 
 __all__ = ["command"]
+
+PRICE = "price"
 
 
 @click.command(
@@ -47,8 +50,11 @@ __all__ = ["command"]
 @option_of("--price", retrain, "price", "Price of change.", type=float)
 @click.option(
     "--select",
-    type=click.Choice(list(RULES)),
-    help="Choose by a rule instead of the price: the least change near the best score (tolerance, "
+    type=click.Choice([EVIDENCE, PRICE, *RULES]),
+    default=EVIDENCE,
+    show_default=True,
+    help="How to choose: as much of the tree at the price as rows left out confirm (evidence), "
+    "that tree itself (price), the least change near the best score (tolerance, "
     "one_se), both balanced, the best score, or the least change (distance).",
 )
 @option_of("--tolerance", retrain, "tolerance", "For --select tolerance.", type=float)
@@ -77,7 +83,7 @@ def command(
     group: str | None,
     old: Path | None,
     price: float,
-    select: str | None,
+    select: str,
     tolerance: float,
     limits: tuple[str, ...],
     locks: tuple[str, ...],
@@ -112,7 +118,7 @@ def command(
             X_old=None if before is None else before.X,
             y_old=None if before is None else before.y,
             price=price,
-            select=select,
+            select=None if select == PRICE else select,
             tolerance=tolerance,
             **limits_of(limits),
             locked=locks,

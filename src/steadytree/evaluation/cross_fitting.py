@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
-from steadytree.evaluation.measures import Measure, area_of, losses, squared_errors
+from steadytree.evaluation.measures import Measure, PerRow, area_of, losses, squared_errors
 from steadytree.evaluation.scores import (
     Parts,
     Predictions,
@@ -142,14 +142,21 @@ class CrossFitted:
         """Squared error of each row by a tree made without it; NaN for rows never left out.
 
         Of the response, or of the shares, summed over the classes (of two classes the second
-        only), so that the mean is the Brier score. A fixed candidate is scored on every row.
+        only), so that the mean is the Brier score.
+        """
+        return self.left_out(name, losses)
+
+    def left_out(self, name: str, amount: PerRow) -> FloatArray:
+        """Amount of each row by a tree made without it; NaN for rows never left out.
+
+        A fixed candidate is looked at on every row.
         """
         own, *by_fold = self.predictions(name)
         if name in self.fixed:
-            return losses(own, self.y)
+            return amount(own, self.y)
         out = np.full(len(self.y), np.nan)
         for (_, test), part in zip(self.folds, by_fold, strict=True):
-            out[test] = losses(part.take(test), self.y[test])
+            out[test] = amount(part.take(test), self.y[test])
         return out
 
     # -- estimates ----------------------------------------------------------------

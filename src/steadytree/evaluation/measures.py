@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.decision import Decision
 from steadytree.evaluation.scores import Parts, Predictions, auc_parts, mean_parts
 
 __all__ = [
     "Measure",
+    "PerRow",
     "absolute_errors",
     "area_of",
+    "decision_costs",
     "errors",
     "flagged",
     "losses",
@@ -28,6 +31,7 @@ __all__ = [
 ]
 
 Measure = Callable[[Predictions, NDArray[Any]], Parts]
+PerRow = Callable[[Predictions, NDArray[Any]], NDArray[np.float64]]
 
 
 def area_of(column: int) -> Measure:
@@ -74,6 +78,24 @@ def losses(predicted: Predictions, y: NDArray[Any]) -> NDArray[np.float64]:
     columns = [1] if k == 2 else list(range(k))
     errors = predicted.value[:, columns] - (y[:, None] == np.array(columns))
     return np.asarray((errors**2).sum(axis=1))
+
+
+def decision_costs(decision: Decision) -> PerRow:
+    """Cost of each row's decision under a policy: 0 where it is right.
+
+    A threshold t balances a false positive of cost t with a false negative of cost 1 - t;
+    class weights are what mistaking a class costs.
+    """
+
+    def costs(predicted: Predictions, y: NDArray[Any]) -> NDArray[np.float64]:
+        k = predicted.value.shape[1]
+        weight = np.ones(k) if decision.class_weight is None else np.array(decision.class_weight)
+        if decision.threshold is not None:
+            weight = np.full(k, decision.threshold)
+            weight[decision.positive] = 1 - decision.threshold
+        return np.asarray(np.where(predicted.label == y, 0.0, weight[y]))
+
+    return costs
 
 
 def squared_errors(predicted: Predictions, y: NDArray[Any]) -> Parts:

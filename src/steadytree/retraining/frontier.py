@@ -1,8 +1,9 @@
 """The table of candidates between "keep" and "from scratch", and how one is chosen.
 
-The default is a price: an exchange rate between predictive loss and change, fixed before the
-scores are seen, so that choosing costs nothing. Rules that look at the scores flatter the
-candidate they choose; how much is measured by choosing without a fold and scoring on it.
+A price is an exchange rate between predictive loss and change, fixed before the scores are
+seen, so that choosing costs nothing. Rules that look at rows left out (the default does, to
+confirm what the price buys) flatter the candidate they choose; how much is measured by choosing
+without a fold and scoring on it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from steadytree.distance import pairwise_tree_distances
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.performance import measure_score
 from steadytree.exceptions import ClippedThresholdWarning, InputError
+from steadytree.retraining.evidence import EVIDENCE, least_confirmed_change
 from steadytree.retraining.limits import Limits
 from steadytree.selection import apply_rule, pareto_mask
 
@@ -112,6 +114,8 @@ def choose(
         return str(frontier.index[frontier["price"] == price][0])
     if callable(select):
         return _checked(select(frontier), frontier)
+    if select == EVIDENCE:
+        return least_confirmed_change(frontier, price, scores, leave_out)
     if not scores.folds:
         asked = select.words() if isinstance(select, Limits) else f"select={select!r}"
         raise InputError(

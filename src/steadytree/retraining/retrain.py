@@ -19,6 +19,7 @@ from steadytree.evaluation.flips import flipped, moved_shares, response_span, ri
 from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
+from steadytree.retraining.evidence import EVIDENCE
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
 from steadytree.retraining.limits import Limits
 from steadytree.retraining.locks import resolve_locks
@@ -37,7 +38,7 @@ from steadytree.selection import RULES, check_tolerance
 __all__ = ["DEFAULT_PRICE", "PRICES", "retrain"]
 
 DEFAULT_PRICE = 0.2
-DEFAULT_SELECT: Rule = None
+DEFAULT_SELECT: Rule = EVIDENCE
 PRICES = (1.0, 0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.02)
 """Prices on every path, besides the one asked for."""
 
@@ -97,7 +98,10 @@ def retrain(
     price : float, default 0.2
         Exchange rate: changing rules worth the whole tree A (its mass) must save this share
         of the spread of the outcome that can be explained. Lower prices buy more change.
-    select : None, a name in ``steadytree.selection.RULES`` or callable
+    select : "evidence", None, a name in ``steadytree.selection.RULES`` or callable
+        "evidence": the least change on the way to the tree at ``price`` that predicts and
+        decides rows left out not clearly worse than that tree (by more than one paired
+        standard error), so that noise changes nothing; without folds the tree at ``price``.
         None: the tree at ``price``. "tolerance": the least change among candidates whose
         score is within ``tolerance`` (relative) of the best. "one_se": the least change
         within one paired standard error of the best. "balanced": the largest score minus
@@ -165,9 +169,9 @@ def retrain(
     """
     check_number(price, "price", fix=f"the default is {DEFAULT_PRICE}")
     check_tolerance(tolerance)
-    known = select is None or callable(select) or (isinstance(select, str) and select in RULES)
-    if not known:
-        names = ", ".join(f'"{name}"' for name in RULES)
+    named = (EVIDENCE, *RULES)
+    if not (select is None or callable(select) or (isinstance(select, str) and select in named)):
+        names = ", ".join(f'"{name}"' for name in named)
         raise InputError(f"expected select None, {names} or a function, got {select!r}")
     if labels not in ("steady", "follow"):
         raise InputError(f'expected labels "steady" or "follow", got {labels!r}')
@@ -178,6 +182,8 @@ def retrain(
         min_gain=min_gain,
     )
     asked = select if limits is None else limits
+    if asked == EVIDENCE and n_folds == 0:
+        asked = None  # no row is left out by the user's own wish: the price decides
     tuning = SearchOptions.read(options, search)
     # 1. One space, one coding of the rows.
     problem = prepare_problem(

@@ -1,0 +1,70 @@
+"""No evidence, no change: the default choice among the candidates on a path of prices.
+
+A price says what a change must be worth to the teacher. On few rows a teacher sees patterns in
+noise, so the tree at the asked price is proposed only as far as rows that were left out confirm
+it: proposed is the least change that predicts and decides not clearly worse than that tree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from steadytree.evaluation.cross_fitting import CrossFitted
+from steadytree.evaluation.measures import PerRow, decision_costs, losses
+from steadytree.evaluation.scores import Score
+
+__all__ = ["EVIDENCE", "least_confirmed_change"]
+
+EVIDENCE = "evidence"
+"""Name of the rule, for ``retrain(select=...)``."""
+
+# Estimating leaves anew changes no rule and no decision, so it comes before keeping all.
+ORDER = {"leaf values": 0, "keep": 1, "labels": 2, "priced edits": 3}
+
+
+def least_confirmed_change(
+    frontier: pd.DataFrame, price: float, scores: CrossFitted, leave_out: int | None = None
+) -> str:
+    """Name of the least change that is not clearly worse than the tree at the asked price.
+
+    Compared row by row on rows left out: the squared error of the predictions and the cost of
+    the decisions; "clearly" is by more than one standard error of the mean difference. Where
+    no row was left out there is no evidence, and only the leaves are estimated anew.
+    """
+    if not scores.folds:
+        return "leaf values"
+    asked = str(frontier.index[frontier["price"] == price][0])
+    kind, prices = frontier["kind"], frontier["price"]
+    path = frontier[kind.isin(list(ORDER)) & ~(prices < price)]
+    # Equal but for rounding is equal; dearer trees before cheaper ones.
+    keys = zip(
+        path["dissimilarity"].round(12),
+        path["kind"].map(ORDER),
+        -path["price"].fillna(np.inf),
+        path.index,
+        strict=True,
+    )
+    for *_, name in sorted(keys):
+        if not _clearly_worse(str(name), asked, scores, leave_out):
+            return str(name)
+    return asked
+
+
+def _clearly_worse(name: str, asked: str, scores: CrossFitted, leave_out: int | None) -> bool:
+    """Whether a candidate errs or decides clearly worse than another one on rows left out."""
+    amounts: list[PerRow] = [losses]
+    if scores.classifier:
+        amounts.append(decision_costs(scores.own[asked].decision))
+    for amount in amounts:
+        excess = scores.left_out(name, amount) - scores.left_out(asked, amount)
+        if leave_out is not None:
+            excess[scores.folds[leave_out][1]] = np.nan
+        known = ~np.isnan(excess)
+        if not known.any():
+            continue
+        mean = float(excess[known].mean())
+        influence = np.where(known, excess - mean, 0.0) / known.sum()
+        if mean > scores.error(Score(mean, influence)):
+            return True
+    return False

@@ -1,0 +1,101 @@
+"""Noise changes nothing, real gains are taken, and what is proposed follows from rows left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from steadytree.retraining import retrain
+from steadytree.retraining.evidence import least_confirmed_change
+
+QUICK = {"n_estimators": 20, "n_folds": 3}
+
+
+def noise(seed, n=350):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 5)), rng.integers(0, 2, n)
+
+
+def deployed_on(X, y):
+    return DecisionTreeClassifier(max_depth=3, min_samples_leaf=5, random_state=0).fit(X, y)
+
+
+def test_noise_changes_nothing_and_the_price_alone_would():
+    flips, unchecked = [], []
+    for seed in range(5):
+        X, y = noise(seed)
+        model = deployed_on(X[:150], y[:150])
+        old = {"X_old": X[:150], "y_old": y[:150]}
+        result = retrain(model, X[150:], y[150:], **old, **QUICK, random_state=seed)
+        flips.append(result.flips())
+        row = result.frontier.loc["price 0.2"]
+        unchecked.append(row["flips"])
+        if result.chosen in ("keep", "leaf values"):
+            assert result.dissimilarity == 0
+    assert np.median(flips) == 0
+    assert np.median(unchecked) > 0.05
+
+
+def test_a_real_change_is_taken():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 4))
+    y = (X[:, 0] > 0).astype(int)
+    moved = np.where(rng.random(500) < 0.9, X[400:, 1] > 0, X[400:, 0] > 0).astype(int)
+    model = deployed_on(X[:400], y[:400])
+    result = retrain(model, X[400:], moved, **QUICK, random_state=0)
+    assert result.dissimilarity > 0.1
+    assert result.frontier.loc[result.chosen, "score_change"] > 0.2
+
+
+def left_out(result, name, kind):
+    """What the trees made without a row say of it, by hand."""
+    out = np.zeros(len(result.y_new))
+    for (_, test), trees in zip(result.scores.folds, result.scores.in_folds, strict=True):
+        X, y, tree = np.asarray(result.X_new)[test], result.y_new[test], trees[name]
+        if kind == "loss":
+            out[test] = (tree.predict_proba(X)[:, 1] - y) ** 2
+        else:
+            out[test] = tree.predict(X) != y
+    return out
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_choice_is_the_least_change_that_is_not_clearly_worse(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(500, 4))
+    y = (rng.random(500) < 1 / (1 + np.exp(-2 * X[:, 0] - X[:, 1]))).astype(int)
+    model = deployed_on(X[:150], y[:150])
+    result = retrain(model, X[150:], y[150:], **QUICK, random_state=seed, price=0.05)
+    frontier = result.frontier
+    names = [n for n in frontier.index if frontier["kind"][n] == "priced edits"]
+    path = ["leaf values", "keep", "labels", *(n for n in names if frontier["price"][n] >= 0.05)]
+    path.sort(key=lambda n: round(frontier["dissimilarity"][n], 12))
+    for name in path:
+        worse = False
+        for kind in ("loss", "decision"):
+            gap = left_out(result, name, kind) - left_out(result, "price 0.05", kind)
+            error = np.sqrt(((gap - gap.mean()) ** 2).sum()) / len(gap)
+            worse |= gap.mean() > error * (1 + 1e-12)
+        if not worse:
+            break
+    assert result.chosen == name
+    assert np.isfinite(result.selection_cost)
+
+
+def test_without_rows_left_out_the_price_decides_or_nothing_changes():
+    X, y = noise(0)
+    model = deployed_on(X[:150], y[:150])
+    result = retrain(model, X[150:], y[150:], n_estimators=20, n_folds=0, random_state=0)
+    assert result.chosen == "price 0.2"
+    assert least_confirmed_change(result.frontier, 0.2, result.scores) == "leaf values"
+
+
+def test_a_response_has_no_decisions():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = X[:, 0] + rng.normal(size=300)
+    model = DecisionTreeRegressor(max_depth=2, random_state=0).fit(X[:100], y[:100])
+    result = retrain(model, X[100:], y[100:], **QUICK, random_state=0)
+    assert "labels" not in result.frontier.index
+    assert result.chosen in result.frontier.index
