@@ -8,10 +8,12 @@ linear program as it is printed.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -131,6 +133,25 @@ def demands(
     return numeric, allowed
 
 
+def position(space: FeatureSpace, j: int, value: float) -> float:
+    """Where a value of a numeric feature lies between 0 and 1; 0 on a constant feature."""
+    knots = space.knots[j] if space.knots else None
+    return share_below(value, float(space.lower[j]), float(space.upper[j]), knots or ())
+
+
+@functools.cache
+def share_below(
+    value: float, low: float, high: float, knots: tuple[tuple[float, float], ...]
+) -> float:
+    """Height at a value of the line from (low, 0) to (high, 1) through knots, in fractions."""
+    line = [(low, 0.0), *knots, (high, 1.0)]
+    for (x0, y0), (x1, y1) in itertools.pairwise(line):
+        if x0 < x1 and x0 <= value <= x1:
+            way = (Fraction(value) - Fraction(x0)) / (Fraction(x1) - Fraction(x0))
+            return float(Fraction(y0) + way * (Fraction(y1) - Fraction(y0)))
+    return 0.0
+
+
 def clip(value: float, low: float, high: float) -> float:
     return min(max(value, low), high)
 
@@ -199,9 +220,8 @@ def feature_distance(p: NaivePath, q: NaivePath, space: FeatureSpace) -> float:
             total += len(p.allowed[j] ^ q.allowed[j]) / space.n_categories(j)
             continue
         a, b = p.numeric[j], q.numeric[j]
-        span = float(space.upper[j] - space.lower[j])
-        if span > 0:
-            total += (abs(a.upper - b.upper) + abs(a.lower - b.lower)) / (2 * span)
+        for one, two in ((a.upper, b.upper), (a.lower, b.lower)):
+            total += abs(position(space, j, one) - position(space, j, two)) / 2
         if space.can_be_missing[j]:  # the implied feature {present, missing}
             total += ((a.present != b.present) + (a.missing != b.missing)) / 2
     return total
@@ -216,9 +236,10 @@ def outcome_distance(p: NaivePath, q: NaivePath, space: FeatureSpace, outcome: s
     if p.label is None:
         assert space.response_range is not None
         low, high = space.response_range
-        if high == low:
-            return 0.0
-        return abs(clip(p.response, low, high) - clip(q.response, low, high)) / (high - low)
+        one, two = (
+            share_below(clip(r, low, high), low, high, ()) for r in (p.response, q.response)
+        )
+        return abs(one - two)
     if outcome == "label":
         return float(p.label != q.label)
     if outcome == "distribution":
@@ -240,7 +261,7 @@ def paper_weight(path: NaivePath, space: FeatureSpace) -> float:
         bounds = path.numeric[j]
         low, high = float(space.lower[j]), float(space.upper[j])
         if high > low and (bounds.upper != high or bounds.lower != low):
-            total += (bounds.upper - bounds.lower) / (high - low)
+            total += position(space, j, bounds.upper) - position(space, j, bounds.lower)
         if space.can_be_missing[j] and bounds.present + bounds.missing != 2:
             total += (bounds.present + bounds.missing) / 2
     return total

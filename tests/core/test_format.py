@@ -176,7 +176,7 @@ def test_the_file_says_who_wrote_it(tmp_path: Path) -> None:
     content = json.loads(st.save_tree(rich_tree(), tmp_path / "tree.json").read_text("utf-8"))
     assert content["written_with"]["steadytree"] == st.__version__
     assert {"python", "numpy", "scikit-learn"} <= set(content["written_with"])
-    assert content["version"] == FORMAT_VERSION
+    assert content["version"] == 1
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -244,13 +244,15 @@ def changed(**changes: Any) -> str:
     return json.dumps(content)
 
 
+FALLING = [[[0.5, 0.9], [0.6, 0.1]] if c is None else None for c in rich_tree().categories]
+
 DAMAGED: list[tuple[str, str, str]] = [
     ("not JSON", "hello", "expected JSON, got Expecting value at line 1, column 1"),
     ("a list", "[]", "file: expected an object, got a list"),
     ("null", "null", "file: expected an object, got null"),
     ("an empty object", "{}", "format: expected an entry, got none"),
     ("another format", '{"format": "xgboost"}', "format: expected 'steadytree-tree', got"),
-    ("newer", changed(version=FORMAT_VERSION + 1), "version: expected at most 1, got 2: .*newer"),
+    ("newer", changed(version=FORMAT_VERSION + 1), "version: expected at most 2, got 3: .*newer"),
     ("version 0", changed(version=0), "version: expected 1 or more, got 0"),
     ("version as text", changed(version="1"), "version: expected a whole number, got text"),
     ("version as flag", changed(version=True), "version: expected a whole number, got a flag"),
@@ -275,6 +277,10 @@ DAMAGED: list[tuple[str, str, str]] = [
     ("bounds", changed(space__bounds=[[0.0]] * 6), "space.bounds: expected pairs of numbers"),
     ("range", changed(space__response_range=[1.0]), "space.response_range: expected two numbers"),
     ("wrong range", changed(space__response_range=[2.0, 1.0]), "expected a finite response range"),
+    ("knots", changed(space__knots=[[[0.5]]] * 6), r"space.knots\[0\]: expected pairs of numbers"),
+    ("knot", changed(space__knots=[["a"]] * 6), r"space.knots\[0\]: expected a list, got text"),
+    ("few knots", changed(space__knots=[None]), "expected 6 lists of knots, one per feature"),
+    ("falling knots", changed(space__knots=FALLING), "expected knots of .* that rise between"),
     ("threshold", changed(decision_threshold="half"), "decision_threshold: expected a number"),
 ]  # fmt: skip
 
@@ -397,3 +403,18 @@ def test_random_damage_gives_a_tree_or_a_format_error(seed: int) -> None:
         str(tree)
         assert tree.apply(np.full((2, tree.n_features), np.nan)).shape == (2,)
     assert 0 < read < 500
+
+
+def test_the_quantile_scale_survives_the_file(tmp_path: Path) -> None:
+    X = np.exp(np.random.default_rng(0).normal(size=(300, 2)) * 3)
+    X[::3, 1] = np.nan
+    space = st.FeatureSpace.from_data(X, ["no", "yes"] * 150, scale="quantile")
+    tree = build((0, 0.5, "no", "yes")).replace(space=space)
+    path = st.save_tree(tree, tmp_path / "tree.json")
+    again = st.load_tree(path)
+    assert again.space == space
+    assert again.space.digest() == space.digest()
+    content = json.loads(path.read_text())
+    # A reader that knows no knots must not take the file for one on the paper's scale.
+    assert content["version"] == FORMAT_VERSION == 2
+    jsonschema.validate(content, tree_json_schema())

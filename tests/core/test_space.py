@@ -244,3 +244,90 @@ def test_encode() -> None:
     ]
     np.testing.assert_array_equal(space.encode(FRAME), expected)
     np.testing.assert_array_equal(space.encode(turned), expected)
+
+
+# -- the quantile scale -----------------------------------------------------------
+
+SKEWED = pd.DataFrame(
+    {
+        "income": [1.0, 2.0, 3.0, 4.0, 1000.0],
+        "constant": [7.0] * 5,
+        "holes": [0.0, 0.0, 0.0, np.nan, 1.0],
+        "colour": ["red", "blue", "red", "red", "blue"],
+    }
+)
+
+
+def test_the_quantile_scale_is_taken_from_the_rows() -> None:
+    space = st.FeatureSpace.from_data(SKEWED, scale="quantile")
+    assert space.knots == (
+        ((1.5, 0.125), (2.5, 0.375), (3.5, 0.625), (502.0, 0.875)),
+        None,  # constant
+        ((0.5, 0.75),),  # of the rows that have a value
+        None,
+    )
+    assert space.scale == "quantile"
+    assert repr(space).endswith("1 can be missing, quantile scale)")
+    ranged = st.FeatureSpace.from_data(SKEWED)
+    assert ranged.scale == "range"
+    assert ranged.scaled_by(SKEWED) == space
+    assert space.replace(knots=()) == ranged
+    assert ranged != space
+    assert ranged.digest() != space.digest()
+
+
+def test_another_scale_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"expected scale to be one of \['range', 'quantile'\], got 'log'"
+    ):
+        st.FeatureSpace.from_data(SKEWED, scale="log")
+
+
+def test_a_space_on_the_scale_of_the_paper_is_written_as_ever() -> None:
+    """Digests are stored in histories: they must not change."""
+    space = st.FeatureSpace.from_data(SKEWED)
+    assert "knots" not in space.to_dict()
+    assert space.digest() == "c598fde3ee08b77f"
+    constant = st.FeatureSpace.from_data(SKEWED[["constant"]])
+    assert st.FeatureSpace.from_data(SKEWED[["constant"]], scale="quantile") == constant
+
+
+def test_wider_bounds_leave_the_knots_where_they_are() -> None:
+    space = st.FeatureSpace.from_data(SKEWED[["income"]], scale="quantile")
+    wide = space.replace(lower=[-50.0], upper=[9000.0])
+    assert wide.knots == space.knots
+    before, after = space.scales[0], wide.scales[0]
+    assert before is not None
+    assert after is not None
+    for value in np.linspace(1.5, 502.0, 50).tolist():
+        assert after.below(value) == before.below(value)
+    assert after.below(-50.0) == 0.0
+    assert after.below(9000.0) == 1.0
+    with pytest.raises(InputError, match="expected knots of 'income' with values that rise"):
+        space.replace(upper=[100.0])
+
+
+def test_rows_outside_the_bounds_count_at_the_bound() -> None:
+    bounds = st.FeatureSpace(lower=[0.0], upper=[2.0])
+    assert bounds.scaled_by(np.array([[0.0], [1.0], [50.0]])).knots == (((0.5, 0.25), (1.5, 0.75)),)
+
+
+def test_the_share_between_values() -> None:
+    space = st.FeatureSpace.from_data(SKEWED, scale="quantile")
+    np.testing.assert_allclose(
+        space.share_between(0, np.array([1.5, 502.0, 2.5]), 2.5), [0.25, 0.5, 0.0]
+    )
+    ranged = st.FeatureSpace.from_data(SKEWED)
+    values = np.array([1.5, 502.0])
+    np.testing.assert_array_equal(
+        ranged.share_between(0, values, 2.5), np.abs(values - 2.5) / (1000.0 - 1.0)
+    )
+    np.testing.assert_array_equal(ranged.share_between(1, np.array([7.0]), 7.0), [0.0])
+
+
+def test_a_space_on_the_scale_of_the_paper_can_be_rewritten_for_other_features() -> None:
+    assert st.FeatureSpace.from_data(SKEWED).knots == ()
+    fewer = st.FeatureSpace.from_data(SKEWED).replace(
+        lower=[0], upper=[1], categories=(None,), can_be_missing=[False], names=("income",)
+    )
+    assert fewer.n_features == 1

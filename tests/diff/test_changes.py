@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from steadytree.core.space import FeatureSpace
 from steadytree.core.words import Condition
 from steadytree.diff.changes import KINDS, Rule, compare_conditions
 from tests.diff.trees import (
@@ -99,3 +101,14 @@ def test_a_rule_reads_as_conditions_and_outcome() -> None:
     rule = Rule(0, 1, conditions, "yes", (0.2, 0.8))
     assert rule.text == "age <= 50 and site is arm: yes"
     assert Rule(0, 1, conditions[:1], None, (12.5,)).text == "age <= 50: 12.5"
+
+
+def test_a_move_within_a_long_range_is_seen_on_the_quantile_scale() -> None:
+    rows = np.append(np.arange(100.0), 1e12)[:, None]
+    old, new = (
+        [Condition(feature=0, name="x0", lower=-np.inf, upper=t, missing=None)] for t in (9.5, 59.5)
+    )
+    ranged = FeatureSpace.from_data(rows)
+    assert compare_conditions(ranged, old, new) == ()  # 5e-11 of the range
+    (change,) = compare_conditions(ranged.scaled_by(rows), old, new)
+    assert (change.kind, change.shift) == ("threshold_moved", 50.0)

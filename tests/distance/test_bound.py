@@ -52,3 +52,37 @@ def test_the_bound_of_the_pair_would_invert_rankings() -> None:
 def test_the_bound_of_nonsense(max_depth: Any, weight: Any, message: str) -> None:
     with pytest.raises(InputError, match="^" + re.escape(message)):
         st.distance_bound(max_depth, weight)
+
+
+@pytest.mark.parametrize("depth", [1001, 1100, 10**6, 10**400])
+def test_a_depth_whose_bound_no_float_can_hold(depth: int) -> None:
+    message = "^expected max_depth of at most 1000 for a bound that a float can hold, got 1"
+    with pytest.raises(InputError, match=message):
+        st.distance_bound(depth)
+    with pytest.raises(InputError, match=message):
+        st.tree_distance(MID_1, MID_2, space=UNIT, normalize="bound", max_depth=depth)
+    assert math.isfinite(st.distance_bound(1000, 1e6))
+    # Without the bound, nothing depends on the depth.
+    assert st.tree_distance(MID_1, MID_2, space=UNIT, max_depth=depth) > 0
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (5e-324, "expected label_weight to be 0 or at least 1e-06, got 5e-324, which leaves the"),
+        (1e-7, "expected label_weight to be 0 or at least 1e-06, got 1e-07, .* pass 0 to leave"),
+        (1.1e6, "expected label_weight to be at most 1e.06, got 1100000.0, which leaves the feat"),
+        (1e300, "expected label_weight to be at most 1e.06, got 1e.300, .* the labels decide"),
+        (10**400, "expected label_weight to be at most 1e.06, got 1000"),
+    ],
+)
+def test_a_label_weight_that_eats_digits_is_refused(weight: float, message: str) -> None:
+    with pytest.raises(InputError, match=f"^{message}"):
+        st.tree_distance(MID_1, MID_2, space=UNIT, label_weight=weight)
+    with pytest.raises(InputError, match=f"^{message}"):
+        st.distance_bound(3, weight)
+
+
+def test_a_balanced_weight_has_limits_too() -> None:
+    with pytest.raises(InputError, match="expected label_weight to be at most"):
+        st.tree_distance(MID_1, MID_2, space=UNIT, label_weight="balanced", max_depth=10**400)

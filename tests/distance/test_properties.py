@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as hs
+from numpy.typing import NDArray
 
 import steadytree as st
 from steadytree.core.paths import Paths
@@ -400,3 +402,143 @@ def test_tightenings_add_up(collection: Collection) -> None:
             for coord, value in state.items():
                 expected[coord] = value
             np.testing.assert_array_equal(dense[p], expected)
+
+
+# -- extreme numbers --------------------------------------------------------------
+
+
+@examples(150)
+@given(tree_collections(2, max_leaves=6), hs.floats(1e-6, 1e6))
+def test_dissimilarity_never_leaves_zero_to_one(collection: Collection, weight: float) -> None:
+    space, (a, b) = collection
+    options: dict[str, Any] = {"variant": "metric", "normalize": "relative"}
+    for two in (b, a):
+        relative = st.tree_distance(a, two, space=space, label_weight=weight, **options)
+        assert 0.0 <= relative <= 1.0
+    assert relative == 0.0
+
+
+def test_what_has_nothing_in_common_is_at_one_exactly() -> None:
+    """The label weight is rounded in the distance and not in the masses: 1 + 2e-11."""
+    yes, no = build("yes"), build("no")
+    options: dict[str, Any] = {"variant": "metric", "normalize": "relative"}
+    relative = [
+        st.tree_distance(yes, no, space=UNIT, label_weight=float(weight), **options)
+        for weight in np.random.default_rng(0).uniform(1e-3, 0.1, 50)
+    ]
+    assert max(relative) == 1.0
+    assert min(relative) == pytest.approx(1.0, abs=1e-9)
+
+
+@examples(150)
+@given(
+    tree_collections(2, max_leaves=5),
+    hs.sampled_from(VARIANTS),
+    hs.one_of(hs.just(0.0), hs.floats(1e-6, 1e6)),
+)
+def test_any_label_weight_allowed_gives_the_definition(
+    collection: Collection, variant: str, weight: float
+) -> None:
+    space, (a, b) = collection
+    ours = st.tree_distance(a, b, space=space, variant=variant, label_weight=weight)
+    plain = naive_distance(a, b, space, variant=variant, label_weight=weight)
+    assert ours == pytest.approx(plain, rel=1e-9, abs=1e-12 if weight <= 256 else 3e-8)
+
+
+@examples(150)
+@given(
+    hs.tuples(hs.floats(-1.7e308, 1.7e308), hs.floats(-1.7e308, 1.7e308)).filter(
+        lambda bounds: bounds[0] < bounds[1]
+    ),
+    hs.lists(hs.floats(0, 1), min_size=2, max_size=2),
+    hs.booleans(),
+)
+def test_any_range_gives_the_definition(
+    bounds: tuple[float, float], at: list[float], regression: bool
+) -> None:
+    low, high = bounds
+    values = [min(max(low * (1 - share) + high * share, low), high) for share in at]
+    space = st.FeatureSpace(
+        lower=[low], upper=[high], response_range=(low, high) if regression else None
+    )
+    kind: dict[str, Any] = {"n_features": 1, "classes": None if regression else ("no", "yes")}
+    outcomes = [(low, high), (values[0], low)] if regression else [("no", "yes")] * 2
+    a, b = (build((0, v, *ends), **kind) for v, ends in zip(values, outcomes, strict=True))
+    for variant in VARIANTS:
+        ours = st.tree_distance(a, b, space=space, variant=variant)
+        assert ours == pytest.approx(naive_distance(a, b, space, variant=variant), **CLOSE)
+
+
+def test_a_range_beyond_the_largest_number() -> None:
+    space = st.FeatureSpace(lower=[-1.7e308], upper=[1.7e308])
+    a, b = (build((0, t, "no", "yes"), n_features=1) for t in (0.0, 0.85e308))
+    # A quarter of the range, half of it on each of two bounds.
+    assert st.tree_distance(a, b, space=space) == pytest.approx(0.25, rel=1e-12)
+    assert {rule.status for rule in st.diff_trees(a, b, space=space).rules} == {"moved"}
+
+
+# -- the quantile scale -----------------------------------------------------------
+
+MONOTONE: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "exponential": lambda x: np.exp(x / 3),
+    "cube": lambda x: x**3,
+    "a step": lambda x: x + 1e4 * (x > 5),
+    "logarithm": lambda x: np.log(x + 20),
+}
+
+
+def cuts_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where CART would cut: half-way between neighbouring values."""
+    distinct = np.unique(values)
+    return distinct[:-1] / 2 + distinct[1:] / 2
+
+
+@pytest.mark.parametrize("name", MONOTONE)
+@pytest.mark.parametrize("variant", VARIANTS)
+@examples(25)
+@given(
+    hs.lists(hs.integers(-10, 10), min_size=4, max_size=60).filter(lambda x: len(set(x)) > 2),
+    hs.randoms(use_true_random=False),
+)
+def test_invariant_under_monotone_transforms(
+    name: str, variant: str, rows: list[int], rng: Random
+) -> None:
+    """Trees that send the same rows the same way are as far apart, whatever the units."""
+    column = np.array(rows, dtype=np.float64)
+    changed = MONOTONE[name](column)
+    before, after = cuts_of(column), cuts_of(changed)
+    assert len(before) == len(after)
+    picks = [rng.randrange(len(before)) for _ in range(4)]
+
+    def distance(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> float:
+        space = st.FeatureSpace.from_data(values[:, None], scale="quantile")
+        t = [float(cuts[k]) for k in picks]
+        a = build((0, t[0], "no", (0, t[1], "yes", "no")), n_features=1)
+        b = build((0, t[2], (0, t[3], "yes", "no"), "yes"), n_features=1)
+        return st.tree_distance(a, b, space=space, variant=variant)
+
+    assert distance(changed, after) == pytest.approx(distance(column, before), abs=1e-9)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_even_rows_give_the_range_scale(variant: str) -> None:
+    rng = Random(variant)
+    for size in (2, 7, 40, 400):
+        grid = np.repeat(np.linspace(-1.0, 3.0, size)[:, None], 2, axis=1)
+        ranged = st.FeatureSpace.from_data(grid, ["no", "yes"] * (size // 2) + ["no"] * (size % 2))
+        kind = Kind(categorical=False, missing=False)
+        for _ in range(10):
+            a, b = (random_tree(rng, ranged, kind, max_leaves=8) for _ in range(2))
+            ours = st.tree_distance(a, b, space=ranged.scaled_by(grid), variant=variant)
+            assert ours == pytest.approx(
+                st.tree_distance(a, b, space=ranged, variant=variant), abs=1e-11
+            )
+
+
+def test_a_move_counts_the_rows_it_passes() -> None:
+    """On the range scale a long tail makes the same move nearly free."""
+    X = np.concatenate([np.arange(100.0), [1e6]])[:, None]
+    a, b = (build((0, t, "no", "yes"), n_features=1) for t in (9.5, 59.5))
+    ranged, quantile = (st.FeatureSpace.from_data(X, scale=s) for s in ("range", "quantile"))
+    assert st.tree_distance(a, b, space=ranged) == pytest.approx(50 / 1e6)
+    assert st.tree_distance(a, b, space=quantile) == pytest.approx(50 / 100)

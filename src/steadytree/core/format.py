@@ -37,7 +37,8 @@ __all__ = [
 ]
 
 FORMAT_NAME = "steadytree-tree"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Written where a space has knots, which readers of version 1 would pass over; else 1."""
 MAX_BYTES = 256 * 2**20
 MAX_NODES = 2_000_000
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -89,7 +90,7 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
     impurity = tree.given_fields()["impurity"]  # what reading fills in again is not written
     return {
         "format": FORMAT_NAME,
-        "version": FORMAT_VERSION,
+        "version": 1 if space is None or "knots" not in space else FORMAT_VERSION,
         "written_with": library_versions(("steadytree", "numpy", "scikit-learn")),
         "task": "classification" if tree.is_classifier else "regression",
         "classes": _scalars(tree.classes),
@@ -481,4 +482,22 @@ def _read_space(content: Any) -> FeatureSpace | None:
         classes=None if classes is None else tuple(_read_scalars(classes, "space.classes")),
         response_range=None if response is None else (_float(response[0]), _float(response[1])),
         one_hot=one_hot,
+        knots=_read_knots(reader),
     )
+
+
+def _read_knots(reader: _Reader) -> tuple[tuple[tuple[float, float], ...] | None, ...]:
+    """Knots of the quantile scale; files on the paper's scale have no such entry."""
+    if reader.content.get("knots") is None:
+        return ()
+    out: list[tuple[tuple[float, float], ...] | None] = []
+    for i, knots in enumerate(reader.get("knots", list)):
+        name = f"knots[{i}]"
+        if knots is None:
+            out.append(None)
+            continue
+        pairs = [reader.floats(name, pair) for pair in _list(knots, reader.where + name)]
+        if any(len(pair) != 2 for pair in pairs):
+            raise TreeFormatError(f"space.{name}: expected pairs of numbers, got other lengths")
+        out.append(tuple((value, position) for value, position in pairs))
+    return tuple(out)

@@ -5,7 +5,8 @@ categories of the categorical ones, and the label. We store how much each path
 *tightens* the space, one non-negative number per coordinate: for a numeric feature
 :math:`(u_j - u^p_j)/(u_j - l_j)` and :math:`(l^p_j - l_j)/(u_j - l_j)`, for a category
 :math:`2/c_j` if it does not qualify, 0 where nothing is restricted. The feature part of
-eq. (dist-paths) is then half an L1 distance for every kind of feature,
+eq. (dist-paths) is then half an L1 distance for every kind of feature (on the quantile scale,
+``core.scale``, the two shares are those of the reference rows),
 
 .. math:: \tfrac12 \sum_i |x^p_i - x^q_i|
           = \tfrac12 (s_p + s_q) - \sum_i \min(x^p_i, x^q_i),
@@ -28,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.alignment import AlignedTree, align_tree
+from steadytree.core.scale import share_of_range
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.words import Condition, NumericState, join_conditions
@@ -84,6 +86,7 @@ class Boxes:
     def __init__(self, space: FeatureSpace) -> None:
         self.lower: list[float] = space.lower.tolist()
         self.upper: list[float] = space.upper.tolist()
+        self.scale = space.scales
         self.can_miss: list[bool] = space.can_be_missing.tolist()
         # Categories of a feature, "missing" included; 0: numeric.
         self.count = [
@@ -139,12 +142,16 @@ class Boxes:
             return Side(state, out, (count - len(out)) / count if out else 0.0)
         low, high, present, missing = state
         lower, upper = self.lower[j], self.upper[j]
-        span = upper - lower
         out = {}
         weight = 0.0
-        if present and span > 0:
-            top = max((upper - high) / span, 0.0)
-            bottom = max((low - lower) / span, 0.0)
+        if present and upper > lower:
+            scale = self.scale[j]
+            if scale is None:  # over the range: written out, most time is spent here
+                span = upper - lower
+                top = max((upper - high) / span, 0.0)
+                bottom = max((low - lower) / span, 0.0)
+            else:
+                top, bottom = scale.above(high), scale.below(low)
             if top > 0:
                 out[first] = top = min(top, 1.0)
             if bottom > 0:
@@ -416,9 +423,8 @@ def _outcomes(
                 "make it with FeatureSpace.from_data(X, y, task='regression')"
             )
         low, high = space.response_range
-        span = high - low
-        value = tree.value[leaves] - low
-        scaled = np.clip(value / span, 0, 1) if span > 0 else np.zeros_like(value)
+        value = np.clip(tree.value[leaves], low, high)
+        scaled = share_of_range(value, low, high) if high > low else np.zeros_like(value)
         return np.zeros(len(nodes), dtype=np.int32), scaled
     assert classes is not None
     if classes == tree.classes:

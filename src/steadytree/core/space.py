@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from steadytree.core.scale import SCALES, FeatureScale, Knots, check_knots, quantile_knots
 from steadytree.core.tabular import (
     Categories,
     column_names,
@@ -57,6 +60,10 @@ class FeatureSpace:
         Groups of one-hot columns that trees may be trained on:
         ``{"colour": {"colour_red": "red", "colour_blue": "blue"}}``. A tree over such
         columns is rewritten as one over the categorical feature before it is compared.
+    knots : tuple, default none
+        The quantile scale: for each feature None (distances over the range, as in the paper)
+        or pairs ``(value, position)`` that rise from (lower, 0) to (upper, 1), the bounds
+        left out. Wider bounds leave them as they are: nothing between the knots moves.
 
     Examples
     --------
@@ -74,6 +81,7 @@ class FeatureSpace:
     classes: tuple[Any, ...] | None = None
     response_range: tuple[float, float] | None = None
     one_hot: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    knots: tuple[Knots | None, ...] = ()
 
     def __post_init__(self) -> None:
         lower = np.array(self.lower, dtype=np.float64).ravel()
@@ -95,6 +103,7 @@ class FeatureSpace:
             ("category lists", len(cats)),
             ("can_be_missing flags", missing.size),
             ("names", count if names is None else len(names)),
+            ("lists of knots", len(self.knots) or count),
         ):
             if size != count:
                 raise InputError(f"expected {count} {what}, one per feature, got {size}")
@@ -131,6 +140,10 @@ class FeatureSpace:
             classes = tuple(plain_scalar(c) for c in classes)
             if len(set(classes)) != len(classes):
                 raise InputError(f"expected distinct classes, got {list(classes)}")
+        knots = tuple(
+            None if c is not None else check_knots(k, float(lower[j]), float(upper[j]), label[j])
+            for j, (c, k) in enumerate(zip(cats, self.knots or (None,) * count, strict=True))
+        )
         for array in (lower, upper, missing):
             array.setflags(write=False)
         groups = {
@@ -145,6 +158,8 @@ class FeatureSpace:
             ("names", names),
             ("classes", classes),
             ("one_hot", groups),
+            # None at all: the space may be rewritten for other features.
+            ("knots", knots if any(k is not None for k in knots) else ()),
         ):
             object.__setattr__(self, name, value)
 
@@ -159,6 +174,7 @@ class FeatureSpace:
         categorical_features: str | Sequence[int | str] | None = "from_dtype",
         task: str | None = None,
         one_hot: Mapping[str, Mapping[str, Any]] | None = None,
+        scale: str = "range",
     ) -> FeatureSpace:
         """Fix the space from reference data.
 
@@ -174,7 +190,13 @@ class FeatureSpace:
             What ``y`` is; guessed from ``y`` when omitted.
         one_hot : mapping, optional
             Groups of one-hot columns, see the class.
+        scale : {"range", "quantile"}, default "range"
+            How far a threshold moved: over the feature's range (the paper), or as the share
+            of the rows of ``X`` it passed. Use "quantile" where a few large values stretch
+            a feature's range.
         """
+        if scale not in SCALES:
+            raise InputError(f"expected scale to be one of {list(SCALES)}, got {scale!r}")
         if not hasattr(X, "shape"):
             X = np.asarray(X)
         if len(X.shape) != 2 or X.shape[1] == 0 or n_rows(X) == 0:
@@ -214,7 +236,7 @@ class FeatureSpace:
                 response = (float(np.min(target)), float(np.max(target)))
             else:
                 classes = tuple(np.unique(target).tolist())
-        return cls(
+        space = cls(
             lower=lower,
             upper=upper,
             categories=tuple(cats),
@@ -223,6 +245,22 @@ class FeatureSpace:
             classes=classes,
             response_range=response,
             one_hot=one_hot or {},
+        )
+        return space.scaled_by(X) if scale == "quantile" else space
+
+    def scaled_by(self, X: Any) -> FeatureSpace:
+        """Return the same space on the quantile scale of some reference rows.
+
+        Rows outside the bounds count at the bound.
+        """
+        coded = self.encode(X)
+        return self.replace(
+            knots=tuple(
+                None
+                if c is not None
+                else quantile_knots(np.clip(coded[:, j], self.lower[j], self.upper[j]))
+                for j, c in enumerate(self.categories)
+            )
         )
 
     # -- reading it ---------------------------------------------------------------
@@ -242,6 +280,31 @@ class FeatureSpace:
         cats = self.categories[feature]
         return (len(cats) if cats is not None else 0) + bool(self.can_be_missing[feature])
 
+    @property
+    def scale(self) -> str:
+        """The paper's "range", or "quantile" where any feature has knots."""
+        return "quantile" if self.knots else "range"
+
+    @cached_property
+    def scales(self) -> tuple[FeatureScale | None, ...]:
+        """Scale of each feature; None where (value - lower) / (upper - lower) will do."""
+        knots = self.knots or (None,) * self.n_features
+        return tuple(
+            None if k is None and not math.isinf(upper - lower) else FeatureScale(lower, upper, k)
+            for lower, upper, k in zip(self.lower.tolist(), self.upper.tolist(), knots, strict=True)
+        )
+
+    def share_between(
+        self, feature: int, values: NDArray[np.float64], value: float
+    ) -> NDArray[np.float64]:
+        """Share of a numeric feature's scale between each of some values and one value."""
+        scale = self.scales[feature]
+        if scale is not None:
+            there = np.array([scale.below(v) for v in values.tolist()])
+            return np.asarray(np.abs(there - scale.below(value)))
+        span = float(self.upper[feature] - self.lower[feature])
+        return np.asarray(np.abs(values - value) / (span if span > 0 else 1.0))
+
     def encode(self, X: Any) -> NDArray[np.float64]:
         """Code a table: numbers as they are, categories as positions, missing as NaN."""
         return encode_table(
@@ -258,7 +321,7 @@ class FeatureSpace:
             None if c is not None else [float(lo), float(hi)]
             for c, lo, hi in zip(self.categories, self.lower, self.upper, strict=True)
         ]
-        return {
+        content = {
             "names": None if self.names is None else list(self.names),
             "bounds": bounds,
             "categories": [None if c is None else list(c) for c in self.categories],
@@ -267,6 +330,9 @@ class FeatureSpace:
             "response_range": None if self.response_range is None else list(self.response_range),
             "one_hot": {group: dict(columns) for group, columns in self.one_hot.items()},
         }
+        if self.scale == "quantile":
+            content["knots"] = [k and [list(pair) for pair in k] for k in self.knots]
+        return content
 
     def digest(self) -> str:
         """Short fingerprint: equal spaces have equal digests."""
@@ -292,6 +358,7 @@ class FeatureSpace:
             )
             if count
         ]
+        parts += ["quantile scale"] if self.scale == "quantile" else []
         return f"FeatureSpace({self.n_features} features: {', '.join(parts)})"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from steadytree.core.scale import FeatureScale
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import Condition, format_number, join_conditions
 from steadytree.diff.words import change_words
@@ -26,7 +28,7 @@ KINDS = (
 )
 """What happened to a rule in detail; several may hold at once."""
 
-# Bounds that differ by less than this share of the range are one bound: the arithmetic
+# Bounds that differ by less than this share of the scale are one bound: the arithmetic
 # of a distance cannot tell them apart.
 SAME_BOUND = 1e-9
 
@@ -194,7 +196,8 @@ def compare_conditions(
         if space.categories[j] is not None:
             changes += _compare_categories(change, one, two)
         else:
-            changes += _compare_bounds(change, one, two, float(space.upper[j] - space.lower[j]))
+            span = min(float(space.upper[j]) - float(space.lower[j]), sys.float_info.max)
+            changes += _compare_bounds(change, one, two, span, space.scales[j])
     return tuple(changes)
 
 
@@ -203,12 +206,17 @@ def _compare_bounds(
     old: Condition | None,
     new: Condition | None,
     span: float,
+    scale: FeatureScale | None,
 ) -> list[ConditionChange]:
     changes = []
     for side, none in (("lower", -np.inf), ("upper", np.inf)):
         one = none if old is None else getattr(old, side)
         two = none if new is None else getattr(new, side)
-        if one == two or (np.isfinite(one) and abs(two - one) <= SAME_BOUND * span):
+        if one == two or (
+            np.isfinite(one)
+            and abs(two - one) <= SAME_BOUND * span
+            and (scale is None or abs(scale.below(two) - scale.below(one)) <= SAME_BOUND)
+        ):
             continue
         kind, shift = "threshold_moved", None
         if not np.isfinite(one):

@@ -1,10 +1,11 @@
 """Paths in whole numbers: eq. (dist-paths), unmatched costs and masses, computed here only.
 
 Tightenings, weights and outcomes are rounded once to multiples of a tiny quantum (2**-44,
-an absolute error below 3e-14 per bound), so that every sum and difference after that is
-exact. Any optimal matching then has exactly the same total: distances do not depend on the
-order of the arguments, on the number of threads or on the solver, equal trees are at
-distance exactly 0, and the triangle inequality of the metric form survives rounding.
+an absolute error below 3e-14 per bound; more for label weights above 256, up to 2**-32), so
+that every sum and difference after that is exact. Any optimal matching then has exactly the
+same total: distances do not depend on the order of the arguments, on the number of threads or
+on the solver, equal trees are at distance exactly 0, and the triangle inequality of the metric
+form survives rounding.
 
 Whole numbers are kept as floats where scipy wants floats: in double precision they stay exact.
 """
@@ -49,9 +50,9 @@ class Measure:
 
     @classmethod
     def of(cls, options: DistanceOptions) -> Measure:
-        """44 binary digits after the point, fewer only where lambda is enormous."""
+        """44 binary digits after the point, down to 32 where lambda is enormous."""
         weight = options.label_weight
-        bits = 44 - max(0, math.ceil(math.log2(weight / 256))) if weight > 0 else 44
+        bits = 44 - (math.ceil(math.log2(weight / 256)) if weight > 256 else 0)
         half = round(weight * 2.0 ** (bits - 1))
         return cls(VARIANTS[options.variant], options.outcome, weight, bits, 2 * half)
 

@@ -178,7 +178,9 @@ def normalised(
         masses_a = np.array([measure.mass(paths) for paths in a])
         masses_b = np.array([measure.mass(paths) for paths in b])
         total = masses_a[:, None] + masses_b[None, :] + distances
-        return np.where(total > 0, 2 * distances / np.where(total > 0, total, 1.0), 0.0)
+        relative = np.where(total > 0, 2 * distances / np.where(total > 0, total, 1.0), 0.0)
+        # Masses are not rounded to quanta: what has nothing in common could exceed 1 by a hair.
+        return np.minimum(relative, 1.0)
     return distances
 
 

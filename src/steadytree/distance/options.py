@@ -13,7 +13,7 @@ from typing import Any
 from steadytree.core.alignment import align_classes, common_space
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
-from steadytree.distance.bound import check_label_weight, check_max_depth
+from steadytree.distance.bound import check_label_weight, check_max_depth, distance_bound
 from steadytree.distance.variants import VARIANTS
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
@@ -64,13 +64,15 @@ def check_options(
                 'expected max_depth with label_weight="balanced" (it is 2 * max_depth), got none; '
                 "pass the largest depth your trees may have"
             )
-        label_weight = 2.0 * max_depth
+        label_weight = 2 * max_depth
     weight = check_label_weight(label_weight)
     if normalize == "bound" and max_depth is None:
         raise InputError(
             'expected max_depth with normalize="bound", got none; pass the largest depth your '
             "trees may have (never the depth of the pair: that inverts rankings)"
         )
+    if normalize == "bound" and max_depth is not None:
+        distance_bound(max_depth, weight)  # refuses a depth without a bound
     if normalize == "relative" and not VARIANTS[variant].is_metric:
         metrics = [f'variant="{name}"' for name, entry in VARIANTS.items() if entry.is_metric]
         raise InputError(

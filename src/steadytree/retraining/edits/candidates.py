@@ -198,8 +198,7 @@ def _moves(
             make, routing, j, limits.min_leaf, missing_left=split.missing_left
         )
         if np.isfinite(cost).any():
-            span = float(space.upper[j] - space.lower[j])
-            way = np.abs(edges - split.threshold) / (span if span > 0 else 1.0) * node.n_leaves
+            way = space.share_between(j, edges, split.threshold) * node.n_leaves
             for share in (0.0, 0.25, 1.0):
                 at = int((cost + share * price * way).argmin())
                 proposals.append(Split(j, float(edges[at]), None, split.missing_left))

@@ -20,6 +20,7 @@ from itertools import pairwise
 import numpy as np
 
 from steadytree.core.decision import Decision
+from steadytree.core.scale import share_of_range
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
@@ -116,7 +117,8 @@ class PricedEdits:
                 "make it with FeatureSpace.from_data(X, y, task='regression')"
             )
         low, high = self.space.response_range
-        return float(np.clip((value[0] - low) / (high - low), 0, 1)) if high > low else 0.0
+        response = min(max(float(value[0]), low), high)
+        return share_of_range(response, low, high) if high > low else 0.0
 
     def _anchor_outcome(self) -> Callable[[SearchNode], float]:
         if self.n_classes is not None:
