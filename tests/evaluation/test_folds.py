@@ -24,7 +24,13 @@ def test_folds_keep_groups_and_time_in_order():
         assert time[train].max() < time[test].min()
         assert not set(groups[train]) & set(groups[test])
     tested = np.concatenate([test for _, test in folds])
+    # Every row from the first block on is scored, the last block too.
+    assert set(tested) == set(np.flatnonzero(time >= time[tested].min()))
+    assert time[tested].max() == time.max()
     assert len(tested) == len(set(tested.tolist()))
+    # Without groups, which alone would keep a row from both sides.
+    for train, test in make_folds(y, classifier=True, n_folds=4, time=time):
+        assert time[train].max() < time[test].min()
     few = make_folds(np.r_[np.zeros(50, int), 1, 1], classifier=True, n_folds=5)
     assert len(few) == 2
     assert make_folds(np.r_[np.zeros(50, int), 1], classifier=True, n_folds=5) == []

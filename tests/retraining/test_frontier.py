@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from steadytree.distance import tree_distance
 from steadytree.exceptions import InputError
 from steadytree.retraining import retrain
+from steadytree.retraining.frontier import choose, selection_cost
+from tests.evaluation.test_cross_fitting import cross_fitted, fit
 from tests.retraining.conftest import QUICK
 
 
@@ -65,3 +70,45 @@ def test_a_function_chooses_and_is_checked(mixed):
         retrain(*args, select=lambda table: 99, **{**QUICK, "n_folds": 0})
     with pytest.raises(InputError, match="expected scores to choose"):
         retrain(*args, select="tolerance", **{**QUICK, "n_folds": 0})
+
+
+def test_choosing_the_best_of_noise_costs_what_it_flatters():
+    """By hand: choose as if a fold had not come, and score the choice on the fold."""
+    scores = noise_candidates()
+    names = list(scores.own)
+    table = pd.DataFrame(
+        {
+            "score": [scores.score(name).value for name in names],
+            "dissimilarity": np.linspace(0, 1, len(names)),
+            "price": np.nan,
+        },
+        index=names,
+    )
+    rule = {"price": 0.2, "tolerance": 0.0, "scores": scores}
+    chosen = choose(table, "score", **rule)
+    flattery = []
+    for fold, (_, test) in enumerate(scores.folds):
+        picked = max(names, key=lambda name: scores.score(name, fold).value)
+        gain = scores.fold_gain(chosen, fold) - scores.fold_gain(picked, fold)
+        flattery.append(gain * len(test) / len(scores.y))
+    assert abs(sum(flattery)) > 0.001
+    cost = selection_cost(table, chosen, "score", **rule)
+    assert cost == pytest.approx(sum(flattery), abs=1e-12)
+    assert selection_cost(table, chosen, None, **rule) == 0
+
+
+def noise_candidates():
+    """Cross-fitted trees of several sizes on outcomes that follow nothing."""
+    base = cross_fitted(150, 5)
+
+    def grown(rows):
+        trees = {f"depth {d}": fit(base.coded[rows], base.y[rows], depth=d) for d in (1, 2, 4)}
+        return {"keep": base.deployed, **trees}
+
+    return replace(
+        base,
+        own=grown(np.arange(150)),
+        in_folds=[grown(train) for train, _ in base.folds],
+        _scores={},
+        _latest={},
+    )

@@ -271,6 +271,11 @@ def honest_estimate(
     So the choice is made again without each fold, and its tree is scored on that fold:
     ``evaluate(i, k)`` scores candidate i on fold k. Returns mean and standard error over the
     folds, NaN where there are too few rows for two folds.
+
+    The error is that of the mean as an estimate for a tree chosen on other rows. The choices
+    of the folds share most of their rows and err together, so that the folds' spread over
+    their number is too small: Nadeau and Bengio's 1/K + n_test / n_train takes its place.
+    Intervals take Student's t with K - 1 degrees of freedom.
     """
     n_folds = scores.without_fold.shape[1]
     found = []
@@ -283,7 +288,8 @@ def honest_estimate(
     values = np.array([value for value in found if not np.isnan(value)])
     if values.size < 2:
         return np.nan, np.nan
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
+    shared = 1 / values.size + 1 / (n_folds - 1)
+    return float(values.mean()), float(values.std(ddof=1) * np.sqrt(shared))
 
 
 def _checked(objective: Callable[[Tree], float], name: str) -> Callable[[Tree], float]:

@@ -340,7 +340,9 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
     score_estimate_, score_estimate_se_ : float
         An honest estimate of the score of a tree chosen this way, and its standard
         error: the choice is repeated without each fifth of the holdout and scored on
-        that fifth. NaN where a class has fewer than two holdout rows.
+        that fifth (error after Nadeau and Bengio, since the choices share their rows; for
+        an interval take t with 4 degrees of freedom). NaN where a class has fewer than
+        two holdout rows.
     pareto_mask_, mean_distances_, scores_ : arrays
         Frontier, mean distance and selection score of each candidate.
     reference_trees_, candidates_ : tuples of Tree

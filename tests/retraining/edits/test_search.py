@@ -70,6 +70,20 @@ def test_an_infinite_price_re_estimates_leaves_and_changes_no_rule():
         assert edited.tree.value[node, 1] == pytest.approx(taught.targets[rows, 0].mean())
 
 
+def test_the_spread_has_a_floor():
+    """S has a floor: a spread of almost nothing must not make every scrap of it worth an edit."""
+    deployed, taught, space, _, _ = problem()
+    weight = float(taught.weight.sum())
+    mean = np.average(taught.targets, axis=0, weights=taught.weight)
+    blind = replace(taught, targets=mean + 1e-3 * (taught.targets - mean))
+    for variance, edits in ((0.25, 0), (0.0, 1)):
+        run = PricedEdits(deployed, blind, space, outcome_variance=variance, limits=LIMITS)
+        spread = float((taught.weight[:, None] * (blind.targets - mean) ** 2).sum())
+        assert run.scale == pytest.approx(max(spread, 0.1 * variance * weight))
+        found = len(run.path((0.05,))[-1].edits)
+        assert found == 0 if edits == 0 else found > 0
+
+
 def test_each_step_is_worth_its_price():
     """J goes down with every edit: loss saved covers price, distance and the edit's cost."""
     deployed, taught, space, _, _ = problem()
