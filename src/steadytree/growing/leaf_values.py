@@ -22,7 +22,7 @@ __all__ = ["LeafRows", "Steadying", "estimate_steadying"]
 
 FloatArray = NDArray[np.float64]
 
-FEWEST_ROWS, MOST_ROWS = 10.0, 100.0
+FEWEST_ROWS, MOST_ROWS = 10.0, 200.0
 """The teacher's mean counts for at least and at most so many rows."""
 INTERVAL = 0.95
 OLD_SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.0)
