@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from steadytree.core.space import FeatureSpace
+from steadytree.core.tree_words import LeafNumbers
 from steadytree.core.words import Condition
 from steadytree.diff.changes import KINDS, Rule, compare_conditions
 from tests.diff.trees import (
@@ -98,9 +99,12 @@ def test_every_kind_of_change_is_a_known_one() -> None:
 
 def test_a_rule_reads_as_conditions_and_outcome() -> None:
     conditions = (Condition(0, "age", upper=50), Condition(4, "site", allowed=("arm",)))
-    rule = Rule(0, 1, conditions, "yes", (0.2, 0.8))
+    rule = Rule(0, 1, conditions, "yes", (0.2, 0.8), LeafNumbers("yes", "yes", 0.8))
     assert rule.text == "age <= 50 and site is arm: yes"
-    assert Rule(0, 1, conditions[:1], None, (12.5,)).text == "age <= 50: 12.5"
+    assert (
+        Rule(0, 1, conditions[:1], None, (12.5,), LeafNumbers(None, None, 12.5)).text
+        == "age <= 50: 12.5"
+    )
 
 
 def test_a_move_within_a_long_range_is_seen_on_the_quantile_scale() -> None:

@@ -15,7 +15,18 @@ from tests.diff.trees import NEW, OLD, Leaf, Split, build, nodes, rows
 
 TOP = {
     *("schema_version", "kind", "task", "classes", "unchanged", "dissimilarity", "distance"),
-    *("counts", "predictors", "n_rows", "flips", "mean_value_shift", "splits", "rules"),
+    *(
+        "positive",
+        "lost_classes",
+        "decision",
+        "counts",
+        "predictors",
+        "n_rows",
+        "flips",
+        "mean_value_shift",
+        "splits",
+        "rules",
+    ),
 }
 SPLIT = {
     *("kind", "feature", "new_feature", "first", "from", "to", "shift", "share_of_range"),
@@ -27,7 +38,7 @@ RULE = {
 }
 SIDE = {
     *("leaf", "text", "label", "value", "kept_against_share", "share", "outcome_rate"),
-    "conditions",
+    *("trained_on", "kept", "rows", "outcomes", "conditions"),
 }
 CHANGE = {
     *("kind", "feature", "side", "from", "to", "shift", "share_of_range", "gained", "lost"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import diff_trees
@@ -41,7 +42,14 @@ def test_text_with_rows() -> None:
     text = diff.to_text()
     assert "Of 200 rows, " in text
     assert "4 rules, 100.0 % of rows" in text
-    assert "outcome " in text
+    rule = next(r for r in diff.rules if r.new is not None and r.new.rows)
+    assert rule.new is not None
+    follows = build(NEW).apply(X) == rule.new.leaf
+    assert rule.new.rows == follows.sum()
+    assert rule.new.outcomes == (X["dose"][follows] > 0.5).sum()
+    share = f"{100 * rule.new.outcomes / rule.new.rows:.1f} %"
+    assert f"{rule.new.outcomes} of {rule.new.rows} ({share})" in text
+    assert "observed in the rows " in text
 
 
 def test_no_change_says_so() -> None:
@@ -52,11 +60,49 @@ def test_labels_kept_against_the_share_are_marked() -> None:
     odd = replace(OLD, left=replace(OLD.left, left=Leaf(0, 0.7)))
     diff = diff_trees(build(OLD), build(odd))
     text = diff.to_text()
-    assert "Rule 1 keeps its label against its own share." in text
-    assert "label kept against its own share" in text
-    assert "share of yes 10.0 % -> 70.0 %" in text
+    assert "Rule 1 keeps its decision although the predicted share says otherwise." in text
+    assert "label kept although the share says otherwise" in text
+    assert "predicts yes 10.0 % -> 70.0 %" in text
     assert diff.to_frame()["kept_against_share"].tolist() == [True, False, False, False]
     assert diff.to_dict()["rules"][0]["new"]["kept_against_share"] is True
+
+
+def seen(tree: Tree, shares: list[tuple[int, int]]) -> Tree:
+    """The tree with outcomes of so many rows observed at each leaf, which it predicts."""
+    counts = np.ones((tree.n_nodes, 2))
+    for leaf, (hits, n) in zip(tree.leaves.tolist(), shares, strict=True):
+        counts[leaf] = n - hits, hits
+    observed = Observed.plain(counts, counts, classifier=True)
+    return tree.replace(observed=observed, value=observed.predicted())
+
+
+def test_a_label_kept_by_the_rule_says_so_with_its_rows() -> None:
+    old = build(OLD)
+    # 51 of 100 rows is a fifth of a standard error above one half, 70 is four.
+    near = seen(old, [(51, 100), (60, 80), (10, 100), (90, 100)])
+    diff = diff_trees(old, near)
+    assert [r.number for r in diff.kept_against_share] == [1]
+    text = diff.to_text()
+    assert "within half a standard error of the boundary (100 training rows)." in text
+    assert "label kept: the share is within half a standard error of the boundary" in text
+    far = seen(old, [(70, 100), (60, 80), (10, 100), (90, 100)])
+    assert "standard error" not in diff_trees(old, far).to_text()
+    assert "observed in training 51 of 100 -> 70 of 100" in diff_trees(near, far).to_text()
+    counted = diff_trees(old, near, rows(3))
+    assert counted.rules[0].new is not None
+    assert f"({counted.rules[0].new.rows} of 200 rows)." in counted.to_text()
+
+
+def test_a_class_that_is_decided_on_no_longer_is_a_loud_warning() -> None:
+    old = build(OLD)
+    silent = old.replace(label=np.zeros(old.n_nodes, dtype=int))
+    diff = diff_trees(old, silent)
+    assert diff.lost_classes == ("yes",)
+    first = diff.to_text().splitlines()[0]
+    assert first == "WARNING: nobody is decided yes any more; the old tree had such rules."
+    assert diff.to_dict()["lost_classes"] == ["yes"]
+    assert diff_trees(silent, old).lost_classes == ()
+    assert "WARNING" not in diff_trees(old, old).to_text()
 
 
 def test_predictors_in_words() -> None:

@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 from steadytree.exceptions import InputError
 
-__all__ = ["LARGEST_SHARE", "Decision", "resolve_decision"]
+__all__ = ["LABEL_ERRORS", "LARGEST_SHARE", "Decision", "resolve_decision"]
+
+LABEL_ERRORS = 0.5
+"""Standard errors by which a share must pass the boundary before a label in force changes."""
 
 FloatArray = NDArray[np.float64]
 

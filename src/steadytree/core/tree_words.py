@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from steadytree.core.decision import LABEL_ERRORS
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import PLAIN, Condition, WordStyle
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LeafNumbers",
     "branch_texts",
+    "kept_words",
     "reaching_values",
     "shown_class",
     "side_condition",
@@ -202,13 +204,13 @@ class LeafNumbers:
     parts: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, tree: Tree, node: int) -> LeafNumbers:
-        """Read the numbers of a node."""
+    def of(cls, tree: Tree, node: int, shown_at: int | None = None) -> LeafNumbers:
+        """Read the numbers of a node; of the class at a position, by default ``shown_class``."""
         seen, classes = tree.observed, tree.classes
         label = shown = None
         at = 0
         if classes is not None:
-            at = shown_class(tree, node)
+            at = shown_class(tree, node) if shown_at is None else shown_at
             label, shown = classes[int(tree.label[node])], classes[at]
         predicted = float(tree.value[node, at])
         if seen is None:
@@ -256,6 +258,23 @@ class LeafNumbers:
         if observed := self.observed_words(style):
             numbers.append(f"observed {observed}")
         return self.label_words(style) + (f" ({'; '.join(numbers)})" if numbers else "")
+
+
+def kept_words(tree: Tree, node: int) -> str:
+    """Say why a leaf's label is not the one its share gives; empty where it is."""
+    shares, decision = tree.value[node], tree.decision
+    if tree.classes is None:
+        return ""
+    kept, natural = int(tree.label[node]), int(decision.labels(shares[None, :])[0])
+    if kept == natural:
+        return ""
+    seen = tree.observed
+    if seen is not None:
+        rows = seen.old_share * seen.rows("old")[node] + seen.rows("new")[node]
+        if rows > 0 and not decision.clearly(shares, kept, natural, float(rows), LABEL_ERRORS):
+            end = "threshold" if decision.threshold is not None else "boundary"
+            return f"kept: the share is within half a standard error of the {end}"
+    return "kept although the share says otherwise"
 
 
 # -- whole trees -----------------------------------------------------------------------

@@ -5,6 +5,14 @@ from __future__ import annotations
 from steadytree.diff.build import diff_trees
 from steadytree.diff.changes import ConditionChange, Rule, RuleChange
 from steadytree.diff.splits import SplitChange
-from steadytree.diff.tree_diff import TreeDiff
+from steadytree.diff.tree_diff import TreeDiff, lost_classes
 
-__all__ = ["ConditionChange", "Rule", "RuleChange", "SplitChange", "TreeDiff", "diff_trees"]
+__all__ = [
+    "ConditionChange",
+    "Rule",
+    "RuleChange",
+    "SplitChange",
+    "TreeDiff",
+    "diff_trees",
+    "lost_classes",
+]

@@ -15,10 +15,11 @@ from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, n_rows
 from steadytree.core.tree import Tree
+from steadytree.core.tree_words import LeafNumbers, kept_words
 from steadytree.diff.changes import Rule, RuleChange
 from steadytree.diff.pairing import Pair, read_pairs
 from steadytree.diff.splits import SplitChange, group_changes
-from steadytree.diff.tree_diff import TreeDiff
+from steadytree.diff.tree_diff import TreeDiff, positive_class
 from steadytree.distance.amounts import Measure
 from steadytree.distance.matching import PathMatching, match_paths
 from steadytree.evaluation.flips import prediction_moved, response_span
@@ -105,9 +106,10 @@ def diff_trees(
     rows = None if X is None else _Rows.read(before, after, a, b, X, y, sample_weight)
     if X is None and (y is not None or sample_weight is not None):
         raise InputError("expected X with y or sample_weight, got none; pass the rows as X")
-    old_rules = _rules(a, rows.old if rows else None, rows)
-    new_rules = _rules(b, rows.new if rows else None, rows)
-    rules = _classify(matching, old_rules, new_rules, rows)
+    positive = positive_class(after, a.classes)
+    old_rules = _rules(a, rows.old if rows else None, rows, positive)
+    new_rules = _rules(b, rows.new if rows else None, rows, positive)
+    rules = _classify(matching, old_rules, new_rules, rows, positive)
     splits = group_changes(rules, a, b)
     names_a, names_b = _used_names(a), _used_names(b)
     changed = flips = value_shift = None
@@ -221,21 +223,29 @@ def _path_of_rows(tree: Tree, paths: Paths, X: Any) -> NDArray[np.intp]:
 # -- rules -----------------------------------------------------------------------------
 
 
-def _rules(paths: Paths, follows: NDArray[np.intp] | None, rows: _Rows | None) -> list[Rule]:
+def _rules(
+    paths: Paths, follows: NDArray[np.intp] | None, rows: _Rows | None, positive: int | None
+) -> list[Rule]:
     tree = paths.tree
-    against = tree.kept_against_share
-    share: list[float | None] = [None] * paths.n_paths
-    rate: list[float | None] = [None] * paths.n_paths
+    shown = None
+    if positive is not None and paths.classes is not None and tree.classes is not None:
+        name = paths.classes[positive]
+        shown = tree.classes.index(name) if name in tree.classes else None
+    none: list[Any] = [None] * paths.n_paths
+    share, rate, count, outcomes = none, none, none, none
     if rows is not None and follows is not None:
         totals = np.bincount(follows, weights=rows.weight, minlength=paths.n_paths)
-        share = [float(v) for v in totals]
+        share = totals.tolist()
+        count = np.bincount(follows, minlength=paths.n_paths).tolist()
         if rows.y is not None:
-            events = np.bincount(
-                follows,
-                weights=rows.weight * _events(paths, follows, rows.y),
-                minlength=paths.n_paths,
-            )
+            happened = _events(paths, follows, rows.y, positive)
+            events = np.bincount(follows, weights=rows.weight * happened, minlength=paths.n_paths)
             rate = [float(e / t) if t > 0 else None for e, t in zip(events, totals, strict=True)]
+            if paths.classes is not None:
+                outcomes = [
+                    round(v)
+                    for v in np.bincount(follows, weights=happened, minlength=paths.n_paths)
+                ]
     return [
         Rule(
             path=p,
@@ -247,26 +257,35 @@ def _rules(paths: Paths, follows: NDArray[np.intp] | None, rows: _Rows | None) -
                 if paths.classes is None
                 else tuple(float(v) for v in paths.value[p])
             ),
-            kept_against_share=bool(against[paths.leaf[p]]),
+            numbers=LeafNumbers.of(tree, int(paths.leaf[p]), shown),
+            kept=kept_words(tree, int(paths.leaf[p])),
             share=share[p],
+            rows=count[p],
+            outcomes=outcomes[p],
             outcome_rate=rate[p],
         )
         for p in range(paths.n_paths)
     ]
 
 
-def _events(paths: Paths, follows: NDArray[np.intp], y: NDArray[Any]) -> NDArray[np.float64]:
+def _events(
+    paths: Paths, follows: NDArray[np.intp], y: NDArray[Any], positive: int | None
+) -> NDArray[np.float64]:
     """Return the numbers whose mean is the outcome rate."""
     if paths.classes is None:
         return y.astype(np.float64)
-    if len(paths.classes) == 2:
-        return np.asarray(y == paths.classes[1], dtype=np.float64)
+    if positive is not None:
+        return np.asarray(y == paths.classes[positive], dtype=np.float64)
     labels = np.array(paths.classes, dtype=object)[paths.label][follows]
     return np.asarray(y.astype(object) == labels, dtype=np.float64)
 
 
 def _classify(
-    matching: PathMatching, old: list[Rule], new: list[Rule], rows: _Rows | None
+    matching: PathMatching,
+    old: list[Rule],
+    new: list[Rule],
+    rows: _Rows | None,
+    positive: int | None,
 ) -> tuple[RuleChange, ...]:
     pairs = {pair.old: pair for pair in read_pairs(matching)}
     taken = {pair.new for pair in pairs.values()}
@@ -275,7 +294,7 @@ def _classify(
     out: list[RuleChange] = []
     for p, rule in enumerate(old):
         if p in pairs:
-            out.append(_changed(rule, new[pairs[p].new], pairs[p], rows))
+            out.append(_changed(rule, new[pairs[p].new], pairs[p], rows, positive))
         else:
             out.append(RuleChange(0, "dropped", (), rule, None, cost=float(lone_old[p])))
     for q, rule in enumerate(new):
@@ -284,13 +303,15 @@ def _classify(
     return tuple(replace(rule, number=i + 1) for i, rule in enumerate(out))
 
 
-def _changed(old: Rule, new: Rule, pair: Pair, rows: _Rows | None) -> RuleChange:
+def _changed(
+    old: Rule, new: Rule, pair: Pair, rows: _Rows | None, positive: int | None
+) -> RuleChange:
     relabelled = old.label != new.label
     difference = np.subtract(new.value, old.value)
     if len(old.value) > 2:
         value_change = float(np.abs(difference).sum() / 2)
     else:
-        value_change = float(difference[-1])
+        value_change = float(difference[positive or 0])
     kinds = list(dict.fromkeys(change.kind for change in pair.changes))
     kinds += ["relabelled"] if relabelled else []
     kinds += ["value_changed"] if np.abs(difference).max() > SAME_VALUE else []

@@ -12,6 +12,7 @@ import numpy as np
 
 from steadytree.core.scale import FeatureScale
 from steadytree.core.space import FeatureSpace
+from steadytree.core.tree_words import LeafNumbers
 from steadytree.core.words import Condition, format_number, join_conditions
 from steadytree.diff.words import change_words
 
@@ -46,14 +47,24 @@ class Rule:
     label : object or None
         What the rule predicts; None in regression.
     value : tuple of float
-        Class shares in the order of ``TreeDiff.classes``, or the mean response.
-    kept_against_share : bool
-        The label is not the one that the leaf's own shares would give.
+        What the leaf predicts: class shares in the order of ``TreeDiff.classes``, or the
+        response.
+    numbers : LeafNumbers
+        The predicted share (or response) shown, and what was observed at the leaf among the
+        rows the tree was trained on.
+    kept : str
+        Why the label is not the one that the leaf's own share gives, in words; empty where
+        it is.
     share : float or None
-        Share of the rows that follow this rule.
+        Share of the rows given that follow this rule.
+    rows : int or None
+        How many of the rows given these are.
+    outcomes : int or None
+        How many of them are of the class shown: the positive one of two, the rule's own label
+        of several; None in regression, or without outcomes.
     outcome_rate : float or None
-        Among these rows the rate of the positive class (two classes), of the rule's own
-        label (more classes), or the mean response.
+        What was observed among these rows: the (weighted) rate of that class, or the mean
+        response.
     """
 
     path: int
@@ -61,9 +72,17 @@ class Rule:
     conditions: tuple[Condition, ...]
     label: Any
     value: tuple[float, ...]
-    kept_against_share: bool = False
+    numbers: LeafNumbers
+    kept: str = ""
     share: float | None = None
+    rows: int | None = None
+    outcomes: int | None = None
     outcome_rate: float | None = None
+
+    @property
+    def kept_against_share(self) -> bool:
+        """Whether the label is not the one that the leaf's own shares would give."""
+        return bool(self.kept)
 
     @property
     def conditions_text(self) -> str:

@@ -24,9 +24,26 @@ if TYPE_CHECKING:
     from steadytree.core.space import FeatureSpace
     from steadytree.core.tree import Tree
 
-__all__ = ["SCHEMA_VERSION", "TreeDiff"]
+__all__ = ["SCHEMA_VERSION", "TreeDiff", "lost_classes", "positive_class"]
 
 SCHEMA_VERSION = 1
+
+
+def positive_class(tree: Tree, classes: tuple[Any, ...] | None) -> int | None:
+    """Position among two classes of the one that is decided on; None without two of them."""
+    if classes is None or len(classes) != 2:
+        return None
+    own = tree.classes or ()
+    return classes.index(own[tree.decision.positive]) if len(own) == 2 else 1
+
+
+def lost_classes(old: Tree, new: Tree) -> tuple[Any, ...]:
+    """Classes that some leaf of the old tree decides on and none of the new one."""
+    before, after = (
+        [] if tree.classes is None else [tree.classes[k] for k in tree.label[tree.leaves]]
+        for tree in (old, new)
+    )
+    return tuple(dict.fromkeys(c for c in before if c not in set(after)))
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -103,6 +120,16 @@ class TreeDiff:
         )
 
     @property
+    def positive(self) -> int | None:
+        """Position of the positive one of two classes, whose shares are shown."""
+        return positive_class(self.new, self.classes)
+
+    @property
+    def lost_classes(self) -> tuple[Any, ...]:
+        """Classes that the old tree decides on and the new one never does."""
+        return lost_classes(self.old, self.new)
+
+    @property
     def kept_against_share(self) -> tuple[RuleChange, ...]:
         """Rules of the new tree whose label is not the one their own shares would give."""
         return tuple(r for r in self.rules if r.new is not None and r.new.kept_against_share)
@@ -130,12 +157,18 @@ class TreeDiff:
         return diff_markdown(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per rule: status, both forms in words, shares, rates and changes."""
+        """One row per rule: status, both forms in words, numbers and changes.
+
+        ``value`` is what the leaf predicts; ``observed`` what was counted there among the rows
+        the tree was trained on; ``rows``, ``outcomes`` and ``outcome_rate`` what was counted
+        among the rows given.
+        """
         columns = [
             *("number", "status", "kinds", "old_rule", "new_rule", "changes"),
             *("old_label", "new_label", "old_value", "new_value", "value_change"),
-            *("old_share", "new_share", "share_in_both", "old_outcome_rate", "new_outcome_rate"),
-            *("kept_against_share", "cost", "overlap"),
+            *("old_share", "new_share", "share_in_both", "old_rows", "new_rows"),
+            *("old_outcomes", "new_outcomes", "old_outcome_rate", "new_outcome_rate"),
+            *("old_observed", "new_observed", "kept_against_share", "kept", "cost", "overlap"),
         ]
         return pd.DataFrame([self._frame_row(rule) for rule in self.rules], columns=columns)
 
@@ -148,6 +181,7 @@ class TreeDiff:
             "value_change": rule.value_change,
             "share_in_both": rule.share_in_both,
             "kept_against_share": rule.new is not None and rule.new.kept_against_share,
+            "kept": "" if rule.new is None else rule.new.kept,
             "cost": rule.cost,
             "overlap": rule.overlap,
         }
@@ -158,6 +192,9 @@ class TreeDiff:
                     f"{side}_label": one.label,
                     f"{side}_value": shown_value(self, one),
                     f"{side}_share": one.share,
+                    f"{side}_rows": one.rows,
+                    f"{side}_outcomes": one.outcomes,
+                    f"{side}_observed": one.numbers.observed_words(),
                     f"{side}_outcome_rate": one.outcome_rate,
                 }
         return row
@@ -166,8 +203,10 @@ class TreeDiff:
         """Return plain values for JSON, in a stable layout.
 
         Version 1, top level: ``schema_version``, ``kind`` ("tree-diff"), ``task``,
-        ``classes``, ``unchanged``, ``dissimilarity``, ``distance``, ``counts`` (kept,
-        relabelled, moved, added, dropped, old_rules, new_rules), ``predictors`` (gained,
+        ``classes``, ``positive`` (of two classes the one whose shares are shown),
+        ``lost_classes``, ``decision`` (old and new, in words), ``unchanged``,
+        ``dissimilarity``, ``distance``, ``counts`` (kept, relabelled, moved, added, dropped,
+        old_rules, new_rules), ``predictors`` (gained,
         lost, kept), ``n_rows``, ``flips``, ``mean_value_shift``, ``splits``, ``rules``.
 
         Each of ``splits``: ``kind`` (moved, added, removed, replaced,
@@ -179,8 +218,11 @@ class TreeDiff:
         ``value_change``, ``cost``, ``overlap``, ``share_in_both``, ``changes`` (each
         ``kind``, ``feature``, ``side``, ``from``, ``to``, ``shift``,
         ``share_of_range``, ``gained``, ``lost``, ``text``), and ``old`` and ``new``:
-        null, or ``leaf``, ``text``, ``label``, ``value`` (list), ``kept_against_share``,
-        ``share``, ``outcome_rate``, ``conditions`` (each ``feature``, ``lower``,
+        null, or ``leaf``, ``text``, ``label``, ``value`` (list: what the leaf predicts),
+        ``trained_on`` (null, or ``rows``, ``outcomes`` of the class shown, ``mean``: observed
+        among the rows the tree was trained on), ``kept_against_share``, ``kept`` (why, in
+        words), ``share``, ``rows``, ``outcomes``, ``outcome_rate`` (observed among the rows
+        given), ``conditions`` (each ``feature``, ``lower``,
         ``upper``, ``categories``, ``present``, ``missing``, ``text``).
 
         What is unknown or unbounded is null. New entries may be added within a version;
@@ -191,6 +233,14 @@ class TreeDiff:
             "kind": "tree-diff",
             "task": "regression" if self.classes is None else "classification",
             "classes": plain_json(self.classes),
+            "positive": plain_json(None if self.positive is None else self.classes[self.positive])
+            if self.classes
+            else None,
+            "lost_classes": plain_json(self.lost_classes),
+            "decision": {
+                "old": self.old.decision.words(self.old.classes),
+                "new": self.new.decision.words(self.new.classes),
+            },
             "unchanged": self.unchanged,
             "dissimilarity": self.dissimilarity,
             "distance": self.distance,
@@ -297,8 +347,18 @@ def _rule_dict(rule: Rule) -> dict[str, Any]:
         "text": rule.text,
         "label": plain_json(rule.label),
         "value": list(rule.value),
+        "trained_on": None
+        if rule.numbers.rows is None
+        else {
+            "rows": rule.numbers.rows,
+            "outcomes": rule.numbers.outcomes,
+            "mean": rule.numbers.mean,
+        },
         "kept_against_share": rule.kept_against_share,
+        "kept": rule.kept,
         "share": rule.share,
+        "rows": rule.rows,
+        "outcomes": rule.outcomes,
         "outcome_rate": rule.outcome_rate,
         "conditions": [_condition_dict(c) for c in rule.conditions],
     }

@@ -24,6 +24,9 @@ __all__ = [
     "diff_markdown",
     "diff_text",
     "headline",
+    "kept_rows",
+    "kept_sentence",
+    "lost_warning",
     "rule_facts",
     "shown_value",
     "split_words",
@@ -179,6 +182,7 @@ def status_counts(diff: TreeDiff, statuses: Iterable[str] = STATUSES) -> str:
 def headline(diff: TreeDiff) -> list[str]:
     """Return the sentences that open every form of the diff."""
     counts = diff.counts
+    warning = lost_warning(diff)
     if diff.unchanged:
         lines = [f"No rule changed: {_rules(counts['new_rules'])}, dissimilarity 0.0 %."]
     else:
@@ -186,6 +190,7 @@ def headline(diff: TreeDiff) -> list[str]:
             f"{_rules(counts['old_rules'])} before, {counts['new_rules']} now: "
             f"{status_counts(diff)}. Dissimilarity {small_percent(diff.dissimilarity)}."
         ]
+    lines = [*([warning] if warning else []), *lines]
     if diff.n_rows is not None:
         rows = f"{diff.n_rows:,} row{'s' if diff.n_rows != 1 else ''}"
         assert diff.flips is not None
@@ -200,13 +205,47 @@ def headline(diff: TreeDiff) -> list[str]:
     for what, names in (("gained", diff.predictors_gained), ("lost", diff.predictors_lost)):
         if names:
             lines.append(f"Predictors {what}: {', '.join(names)}.")
-    against = diff.kept_against_share
-    if against:
-        numbers = ", ".join(str(r.number) for r in against)
-        which = "Rule" if len(against) == 1 else "Rules"
-        keeps = "keeps its label against its" if len(against) == 1 else "keep labels against their"
-        lines.append(f"{which} {numbers} {keeps} own share.")
+    if diff.kept_against_share:
+        lines.append(kept_sentence(diff))
     return lines
+
+
+def lost_warning(diff: TreeDiff, style: WordStyle = PLAIN) -> str:
+    """Warn of classes that are decided on no longer; empty where there is none."""
+    lost = [style.name(c) for c in diff.lost_classes]
+    if not lost:
+        return ""
+    return f"WARNING: nobody is decided {listed(lost)} any more; the old tree had such rules."
+
+
+def kept_sentence(diff: TreeDiff, counted: str | None = None) -> str:
+    """Say which rules keep their label against their share, and how many rows that concerns.
+
+    ``counted`` stands in place of the number of rows: "fewer than 5 of 285".
+    """
+    against = [r.new for r in diff.kept_against_share if r.new is not None]
+    numbers = listed([r.number for r in diff.kept_against_share], "and")
+    one = len(against) == 1
+    what = f"Rule{'' if one else 's'} {numbers} keep{'s its' if one else ' their'} decision"
+    if counted is None:
+        counted = kept_rows(diff)
+    near = all("standard error" in rule.kept for rule in against)
+    end = "threshold" if diff.new.decision.threshold is not None else "boundary"
+    why = "says otherwise, but is" if near else "says otherwise"
+    by = f" within half a standard error of the {end}" if near else ""
+    whom = f" ({counted} rows)" if counted else ""
+    return f"{what} although the predicted share {why}{by}{whom}."
+
+
+def kept_rows(diff: TreeDiff) -> str:
+    """Count the rows at rules that keep their label against their share: "32 of 285"."""
+    against = [r.new for r in diff.kept_against_share if r.new is not None]
+    if diff.n_rows is not None:
+        return f"{sum(r.rows or 0 for r in against):,} of {diff.n_rows:,}"
+    counts = [r.numbers.rows for r in against]
+    if None in counts:
+        return ""
+    return f"{sum(c or 0 for c in counts):,} training"
 
 
 def _rules(count: int) -> str:
@@ -229,38 +268,43 @@ def rule_facts(diff: TreeDiff, rule: RuleChange, *, changes: bool = True) -> lis
             )
     elif (lone := new or old) is not None:
         facts.append(f"{value_name(diff, lone)} {value_text(diff, lone)}")
-    if new is not None and new.kept_against_share:
-        facts.append("label kept against its own share")
-    if diff.n_rows is not None:
-        facts.append(f"rows {_two(old, new, 'share')}")
-        if any(r is not None and r.outcome_rate is not None for r in (old, new)):
-            facts.append(f"outcome {_two(old, new, 'outcome_rate', diff.classes is None)}")
+    if new is not None and new.kept:
+        facts.append(f"label {new.kept}")
+    for what, of in (
+        ("observed in training", lambda rule: rule.numbers.observed_words()),
+        ("rows", lambda rule: "" if rule.share is None else small_percent(rule.share)),
+        ("observed in the rows", _observed_in_rows),
+    ):
+        words = [of(rule) for rule in (old, new) if rule is not None]
+        if all(words):
+            facts.append(f"{what} {' -> '.join(dict.fromkeys(words))}")
     return facts
 
 
-def _two(old: Rule | None, new: Rule | None, name: str, number: bool = False) -> str:
-    def one(rule: Rule) -> str:
-        value = getattr(rule, name)
-        if value is None:
-            return "none"
-        return format_number(value) if number else small_percent(value)
-
-    return " -> ".join(dict.fromkeys(one(rule) for rule in (old, new) if rule is not None))
+def _observed_in_rows(rule: Rule) -> str:
+    """Return what was observed among the rows given that follow a rule: "12 of 43 (27.9 %)"."""
+    if rule.rows is None:
+        return ""
+    if rule.outcome_rate is None:
+        return "none" if rule.rows == 0 else ""
+    if rule.outcomes is None:
+        return format_number(rule.outcome_rate)
+    return f"{rule.outcomes:,} of {rule.rows:,} ({small_percent(rule.outcome_rate)})"
 
 
 def value_name(diff: TreeDiff, rule: Rule) -> str:
     """Return what the number shown beside a rule is."""
     if diff.classes is None:
-        return "mean"
-    shown = diff.classes[1] if len(diff.classes) == 2 else rule.label
-    return f"share of {shown}"
+        return "predicts"
+    return f"predicts {rule.label if diff.positive is None else diff.classes[diff.positive]}"
 
 
 def shown_value(diff: TreeDiff, rule: Rule) -> float:
-    """Share of the positive class of two, or of the rule's own label; or the mean."""
+    """Predicted share of the positive class of two, or of the rule's own label; or response."""
     if diff.classes is None:
         return rule.value[0]
-    return rule.value[1 if len(diff.classes) == 2 else diff.classes.index(rule.label)]
+    at = diff.classes.index(rule.label) if diff.positive is None else diff.positive
+    return rule.value[at]
 
 
 def value_text(diff: TreeDiff, rule: Rule) -> str:

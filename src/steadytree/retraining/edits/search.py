@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from steadytree.core.decision import Decision
+from steadytree.core.decision import LABEL_ERRORS, Decision
 from steadytree.core.scale import share_of_range
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -40,8 +40,6 @@ from steadytree.retraining.search_options import SearchOptions
 __all__ = ["EditedTree", "PricedEdits"]
 
 MAX_STEPS = 80
-LABEL_ERRORS = 0.5
-"""Standard errors by which a share must pass the boundary before a label changes."""
 
 
 @dataclass(frozen=True)
