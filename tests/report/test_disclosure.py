@@ -7,15 +7,90 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadytree.report import render
+from steadytree.core.observed import Observed
+from steadytree.core.tree import Tree
+from steadytree.estimators import TreeClassifier
+from steadytree.report import render, summarise
 from steadytree.report.disclosure import (
     PeopleCount,
     coarse_share,
     few,
+    hidden_leaves,
     mask_partition,
     share_step,
 )
+from steadytree.report.notebook import notebook_view
+from tests.golden import build
 from tests.report import samples
+
+leaf_counts = st.lists(
+    st.tuples(*[st.integers(0, 30)] * 4), min_size=2, max_size=2
+)  # of two leaves: old no, old yes, new no, new yes
+
+
+def counted(leaves: list[tuple[int, ...]]) -> Tree:
+    """A stump with so many rows of each outcome at its two leaves."""
+    counts = np.array(leaves, dtype=float).reshape(2, 2, 2)
+    both = np.concatenate([counts.sum(axis=0, keepdims=True), counts])
+    steady = np.full((3, 2), 0.5)
+    observed = Observed(both, both, steady, np.full(3, 10.0))
+    return build(
+        (0, 0.5, "no", "yes"),
+        n_features=1,
+        value=observed.predicted(),
+        weight=both.sum(axis=(1, 2)),
+        observed=observed,
+    )
+
+
+@given(leaf_counts, st.integers(1, 10))
+def test_counts_of_few_people_at_a_leaf_are_hidden_with_what_they_follow_from(
+    leaves: list[tuple[int, ...]], least: int
+) -> None:
+    hidden = hidden_leaves(counted(leaves), least)
+    for leaf, cells in enumerate(leaves, start=1):
+        old, new = sum(cells[:2]), sum(cells[2:])
+        sums = (*cells, old, new, old + new, cells[0] + cells[2], cells[1] + cells[3])
+        if any(few(count, least) for count in sums):
+            assert leaf in hidden
+    # Whoever knows the totals of the tree could compute the only leaf that is hidden.
+    assert len(hidden) != 1 or any(sum(cells) == 0 for cells in leaves)
+
+
+def test_no_listing_of_a_notebook_counts_a_handful_of_people() -> None:
+    tree = counted([(20, 10, 20, 13), (2, 28, 0, 30)])
+    assert "observed" not in notebook_view(TreeClassifier(tree))
+    shown = counted([(20, 10, 20, 13), (9, 28, 9, 30)])
+    assert "observed 23 of 63" in notebook_view(TreeClassifier(shown))
+    assert TreeClassifier(shown)._repr_html_inner() == notebook_view(TreeClassifier(shown))
+
+
+@pytest.mark.parametrize("kind", ["retraining", "large_diff", "multiclass_diff", "regression_diff"])
+def test_every_count_on_the_page_is_what_was_observed_and_of_enough_people(kind: str) -> None:
+    result = getattr(samples, kind)()
+    diff = getattr(result, "diff", result)
+    summary = summarise(result)
+    told = 0
+    for side, tree in (("old", diff.old), ("new", diff.new)):
+        seen = tree.observed
+        assert seen is not None
+        for leaf in tree.leaves.tolist():
+            text = summary["trees"][side]["observed"][leaf]
+            if text == "hidden":
+                continue
+            told += 1
+            rows = seen.rows()[leaf]
+            if not tree.is_classifier:
+                assert rows >= 5
+                assert text.endswith(f" in {rows:.0f} rows")
+                continue
+            at = 1 if len(tree.classes) == 2 else tree.label[leaf]
+            count = seen.outcomes(at)[leaf]
+            assert text == f"{count:,.0f} of {rows:,.0f}"
+            cells = (*seen.counts[leaf].ravel(), count, rows - count)
+            assert not any(few(cell, 5) for cell in cells)
+    assert told or kind == "large_diff"
+
 
 cells = st.lists(st.integers(0, 60), min_size=1, max_size=12)
 

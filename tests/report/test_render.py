@@ -7,9 +7,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from steadytree.diff import diff_trees
+from steadytree.diff.words import lost_warning
 from steadytree.report import render, write_report
+from steadytree.report.notebook import tree_diff_html
 from steadytree.report.render import script_safe_json
 from tests.report import samples
 from tests.report.page import Page
@@ -137,4 +141,32 @@ def test_multiclass_and_regression_words() -> None:
     assert "share of the class decided on" in multiclass
     regression = render(samples.regression_diff())
     assert "Prediction" in regression
-    assert "Mean after" in regression
+    assert "Observed after" in regression
+    assert "mean response at the rule" in regression
+
+
+def test_the_page_names_every_number_of_a_leaf_and_says_the_policy_once() -> None:
+    page = render(samples.retraining())
+    assert "learnt from" not in page
+    assert "the evidence does not pay" not in page
+    assert ">Predicted</text>" in page
+    assert ">Observed</text>" in page
+    body = page[: page.index('<script type="application/json"')]
+    assert body.count("from a share of 40 % on") == 1
+    assert "predicts malignant " in body
+    assert "among the rows each tree was trained on" in body
+    assert "Observed before" in body
+    assert "counted among the 269 new rows" in body
+
+
+def test_a_class_that_is_decided_on_no_longer_heads_the_page() -> None:
+    diff = samples.mixed_diff()
+    silent = diff.old.replace(label=np.zeros(diff.old.n_nodes, dtype=int))
+    lost = diff_trees(diff.old, silent)
+    page = render(lost)
+    assert '<p class="warning" role="alert">WARNING: nobody is decided high any more' in page
+    assert page.index('role="alert"') < page.index('class="lead"')
+    assert 'role="alert"' not in render(diff)
+    # Kept against their share, with how many rows that concerns.
+    assert "although the predicted share says otherwise" in page
+    assert lost_warning(lost) in tree_diff_html(lost)

@@ -12,6 +12,7 @@ from steadytree.report.svg import (
     nice_ticks,
     outcome_words,
     outline_svg,
+    reaching,
 )
 from tests.report import samples
 from tests.report.page import Page
@@ -48,15 +49,22 @@ def test_an_outline_has_one_line_per_node_and_one_mark_per_rule(hostile: bool) -
 def test_a_branch_says_what_its_value_must_be() -> None:
     summary = summarise(samples.mixed_diff())
     tree, features = summary["trees"]["old"], summary["features"]
-    name, left = branch_words(tree, features, 1, True)
+    reach = reaching(tree, features)
+    name, left = branch_words(tree, features, 1, True, reach[1])
     assert (name, left) == ("age", "≤ 40 or missing")
-    assert branch_words(tree, features, 1, False) == ("age", "> 40")
+    assert branch_words(tree, features, 1, False, reach[1]) == ("age", "> 40")
     new = summary["trees"]["new"]
-    assert branch_words(new, features, 5, False) == ("age", "is missing")
+    assert branch_words(new, features, 5, False, reaching(new, features)[5]) == (
+        "age",
+        "is missing",
+    )
+    # Nothing that was sent elsewhere above is named.
+    assert branch_words(tree, features, 0, True, ((0, 1), True)) == ("colour", "is red")
+    assert branch_words(tree, features, 1, True, (None, False)) == ("age", "≤ 40")
 
 
 def test_an_outcome_that_rests_on_few_people_has_no_rate() -> None:
-    tree = {"value": [[0.2, 0.8], None], "label": [1, 0]}
+    tree = {"value": [[0.2, 0.8], None], "label": [1, 0], "positive": 1}
     assert outcome_words(tree, 0, ["low", "high"]) == ("high", "80\u202f%")
     assert outcome_words(tree, 1, ["low", "high"]) == ("low", "–")
     assert outcome_words({"value": [[12.5], None]}, 1, None) == ("–", "")

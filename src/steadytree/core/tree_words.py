@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LeafNumbers",
+    "Reach",
     "branch_texts",
     "kept_words",
     "reaching_values",

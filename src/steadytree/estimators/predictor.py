@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from steadytree._views import notebook_view
 from steadytree.core.rules import tree_rules
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
@@ -109,13 +109,10 @@ class TreePredictorMixin:
 
     def _repr_html_inner(self) -> str:
         try:
-            tree = self.to_tree()
+            self.to_tree()
         except (AttributeError, ValueError):  # not fitted yet
             return str(super()._repr_html_inner())  # type: ignore[misc]
-        return (
-            f"<div><code>{html.escape(type(self).__name__)}</code>: {tree.n_leaves} leaves, "
-            f"depth {tree.depth}<pre>{html.escape(tree_text(tree))}</pre></div>"
-        )
+        return notebook_view(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_inner()}

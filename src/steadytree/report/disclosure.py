@@ -24,6 +24,7 @@ __all__ = [
     "coarse_mean",
     "coarse_share",
     "few",
+    "hidden_leaves",
     "mask_partition",
     "rests_on_few",
     "share_step",
@@ -110,6 +111,30 @@ def coarse_share(share: float, n_rows: float, min_cell: int) -> float:
 def rests_on_few(tree: Tree, node: int, min_cell: int) -> bool:
     """Whether fewer people than ``min_cell`` stand behind a leaf (of a tree of people)."""
     return bool(tree.weight[node] < min_cell <= tree.weight[0])
+
+
+def hidden_leaves(tree: Tree, min_cell: int) -> set[int]:
+    """Leaves at which what was observed is not told: too few people, or needed to protect such.
+
+    Counted are the people of each outcome, old and new rows apart: a tree before and after a
+    retraining differ by the new ones, whom nobody may compute from the two.
+    """
+    seen = tree.observed
+    if seen is None:
+        return set()
+    leaves = tree.leaves
+    rows = seen.rows()[leaves]
+    counts = seen.counts[leaves] if seen.is_classifier else seen.counts[leaves][..., :1]
+    masked = np.zeros(len(leaves), dtype=bool)
+    for cells in (counts, counts.sum(axis=1, keepdims=True), counts.sum(axis=2, keepdims=True)):
+        masked |= ((cells > 0) & (cells < min_cell)).any(axis=(1, 2))
+    before = None
+    while before is None or (masked != before).any():
+        before = masked.copy()
+        for column in (rows, *counts.sum(axis=1).T):
+            if masked.any():
+                masked |= mask_partition(column.tolist(), min_cell, primary=masked.tolist())
+    return {int(leaf) for leaf, flag in zip(leaves, masked, strict=True) if flag}
 
 
 def coarse_mean(mean: float, space: FeatureSpace) -> float:

@@ -8,14 +8,16 @@ from html import escape
 from typing import Any
 
 from steadytree.assessment import StabilityAssessment
+from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
 from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff
-from steadytree.diff.words import split_words, status_counts
+from steadytree.diff.words import lost_warning, split_words, status_counts
 from steadytree.distance.matching import PathMatching
+from steadytree.estimators.predictor import TreePredictorMixin
 from steadytree.estimators.stable import _StableTree
 from steadytree.exceptions import InputError
-from steadytree.report.disclosure import PeopleCount
+from steadytree.report.disclosure import PeopleCount, hidden_leaves, rests_on_few
 from steadytree.report.trees import RuleTable
 from steadytree.retraining import Retraining
 from steadytree.retraining.explanation import whom_words
@@ -24,6 +26,7 @@ __all__ = [
     "assessment_html",
     "notebook_view",
     "path_matching_html",
+    "predictor_html",
     "retraining_html",
     "stable_tree_html",
     "tree_diff_html",
@@ -44,7 +47,9 @@ def notebook_view(result: Any) -> str:
 @notebook_view.register(TreeDiff)
 def tree_diff_html(diff: TreeDiff, *, min_cell: int = 5) -> str:
     """Show a diff: counts, changes of splits in words, and the rules that changed."""
+    warning = lost_warning(diff, PAGE)
     parts = [
+        f"<p><b>{escape(warning)}</b></p>" if warning else "",
         f"<p><b>Dissimilarity {escape(PAGE.percent(diff.dissimilarity))}</b>: "
         f"{status_counts(diff, _STATUS_SIGNS)}{_flips(diff.flips, diff.n_rows, min_cell)}</p>",
         _bullets(split_words(split, PAGE) for split in diff.splits),
@@ -133,7 +138,7 @@ def stable_tree_html(estimator: Any) -> str:
         f"{escape(PAGE.significant(float(estimator.mean_distances_[best]), 4))}, score used for "
         f"choosing {escape(PAGE.significant(float(estimator.scores_[best]), 3))}"
     )
-    text = tree_text(tree).splitlines()
+    text = tree_text(tree, hidden=_hidden(tree)).splitlines()
     more = [f"... and {len(text) - MAX_ROWS} more lines"] if len(text) > MAX_ROWS else []
     return _box([f"<p>{line}</p>", f"<pre>{escape(chr(10).join(text[:MAX_ROWS] + more))}</pre>"])
 
@@ -145,7 +150,25 @@ def assessment_html(assessment: StabilityAssessment) -> str:
     return f"<pre>{escape(str(assessment), quote=False)}</pre>{table}"
 
 
+@notebook_view.register(TreePredictorMixin)
+def predictor_html(predictor: TreePredictorMixin) -> str:
+    """Show an estimator of one tree: its size, and its rules."""
+    tree = predictor.to_tree()
+    text = escape(tree_text(tree, hidden=_hidden(tree)))
+    name = escape(type(predictor).__name__)
+    return (
+        f"<div><code>{name}</code>: {tree.n_leaves} leaves, depth {tree.depth}"
+        f"<pre>{text}</pre></div>"
+    )
+
+
 # -- pieces ----------------------------------------------------------------------------
+
+
+def _hidden(tree: Tree, min_cell: int = 5) -> set[int]:
+    """Leaves of a listing that say their decision only."""
+    few = {leaf for leaf in tree.leaves.tolist() if rests_on_few(tree, leaf, min_cell)}
+    return few | hidden_leaves(tree, min_cell)
 
 
 def _flips(flips: float | None, n_rows: int | None, min_cell: int) -> str:
@@ -161,7 +184,8 @@ def _rule(half: dict[str, Any] | None) -> str:
     if half is None:
         return "–"
     conditions = " and ".join(half["conditions"])
-    return f"{escape(conditions)} → <b>{escape(half['outcome'])}</b>"
+    numbers = f" ({escape(half['numbers'])})" if half["numbers"] else ""
+    return f"{escape(conditions)} → <b>{escape(half['outcome'])}</b>{numbers}"
 
 
 def _bullets(items: Iterable[str]) -> str:

@@ -25,7 +25,7 @@ from steadytree.core.tabular import column_names, column_values, n_rows
 from steadytree.core.tree import Tree
 from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff
-from steadytree.diff.words import split_words, status_counts
+from steadytree.diff.words import kept_sentence, lost_warning, split_words, status_counts
 from steadytree.exceptions import InputError
 from steadytree.report.disclosure import PeopleCount, coarse_share, mask_partition
 from steadytree.report.people import By, people_data
@@ -79,12 +79,15 @@ def summarise(
         JSON-able; its layout is given by ``summary.schema.json`` in this package. Top level:
 
         ``schema``, ``version``, ``kind`` ("retraining", "diff" or "stable"), ``title``,
-        ``task``, ``classes``, ``decision_threshold``, ``min_cell``, ``n_rows``;
+        ``task``, ``classes``, ``decision_threshold``, ``decision`` (the policy in words),
+        ``warnings``, ``kept`` (decisions kept against their share), ``predictions`` (how they
+        come from what was observed), ``min_cell``, ``n_rows``, ``rows_name``;
         ``names`` (of the old and new tree), ``headline`` (``sentences``, ``facts``);
         ``dissimilarity``, ``counts`` (rules by status), ``split_changes`` (in words),
         ``predictors`` (gained, lost); ``features``; ``trees`` (``old`` or null, ``new``);
         ``rules`` (one entry per rule: number, status, changes, and for either tree its
-        conditions, outcome, share of rows and outcome rate); ``people`` (changed decisions
+        conditions, outcome, numbers of its leaf, share of the rows given and the rate observed
+        among them); ``people`` (changed decisions
         and performance, in total and by subgroup; null without rows); ``frontier``
         (candidates with costs and compact trees; or null); ``provenance`` (labels and
         values); ``notes``.
@@ -108,6 +111,11 @@ def summarise(
         "task": "regression" if diff.classes is None else "classification",
         "classes": None if diff.classes is None else [PAGE.name(c) for c in diff.classes],
         "decision_threshold": diff.new.decision_threshold,
+        "decision": _decision_words(content),
+        "warnings": [clean(w) for w in [lost_warning(diff, PAGE)] if w],
+        "kept": clean(_kept_words(diff, min_cell)),
+        "predictions": _prediction_words(diff.new),
+        "rows_name": "rows" if content.affected is None else content.affected[3],
         "min_cell": min_cell,
         "n_rows": diff.n_rows if diff.n_rows and diff.n_rows >= min_cell else None,
         "names": {"old": content.names[0], "new": content.names[1]},
@@ -153,6 +161,7 @@ def _rules_and_trees(
             shares=_training_shares(tree, min_cell) if content.single else table.shares(side),
             changed=table.changed(side),
             min_cell=min_cell,
+            positive=diff.positive,
         )
     if content.single:
         for row in table.rows:
@@ -173,6 +182,55 @@ def _training_shares(tree: Tree, min_cell: int) -> dict[int, float | None]:
         leaf: None if flag else coarse_share(weight / total, total, min_cell)
         for leaf, weight, flag in zip(leaves, weights, masked, strict=True)
     }
+
+
+def _decision_words(content: ReportContent) -> str:
+    """Say once on the page from which share on which decision is taken; empty in regression."""
+    old, new = (
+        "" if tree.classes is None else tree.decision.words([PAGE.name(c) for c in tree.classes])
+        for tree in (content.diff.old, content.diff.new)
+    )
+    if old == new or content.single:
+        return new
+    return f"{content.names[0]}: {old}. {content.names[1]}: {new}"
+
+
+def _kept_words(diff: TreeDiff, min_cell: int) -> str:
+    """Say which decisions are kept against their share, the people counted with a mask."""
+    against = [r.new for r in diff.kept_against_share if r.new is not None]
+    if not against:
+        return ""
+    if diff.n_rows is None:
+        return kept_sentence(diff, "")
+    people = PeopleCount.of(sum(r.rows or 0 for r in against), diff.n_rows, min_cell)
+    if people.total is None:
+        return kept_sentence(diff, "")
+    told = people.replaced or f"{people.count:,}"
+    return kept_sentence(diff, f"{told} of {people.total:,}")
+
+
+def _prediction_words(tree: Tree) -> str:
+    """Say how a prediction comes from what was observed; empty where nothing is stored."""
+    seen = tree.observed
+    if seen is None:
+        return ""
+    rate = "share" if tree.is_classifier else "mean"
+    if not (seen.strength[tree.leaves] > 0).any():
+        return f"A prediction is the observed {rate}."
+    words = (
+        f"A prediction is the observed {rate}, steadied by what a larger model expects of the "
+        f"same people, which counts as {_range_words(seen.strength[tree.leaves])} further rows: "
+        "much where few people were observed, little where many were."
+    )
+    if seen.old_share < 1:
+        share = PAGE.percent(seen.old_share)
+        words += f" An old row counts {share} of a new one, because the new ones contradict them."
+    return words
+
+
+def _range_words(strength: np.ndarray[Any, Any]) -> str:
+    low, high = round(float(strength.min())), round(float(strength.max()))
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, Any]:

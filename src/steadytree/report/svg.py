@@ -13,23 +13,24 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from steadytree.core.words import PAGE, PAGE_BRANCH, Condition, display_width, isolate, shorten
+from steadytree.core.tree_words import Reach, reaching_values, side_condition
+from steadytree.core.words import PAGE, PAGE_BRANCH, display_width, isolate, shorten
 from steadytree.plotting.layout import PlacedNode, layout_outline
 
 __all__ = ["GEOMETRY", "frontier_svg", "marker", "nice_ticks", "outline_svg"]
 
 GEOMETRY = {
-    "width": 600,
+    "width": 640,
     "line": 28,
     "head": 26,
     "indent": 16,
     "margin": 10,
     "letter": 6.9,
-    "mark": 340,
-    "label": 378,
-    "label_columns": 15,
-    "value": 540,
-    "share": 592,
+    "mark": 334,
+    "label": 370,
+    "label_columns": 13,
+    "value": 526,
+    "share": 634,
 }
 """Sizes in units of the drawing; ``letter`` is the width kept free per letter."""
 
@@ -50,14 +51,19 @@ def marker(status: str, x: float, y: float) -> str:
 
 
 def branch_words(
-    tree: Mapping[str, Any], features: Sequence[Mapping[str, Any]], parent: int, is_left: bool
+    tree: Mapping[str, Any],
+    features: Sequence[Mapping[str, Any]],
+    parent: int,
+    is_left: bool,
+    reach: Reach,
 ) -> tuple[str, str]:
     """Feature's name, and what its value must be to take one side of a split."""
     j = tree["feature"][parent]
     feature, threshold = features[j], tree["threshold"][parent]
-    condition = Condition.of_side(
+    condition, categories = side_condition(
         j,
         feature["name"],
+        reach,
         left=is_left,
         threshold=math.nan if threshold is None else float(threshold),
         left_codes=tree["categories"][parent],
@@ -65,20 +71,32 @@ def branch_words(
         missing_left=bool(tree["missing_left"][parent]),
         can_miss=feature["missing"],
     )
-    return str(feature["name"]), condition.words(PAGE_BRANCH, feature["categories"])
+    return str(feature["name"]), condition.words(PAGE_BRANCH, categories)
+
+
+def reaching(tree: Mapping[str, Any], features: Sequence[Mapping[str, Any]]) -> dict[int, Reach]:
+    """Say what reaches each split of a tree of the summary."""
+    return reaching_values(
+        tree["left"],
+        tree["right"],
+        tree["feature"],
+        tree["categories"],
+        tree["missing_left"],
+        [feature["categories"] for feature in features],
+    )
 
 
 def outcome_words(
     tree: Mapping[str, Any], node: int, classes: Sequence[str] | None
 ) -> tuple[str, str]:
-    """Decision at a leaf, and the rate that goes with it."""
+    """Decision at a leaf, and the share that it predicts."""
     value = tree["value"][node]
     if classes is None:
         return ("–" if value is None else PAGE.number(value[0])), ""
     label = int(tree["label"][node])
     if value is None:
         return str(classes[label]), "–"
-    at = 1 if len(classes) == 2 else label
+    at = label if tree["positive"] is None else tree["positive"]
     return str(classes[label]), PAGE.percent(value[at], 0)
 
 
@@ -106,13 +124,15 @@ def outline_svg(
     indent = min(g["indent"], 190 / max(layout.depth, 1))
     height = g["head"] + g["line"] * layout.breadth + 4
     where = layout.by_node()
+    reach = reaching(tree, features)
     counted = any(share is not None for share in tree["share"])
+    seen = any(text is not None for text in tree["observed"])
     label = f"{tree['name']}: {tree['n_rules']} rules, depth {tree['depth']}"
     heads = [
         (g["mark"] - 4, "start", "Rule"),
         (g["label"], "start", "Decision" if classes is not None else "Prediction"),
-        (g["value"], "end", "Rate" if classes is not None else ""),
-        (g["share"], "end", "Rows" if counted else ""),
+        (g["value"], "end", "Predicted" if classes is not None else ""),
+        (g["share"], "end", "Observed" if seen else "Rows" if counted else ""),
     ]
     parts = [
         f'<svg class="tree" viewBox="0 0 {g["width"]} {height:g}" role="group" '
@@ -127,7 +147,8 @@ def outline_svg(
         parts.append(f'<g class="row {kind} {status}" data-node="{placed.node}"{number}>')
         branch = ("Everyone", "")
         if placed.parent >= 0:
-            branch = branch_words(tree, features, placed.parent, placed.is_left)
+            at = placed.parent
+            branch = branch_words(tree, features, at, placed.is_left, reach[at])
         parts += _branch(placed, where.get(placed.parent), *branch, indent)
         y = _middle(placed) + 4.5
         if placed.hidden:
@@ -143,7 +164,10 @@ def outline_svg(
             parts.append(_text("t-label", g["label"], y, decision + against))
             if rate:
                 parts.append(_text("t-value", g["value"], y, rate, "end"))
-            if counted:
+            if seen:
+                observed = tree["observed"][placed.node] or "–"
+                parts.append(_text("t-share", g["share"], y, observed, "end"))
+            elif counted:
                 share = PAGE.percent(tree["share"][placed.node], 0)
                 parts.append(_text("t-share", g["share"], y, share, "end"))
         parts.append("</g>")

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from steadytree.core.alignment import align_tree
 from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.core.tree_words import LeafNumbers
 from steadytree.core.words import PAGE, clean
 from steadytree.diff import Rule, RuleChange, TreeDiff, diff_trees
 from steadytree.diff.words import change_words
@@ -27,6 +29,7 @@ from steadytree.report.disclosure import (
     PeopleCount,
     coarse_mean,
     coarse_share,
+    hidden_leaves,
     mask_partition,
     rests_on_few,
 )
@@ -89,11 +92,13 @@ def tree_data(
     shares: Mapping[int, float | None],
     changed: set[int],
     min_cell: int,
+    positive: int | None,
 ) -> dict[str, Any]:
     """One tree in full: node by node, numbers as the model compares them.
 
     By leaf: ``rules`` are rule numbers, ``shares`` those of the rows (None: masked; absent: no
-    rows were counted). The branches of ``changed`` leaves are opened first.
+    rows were counted). The branches of ``changed`` leaves are opened first. ``positive`` is
+    the position of the class whose predicted share is shown, None for that of the decision.
     """
     aligned = align_tree(tree, space)
     grown = aligned.tree
@@ -118,6 +123,8 @@ def tree_data(
             for i in range(grown.n_nodes)
         ],
         "value": values,
+        "positive": positive,
+        "observed": _observed_texts(grown, classes, positive, min_cell),
         "few": sorted(hidden),
         "rule": [rules.get(i) for i in range(grown.n_nodes)],
         "share": [shares.get(i) for i in range(grown.n_nodes)],
@@ -152,6 +159,7 @@ def _leaf_values(
     """
     out: list[list[float] | None] = [None] * tree.n_nodes
     hidden: set[int] = set()
+    few_seen = hidden_leaves(tree, min_cell)
     for node in tree.leaves.tolist():
         if rests_on_few(tree, node, min_cell):
             hidden.add(node)
@@ -163,8 +171,33 @@ def _leaf_values(
             row = [0.0] * len(classes)
             for own, share in zip(tree.classes, tree.value[node].tolist(), strict=True):
                 row[classes.index(own)] = round(float(share), 3)
-            out[node] = row
+            out[node] = _shares_told(tree, node, row, min_cell) if node in few_seen else row
     return out, hidden
+
+
+def _shares_told(tree: Tree, node: int, row: list[float], min_cell: int) -> list[float]:
+    """Predicted shares of a leaf whose counts are hidden: coarse where they are the counts."""
+    seen = tree.observed
+    if seen is None or seen.strength[node] > 0:
+        return [round(share, 2) for share in row]
+    return [coarse_share(share, float(seen.rows()[node]), min_cell) for share in row]
+
+
+def _observed_texts(
+    tree: Tree, classes: tuple[Any, ...] | None, positive: int | None, min_cell: int
+) -> list[str | None]:
+    """Write what was observed at each leaf among the rows the tree was trained on, in words."""
+    out: list[str | None] = [None] * tree.n_nodes
+    if tree.observed is None:
+        return out
+    hidden = hidden_leaves(tree, min_cell)
+    shown = None
+    if positive is not None and classes is not None and classes[positive] in (tree.classes or ()):
+        shown = (tree.classes or ()).index(classes[positive])
+    for leaf in tree.leaves.tolist():
+        numbers = replace(LeafNumbers.of(tree, leaf, shown), parts=())
+        out[leaf] = "hidden" if leaf in hidden else numbers.observed_words(PAGE)
+    return out
 
 
 # -- every rule before and after -------------------------------------------------------
@@ -184,6 +217,15 @@ class RuleTable:
             "new": [(change, change.new) for change in diff.rules if change.new is not None],
         }
         self._masked = {side: self._masked_leaves(side) for side in self._rules}
+        trees = {"old": diff.old, "new": diff.new}
+        self._values = {
+            side: _leaf_values(tree, diff.space, diff.classes, min_cell)[0]
+            for side, tree in trees.items()
+        }
+        self._observed = {
+            side: _observed_texts(tree, diff.classes, diff.positive, min_cell)
+            for side, tree in trees.items()
+        }
         self.rows = [self._row(rule) for rule in diff.rules]
 
     def leaves(self, side: str) -> dict[int, int]:
@@ -227,7 +269,8 @@ class RuleTable:
             "status": change.status,
             "relabelled": change.relabelled,
             "changes": [change_words(c, PAGE) for c in change.changes]
-            + (["decision changed"] if change.relabelled else []),
+            + (["decision changed"] if change.relabelled else [])
+            + ([change.new.kept] if change.new is not None and change.new.kept else []),
             "old": self._half(change.old, "old"),
             "new": self._half(change.new, "new"),
         }
@@ -239,6 +282,17 @@ class RuleTable:
         if rule.leaf in self._masked[side] or rests_on_few(tree, rule.leaf, self.min_cell):
             return coarse_mean(mean, self.diff.space)
         return float(f"{mean:.4g}")
+
+    def _numbers(self, rule: Rule, side: str) -> str:
+        """Write what the leaf predicts and what was observed in training, as in the drawing."""
+        value, observed = self._values[side][rule.leaf], self._observed[side][rule.leaf]
+        classes, words = self.diff.classes, []
+        if value is not None and classes is not None:
+            at = classes.index(rule.label) if self.diff.positive is None else self.diff.positive
+            words.append(f"predicts {PAGE.name(classes[at])} {PAGE.percent(value[at], 0)}")
+        if observed is not None:
+            words.append("observed: hidden" if observed == "hidden" else f"observed {observed}")
+        return "; ".join(words)
 
     def _half(self, rule: Rule | None, side: str) -> dict[str, Any] | None:
         if rule is None:
@@ -252,6 +306,7 @@ class RuleTable:
             "outcome": PAGE.number(self._mean(rule, side))
             if rule.label is None
             else PAGE.name(rule.label),
+            "numbers": self._numbers(rule, side),
             "share": self._share(rule, side),
             "rate": self._rate(rule, side),
             "masked": rule.leaf in self._masked[side],
@@ -375,7 +430,7 @@ def compact_tree(tree: Tree, diff: TreeDiff, min_cell: int) -> dict[str, Any]:
         if row is None or classes is None:
             shown.append(None if row is None else row[0])
         else:
-            shown.append(round(row[1 if len(classes) == 2 else label], 2))
+            shown.append(round(row[label if diff.positive is None else diff.positive], 2))
     return {
         "f": [int(aligned.feature[i]) for i in order],
         "t": [_short(float(grown.threshold[i])) for i in splits if aligned.left_mask[i] is None],

@@ -52,7 +52,7 @@
   // A candidate's compact form (see compact_tree) as a tree like the two main ones.
   function unpack(compact, name) {
     const tree = { name, left: [], right: [], feature: compact.f, threshold: [], categories: [],
-      missing_left: [], label: [], value: [], rule: [], share: [], status: {}, against: [], few: [] };
+      missing_left: [], label: [], value: [], rule: [], share: [], status: {}, against: [], few: [], observed: [], positive: null };
     let at = 0, t = 0, c = 0, m = 0, leaf = 0;
     // Nodes come in preorder: a loop with a stack, since trees may be deep.
     const open = [];
@@ -130,18 +130,20 @@
   // A condition in words; the phrases are the server's, and so is the choice (words.py).
   // state: { low, high, allowed (codes, or null), missing: whether missing values pass, null if there are none }.
   const fill = (phrase, places) => phrase.replace(/\{(\w+)\}/g, (_, place) => places[place]);
-  function conditionWords(j, state, say) {
+  // codes: the categories it is a choice of, by default every one.
+  function conditionWords(j, state, say, codes = null) {
     const feature = data.features[j], name = isolate(feature.name);
+    const choice = codes ?? (feature.categories ? [...feature.categories.keys()] : []);
     const { low, high, allowed, missing } = state;
     const orMissing = (text, phrase = say.or_missing) => (missing ? fill(phrase, { text }) : text);
     if (allowed ? !allowed.length : !(low < high))
       return fill(say.nobody && !missing ? say.nobody : say.missing, { name });
-    if (allowed ? allowed.length === feature.categories.length : low === -Infinity && high === Infinity)
+    if (allowed ? allowed.length === choice.length : low === -Infinity && high === Infinity)
       return fill(missing === false ? say.present : say.any, { name });
     if (allowed) {
       const every = feature.categories.map(isolate);
       const words = allowed.map((code) => every[code]);
-      const others = every.filter((_, code) => !allowed.includes(code));
+      const others = choice.filter((code) => !allowed.includes(code)).map((code) => every[code]);
       if (words.length > others.length + 1)
         return orMissing(fill(say.but, { name, values: listed(others) }), say.or_missing_after_but);
       return fill(say.is, { name, values: listed(missing ? [...words, "missing"] : words) });
@@ -163,10 +165,29 @@
 
   function branchWords(tree, parent, isLeft) {
     const j = tree.feature[parent], feature = data.features[j];
+    const reach = (tree.reach ??= reaching(tree))[parent];
     // A threshold of infinity asks only whether there is a value.
-    const canMiss = feature.missing || !Number.isFinite(threshold(tree.threshold[parent]) ?? 0);
-    const state = narrowed(unrestricted(feature, canMiss), tree, parent, isLeft);
-    return [feature.name, conditionWords(j, state, data.phrases.branch)];
+    const canMiss = (feature.missing && reach.missing) || !Number.isFinite(threshold(tree.threshold[parent]) ?? 0);
+    const state = unrestricted(feature, canMiss);
+    if (state.allowed) state.allowed = reach.codes;
+    return [feature.name, conditionWords(j, narrowed(state, tree, parent, isLeft), data.phrases.branch, reach.codes)];
+  }
+
+  // Categories of its feature that reach each split, and whether missing values do (tree_words.py).
+  function reaching(tree) {
+    const out = {}, stack = [[0, new Map(), new Set()]];
+    while (stack.length) {
+      const [node, codes, elsewhere] = stack.pop();
+      if (tree.left[node] < 0) continue;
+      const j = tree.feature[node], sets = tree.categories[node];
+      const here = codes.get(j) ?? [...(data.features[j].categories ?? []).keys()];
+      out[node] = { codes: sets === null ? null : here, missing: !elsewhere.has(j) };
+      for (const [child, isLeft] of [[tree.left[node], true], [tree.right[node], false]]) {
+        const below = sets === null ? codes : new Map(codes).set(j, here.filter((code) => sets.includes(code) === isLeft));
+        stack.push([child, below, Boolean(tree.missing_left[node]) === isLeft ? elsewhere : new Set(elsewhere).add(j)]);
+      }
+    }
+    return out;
   }
 
   function outcomeWords(tree, node) {
@@ -177,7 +198,7 @@
     }
     const label = tree.label[node];
     if (value === null) return [data.classes[label], "–"];
-    const share = value.shown ?? value[data.classes.length === 2 ? 1 : label];
+    const share = value.shown ?? value[tree.positive ?? label];
     return [data.classes[label], percent(share, 0)];
   }
 
@@ -207,8 +228,9 @@
     const height = g.head + g.line * placed.length + 4;
     const svg = make("svg", { class: "tree", viewBox: `0 0 ${g.width} ${height}`, role: "group",
       "aria-label": `${tree.name}: ${tree.n_rules} rules`, "data-side": side });
+    const seen = tree.observed.some((text) => text !== null), counted = tree.share.some((s) => s !== null);
     const heads = [[g.mark - 4, "start", "Rule"], [g.label, "start", data.classes ? "Decision" : "Prediction"],
-      [g.value, "end", data.classes ? "Rate" : ""], [g.share, "end", tree.share.some((s) => s !== null) ? "Rows" : ""]];
+      [g.value, "end", data.classes ? "Predicted" : ""], [g.share, "end", seen ? "Observed" : counted ? "Rows" : ""]];
     for (const [x, anchor, text] of heads)
       if (text) svg.append(make("text", { class: "t-head", x, y: 17, "text-anchor": anchor }, text));
     for (const p of placed) {
@@ -239,8 +261,9 @@
         row.append(make("text", { class: "t-label", x: g.label, y: y + 4.5 },
           shorten(decision, g.label_columns) + (tree.against.includes(p.node) ? "*" : "")));
         if (rate) row.append(make("text", { class: "t-value", x: g.value, y: y + 4.5, "text-anchor": "end" }, rate));
-        if (tree.share.some((s) => s !== null))
-          row.append(make("text", { class: "t-share", x: g.share, y: y + 4.5, "text-anchor": "end" }, percent(tree.share[p.node], 0)));
+        if (seen || counted)
+          row.append(make("text", { class: "t-share", x: g.share, y: y + 4.5, "text-anchor": "end" },
+            seen ? tree.observed[p.node] ?? "–" : percent(tree.share[p.node], 0)));
       }
       svg.append(row);
     }
@@ -591,9 +614,11 @@
         steps.append(make("li", {}, `${isolate(name)} ${condition}` + (value === null ? " (value missing: follows the stored direction)" : "")));
       });
       const words = tree.rule[leaf] === null ? "" : ` by rule ${tree.rule[leaf]}`;
+      const numbers = [rate && rate !== "–" ? `predicts ${data.classes[tree.positive ?? tree.label[leaf]]} ${rate}` : "",
+        tree.observed[leaf] && tree.observed[leaf] !== "hidden" ? `observed ${tree.observed[leaf]}` : ""].filter(Boolean).join("; ");
       panels.push(make("figure", { id: `case-${side}`, "data-leaf": leaf },
         make("figcaption", {}, tree.name),
-        make("p", { class: "outcome" }, make("strong", {}, decision), (rate && rate !== "–" ? ` (rate ${rate})` : "") + words), steps));
+        make("p", { class: "outcome" }, make("strong", {}, decision), (numbers ? ` (${numbers})` : "") + words), steps));
     }
     const verdict = outcomes.length < 2 ? [] : [make("p", { class: "verdict" },
       outcomes[0] === outcomes[1] ? "Both trees decide the same." : `The decision changes from ${outcomes[0]} to ${outcomes[1]}.`)];
