@@ -79,8 +79,8 @@ def retrain(
     Starting from the deployed tree A, edits (move or swap a condition, rebuild a subtree,
     grow a leaf, prune) are made as long as what they save in loss to a forest's soft targets
     is worth their price: the change they make, measured by the paper's distance in its
-    metric form. Leaf values are always re-estimated; A's labels stay unless the evidence
-    pays for changing them. Sweeping the price gives every tree between "keep" and
+    metric form. Leaf values are always re-estimated; A's labels stay while the shares do not
+    clearly contradict them. Proposed is as much of it as rows left out confirm. Sweeping the price gives every tree between "keep" and
     "from scratch"; each is scored as on rows it has not seen, by running the whole recipe again
     without a part of the rows.
 
