@@ -13,8 +13,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from steadytree.core import space as space_module
 from steadytree.core import tree as tree_module
 from steadytree.core.space import FeatureSpace
+from steadytree.distance import tree_distance
 from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
 from steadytree.retraining import retrain
+from steadytree.retraining.problem import prepare_problem
 from tests.retraining.conftest import QUICK
 
 
@@ -146,3 +148,43 @@ def test_a_class_that_is_gone_is_said():
     with pytest.warns(SteadyTreeWarning, match="no new row has class 0"):
         result = retrain(first, X[y > 0], y[y > 0], **{**QUICK, "n_folds": 0})
     assert result.tree.classes == (0, 1, 2)
+
+
+def test_a_widened_space_keeps_its_quantile_scale(mixed):
+    """What lies between the knots is as far apart as before; only the ends reach further."""
+    X, y, first = mixed
+    deployed = first.to_tree()
+    space = deployed.space.scaled_by(X[:300])
+    numeric = [j for j, knots in enumerate(space.knots) if knots is not None]
+    new = X[300:].copy()
+    name = space.names[numeric[0]]
+    new[name] = new[name] + 2 * (space.upper[numeric[0]] - space.lower[numeric[0]])
+    with pytest.warns(SteadyTreeWarning, match=f"of '{name}' out of range"):
+        problem = prepare_problem(deployed, new, y[300:], space=space)
+    assert problem.space.knots == space.knots
+    assert problem.space.upper[numeric[0]] > space.upper[numeric[0]]
+    options = {"variant": "metric", "normalize": "relative"}
+    knots = space.knots[numeric[0]]
+    moved = deployed.replace(
+        threshold=np.where(
+            deployed.feature == numeric[0], knots[len(knots) // 2][0], deployed.threshold
+        ),
+        label=deployed.label,
+    )
+    assert moved.threshold.tolist() != deployed.threshold.tolist()
+    before = tree_distance(deployed, moved, space=space, **options)
+    after = tree_distance(deployed, moved, space=problem.space, **options)
+    assert before > 0
+    assert after == pytest.approx(before, abs=0.02)
+
+
+def test_retraining_on_the_quantile_scale(mixed):
+    X, y, first = mixed
+    deployed = first.to_tree()
+    space = deployed.space.scaled_by(X[:300])
+    result = retrain(deployed.replace(space=space), X[300:500], y[300:500], price=0.01, **QUICK)
+    assert result.tree.space.scale == "quantile"
+    exact = tree_distance(
+        deployed, result.tree, space=result.tree.space, variant="metric", normalize="relative"
+    )
+    assert result.dissimilarity == pytest.approx(exact, abs=1e-12)

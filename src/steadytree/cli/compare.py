@@ -14,6 +14,7 @@ from steadytree.cli.shared_options import (
     example,
     gate_options,
     output_options,
+    scale_option,
     subgroup_option,
 )
 from steadytree.cli.tables import read_rows
@@ -43,6 +44,7 @@ __all__ = ["command"]
 )
 @subgroup_option
 @gate_options
+@scale_option(None, "Measure moves over each feature's range, or by shares of DATA's rows.")
 @output_options("compare", "diff.json, diff.md and report.html")
 def command(
     old: Path,
@@ -52,6 +54,7 @@ def command(
     group: str | None,
     trained_on: str | None,
     subgroups: tuple[str, ...],
+    scale: str | None,
     output: Output,
     folder: OutFolder,
     seed: int,
@@ -76,11 +79,22 @@ def command(
             "expected --data and --target with --min-score-change, got none; "
             "a score needs rows and their outcomes"
         )
+    space = before.space or after.space
+    if scale == "quantile":
+        if rows is None or space is None:
+            raise InputError(
+                "expected --data and trees that carry their space with --scale quantile, got none; "
+                "name the rows that thresholds pass, and save trees with as_tree(model, space=...)"
+            )
+        space = space.scaled_by(rows.X)
+    elif scale == "range" and space is not None:
+        space = space.replace(knots=())
     found = compare_trees(
         before,
         after,
         None if rows is None else rows.X,
         None if rows is None or target is None else rows.table[target],
+        space=space,
         groups=None if rows is None else rows.groups,
         trained_on=trained_on,
     )

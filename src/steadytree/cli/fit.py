@@ -14,6 +14,7 @@ from steadytree.cli.shared_options import (
     example,
     option_of,
     output_options,
+    scale_option,
     threshold_of,
     threshold_option,
 )
@@ -23,6 +24,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
 from steadytree.estimators.stable import StableTreeClassifier
+from steadytree.exceptions import InputError
 from steadytree.growing.encoding import ColumnEncoder
 from steadytree.readers import as_tree
 
@@ -39,6 +41,7 @@ __all__ = ["command"]
     "Of each batch, for --learner stable.",
     type=click.IntRange(1),
 )
+@scale_option("range", "Distances over each feature's range, or by shares of DATA's rows.")
 @output_options("fit", "tree.json (and candidates.csv and report.html of a stable tree)")
 def command(
     table: RowTable,
@@ -46,6 +49,7 @@ def command(
     jobs: int | None,
     decision_threshold: str | None,
     bootstraps: int,
+    scale: str,
     output: Output,
     folder: OutFolder,
     seed: int,
@@ -56,9 +60,16 @@ def command(
     --group keeps a group on one side of the holdout.
     """
     threshold = threshold_of(decision_threshold, learner.task)
+    if scale != "range" and learner.name == "stable":
+        raise InputError(
+            f"expected --scale range with --learner stable, got {scale}: its candidates are "
+            "compared on the paper's scale; use --learner distilled or cart"
+        )
     model = learner.make(seed=seed, jobs=jobs, n_bootstraps=bootstraps)
     output.say(f"training on {len(table.y):,} rows and {table.X.shape[1]} columns")
     tree, candidates = _fit(model, learner, table, threshold, seed)
+    if scale == "quantile" and tree.space is not None:
+        tree = tree.replace(space=tree.space.scaled_by(table.X))
     folder.tree("tree.json", tree)
     if candidates is not None:
         folder.table("candidates.csv", candidates)

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from steadytree.cli.output import OutFolder, Output
+from steadytree.core.scale import SCALES
 from steadytree.exceptions import InputError
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "option_of",
     "options_in_order",
     "output_options",
+    "scale_option",
     "subgroup_option",
     "threshold_of",
     "threshold_option",
@@ -178,6 +180,17 @@ def limits_of(given: tuple[str, ...]) -> dict[str, Any]:
 def threshold_option(words: str) -> Decorator:
     """Add ``--decision-threshold``; :func:`threshold_of` reads it."""
     return click.option("--decision-threshold", metavar="SHARE", help=words)
+
+
+def scale_option(default: str | None, words: str) -> Decorator:
+    """Add ``--scale``, how far a threshold moved."""
+    return click.option(
+        "--scale",
+        type=click.Choice(SCALES),
+        default=default,
+        show_default=default is not None,
+        help=words,
+    )
 
 
 def threshold_of(text: str | None, task: str) -> float | str | None:
