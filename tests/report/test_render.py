@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from steadytree.diff import diff_trees
 from steadytree.diff.words import lost_warning
-from steadytree.report import render, write_report
+from steadytree.report import render, summarise, write_report
 from steadytree.report.notebook import tree_diff_html
 from steadytree.report.render import script_safe_json
 from tests.report import samples
@@ -157,6 +158,27 @@ def test_the_page_names_every_number_of_a_leaf_and_says_the_policy_once() -> Non
     assert "among the rows each tree was trained on" in body
     assert "Observed before" in body
     assert "counted among the 269 new rows" in body
+
+
+def test_the_page_names_each_column_of_scores_and_counts_moved_risks() -> None:
+    result = samples.retraining()
+    summary = summarise(result)
+    table = result.performance(min_cell=5).reset_index()
+    for row, shown in zip(table.to_dict("records"), summary["people"]["performance"], strict=True):
+        for name, column in (("old", "deployed"), ("new", "recipe")):
+            if shown[name][0] is not None:
+                assert shown[name][0] == pytest.approx(row[column], abs=6e-4)
+        if shown["own"] is not None:
+            assert shown["own"] == pytest.approx(row["own"], abs=6e-4)
+    for points, share in (("5", 0.05), ("10", 0.1)):
+        moved = summary["people"]["moved"][points]
+        if not moved["masked"]:
+            assert moved["count"] == (result.risk_moves > share + 1e-9).sum()
+    page = render(result)
+    for words in result.performance().attrs["columns"].values():
+        assert escape(words) in page
+    assert "Proposed tree, expected</th>" in page
+    assert "Proposed tree, own rows</th>" in page
 
 
 def test_a_class_that_is_decided_on_no_longer_heads_the_page() -> None:

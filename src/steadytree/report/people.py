@@ -11,6 +11,7 @@ import pandas as pd
 
 from steadytree.core.format import plain_json
 from steadytree.core.words import clean
+from steadytree.evaluation.flips import ROUNDING
 from steadytree.report.disclosure import PeopleCount, few, mask_partition
 from steadytree.retraining import Retraining
 
@@ -58,11 +59,17 @@ def people_data(
     result: Retraining, *, subgroups: By, min_cell: int, level: float
 ) -> dict[str, Any]:
     """Return changed decisions and performance as plain data, small cells masked."""
-    table = result.performance(min_cell=min_cell, level=level).reset_index()
+    performance = result.performance(min_cell=min_cell, level=level)
+    table = performance.reset_index()
     named = subgroups if isinstance(subgroups, Mapping) else {str(by): by for by in subgroups}
     return {
         "level": level,
         "flips": flips_data(result.changed_decisions, min_cell),
+        "moved": {
+            points: flips_data(result.risk_moves > share + ROUNDING, min_cell)
+            for points, share in (("5", 0.05), ("10", 0.10))
+        },
+        "columns": {str(k): clean(v) for k, v in performance.attrs["columns"].items()},
         "performance": [_measure(row) for row in table.to_dict("records")],
         "subgroups": [
             _subgroup(result, str(name), by, min_cell=min_cell, level=level)
@@ -72,7 +79,7 @@ def people_data(
 
 
 def flips_data(changed: Any, min_cell: int) -> dict[str, Any]:
-    """Count and share of changed decisions; None where too few to show."""
+    """Count and share of the rows that something happens to; None where too few to show."""
     people = PeopleCount.of(np.sum(changed), len(changed), min_cell)
     return {
         "n": people.total,
