@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from steadytree._views import notebook_view, write_report
 from steadytree.core.rows import CodedRows, code_outcomes, code_table
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import column_names, n_rows
+from steadytree.core.tabular import as_table, n_rows
 from steadytree.core.tree import Tree
 from steadytree.core.words import PLAIN
 from steadytree.diff import TreeDiff, diff_trees
@@ -274,8 +274,9 @@ def compare_trees(
     if used.names is None and before.feature_names is not None:
         used = used.replace(names=before.feature_names)
     count = n_rows(X)
+    X = as_table(X)
     rows = CodedRows(
-        code_table(X, used),
+        code_table(X, used, _used_columns(before, after)),
         np.full(count, np.nan)
         if y is None
         else code_outcomes(y, before.classes, count, owner="the trees", name=_name_of(y)),
@@ -294,14 +295,22 @@ def compare_trees(
 
 def _space_of(tree: Tree, X: Any, y: Any) -> FeatureSpace:
     """Take the ranges from the rows, and from the tree what is categorical."""
-    if tree.feature_names is not None and column_names(X) is not None:
-        X = X[list(tree.feature_names)]
-    return FeatureSpace.from_data(
-        X,
-        y,
-        categorical_features=[c is not None for c in tree.categories],
-        task="classification" if tree.is_classifier else "regression",
+    seen = FeatureSpace.of_known_features(
+        as_table(X), tree.feature_names, tree.categories, needed=tree.used_features
     )
+    if y is None:
+        return seen
+    outcome = FeatureSpace.from_data(
+        np.zeros((n_rows(X), 1)), y, task="classification" if tree.is_classifier else "regression"
+    )
+    return seen.replace(classes=outcome.classes, response_range=outcome.response_range)
+
+
+def _used_columns(*trees: Tree) -> frozenset[str] | None:
+    """Names of the columns that some of the trees use; None where one has no names."""
+    if any(tree.feature_names is None for tree in trees):
+        return None
+    return frozenset(tree.feature_labels[j] for tree in trees for j in tree.used_features)
 
 
 def _name_of(y: Any) -> str:

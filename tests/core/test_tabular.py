@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import steadytree as st
-from steadytree.core.tabular import encode_table
+from steadytree.core.tabular import as_table, encode_table
 from steadytree.exceptions import FeatureAlignmentError, InputError
 from tests.golden import build
 
@@ -144,7 +144,69 @@ def test_a_tree_over_a_frame_predicts_by_name(library: str) -> None:
         tree.predict(frame[["b"]])
 
 
-def test_datetimes_are_not_numbers() -> None:
-    frame = pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2021-01-01"]), "x": [1.0, 2.0]})
-    with pytest.raises(InputError, match="expected numbers in column 'when'"):
-        st.FeatureSpace.from_data(frame, categorical_features=None)
+DAYS = pd.date_range("2020-01-01", periods=3)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        DAYS,
+        DAYS.tz_localize("Europe/Berlin"),
+        [day.date() for day in DAYS],
+        [None, *DAYS[:2].to_pydatetime()],
+        pd.PeriodIndex(DAYS, freq="D"),
+        pd.Series(DAYS).astype("category"),
+        [pd.NaT] * 3,
+    ],
+)
+@pytest.mark.parametrize("categorical", ["from_dtype", None])
+def test_dates_are_refused_by_name(column: Any, categorical: str | None) -> None:
+    frame = pd.DataFrame({"when": column, "x": [1.0, 2.0, 3.0]})
+    words = r"expected numbers or categories in column 'when', got dates, .*; pass days since"
+    with pytest.raises(InputError, match=words):
+        st.FeatureSpace.from_data(frame, categorical_features=categorical)
+    for categories in (None, ("a", "b")):
+        with pytest.raises(InputError, match=words):
+            encode_table(frame[["when"]], names=["when"], n_features=1, categories=(categories,))
+
+
+def test_dates_and_durations_in_polars() -> None:
+    frame = pl.DataFrame({"when": DAYS.to_list(), "x": [1.0, 2.0, 3.0]})
+    for kind in (pl.Date, pl.Datetime("ms")):
+        with pytest.raises(InputError, match="column 'when', got dates, such as 2020-01-01"):
+            st.FeatureSpace.from_data(frame.with_columns(pl.col("when").cast(kind)))
+    stay = frame.with_columns(when=pl.col("when") - pl.col("when").min())
+    with pytest.raises(InputError, match=r"column 'when', got durations, .*X\['when'\].dt.days"):
+        st.FeatureSpace.from_data(stay)
+
+
+def test_cells_that_hold_lists_are_refused() -> None:
+    frame = pd.DataFrame({"tags": [["a"], ["b", "c"], None], "x": [1.0, 2.0, 3.0]})
+    words = "expected one number or category per row in column 'tags', got cells that hold a list"
+    for categorical in ("from_dtype", None):
+        with pytest.raises(InputError, match=words):
+            st.FeatureSpace.from_data(frame, categorical_features=categorical)
+    for categories in (None, ("a", "b")):
+        with pytest.raises(InputError, match=words):
+            encode_table(frame[["tags"]], names=["tags"], n_features=1, categories=(categories,))
+
+
+def test_a_list_of_rows_is_a_table() -> None:
+    assert as_table([[1, 2], [3, 4]]).dtype.kind == "i"
+    mixed = as_table([[1, "a"], [2.5, None]])
+    assert mixed[:, 0].tolist() == [1, 2.5]
+    frame = pd.DataFrame({"a": [1]})
+    assert as_table(frame) is frame
+    with pytest.raises(InputError, match="expected rows of equal length in X_new"):
+        as_table([[1, 2], [3]], "X_new")
+
+
+def test_columns_that_are_not_needed_may_be_lacking() -> None:
+    frame = pd.DataFrame({"b": [1.0, 2.0]})
+    options: dict[str, Any] = {"names": ("a", "b"), "n_features": 2, "categories": (None, None)}
+    coded = encode_table(frame, **options, needed={1})
+    np.testing.assert_array_equal(coded, [[np.nan, 1.0], [np.nan, 2.0]])
+    with pytest.raises(FeatureAlignmentError, match=r"expected columns \['a'\], .* without"):
+        encode_table(frame, **options, needed={0})
+    with pytest.raises(FeatureAlignmentError, match=r"without \['a'\]"):
+        encode_table(frame, **options)

@@ -9,7 +9,8 @@ from sklearn.datasets import load_iris
 
 from reproduction.data import load_case_study
 from steadytree.estimators._learner import as_table, check_whole
-from steadytree.exceptions import InputError
+from steadytree.estimators.distilled import DistilledTreeClassifier
+from steadytree.exceptions import InputError, SteadyTreeWarning
 from tests.estimators.samples import small, three_columns
 
 
@@ -85,10 +86,26 @@ def test_one_class_only() -> None:
 def test_a_column_without_values() -> None:
     X, y = three_columns()
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(b=np.nan, d=None)
-    with pytest.raises(
-        InputError, match=r"expected at least one value in every column, .* in \['b', 'd'\]; drop"
-    ):
-        small().fit(frame, y)
+    for model in (small(), DistilledTreeClassifier(n_estimators=5, random_state=0)):
+        with pytest.warns(SteadyTreeWarning, match=r"every value is missing in \['b', 'd'\]"):
+            model.fit(frame, y)
+        assert not model.to_tree().used_features & {1, 3}
+        assert set(model.predict(frame)) <= set(y)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "classes"),
+    [("Int64", (0, 1)), ("boolean", (False, True)), ("UInt8", (0, 1)), ("Float64", (0.0, 1.0))],
+)
+def test_nullable_outcomes_keep_their_type(dtype: str, classes: tuple[object, ...]) -> None:
+    X, y = three_columns()
+    outcome = pd.Series(y).astype(dtype)
+    model = small().fit(X, outcome)
+    assert model.to_tree().classes == classes
+    assert [type(c) for c in model.to_tree().classes] == [type(c) for c in classes]
+    assert type(model.predict(X[:1]).tolist()[0]) is type(classes[0])
+    with pytest.raises(InputError, match="expected an outcome in every row of y, got 1 missing"):
+        small().fit(X, outcome.where(np.arange(len(y)) > 0))
 
 
 def test_infinite_and_huge_numbers_are_refused() -> None:

@@ -38,13 +38,13 @@ def test_each_table_is_coded_once(mixed, tmp_path, monkeypatch, stored_space):
             return usual(table, **options)
 
         monkeypatch.setattr(module, "encode_table", counting)
-    usual_look = FeatureSpace.from_data
+    usual_look = FeatureSpace.of_known_features
 
     def looking(table, *args, **options):
         looked_at.append(tuple(table.index))
         return usual_look(table, *args, **options)
 
-    monkeypatch.setattr(FeatureSpace, "from_data", looking)
+    monkeypatch.setattr(FeatureSpace, "of_known_features", looking)
     deployed = first.to_tree() if stored_space else first.to_tree().replace(space=None)
     result = retrain(deployed, new, y[300:500], X_old=old, y_old=y[:300], compare=True, **QUICK)
     result.explain()
@@ -101,8 +101,10 @@ def test_bad_input_is_named(cancer, mixed):
     new = (X[250:], y[250:])
     regression = DecisionTreeRegressor(max_depth=2).fit(X[:250], y[:250])
     names = np.array(["no", "yes"])
+    used = X.columns[min(first.to_tree().used_features)]
     cases = [
-        ((first, X[250:].drop(columns="mean radius"), y[250:]), {}, "without ['mean radius']"),
+        ((first, X[250:].drop(columns=used), y[250:]), {}, f"without ['{used}']"),
+        ((first, [*X[250:255].to_numpy().tolist(), [1.0]], y[250:256]), {}, "of equal length"),
         ((first, X[250:], y[250:] + 1), {}, "got unseen 2"),
         ((first, X[250:], y[250:] + 0.5), {}, "a new class needs a new tree"),
         (
@@ -188,3 +190,90 @@ def test_retraining_on_the_quantile_scale(mixed):
         deployed, result.tree, space=result.tree.space, variant="metric", normalize="relative"
     )
     assert result.dissimilarity == pytest.approx(exact, abs=1e-12)
+
+
+# -- columns as people have them ------------------------------------------------------------
+
+NO_FOLDS = {**QUICK, "n_folds": 0}
+FAST = {**QUICK, "n_estimators": 5}
+
+
+@pytest.mark.parametrize("column", ["age", "colour", "dose", "noise"])
+@pytest.mark.parametrize("with_old", [False, True])
+def test_a_column_may_be_missing_throughout_in_the_new_rows(mixed, column, with_old):
+    X, y, first = mixed
+    old = {"X_old": X[:300], "y_old": y[:300]} if with_old else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SteadyTreeWarning)
+        result = retrain(first, X[300:].assign(**{column: np.nan}), y[300:], **old, **FAST)
+    assert np.isfinite(result.frontier["score"]).all()
+
+
+def test_columns_the_tree_does_not_use_may_be_lacking(mixed, tmp_path):
+    X, y, first = mixed
+    tree = first.to_tree().truncate(1)
+    (used,) = (X.columns[j] for j in tree.used_features)
+    new = X[[used]][300:]
+    np.testing.assert_array_equal(tree.predict(new), tree.predict(X[300:]))
+    for deployed in (tree, tree.replace(space=None)):
+        for old in ({}, {"X_old": X[:300], "y_old": y[:300]}):
+            with pytest.warns(SteadyTreeWarning, match="X_new lacks .* which the deployed tree"):
+                result = retrain(deployed, new, y[300:], price=0.01, **old, **FAST)
+            for candidate in result.trees.values():
+                assert candidate.used_features <= tree.used_features
+            assert any("lacks" in note for note in result.notes)
+    result.report(tmp_path / "report.html")
+    with pytest.warns(SteadyTreeWarning, match="X_old lacks"):
+        problem = prepare_problem(tree, X[300:], y[300:], X_old=X[[used]][:300], y_old=y[:300])
+    assert problem.left_out == frozenset(range(4)) - tree.used_features
+
+
+def test_added_columns_are_named_and_can_be_considered(mixed):
+    X, y, first = mixed
+    rng = np.random.default_rng(0)
+    wide = X.assign(marker=y + rng.normal(0, 0.1, len(y)), other=1.0)
+    with pytest.warns(
+        SteadyTreeWarning, match="columns 'marker', 'other' are not among .* are ignored; .*space="
+    ):
+        retrain(first, wide[300:], y[300:], **NO_FOLDS)
+    space = FeatureSpace.from_data(wide)
+    for old in ({}, {"X_old": wide[:300], "y_old": y[:300]}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = retrain(
+                first,
+                wide[300:],
+                y[300:],
+                space=space,
+                price=0.05,
+                **old,
+                **{**QUICK, "n_folds": 0},
+            )
+        assert "marker" in {result.space.names[j] for j in result.tree.used_features}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the old rows lack it: nothing was added
+        prepare_problem(first, X[300:], y[300:], X_old=wide[:300], y_old=y[:300])
+
+
+def test_lists_of_rows_and_nullable_outcomes(mixed, tmp_path):
+    X, y, first = mixed
+    rows = X[300:].to_numpy().tolist()
+    outcome = pd.Series(y[300:]).astype("Int64")
+    result = retrain(first, rows, outcome, **FAST)
+    assert result.tree.classes == (0, 1)
+    assert type(result.tree.classes[0]) is int
+    result.report(tmp_path / "report.html")
+    frame = retrain(first, X[300:], y[300:], **FAST)
+    np.testing.assert_array_equal(frame.tree.value, result.tree.value)
+    with pytest.raises(InputError, match="an outcome in every row of y_new, got 1 missing"):
+        retrain(first, rows, outcome.where(np.arange(400) > 0), **QUICK)
+
+
+def test_dates_and_lists_in_columns_of_the_tree_are_refused(mixed):
+    X, y, first = mixed
+    new = X[300:]
+    for column in ("age", "colour"):
+        with pytest.raises(InputError, match=f"column '{column}', got dates"):
+            retrain(first, new.assign(**{column: pd.Timestamp("2020-01-01")}), y[300:], **QUICK)
+        with pytest.raises(InputError, match=f"column '{column}', got cells that hold a list"):
+            retrain(first, new.assign(**{column: [[1]] * 400}), y[300:], **QUICK)

@@ -7,7 +7,7 @@ coded rows travel with their outcomes, weights and groups.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from steadytree.core.tabular import (
     find_columns,
     n_rows,
     numeric_column,
+    outcome_values,
 )
 from steadytree.exceptions import InputError
 
@@ -149,12 +150,16 @@ def stack_tables(tables: Sequence[Any]) -> Any:
     return np.concatenate([np.asarray(table) for table in tables])
 
 
-def code_table(X: Any, space: FeatureSpace) -> FloatArray:
-    """Code a table in a space; one-hot columns stand in for a feature that it lacks."""
+def code_table(X: Any, space: FeatureSpace, needed: Set[str] | None = None) -> FloatArray:
+    """Code a table in a space; one-hot columns stand in for a feature that it lacks.
+
+    A frame may lack columns of features that are not ``needed`` (by default all are).
+    """
     have, names = column_names(X) or (), space.names or ()
+    wanted = None if needed is None else {j for j, name in enumerate(names) if name in needed}
     groups = {name: space.one_hot[name] for name in space.one_hot if name not in have}
     if not have or not groups:
-        return space.encode(X)
+        return space.encode(X, wanted)
     plain = [j for j, name in enumerate(names) if name not in groups]
     out = np.full((n_rows(X), space.n_features), np.nan)
     out[:, plain] = encode_table(
@@ -162,13 +167,17 @@ def code_table(X: Any, space: FeatureSpace) -> FloatArray:
         names=[names[j] for j in plain],
         n_features=len(plain),
         categories=tuple(space.categories[j] for j in plain),
+        needed=None if wanted is None else {i for i, j in enumerate(plain) if j in wanted},
     )
     for name, category_of in groups.items():
         j = names.index(name)
-        columns = find_columns(X, list(category_of), len(category_of))
-        for column, category in zip(columns, category_of.values(), strict=True):
-            holds = numeric_column(column_values(X, column), str(column)) > 0.5
-            out[holds, j] = (space.categories[j] or ()).index(category)
+        columns = list(category_of)
+        if needed is None or needed & {name, *columns}:
+            find_columns(X, columns, len(columns))
+        for column, category in category_of.items():
+            if column in have:
+                holds = numeric_column(column_values(X, column), column) > 0.5
+                out[holds, j] = (space.categories[j] or ()).index(category)
     return out
 
 
@@ -186,13 +195,18 @@ def code_outcomes(
     The errors say what ``y`` is called, whose classes these are, and what to do about a class
     that is not among them (``name``, ``owner``, ``fix``).
     """
-    values = np.asarray(y)
+    values = outcome_values(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != (n_rows,):
         raise InputError(
             f"expected {n_rows} outcomes in {name}, one per row, got shape {values.shape}; "
             "pass the outcomes of the same rows in the same order"
+        )
+    gone = int(pd.isna(values).sum()) if values.dtype.kind == "O" else 0
+    if gone:
+        raise InputError(
+            f"expected an outcome in every row of {name}, got {gone} missing; drop these rows first"
         )
     several = owner.endswith("s")
     if classes is None:

@@ -7,27 +7,29 @@ space fixed once from reference data (the paper, Section 2.1: the vectors u, l a
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from steadytree.core.columns import Column, check_learnable, observe_column
 from steadytree.core.scale import SCALES, FeatureScale, Knots, check_knots, quantile_knots
 from steadytree.core.tabular import (
     Categories,
+    as_table,
     column_names,
-    column_values,
     encode_table,
+    find_columns,
     is_categorical_column,
     n_rows,
-    numeric_column,
+    outcome_values,
     plain_scalar,
 )
 from steadytree.exceptions import InputError
@@ -197,39 +199,24 @@ class FeatureSpace:
         """
         if scale not in SCALES:
             raise InputError(f"expected scale to be one of {list(SCALES)}, got {scale!r}")
-        if not hasattr(X, "shape"):
-            X = np.asarray(X)
+        X = as_table(X)
         if len(X.shape) != 2 or X.shape[1] == 0 or n_rows(X) == 0:
             raise InputError(
                 f"expected a table with rows and columns, got shape {tuple(X.shape)}; "
                 "pass the reference data, one row per case"
             )
         names = column_names(X)
-        count = int(X.shape[1])
         flags = categorical_mask(X, categorical_features, names)
-        lower, upper = np.zeros(count), np.zeros(count)
-        missing = np.zeros(count, dtype=bool)
-        cats: list[tuple[Any, ...] | None] = [None] * count
-        for j in range(count):
-            values = column_values(X, j)
+        columns = []
+        for j, categorical in enumerate(flags):
             label = names[j] if names else f"x{j}"
-            if flags[j]:
-                cats[j], missing[j] = _categories_of(X, j, values)
-                continue
-            numbers = numeric_column(values, label)
-            if np.isinf(numbers).any():
-                raise InputError(
-                    f"expected finite numbers in {label!r}, got an infinity; "
-                    "replace infinities with a number or with missing"
-                )
-            seen = numbers[~np.isnan(numbers)]
-            missing[j] = seen.size < numbers.size
-            if seen.size:
-                lower[j], upper[j] = seen.min(), seen.max()
+            found = observe_column(X, j, label, categorical=bool(categorical))
+            check_learnable(X, j, label, found)
+            columns.append(found)
         classes: tuple[Any, ...] | None = None
         response: tuple[float, float] | None = None
         if y is not None:
-            target = np.asarray(y)
+            target = outcome_values(y)
             if task is None:
                 task = "regression" if has_fractions(target) else "classification"
             if task == "regression":
@@ -237,10 +224,7 @@ class FeatureSpace:
             else:
                 classes = tuple(np.unique(target).tolist())
         space = cls(
-            lower=lower,
-            upper=upper,
-            categories=tuple(cats),
-            can_be_missing=missing,
+            **_observed(columns),
             names=names,
             classes=classes,
             response_range=response,
@@ -262,6 +246,29 @@ class FeatureSpace:
                 for j, c in enumerate(self.categories)
             )
         )
+
+    @classmethod
+    def of_known_features(
+        cls,
+        X: Any,
+        names: tuple[str, ...] | None,
+        categories: Categories,
+        *,
+        needed: Collection[int] | None = None,
+    ) -> FeatureSpace:
+        """Read the ranges and categories of features whose names and kinds a tree has fixed.
+
+        Nothing is refused as an identifier, as a later batch of a few rows may look like one. A
+        feature that is not ``needed`` and whose column ``X`` lacks becomes a constant.
+        """
+        found = []
+        for j, column in enumerate(find_columns(X, names, len(categories), needed)):
+            label, known = names[j] if names else f"x{j}", categories[j]
+            if column is None:
+                found.append(Column(0.0, 0.0, known, False, 0, 1, 1))
+            else:
+                found.append(observe_column(X, column, label, categorical=known is not None))
+        return cls(**_observed(found), names=names)
 
     # -- reading it ---------------------------------------------------------------
 
@@ -305,10 +312,33 @@ class FeatureSpace:
         span = float(self.upper[feature] - self.lower[feature])
         return np.asarray(np.abs(values - value) / (span if span > 0 else 1.0))
 
-    def encode(self, X: Any) -> NDArray[np.float64]:
-        """Code a table: numbers as they are, categories as positions, missing as NaN."""
+    def positions_of(self, features: Any, option: str) -> frozenset[int]:
+        """Positions of features that the user lists by name, or by number, in an option."""
+        labels = self.feature_labels
+        out: set[int] = set()
+        for item in [features] if isinstance(features, (str, int)) else features or ():
+            if isinstance(item, str) and item in labels:
+                out.add(labels.index(item))
+            elif isinstance(item, (int, np.integer)) and 0 <= item < len(labels):
+                out.add(int(item))
+            else:
+                close = difflib.get_close_matches(str(item), labels, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"they are {list(labels)}"
+                raise InputError(f"expected names of features in {option}, got {item!r}; {hint}")
+        return frozenset(out)
+
+    def encode(self, X: Any, needed: Collection[int] | None = None) -> NDArray[np.float64]:
+        """Code a table: numbers as they are, categories as positions, missing as NaN.
+
+        A frame may lack columns of features that are not ``needed`` (by default all are); they
+        count as missing.
+        """
         return encode_table(
-            X, names=self.names, n_features=self.n_features, categories=self.categories
+            X,
+            names=self.names,
+            n_features=self.n_features,
+            categories=self.categories,
+            needed=needed,
         )
 
     def replace(self, **changes: Any) -> FeatureSpace:
@@ -394,35 +424,14 @@ def categorical_mask(
     return mask
 
 
-def _categories_of(X: Any, column: int, values: NDArray[Any]) -> tuple[tuple[Any, ...], bool]:
-    """Return the categories and whether any value is missing.
-
-    Declared categories (pandas ``category``, polars ``Enum``) keep their order, others
-    are sorted.
-    """
-    objects = np.asarray(values, dtype=object)
-    gone = np.asarray(pd.isna(objects), dtype=bool)
-    declared = _declared_categories(X, column)
-    if declared is not None:
-        cats = declared
-    else:
-        seen = {plain_scalar(v) for v in objects[~gone]}
-        try:
-            cats = tuple(sorted(seen))
-        except TypeError:  # values of mixed types
-            cats = tuple(sorted(seen, key=lambda v: (type(v).__name__, str(v))))
-    # A column that is missing throughout still needs one category to be a feature.
-    return (cats or ("(none)",)), bool(gone.any())
-
-
-def _declared_categories(X: Any, column: int) -> tuple[Any, ...] | None:
-    if isinstance(X, pd.DataFrame):
-        dtype: Any = X.dtypes.iloc[column]
-        declares = isinstance(dtype, pd.CategoricalDtype)
-    else:  # polars keeps its types in a list, arrays have none by column
-        dtype = getattr(X, "dtypes", (None,) * (column + 1))[column]
-        declares = str(dtype).startswith("Enum")
-    return tuple(plain_scalar(v) for v in dtype.categories) if declares else None
+def _observed(columns: Sequence[Column]) -> dict[str, Any]:
+    """Write what was seen in the columns as fields of a space."""
+    return {
+        "lower": np.array([column.lower for column in columns]),
+        "upper": np.array([column.upper for column in columns]),
+        "categories": tuple(column.categories for column in columns),
+        "can_be_missing": np.array([column.can_be_missing for column in columns]),
+    }
 
 
 def has_fractions(y: NDArray[Any]) -> bool:

@@ -9,7 +9,7 @@ is coded like a missing value: it follows the direction missing values take.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from steadytree.exceptions import FeatureAlignmentError, InputError
 
 __all__ = [
+    "as_table",
     "code_categories",
     "column_names",
     "column_values",
@@ -27,7 +28,9 @@ __all__ = [
     "is_categorical_column",
     "is_frame",
     "n_rows",
+    "outcome_values",
     "plain_scalar",
+    "refuse_dates",
 ]
 
 Categories = tuple[tuple[Any, ...] | None, ...]
@@ -38,6 +41,42 @@ POLARS_CATEGORICAL = ("Categorical", "Enum", "String", "Utf8", "Object", "Boolea
 def is_frame(X: Any) -> bool:
     """Whether ``X`` is a pandas or polars frame (it has named columns)."""
     return hasattr(X, "columns") and hasattr(X, "__getitem__") and hasattr(X, "shape")
+
+
+def as_table(X: Any, name: str = "X") -> Any:
+    """Return frames and arrays as they are, and a list of rows as an array."""
+    if hasattr(X, "shape"):
+        return X
+    try:
+        plain = np.asarray(X)
+        # numpy would write numbers beside strings as strings.
+        return plain if plain.dtype.kind in "fiubc" else np.array(X, dtype=object)
+    except ValueError:
+        raise InputError(
+            f"expected rows of equal length in {name}, got a list of rows of several lengths; "
+            "give every row one value per column"
+        ) from None
+
+
+def outcome_values(y: Any) -> NDArray[Any]:
+    """Outcomes as an array in their own type: nullable integers and booleans stay what they are.
+
+    Only where values are missing do they become objects, for the caller to refuse.
+    """
+    if not isinstance(y, (pd.Series, pd.api.extensions.ExtensionArray)):
+        return np.asarray(y)
+    if not isinstance(y.dtype, pd.api.extensions.ExtensionDtype):
+        return np.asarray(y)
+    values = np.asarray(y, dtype=object)
+    if not pd.isna(values).any():
+        for holds, kind in (
+            (pd.api.types.is_bool_dtype, bool),
+            (pd.api.types.is_integer_dtype, np.int64),
+            (pd.api.types.is_float_dtype, np.float64),
+        ):
+            if holds(y.dtype):
+                return values.astype(kind)
+    return values
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -106,26 +145,83 @@ def _is_missing(value: Any) -> bool:
 
 
 def plain_scalar(value: Any) -> Any:
-    """Return a numpy scalar as the plain Python value that JSON can hold."""
+    """Return a numpy scalar as the plain Python value that JSON can hold, an interval as text."""
+    if isinstance(value, pd.Interval):
+        return str(value)
     return value.item() if isinstance(value, np.generic) else value
 
 
-def code_categories(values: NDArray[Any], categories: Sequence[Hashable]) -> NDArray[np.float64]:
+DATES = ("datetime", "datetime64", "date", "timedelta", "timedelta64", "time", "period")
+
+
+def refuse_dates(values: NDArray[Any], name: str) -> None:
+    """Refuse dates, times and durations, with what to pass instead.
+
+    They are ordered, so that they are no categories; and a rule such as "date <= 2021-03-04"
+    holds for none of the rows to come, so that they are not read as numbers either.
+    """
+    kind = values.dtype.kind
+    if kind not in "mMO":
+        return
+    what = {"m": "timedelta", "M": "datetime"}.get(kind) or pd.api.types.infer_dtype(
+        values, skipna=True
+    )
+    if not what.startswith(DATES):
+        return
+    known = values[~pd.isna(values)]
+    got = f"such as {pd.Series(known[:1]).iloc[0]}" if len(known) else "all of them missing"
+    if what.startswith("timedelta"):
+        raise InputError(
+            f"expected numbers or categories in column {name!r}, got durations, {got}; "
+            f"pass numbers, for example days: X[{name!r}].dt.days"
+        )
+    raise dates_in_column(name, got)
+
+
+def dates_in_column(name: str, got: str) -> InputError:
+    """Return the error to raise where a column holds dates."""
+    return InputError(
+        f"expected numbers or categories in column {name!r}, got dates, {got}; pass days since "
+        f"a reference, for example (X[{name!r}] - pd.Timestamp('2020-01-01')).dt.days, "
+        "or leave the column out"
+    )
+
+
+def code_categories(
+    values: NDArray[Any], categories: Sequence[Hashable], name: str = ""
+) -> NDArray[np.float64]:
     """Position of each value in ``categories``; NaN where it is missing or not listed."""
-    codes, uniques = pd.factorize(values)
+    refuse_dates(values, name)
+    try:
+        codes, uniques = pd.factorize(values)
+    except TypeError:
+        raise lists_in_cells(values, name) from None
     position = {category: i for i, category in enumerate(categories)}
     table = np.array([position.get(plain_scalar(u), np.nan) for u in uniques] + [np.nan])
     return np.asarray(table[codes], dtype=np.float64)
+
+
+def lists_in_cells(values: NDArray[Any], name: str) -> InputError:
+    """Return the error to raise where a cell holds a list, a dictionary or the like."""
+    kinds = {type(v).__name__ for v in values if not isinstance(v, Hashable)}
+    return InputError(
+        f"expected one number or category per row in column {name!r}, "
+        f"got cells that hold a {' or a '.join(sorted(kinds)) or 'list'}; "
+        "make one column of each entry"
+    )
 
 
 def numeric_column(values: NDArray[Any], name: str) -> NDArray[np.float64]:
     """Convert a column to floats with NaN for missing, or say which value is not a number."""
     if values.dtype.kind in "fiub":
         return values.astype(np.float64)
-    missing = pd.isna(values)
+    refuse_dates(values, name)
+    missing = np.asarray(pd.isna(values), dtype=bool)
     try:
         return np.where(missing, np.nan, np.where(missing, 0, values)).astype(np.float64)
     except (TypeError, ValueError):
+        if not all(isinstance(v, Hashable) for v in values):
+            raise lists_in_cells(values, name) from None
         bad = next(v for v in values[~missing] if not _reads_as_number(v))
         raise InputError(
             f"expected numbers in column {name!r}, got {bad!r}; "
@@ -141,20 +237,29 @@ def _reads_as_number(value: Any) -> bool:
     return True
 
 
-def find_columns(X: Any, names: Sequence[str] | None, n_features: int) -> list[int | str]:
+def find_columns(
+    X: Any,
+    names: Sequence[str] | None,
+    n_features: int,
+    needed: Collection[int] | None = None,
+) -> list[int | str | None]:
     """Columns to read a tree's or space's features from: names, or positions without names.
 
-    Costs next to nothing, so that a table that lacks columns is refused before any work.
+    A frame must have the columns of the features that are ``needed`` (by default all); None
+    stands for another that it lacks. Costs next to nothing, so that a table that lacks columns
+    is refused before any work.
     """
     have = column_names(X)
     if have is not None and names is not None:
-        lacking = [name for name in names if name not in set(have)]
+        there = set(have)
+        wanted = list(names) if needed is None else [names[j] for j in sorted(needed)]
+        lacking = [name for name in wanted if name not in there]
         if lacking:
             raise FeatureAlignmentError(
-                f"expected columns {list(names)}, got a frame without {lacking}; "
+                f"expected columns {wanted}, got a frame without {lacking}; "
                 "add them or pass the data the tree was trained on"
             )
-        return list(names)
+        return [name if name in there else None for name in names]
     shape = X.shape if is_frame(X) else np.shape(X)
     if len(shape) != 2:
         raise InputError(
@@ -175,21 +280,27 @@ def encode_table(
     names: Sequence[str] | None,
     n_features: int,
     categories: Categories,
+    needed: Collection[int] | None = None,
 ) -> NDArray[np.float64]:
     """Code a table as a float matrix in the order of the tree's or space's features.
 
     Frames are read by name where both sides have names, otherwise by position.
     ``categories`` holds for each feature its list of categories, or None if it is numeric.
+    A column that a frame lacks and that is not ``needed`` (by default all are) is missing
+    throughout.
     """
-    columns = find_columns(X, names, n_features)
-    if not is_frame(X):
-        X = np.asarray(X)
-        if X.dtype.kind in "fiub" and not any(categories):
-            return np.asarray(X.astype(np.float64))
-    out = np.empty((n_rows(X), n_features))
+    X = as_table(X)
+    columns = find_columns(X, names, n_features, needed)
+    if not is_frame(X) and X.dtype.kind in "fiub" and not any(categories):
+        return np.asarray(X.astype(np.float64))
+    out = np.full((n_rows(X), n_features), np.nan)
     for j, column in enumerate(columns):
+        if column is None:
+            continue
         values = column_values(X, column)
         cats = categories[j]
-        label = names[j] if names is not None else str(j)
-        out[:, j] = numeric_column(values, label) if cats is None else code_categories(values, cats)
+        label = names[j] if names is not None else f"x{j}"
+        out[:, j] = (
+            numeric_column(values, label) if cats is None else code_categories(values, cats, label)
+        )
     return out

@@ -325,6 +325,11 @@ class Tree:
         """Feature names, or x0, x1, ... where there are none."""
         return self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
 
+    @cached_property
+    def used_features(self) -> frozenset[int]:
+        """Features that some condition uses."""
+        return frozenset(self.feature[~self.is_leaf].tolist())
+
     @property
     def decision_threshold(self) -> float | None:
         """The share of the positive class from which a leaf is labelled positive."""
@@ -340,9 +345,17 @@ class Tree:
     # -- prediction ---------------------------------------------------------------
 
     def encode(self, X: Any) -> FloatArray:
-        """Code a table for this tree: rounded numbers, category positions, NaN = missing."""
+        """Code a table for this tree: rounded numbers, category positions, NaN = missing.
+
+        A frame needs the columns that the tree uses; others count as missing where it lacks
+        them.
+        """
         coded = encode_table(
-            X, names=self.feature_names, n_features=self.n_features, categories=self.categories
+            X,
+            names=self.feature_names,
+            n_features=self.n_features,
+            categories=self.categories,
+            needed=self.used_features,
         )
         return self.round_values(coded)
 

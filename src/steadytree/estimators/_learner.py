@@ -10,12 +10,14 @@ strings and missing values. Here they become one coded float matrix over a
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
@@ -25,9 +27,10 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 from steadytree.core.decision import Decision, resolve_decision
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import is_categorical_column, is_frame
+from steadytree.core.tabular import as_table as rows_as_array
+from steadytree.core.tabular import is_categorical_column, is_frame, outcome_values
 from steadytree.estimators.predictor import TreePredictorMixin
-from steadytree.exceptions import InputError
+from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.fitting import Task, TrainingData
 
 __all__ = ["TreeLearner", "check_whole"]
@@ -71,6 +74,8 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[TrainingData, Decision | None]:
         """Check and code the rows, weigh the classes, and resolve the decision threshold."""
+        if y is not None:
+            y = _outcomes(y)
         table = as_table(self, X, y=y, reset=True)
         weight = None
         if sample_weight is not None:
@@ -88,9 +93,10 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
         empty = np.isnan(data.rows.coded).all(axis=0)
         if empty.any():
             culprits = [data.space.feature_labels[j] for j in np.flatnonzero(empty)]
-            raise InputError(
-                "expected at least one value in every column, got only missing values in "
-                f"{culprits}; drop these columns: no split can use them"
+            warnings.warn(
+                f"every value is missing in {culprits}: no rule can use these columns",
+                SteadyTreeWarning,
+                stacklevel=3,
             )
         check_coded(data.rows.coded, data.space)
         self.feature_space_ = data.space
@@ -114,7 +120,7 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
             given = "y_val" if X_val is None else "X_val"
             raise InputError(f"expected X_val and y_val together, got {given} alone")
         table = as_table(self, X_val, reset=False)
-        target = column_or_1d(y_val, warn=True)
+        target = column_or_1d(outcome_values(y_val), warn=True)
         check_consistent_length(table, target)
         assert_all_finite(target, input_name="y_val")
         coded = check_coded(data.space.encode(table), data.space)
@@ -150,6 +156,17 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
         return rows.with_weight(np.asarray(rows.weights * by_class, dtype=np.float64))
 
 
+def _outcomes(y: Any) -> Any:
+    """Return nullable outcomes in their plain type, or say that some are missing."""
+    values = outcome_values(y)
+    gone = 0 if values.dtype.kind != "O" or values.ndim != 1 else int(pd.isna(values).sum())
+    if gone:
+        raise InputError(
+            f"expected an outcome in every row of y, got {gone} missing; drop these rows first"
+        )
+    return values if isinstance(getattr(y, "dtype", None), pd.api.extensions.ExtensionDtype) else y
+
+
 def as_table(estimator: Any, X: Any, *, y: Any = "no_validation", reset: bool) -> Any:
     """Return a two-dimensional array or frame, with scikit-learn's checks and messages."""
     if is_frame(X):
@@ -162,9 +179,7 @@ def as_table(estimator: Any, X: Any, *, y: Any = "no_validation", reset: bool) -
         "dtype": np.float64,
     }
     if not hasattr(X, "dtype") and isinstance(X, Sequence):
-        plain = np.asarray(X)
-        # numpy would write numbers beside strings as strings.
-        X = plain if plain.dtype.kind in "fiubc" else np.array(X, dtype=object)
+        X = rows_as_array(X)
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind == "b" or (kind in "OUST" and getattr(X, "ndim", 0) == 2 and _has_categories(X)):
         settings |= {"ensure_all_finite": False, "dtype": None}

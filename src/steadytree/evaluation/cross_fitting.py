@@ -93,6 +93,8 @@ class CrossFitted:
         they are scored as they are.
     groups : array, optional
         Rows of one group count as one observation.
+    scored : bool array, optional
+        Rows that the deployed tree has not seen, the only ones to score on; None: all.
     """
 
     coded: FloatArray
@@ -103,6 +105,7 @@ class CrossFitted:
     folds: list[Fold]
     fixed: frozenset[str] = frozenset()
     groups: NDArray[Any] | None = None
+    scored: NDArray[np.bool_] | None = None
     _scores: dict[tuple[str, int | None], Estimate] = field(default_factory=dict, repr=False)
     _latest: dict[str, list[Predictions]] = field(default_factory=dict, repr=False)
 
@@ -153,7 +156,8 @@ class CrossFitted:
         """
         own, *by_fold = self.predictions(name)
         if name in self.fixed:
-            return amount(own, self.y)
+            every = amount(own, self.y)
+            return every if self.scored is None else np.where(self.scored, every, np.nan)
         out = np.full(len(self.y), np.nan)
         for (_, test), part in zip(self.folds, by_fold, strict=True):
             out[test] = amount(part.take(test), self.y[test])
@@ -178,6 +182,8 @@ class CrossFitted:
         candidate's own.
         """
         inside = np.ones(len(self.y), dtype=bool) if rows is None else self._mask(rows)
+        if self.scored is not None:
+            inside &= self.scored
         own, *by_fold = self.predictions(name)
         base = np.flatnonzero(inside)
         if leave_out is not None:

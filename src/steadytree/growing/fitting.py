@@ -25,7 +25,7 @@ from sklearn.utils.validation import has_fit_parameter
 from steadytree.core.decision import Decision
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import plain_scalar
+from steadytree.core.tabular import outcome_values, plain_scalar
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.growing.encoding import ColumnEncoder
@@ -81,7 +81,7 @@ class TrainingData:
         ``categorical_features`` is that of :meth:`FeatureSpace.from_data`; the sample weights
         are already checked.
         """
-        target = column_or_1d(y, warn=True)
+        target = column_or_1d(outcome_values(y), warn=True)
         check_consistent_length(table, target)
         assert_all_finite(target, input_name="y")
         classes: NDArray[Any] | None = None

@@ -243,9 +243,10 @@ def _cross_fit_boosting(
             early_stopping=False,
             random_state=seed,
         )
-        return model.fit(
-            columns[some], y[some], sample_weight=None if weight is None else weight[some]
-        )
+        part = columns[some]
+        # Boosting cannot bin a column without values; a constant one tells it as little.
+        part = np.where(np.isnan(part).all(axis=0), np.float32(0), part)
+        return model.fit(part, y[some], sample_weight=None if weight is None else weight[some])
 
     own = np.zeros((len(y), target_columns(y[:1], n_classes).shape[1]))
     for train, test in folds:

@@ -2,13 +2,15 @@
 
 The deployed tree brings its space; the new rows may go beyond it. Where they do (a new
 category, values out of range, values newly missing) the space is widened and the user is
-told, because the same change then counts on a slightly different scale. Each table is coded
-once, here; everything after reads the coded rows.
+told. Columns the deployed tree never uses may be lacking; they are left out of the search, as
+are those that are forbidden. Each table is coded once, here; everything after reads the coded
+rows.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,21 +18,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.columns import NO_VALUE
 from steadytree.core.decision import LARGEST_SHARE, Decision, resolve_decision
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import column_names, find_columns, is_frame, n_rows
+from steadytree.core.tabular import Categories, as_table, column_names, find_columns, n_rows
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.teacher import target_columns
 from steadytree.readers import as_tree
+from steadytree.retraining.coding import OUTSIDE_SHARE, check_categories, note_units
+from steadytree.retraining.forbidden import without_splits
+from steadytree.retraining.overlap import find_copies, scored_rows
 
 __all__ = ["Problem", "prepare_problem"]
 
 FloatArray = NDArray[np.float64]
-
-OUTSIDE_SHARE = 0.05
-"""A numeric range is widened where more than this share of the new rows lies outside."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,13 @@ class Problem:
     """A deployed tree, old and new rows, in one space, and how the new tree is to decide.
 
     The rows are as the space codes them; each tree rounds them to what it compares.
+
+    Attributes
+    ----------
+    left_out : frozenset of int
+        Features that no new rule may use.
+    scored : bool array or None
+        New rows that the deployed tree has not seen; None: all are scored.
     """
 
     deployed: Tree
@@ -46,26 +56,53 @@ class Problem:
     old: CodedRows | None
     decision: Decision = LARGEST_SHARE
     notes: tuple[str, ...] = field(default=())
+    left_out: frozenset[int] = frozenset()
+    scored: NDArray[np.bool_] | None = None
 
     @property
     def n_classes(self) -> int | None:
         """Number of classes; None for regression."""
         return None if self.deployed.classes is None else len(self.deployed.classes)
 
+    @cached_property
+    def start(self) -> Tree:
+        """The tree that edits start from: the deployed one, without rules that are forbidden."""
+        return without_splits(self.deployed, self.left_out)
+
     def outcome_variance(self) -> float:
         """Variance of the outcome, summed over the teacher's columns."""
         y = self.new.y if self.old is None else np.concatenate([self.old.y, self.new.y])
         return float(target_columns(y, self.n_classes).var(axis=0).sum())
 
+    def kept_old(self, rows: NDArray[np.intp] | None) -> CodedRows | None:
+        """Old rows to train on beside some of the new ones (None: all).
+
+        Those of a group that is among the other new rows are left out: these are scored.
+        """
+        old, groups = self.old, self.new.groups
+        if old is None or rows is None or old.groups is None or groups is None:
+            return old
+        held = np.ones(len(groups), dtype=bool)
+        held[rows] = False
+        kept = ~np.isin(old.groups, groups[held])
+        return old if kept.all() else old.take(kept) if kept.any() else None
+
     def training_rows(self, rows: NDArray[np.intp] | None) -> tuple[CodedRows | None, CodedRows]:
-        """Old rows and some of the new ones (None: all), as the deployed tree compares them."""
+        """Old rows and some of the new ones (None: all), as the deployed tree compares them.
+
+        A feature that is left out is missing throughout, so that nobody can learn from it.
+        """
 
         def compared(part: CodedRows) -> CodedRows:
-            return replace(part, coded=self.deployed.round_values(part.coded), table=None)
+            coded = self.deployed.round_values(part.coded)
+            if self.left_out:
+                coded = coded.copy()
+                coded[:, sorted(self.left_out)] = np.nan
+            return replace(part, coded=coded, table=None)
 
-        new = compared(self.new)
+        old, new = self.kept_old(rows), compared(self.new)
         return (
-            None if self.old is None else compared(self.old),
+            None if old is None else compared(old),
             new if rows is None else new.take(rows),
         )
 
@@ -96,6 +133,8 @@ def prepare_problem(
     sample_weight: Any = None,
     sample_weight_old: Any = None,
     groups: NDArray[Any] | None = None,
+    groups_old: Any = None,
+    forbid: str | Sequence[str] = (),
     decision_threshold: Decision | float | str | None = None,
     space: FeatureSpace | None = None,
 ) -> Problem:
@@ -104,19 +143,23 @@ def prepare_problem(
     if (X_old is None) != (y_old is None):
         given = "X_old" if y_old is None else "y_old"
         raise InputError(f"expected both X_old and y_old or neither, got only {given}")
+    X_new = as_table(X_new, "X_new")
+    X_old = None if X_old is None else as_table(X_old, "X_old")
     for table, name in ((X_new, "X_new"), (X_old, "X_old")):
-        if is_frame(table) or hasattr(table, "shape"):
-            find_columns(table, tree.feature_names, tree.n_features)
-        if table is not None and n_rows(table) == 0:
+        if table is None:
+            continue
+        find_columns(table, tree.feature_names, tree.n_features, tree.used_features)
+        if n_rows(table) == 0:
             raise InputError(f"expected rows in {name}, got none; pass the rows that arrived")
-    fixed, coded, notes = _space_and_codes(tree, space, X_new, X_old)
+    found = _space_and_codes(tree, space, X_new, X_old)
+    fixed = found.space
     y_codes = code_outcomes(y_new, tree.classes, n_rows(X_new), name="y_new")
     y_before = None
     if y_old is not None:
         y_before = code_outcomes(y_old, tree.classes, n_rows(X_old), name="y_old")
     fixed = _with_outcome(fixed, tree, y_codes, y_before)
     new = CodedRows(
-        coded,
+        found.coded,
         y_codes,
         _weights(sample_weight, len(y_codes), "sample_weight"),
         groups,
@@ -125,22 +168,41 @@ def prepare_problem(
     old = None
     if y_before is not None:
         old = CodedRows(
-            _finite(fixed.encode(X_old), fixed, "X_old"),
+            _finite(fixed.encode(X_old, found.needed), fixed, "X_old"),
             y_before,
             _weights(sample_weight_old, len(y_before), "sample_weight_old"),
+            _old_groups(groups_old, groups, len(y_before)),
             table=X_old,
         )
+    elif groups_old is not None:
+        raise InputError("expected X_old and y_old with groups_old, got neither; pass them too")
     anchored = tree.in_space(fixed)
     _check_classes(anchored, new, old)
-    if notes:
-        warnings.warn(
-            f"the new rows go beyond the deployed tree's space ({'; '.join(notes)}); "
-            "the space was widened, so dissimilarities are on a slightly different scale",
-            SteadyTreeWarning,
-            stacklevel=3,
+    lacking, notes = _columns_left_out(fixed, X_new, X_old)
+    forbidden = fixed.positions_of(forbid, "forbid")
+    old, scored, overlap = _without_copies(anchored, new, old)
+    before = None if old is None else old.coded
+    units = note_units(found.base, tree.in_space(found.base), new.coded, before)
+    if found.notes:
+        _warn(
+            f"the new rows go beyond the deployed tree's space ({'; '.join(found.notes)}); "
+            "the space was widened, so dissimilarities are measured over the wider ranges"
         )
+    if units:
+        _warn(f"{'; '.join(units)} If so, convert the new rows first")
+    for note in (*notes, *overlap):
+        _warn(note)
     decision = resolve_decision(decision_threshold, tree.classes, lambda: _positive_rate(old, new))
-    return Problem(anchored, fixed, new, old, decision or anchored.decision, notes)
+    return Problem(
+        anchored,
+        fixed,
+        new,
+        old,
+        decision or anchored.decision,
+        (*found.notes, *units, *notes, *overlap),
+        lacking | forbidden,
+        scored,
+    )
 
 
 def _positive_rate(old: CodedRows | None, new: CodedRows) -> float:
@@ -148,12 +210,117 @@ def _positive_rate(old: CodedRows | None, new: CodedRows) -> float:
     return float(np.mean((new.y if old is None else np.concatenate([old.y, new.y])) == 1))
 
 
+def _warn(message: str) -> None:
+    warnings.warn(message, SteadyTreeWarning, stacklevel=4)
+
+
+# -- columns ------------------------------------------------------------------------------
+
+
+def _columns_left_out(
+    space: FeatureSpace, X_new: Any, X_old: Any
+) -> tuple[frozenset[int], list[str]]:
+    """Features whose columns a table lacks, and notes on them and on columns that are ignored."""
+    tables = [(X_new, "X_new"), *([] if X_old is None else [(X_old, "X_old")])]
+    notes: list[str] = []
+    out: set[int] = set()
+    if space.names is None:
+        return frozenset(), notes
+    extra: list[str] = []
+    for table, name in tables:
+        have = column_names(table)
+        if have is None:
+            continue
+        lacking = [j for j, feature in enumerate(space.names) if feature not in set(have)]
+        out |= set(lacking)
+        if lacking:
+            shown = ", ".join(repr(space.names[j]) for j in lacking)
+            notes.append(
+                f"{name} lacks {shown}, which the deployed tree does not use: no new rule uses "
+                f"{'it' if len(lacking) == 1 else 'them'}"
+            )
+        extra = [c for c in have if c not in set(space.names) and (table is X_new or c in extra)]
+    if extra:
+        several = len(extra) > 1
+        notes.append(
+            f"column{'s' if several else ''} {', '.join(map(repr, extra))} "
+            f"{'are' if several else 'is'} not among the deployed tree's features and "
+            f"{'are' if several else 'is'} ignored; to let new rules use "
+            f"{'them' if several else 'it'}, pass space=FeatureSpace.from_data(X)"
+        )
+    return frozenset(out), notes
+
+
+def _without_copies(
+    deployed: Tree, new: CodedRows, old: CodedRows | None
+) -> tuple[CodedRows | None, NDArray[np.bool_] | None, list[str]]:
+    """Leave out old rows that are new rows as well, and say which new rows are scored."""
+    if old is None:
+        return None, None, []
+    notes: list[str] = []
+    seen = np.zeros(len(new), dtype=bool)
+    copies = find_copies(*(replace(r, coded=deployed.round_values(r.coded)) for r in (new, old)))
+    if copies is not None:
+        seen |= copies.new
+        notes.append(
+            f"{copies.new.sum():,} of {len(new):,} new rows are also among the old rows; "
+            "each counts once, as a new row"
+        )
+        old = None if copies.old.all() else old.take(~copies.old)
+    if old is not None and old.groups is not None and new.groups is not None:
+        known = np.isin(new.groups, old.groups)
+        if known.any():
+            notes.append(
+                f"{known.sum():,} of {len(new):,} new rows are of groups that are among the old "
+                "rows too"
+            )
+        seen |= known
+    if not seen.any():
+        return old, None, notes
+    n_classes = None if deployed.classes is None else len(deployed.classes)
+    scored = scored_rows(seen, new.y, n_classes)
+    notes[-1] += (
+        "; the other rows are too few to score on, so that the scores are too good if the "
+        "deployed tree was trained on them"
+        if scored is None
+        else f"; scores are taken on the other {scored.sum():,}"
+    )
+    return old, scored, notes
+
+
+def _old_groups(groups_old: Any, groups: NDArray[Any] | None, n: int) -> NDArray[Any] | None:
+    if groups_old is None:
+        return None
+    if groups is None:
+        raise InputError("expected groups with groups_old, got none; pass the new rows' groups")
+    array = np.asarray(groups_old)
+    if array.shape != (n,):
+        raise InputError(
+            f"expected {n} entries in groups_old, one per old row, got shape {array.shape}"
+        )
+    if (array.dtype.kind in "fiub") != (groups.dtype.kind in "fiub"):
+        raise InputError(
+            f"expected groups_old of the same type as groups, got {array.dtype} and "
+            f"{groups.dtype}; a group has one name in both"
+        )
+    return array
+
+
 # -- the space ----------------------------------------------------------------------------
 
 
-def _space_and_codes(
-    tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any
-) -> tuple[FeatureSpace, FloatArray, tuple[str, ...]]:
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """The space and the new rows in it; ``base`` is the space before it was widened."""
+
+    space: FeatureSpace
+    base: FeatureSpace
+    coded: FloatArray
+    notes: tuple[str, ...]
+    needed: Collection[int] | None
+
+
+def _space_and_codes(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> _Coded:
     """Fix the space, code the new rows in it, and note where they went beyond it."""
     base = space if space is not None else tree.space
     if base is not None and base.names is None and tree.feature_names is not None:
@@ -161,40 +328,44 @@ def _space_and_codes(
     if base is not None and base.one_hot and tree.space is None:
         tree = as_tree(tree, space=base)
     names = tree.feature_names if base is None else base.names
-    flags = [c is not None for c in (tree.categories if base is None else base.categories)]
-    seen = _space_of(X_new, names, flags)
-    if base is not None:
-        # Fresh categories first: with them the table is coded once and for all.
-        wider = _with_fresh_categories(base, seen)
-        coded = _finite(wider.encode(X_new), wider, "X_new")
-        fixed, notes = _widen(base, wider, seen, coded)
-        return fixed, coded, notes
-    if X_old is not None:
-        seen = _union(_space_of(X_old, names, flags), seen)
-    known = tuple(
-        None if c is None else tuple(dict.fromkeys((*(t or ()), *c)))
-        for c, t in zip(seen.categories, tree.categories, strict=True)
-    )
-    fixed = _cover_thresholds(seen.replace(names=names, categories=known), tree)
-    return fixed, _finite(fixed.encode(X_new), fixed, "X_new"), ()
+    categories = tree.categories if base is None else base.categories
+    needed = _needed(tree, names)
+    seen = FeatureSpace.of_known_features(X_new, names, categories, needed=needed)
+    if base is None:
+        # The tree has no ranges: take them from the rows it was trained on, or else from these.
+        base, met = seen, categories
+        if X_old is not None:
+            base = FeatureSpace.of_known_features(X_old, names, categories, needed=needed)
+            met = base.categories
+        base = _cover_thresholds(_with_categories(base, categories, met), tree)
+        every = _union(base, seen)
+        coded = _finite(every.encode(X_new, needed), every, "X_new")
+        for j, cats in enumerate(base.categories):
+            if cats is not None and every.categories[j] != cats:
+                check_categories(
+                    base.feature_labels[j], cats, every.categories[j] or (), coded[:, j]
+                )
+        return _Coded(every, base, coded, (), needed)
+    # Fresh categories first: with them the table is coded once and for all.
+    wider = _with_categories(base, base.categories, seen.categories)
+    coded = _finite(wider.encode(X_new, needed), wider, "X_new")
+    fixed, notes = _widen(base, wider, seen, coded)
+    return _Coded(fixed, base, coded, notes, needed)
 
 
-def _space_of(X: Any, names: tuple[str, ...] | None, flags: list[bool]) -> FeatureSpace:
-    table = X
-    if names is not None and column_names(X) is not None:
-        table = X[list(names)]
-    found = FeatureSpace.from_data(table, categorical_features=flags or None)
-    return found if names is None else found.replace(names=names)
+def _needed(tree: Tree, names: tuple[str, ...] | None) -> Collection[int] | None:
+    """Positions in ``names`` of the features that the tree uses; None: all are needed."""
+    if names is None or tree.feature_names is None:
+        return None
+    used = {tree.feature_names[j] for j in tree.used_features}
+    return frozenset(j for j, name in enumerate(names) if name in used)
 
 
 def _union(a: FeatureSpace, b: FeatureSpace) -> FeatureSpace:
-    return a.replace(
+    wider = _with_categories(a, a.categories, b.categories)
+    return wider.replace(
         lower=np.fmin(a.lower, b.lower),
         upper=np.fmax(a.upper, b.upper),
-        categories=tuple(
-            None if c is None else tuple(dict.fromkeys((*c, *(d or ()))))
-            for c, d in zip(a.categories, b.categories, strict=True)
-        ),
         can_be_missing=a.can_be_missing | b.can_be_missing,
     )
 
@@ -207,15 +378,15 @@ def _cover_thresholds(space: FeatureSpace, tree: Tree) -> FeatureSpace:
     return space.replace(lower=lower, upper=upper)
 
 
-def _with_fresh_categories(base: FeatureSpace, seen: FeatureSpace) -> FeatureSpace:
-    """Return the stored space with the categories that only the new rows have, if any."""
+def _with_categories(space: FeatureSpace, known: Categories, met: Categories) -> FeatureSpace:
+    """Return the space with known categories and, after them, those that were met as well."""
     categories = tuple(
-        known
-        if known is None
-        else (*known, *(c for c in met or () if c not in set(known) and c != "(none)"))
-        for known, met in zip(base.categories, seen.categories, strict=True)
+        None
+        if mine is None
+        else (*mine, *(c for c in also or () if c not in set(mine) and c != NO_VALUE))
+        for mine, also in zip(known, met, strict=True)
     )
-    return base if categories == base.categories else base.replace(categories=categories)
+    return space if categories == space.categories else space.replace(categories=categories)
 
 
 def _widen(
@@ -228,10 +399,9 @@ def _widen(
     for j, name in enumerate(base.feature_labels):
         known, now = base.categories[j], wider.categories[j]
         if known is not None and now is not None:
-            fresh = now[len(known) :]
-            if fresh:
-                shown = ", ".join(repr(c) for c in fresh[:5])
-                notes.append(f"new categories of {name!r}: {shown}")
+            note = check_categories(name, known, now, coded[:, j])
+            if note is not None:
+                notes.append(note)
         else:
             values = coded[:, j]
             with np.errstate(invalid="ignore"):

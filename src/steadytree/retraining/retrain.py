@@ -65,6 +65,8 @@ def retrain(
     sample_weight: Any = None,
     sample_weight_old: Any = None,
     groups: Any = None,
+    groups_old: Any = None,
+    forbid: str | Sequence[str] = (),
     time: Any = None,
     n_folds: int = 5,
     options: SearchOptions | None = None,
@@ -80,9 +82,9 @@ def retrain(
     grow a leaf, prune) are made as long as what they save in loss to a forest's soft targets
     is worth their price: the change they make, measured by the paper's distance in its
     metric form. Leaf values are always re-estimated; A's labels stay while the shares do not
-    clearly contradict them. Proposed is as much of it as rows left out confirm. Sweeping the price gives every tree between "keep" and
-    "from scratch"; each is scored as on rows it has not seen, by running the whole recipe again
-    without a part of the rows.
+    clearly contradict them. Proposed is as much of it as rows left out confirm. Sweeping the
+    price gives every tree between "keep" and "from scratch"; each is scored as on rows it has
+    not seen, by running the whole recipe again without a part of the rows.
 
     Parameters
     ----------
@@ -90,11 +92,13 @@ def retrain(
         Anything :func:`as_tree` reads.
     X_new, y_new
         The rows that arrived. A category A never met follows A's missing values and can be
-        learned; the space is then widened, with a warning.
+        learned; the space is then widened, with a warning. Columns that A does not use may be
+        lacking.
     X_old, y_old : optional
         Rows A was trained on: with them the teacher learns from both, unless the drift
         switch finds that the new rows no longer follow the old. Without them A's own
-        predictions stand in for them, as far as they still fit the new rows.
+        predictions stand in for them, as far as they still fit the new rows. New rows that are
+        also among them count once, and scores are taken on the others.
     price : float, default 0.2
         Exchange rate: changing rules worth the whole tree A (its mass) must save this share
         of the spread of the outcome that can be explained. Lower prices buy more change.
@@ -136,6 +140,13 @@ def retrain(
         Weights in training; scores count rows.
     groups : array, optional
         Rows of one group (a patient) stay on one side of every fold.
+    groups_old : array, optional
+        Groups of the old rows: while a group's new rows are scored, its old rows are not
+        trained on.
+    forbid : name or names of features, optional
+        What no rule may be about. The teacher does not see these features, no edit uses them,
+        and where the deployed tree does, each such condition first gives way to its heavier
+        side ("keep" is then the tree without them).
     time : array, optional
         Folds go forward in time: trained on earlier rows, scored on the next block.
     n_folds : int, default 5
@@ -195,6 +206,8 @@ def retrain(
         sample_weight=sample_weight,
         sample_weight_old=sample_weight_old,
         groups=check_rowwise(groups, n_rows(X_new), "groups"),
+        groups_old=groups_old,
+        forbid=forbid,
         decision_threshold=decision_threshold,
         space=space,
     )
@@ -219,9 +232,7 @@ def retrain(
         prices=prices,
         options=tuning,
         locks=tuple(
-            sorted(
-                resolve_locks(locked, problem.deployed, problem.space, printed=as_tree(deployed))
-            )
+            sorted(resolve_locks(locked, problem.start, problem.space, printed=as_tree(deployed)))
         ),
         own=own,
         compare=compare,
@@ -259,6 +270,7 @@ def retrain(
             "folds": "time" if time is not None else "groups" if groups is not None else "random",
             **tuning.record(),
             "locked_nodes": list(maker.locks),
+            "forbidden": sorted(problem.space.positions_of(forbid, "forbid")),
             "compare": compare,
             "seed": seed,
             "n_new": len(problem.new),
@@ -302,6 +314,9 @@ def _folds(problem: Problem, n_folds: int, time: Any, seed: int) -> list[Fold]:
         time=when,
         seed=seed,
     )
+    if problem.scored is not None:
+        folds = [(train, test[problem.scored[test]]) for train, test in folds]
+        folds = [(train, test) for train, test in folds if len(test)]
     # A fold whose training rows hold one class only teaches nothing.
     return [(train, test) for train, test in folds if len(np.unique(y[train])) > 1]
 
@@ -320,6 +335,7 @@ def _cross_fitted(
         folds=folds,
         fixed=frozenset(fixed),
         groups=problem.new.groups,
+        scored=problem.scored,
     )
 
 

@@ -99,7 +99,7 @@ class CandidateMaker:
             n_jobs=n_jobs,
             seed=self.seed,
         )
-        share, deployed = None, self.problem.deployed
+        share, deployed = None, self.problem.start
         if old is None:
             teacher, targets = blend_with_deployed(teacher, deployed, new)
             share = teacher.share
@@ -146,7 +146,7 @@ class CandidateMaker:
         self, taught: TaughtRows, every: CodedRows, options: SearchOptions
     ) -> tuple[list[EditedTree], Tree]:
         """Make the edited trees by decreasing price, and the one from scratch."""
-        space, deployed = self.problem.space, self.problem.deployed
+        space, deployed = self.problem.space, self.problem.start
         size = options.max_leaf_nodes or size_by_minority(every.y, self.problem.n_classes)
         search = PricedEdits(
             deployed,
@@ -194,6 +194,12 @@ class CandidateMaker:
             ) from error
         if tree.decision.is_default:
             tree = tree.relabelled(self.problem.decision)
+        used = sorted(tree.used_features & self.problem.left_out)
+        if used:
+            raise InputError(
+                f"expected candidate {name!r} not to use what is forbidden or lacking, got rules "
+                f"on {[tree.feature_labels[j] for j in used]}; train it without these columns"
+            )
         if tree.classes != deployed.classes:
             raise InputError(
                 f"expected candidate {name!r} to have the deployed tree's classes "
@@ -203,7 +209,7 @@ class CandidateMaker:
 
     def _tables(self, rows: NDArray[np.intp] | None) -> tuple[Any, NDArray[Any]]:
         """Return the user's own tables and outcomes, for an estimator that fits itself."""
-        old, new, deployed = self.problem.old, self.problem.new, self.problem.deployed
+        old, new, deployed = self.problem.kept_old(rows), self.problem.new, self.problem.deployed
         X, y = new.table, new.y
         if rows is not None:
             X, y = _safe_indexing(X, rows), y[rows]

@@ -1,0 +1,169 @@
+"""What a column holds, and whether a tree can learn from it.
+
+Tables come as people have them: with dates, patient numbers, free text and columns nobody
+filled in. A tree that takes each of 4,000 identifiers for a category trains for minutes and
+ends in rules that nobody can read, so such columns are refused by name, with what to do.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from steadytree.core.tabular import (
+    column_values,
+    dates_in_column,
+    lists_in_cells,
+    numeric_column,
+    plain_scalar,
+    refuse_dates,
+)
+from steadytree.exceptions import InputError, SteadyTreeWarning
+
+__all__ = ["MOST_CATEGORIES", "NO_VALUE", "Column", "check_learnable", "observe_column"]
+
+MOST_CATEGORIES = 255
+"""More categories than this are refused: their rules could not be read."""
+DISTINCT_SHARE = 0.5
+FEW_CATEGORIES = 50
+"""A column of names is an identifier if it has more categories than this, and more of them
+than this share of its rows."""
+FEW_ROWS = 20
+
+NO_VALUE = "(none)"
+"""The one category of a categorical column that is missing throughout."""
+
+_DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}( .*)?"
+)
+_IDENTIFIER = re.compile(
+    r"(^|.*[^a-zA-Z])(id|uid|uuid|guid|identifier|index|row|key)$|.*[a-z](ID|Id)$|Unnamed: \d+",
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What was seen in a column: a range, or categories.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Range of a numeric column; 0 where every value is missing, or of a categorical one.
+    categories : tuple or None
+        None for a numeric column.
+    ordered : bool
+        Whether the categories were declared as an order (low < medium < high).
+    n_distinct, n_present : int
+        Different values, and values that are not missing.
+    n_rows : int
+    """
+
+    lower: float
+    upper: float
+    categories: tuple[Any, ...] | None
+    ordered: bool
+    n_distinct: int
+    n_present: int
+    n_rows: int
+
+    @property
+    def can_be_missing(self) -> bool:
+        """Whether any value is missing."""
+        return self.n_present < self.n_rows
+
+
+def observe_column(X: Any, column: int | str, name: str, *, categorical: bool) -> Column:
+    """Read the range or the categories of a column, or say what is wrong with it."""
+    values = column_values(X, column)
+    if categorical:
+        return _observe_categories(X, column, values, name)
+    numbers = numeric_column(values, name)
+    if np.isinf(numbers).any():
+        raise InputError(
+            f"expected finite numbers in {name!r}, got an infinity; "
+            "replace infinities with a number or with missing"
+        )
+    seen = numbers[~np.isnan(numbers)]
+    low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 0.0)
+    return Column(low, high, None, False, len(np.unique(seen)), seen.size, numbers.size)
+
+
+def _observe_categories(X: Any, column: int | str, values: NDArray[Any], name: str) -> Column:
+    """Read the categories; declared ones (``category``, polars ``Enum``) keep their order."""
+    refuse_dates(values, name)
+    objects = np.asarray(values, dtype=object)
+    gone = np.asarray(pd.isna(objects), dtype=bool)
+    try:
+        seen = {plain_scalar(v) for v in objects[~gone]}
+    except TypeError:
+        raise lists_in_cells(objects, name) from None
+    dtype = _dtype_of(X, column)
+    listed, ordered = None, False
+    if isinstance(dtype, pd.CategoricalDtype):
+        listed, ordered = dtype.categories, bool(dtype.ordered)
+    elif str(dtype).startswith("Enum"):
+        listed = dtype.categories
+    if listed is not None:
+        categories = tuple(plain_scalar(v) for v in listed)
+    else:
+        try:
+            categories = tuple(sorted(seen))
+        except TypeError:  # values of mixed types
+            categories = tuple(sorted(seen, key=lambda v: (type(v).__name__, str(v))))
+    # A column that is missing throughout still needs one category to be a feature.
+    return Column(
+        0.0, 0.0, categories or (NO_VALUE,), ordered, len(seen), int((~gone).sum()), objects.size
+    )
+
+
+def _dtype_of(X: Any, column: int | str) -> Any:
+    """Return the type a frame gives a column; None for an array."""
+    if isinstance(X, pd.DataFrame):
+        return X.dtypes.iloc[column] if isinstance(column, int) else X.dtypes[column]
+    if hasattr(X, "dtypes"):  # polars
+        return X[X.columns[column] if isinstance(column, int) else column].dtype
+    return None
+
+
+def check_learnable(X: Any, column: int, name: str, found: Column) -> None:
+    """Refuse identifiers, dates written as text and very many categories; note row numbers."""
+    if found.categories is None:
+        if _looks_like_identifier(X, column, name, found):
+            warnings.warn(
+                f"column {name!r} has another whole number in every row and looks like an "
+                "identifier: rules on it hold for no rows to come; leave it out",
+                SteadyTreeWarning,
+                stacklevel=2,
+            )
+        return
+    declared = isinstance(_dtype_of(X, column), pd.CategoricalDtype)
+    texts = [c for c in found.categories if isinstance(c, str) and c != NO_VALUE]
+    if not declared and texts and all(_DATE.fullmatch(text) for text in texts):
+        raise dates_in_column(name, f"written as text such as {texts[0]!r}")
+    many = found.n_distinct > FEW_CATEGORIES
+    if many and found.n_distinct > DISTINCT_SHARE * found.n_present:
+        raise InputError(
+            f"expected categories that rows share in column {name!r}, got {found.n_distinct:,} "
+            f"different ones in {found.n_present:,} rows, as in an identifier or free text; "
+            "leave the column out"
+        )
+    if len(found.categories) > MOST_CATEGORIES:
+        raise InputError(
+            f"expected at most {MOST_CATEGORIES} categories in column {name!r}, got "
+            f"{len(found.categories):,}; group the rare ones, for example "
+            f"X[{name!r}].where(X[{name!r}].map(X[{name!r}].value_counts()) >= 50, 'other'), "
+            "or leave the column out"
+        )
+
+
+def _looks_like_identifier(X: Any, column: int, name: str, found: Column) -> bool:
+    if not found.n_distinct == found.n_rows >= FEW_ROWS or not _IDENTIFIER.fullmatch(name):
+        return False
+    numbers = numeric_column(column_values(X, column), name)
+    return bool((numbers == np.floor(numbers)).all())

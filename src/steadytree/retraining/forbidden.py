@@ -1,0 +1,59 @@
+"""Features that no rule may use, and a deployed tree without its rules on them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.tree import Tree
+
+__all__ = ["without_splits"]
+
+
+def without_splits(tree: Tree, features: Collection[int]) -> Tree:
+    """Return the tree with every split on some features replaced by its heavier side.
+
+    The conditions below that side stay; those of the lighter side go with the split. What was
+    observed in its leaves is dropped: more people reach them now.
+    """
+    if not tree.used_features & set(features):
+        return tree
+    kept: list[int] = []
+    children: dict[int, tuple[int, int]] = {}
+
+    def resolve(node: int) -> int:
+        while int(tree.feature[node]) in features:
+            left, right = int(tree.children_left[node]), int(tree.children_right[node])
+            node = left if tree.weight[left] >= tree.weight[right] else right
+        return node
+
+    stack = [resolve(0)]
+    while stack:
+        node = stack.pop()
+        kept.append(node)
+        if not tree.is_leaf[node]:
+            children[node] = (
+                resolve(int(tree.children_left[node])),
+                resolve(int(tree.children_right[node])),
+            )
+            stack += reversed(children[node])
+    place = {node: i for i, node in enumerate(kept)}
+    index = np.array(kept)
+
+    def side(which: int) -> list[int]:
+        return [place[children[node][which]] if node in children else -1 for node in kept]
+
+    fields: dict[str, Any] = {
+        name: getattr(tree, name)[index]
+        for name in ("feature", "threshold", "value", "missing_left", "weight", "label")
+    }
+    return tree.replace(
+        **fields,
+        children_left=side(0),
+        children_right=side(1),
+        left_categories=tuple(tree.left_categories[node] for node in kept),
+        impurity=None,
+        observed=None,
+    )
