@@ -18,7 +18,9 @@ from steadytree.comparison import TreeComparison, compare_trees
 from steadytree.core import space as space_module
 from steadytree.core import tree as tree_module
 from steadytree.core.format import plain_json
+from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.exceptions import FeatureAlignmentError, GateError, InputError
+from steadytree.retraining import retrain
 from tests.growing.mixed import mixed_table
 
 
@@ -231,3 +233,20 @@ def test_bad_input_is_named(cancer):
             compare_trees(*args, **options)
     with pytest.raises(FeatureAlignmentError, match=r"expected space=\.\.\., got none"):
         compare_trees(old, new)
+
+
+def test_rows_that_a_tree_was_made_from_are_recognised() -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    first = DistilledTreeClassifier(n_estimators=5, random_state=0).fit(X[:300], y[:300])
+    again = retrain(
+        first, X[300:], y[300:], X_old=X[:300], y_old=y[:300], n_folds=0, n_estimators=5
+    ).tree
+    parts = ((0, 300, "old"), (300, 569, "new"), (0, 569, "new"), (0, 200, None))
+    for start, stop, trained_on in parts:
+        found = compare_trees(first, again, X[start:stop], y[start:stop])
+        assert found.score is not None
+        assert found.score.trained_on == trained_on
+    assert compare_trees(first, first, X[:300], y[:300]).score.trained_on == "both"  # type: ignore[union-attr]
+    told = compare_trees(first, again, X[300:], y[300:], trained_on="neither").score
+    assert told is not None
+    assert told.trained_on == "neither"

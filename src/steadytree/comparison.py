@@ -7,7 +7,7 @@ same questions about a tree it proposes.
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree._views import notebook_view, write_report
-from steadytree.core.rows import CodedRows, code_outcomes, code_table
+from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, code_table, fingerprint
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, n_rows
 from steadytree.core.tree import Tree
@@ -242,7 +242,8 @@ def compare_trees(
     groups : array, optional
         Rows of one group (a patient) count as one observation in the error of the scores.
     trained_on : {"old", "new", "both", "neither"}, optional
-        Which tree was trained on these rows, to be said beside the scores.
+        Which tree was trained on these rows, to be said beside the scores. By default a tree
+        of ours that was made from these very rows is recognised.
 
     Returns
     -------
@@ -289,8 +290,23 @@ def compare_trees(
             f"expected the same classes to compare scores, got {before.classes} "
             f"and {after.classes}; leave the outcomes out"
         )
+    if y is not None and trained_on is None:
+        trained_on = _known_rows(before, after, rows)
     score = None if y is None else _score(diff, rows, trained_on)
     return TreeComparison(diff=diff, score=score, rows=rows)
+
+
+def _known_rows(before: Tree, after: Tree, rows: CodedRows) -> str | None:
+    """Say which tree remembers having been made from these rows; None where neither does."""
+    plain = CodedRows(rows.coded, rows.y)
+    known = [
+        fingerprint(replace(plain, coded=tree.round_values(rows.coded)))
+        in tree.metadata.get(TRAINING_ROWS, ())
+        for tree in (before, after)
+    ]
+    return {(True, True): "both", (True, False): "old", (False, True): "new"}.get(
+        (known[0], known[1])
+    )
 
 
 def _space_of(tree: Tree, X: Any, y: Any) -> FeatureSpace:

@@ -124,7 +124,7 @@ def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 TRAINING_ROWS = "training_rows"
-"""Entry of a tree's metadata that holds the fingerprint of the rows it was made from."""
+"""Entry of a tree's metadata that lists the fingerprints of the tables it was made from."""
 
 
 def fingerprint(rows: CodedRows) -> str:

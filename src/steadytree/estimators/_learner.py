@@ -146,7 +146,7 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
             first = [int(np.argmax(rows.y == k)) for k in range(len(classes))]
             kept["class_weight"] = weight[first].tolist()
             rows = rows.with_weight(rows.weights / weight)
-        return {**kept, TRAINING_ROWS: fingerprint(rows)}
+        return {**kept, TRAINING_ROWS: [fingerprint(rows)]}
 
     def _weighted(self, rows: CodedRows, classes: NDArray[Any] | None) -> CodedRows:
         """Multiply the weights by those of the rows' classes."""

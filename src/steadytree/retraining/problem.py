@@ -25,7 +25,6 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import Categories, as_table, column_names, find_columns, n_rows
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.growing.teacher import target_columns
 from steadytree.readers import as_tree
 from steadytree.retraining.coding import OUTSIDE_SHARE, check_categories, note_units
 from steadytree.retraining.forbidden import without_splits
@@ -69,11 +68,6 @@ class Problem:
         """The tree that edits start from: the deployed one, without rules that are forbidden."""
         return without_splits(self.deployed, self.left_out)
 
-    def outcome_variance(self) -> float:
-        """Variance of the outcome, summed over the teacher's columns."""
-        y = self.new.y if self.old is None else np.concatenate([self.old.y, self.new.y])
-        return float(target_columns(y, self.n_classes).var(axis=0).sum())
-
     def kept_old(self, rows: NDArray[np.intp] | None) -> CodedRows | None:
         """Old rows to train on beside some of the new ones (None: all).
 
@@ -107,15 +101,17 @@ class Problem:
         )
 
     @cached_property
-    def fingerprint(self) -> str:
-        """Digest of all rows, by which a tree that was made from them is known again."""
+    def fingerprints(self) -> list[str]:
+        """Digests of all rows, and of the new rows, by which a tree made from them is known."""
         old, new = self.training_rows(None)
-        return fingerprint(CodedRows.stack([new] if old is None else [old, new]))
+        if old is None:
+            return [fingerprint(new)]
+        return [fingerprint(CodedRows.stack([old, new])), fingerprint(new)]
 
     @property
     def nothing_new(self) -> bool:
-        """Whether the deployed tree was made from these very rows."""
-        return self.deployed.metadata.get(TRAINING_ROWS) == self.fingerprint
+        """Whether the deployed tree was made from these very rows, alone or among others."""
+        return self.fingerprints[0] in self.deployed.metadata.get(TRAINING_ROWS, ())
 
     def without_tables(self) -> Problem:
         """Return the same problem without the user's tables, to be sent to workers."""

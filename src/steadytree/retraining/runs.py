@@ -30,6 +30,7 @@ from steadytree.growing.teacher import (
     Teacher,
     blend_with_deployed,
     choose_teacher,
+    target_columns,
     teach,
 )
 from steadytree.readers import as_tree
@@ -114,13 +115,13 @@ class CandidateMaker:
         )
         path, scratch = self._search(taught, every, options)
         if rows is None:
-            if self.problem.nothing_new:
-                path = [replace(e, tree=deployed, edits=(), distance=0.0) for e in path]
-            stamp = {TRAINING_ROWS: self.problem.fingerprint}
+            stamp = {TRAINING_ROWS: self.problem.fingerprints}
             path = [
                 replace(e, tree=e.tree.replace(metadata={**e.tree.metadata, **stamp})) for e in path
             ]
             scratch = scratch.replace(metadata={**scratch.metadata, **stamp})
+            if self.problem.nothing_new:
+                path = [replace(e, tree=deployed, edits=(), distance=0.0) for e in path]
         out = [CandidateTree("keep", "keep", deployed)]
         for i, edited in enumerate(path):
             name, kind = f"price {edited.price:g}", "priced edits"
@@ -152,7 +153,9 @@ class CandidateMaker:
             deployed,
             taught,
             space,
-            outcome_variance=self.problem.outcome_variance(),
+            outcome_variance=float(
+                target_columns(every.y, self.problem.n_classes).var(axis=0).sum()
+            ),
             limits=EditLimits(
                 min_leaf=options.min_samples_leaf,
                 max_depth=max(options.max_depth, deployed.depth),
