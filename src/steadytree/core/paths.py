@@ -84,9 +84,8 @@ class Boxes:
     """How a condition narrows a box of one space, and how much a box tightens the space."""
 
     def __init__(self, space: FeatureSpace) -> None:
-        self.lower: list[float] = space.lower.tolist()
-        self.upper: list[float] = space.upper.tolist()
-        self.scale = space.scales
+        lower, upper = space.lower.tolist(), space.upper.tolist()
+        self.ranges = list(zip(lower, upper, space.scales, strict=True))
         self.can_miss: list[bool] = space.can_be_missing.tolist()
         # Categories of a feature, "missing" included; 0: numeric.
         self.count = [
@@ -141,11 +140,10 @@ class Boxes:
             out = {first + c: 2.0 / count for c in range(count) if not state >> c & 1}
             return Side(state, out, (count - len(out)) / count if out else 0.0)
         low, high, present, missing = state
-        lower, upper = self.lower[j], self.upper[j]
+        lower, upper, scale = self.ranges[j]
         out = {}
         weight = 0.0
         if present and upper > lower:
-            scale = self.scale[j]
             if scale is None:  # over the range: written out, most time is spent here
                 span = upper - lower
                 top = max((upper - high) / span, 0.0)
