@@ -108,3 +108,17 @@ def test_a_folder_instead_of_a_table(run: Run, tmp_path: Path) -> None:
     result = run("fit", folder, "--target", "y")
     assert result.code == 2
     assert "expected a readable table, got Is a directory" in result.err
+
+
+def test_only_the_columns_that_a_tree_uses_are_required(files: Files, tmp_path: Path) -> None:
+    tree = load_tree(files.tree).truncate(1)
+    (used,) = (tree.feature_labels[j] for j in tree.used_features)
+    path = tmp_path / "few.csv"
+    pd.read_csv(files.new)[[used, "outcome"]].to_csv(path, index=False)
+    rows = read_rows(path, "outcome", tree=tree)
+    assert list(rows.X) == [used]
+    whole = read_rows(files.new, "outcome", tree=tree)
+    assert tree.predict(rows.X).tolist() == tree.predict(whole.X).tolist()
+    pd.read_csv(files.new)[["outcome", "clinic"]].to_csv(path, index=False)
+    with pytest.raises(InputError, match=f"as a predictor, got '{used}', which it does not have"):
+        read_rows(path, "outcome", tree=tree)

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.shared_options import (
@@ -23,7 +25,7 @@ from steadytree.cli.shared_options import (
     threshold_of,
     threshold_option,
 )
-from steadytree.cli.tables import read_rows
+from steadytree.cli.tables import RowTable, read_rows
 from steadytree.core.format import load_tree
 from steadytree.exceptions import GateError
 from steadytree.retraining import Retraining, SearchOptions, retrain
@@ -125,6 +127,7 @@ def command(
             compare=with_cart,
             decision_threshold=threshold,
             groups=rows.groups,
+            groups_old=_groups_of(before, group),
             time=rows.time,
             n_folds=folds,
             n_estimators=trees,
@@ -189,3 +192,10 @@ def _text(result: Retraining, flips: dict[str, pd.DataFrame], gates: str) -> str
     ]
     parts += [f"Decisions that change, by {name}\n{t.to_string()}" for name, t in flips.items()]
     return "\n\n".join([*parts, gates] if gates else parts)
+
+
+def _groups_of(rows: RowTable | None, group: str | None) -> NDArray[Any] | None:
+    """Return the groups of the old rows, where their table has the column."""
+    if rows is None or group is None or group not in rows.table.columns:
+        return None
+    return np.asarray(rows.table[group].astype(str).to_numpy())

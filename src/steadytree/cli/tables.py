@@ -113,7 +113,8 @@ def read_rows(
 ) -> RowTable:
     """Read a table, with outcomes if a ``target`` is named.
 
-    With a ``tree`` its own columns are the predictors (by name, if it has names);
+    With a ``tree`` its own columns are the predictors (by name, if it has names), of which the
+    table must have those that the tree uses;
     otherwise every column but the target, the time, the group and those to drop.
     """
     table = read_table(path)
@@ -129,8 +130,9 @@ def read_rows(
             "drop these rows first"
         )
     if tree is not None and tree.feature_names is not None:
-        check_columns(table, path, (("a predictor", name) for name in tree.feature_names))
-        X = table[list(tree.feature_names)]
+        used = [tree.feature_names[j] for j in sorted(tree.used_features)]
+        check_columns(table, path, (("a predictor", name) for name in used))
+        X = table[[name for name in tree.feature_names if name in table.columns]]
     elif target is None:
         X = table
     else:

@@ -142,6 +142,13 @@ def check_learnable(X: Any, column: int, name: str, found: Column) -> None:
                 stacklevel=2,
             )
         return
+    if found.ordered and len(found.categories) > 2:
+        warnings.warn(
+            f"the order of the categories of {name!r} is not used: a rule may take any of them "
+            f"together; to split by order pass numbers, X[{name!r}].cat.codes",
+            SteadyTreeWarning,
+            stacklevel=2,
+        )
     declared = isinstance(_dtype_of(X, column), pd.CategoricalDtype)
     texts = [c for c in found.categories if isinstance(c, str) and c != NO_VALUE]
     if not declared and texts and all(_DATE.fullmatch(text) for text in texts):
