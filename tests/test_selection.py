@@ -238,7 +238,7 @@ def test_a_rule_that_a_table_cannot_answer_is_refused_at_once() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.raises(InputError, match=r"got 'one_se'; 'one_se' needs score_gap_se"):
         StableTreeClassifier(select="one_se").fit(X, y)
-    with pytest.raises(InputError, match=r'expected select None, "tolerance", .* got \'best\''):
+    with pytest.raises(InputError, match=r'expected select None, "evidence", .* got \'best\''):
         retrain(DecisionTreeClassifier(max_depth=1).fit(X, y), X, y, select="best")
 
 

@@ -19,7 +19,9 @@ def mixed() -> tuple[pd.DataFrame, np.ndarray]:
     """Iris with a category made from a length, a boolean, a string and missing values."""
     X, y = load_iris(return_X_y=True, as_frame=True)
     X.columns = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
-    X["size"] = pd.cut(X["petal_length"], [0, 2, 4.5, 5.5, 9], labels=["s", "m", "l", "xl"])
+    X["size"] = pd.cut(
+        X["petal_length"], [0, 2, 4.5, 5.5, 9], labels=["s", "m", "l", "xl"], ordered=False
+    )
     X["wide"] = X["sepal_width"] > 3
     X["word"] = np.where(X["petal_width"] > 1.5, "broad", "narrow")
     X.loc[::7, "petal_width"] = np.nan

@@ -26,7 +26,9 @@ def test_a_prediction_never_leaves_the_interval_of_the_observed_rate(
     n: int, rate: float, teacher: float, unit: float
 ) -> None:
     hits = round(rate * n)
-    value, strength = Steadying(MOST_ROWS, unit=unit).predict(leaf(n * unit, hits * unit, teacher))
+    value, _, strength = Steadying(MOST_ROWS, unit=unit).predict(
+        leaf(n * unit, hits * unit, teacher)
+    )
     low, high = wilson(hits, n, 0.95)
     assert low - 1e-9 <= value[0] <= high + 1e-9
     assert min(hits / n, teacher) - 1e-9 <= value[0] <= max(hits / n, teacher) + 1e-9
@@ -34,8 +36,8 @@ def test_a_prediction_never_leaves_the_interval_of_the_observed_rate(
 
 
 def test_43_of_43_never_reads_45_per_cent() -> None:
-    value, _ = Steadying(MOST_ROWS).predict(leaf(43, 43, 0.4))
-    assert value[0] > 0.9
+    value, *_ = Steadying(MOST_ROWS).predict(leaf(43, 43, 0.4))
+    assert value[0] > 0.98
 
 
 def test_old_rows_count_in_full_until_the_new_ones_contradict_them() -> None:
@@ -72,11 +74,29 @@ def test_a_response_is_steadied_by_its_spread_within_leaves() -> None:
         leaves.append(leaf(50, rng.normal(truth, 2, 50).sum(), 0.0))
     found = estimate_steadying(leaves, unit=1.0, classifier=False, spread=4.0, drifted=False)
     assert found.strength == pytest.approx(25, rel=0.15)
-    value, strength = found.predict(leaf(50, 100.0, 0.0))  # 2.0 against 0 ± 0.55
-    assert 2.0 - 1.96 * np.sqrt(4 / 50) == pytest.approx(value[0])
+    value, _, strength = found.predict(leaf(50, 100.0, 0.0))  # 2.0 against 0 ± 0.55
+    arm = 1.96 * np.sqrt(4 / 50)
+    assert 2.0 - arm * arm / 2.0 == pytest.approx(value[0])
     assert strength < found.strength
 
 
 def test_without_rows_there_is_only_the_teacher() -> None:
-    value, strength = Steadying().predict(leaf(0, 0, 0.4))
-    assert (value.tolist(), strength) == ([0.4], 0.0)
+    value, by, strength = Steadying().predict(leaf(0, 0, 0.4))
+    assert (value.tolist(), by.tolist(), strength) == ([0.4], [0.4], 0.0)
+
+
+@given(st.integers(1, 300), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0.1, 300))
+def test_what_the_deployed_leaf_said_stays_within_the_same_limits(
+    n: int, rate: float, teacher: float, before: float, past: float
+) -> None:
+    hits = round(rate * n)
+    value, by, k = Steadying(MOST_ROWS).predict(leaf(n, hits, teacher), np.array([before]), past)
+    low, high = wilson(hits, n, 0.95)
+    assert low - 1e-9 <= value[0] <= high + 1e-9
+    assert value[0] == pytest.approx((hits + k * by[0]) / (n + k), abs=1e-12)
+
+
+def test_a_deployed_leaf_that_still_fits_outweighs_a_teacher_who_does_not() -> None:
+    alone, *_ = Steadying(MOST_ROWS).predict(leaf(11, 10, 0.45))
+    known, *_ = Steadying(MOST_ROWS).predict(leaf(11, 10, 0.45), np.array([0.92]), 37)
+    assert alone[0] < 0.8 < 0.85 < known[0]

@@ -4,8 +4,10 @@ The plain rate of a few rows is noisy, and a teacher's mean is a number that nob
 So the teacher's mean counts as some further rows of the leaf. How many is read off the tree
 itself (empirical Bayes): where the observed rates lie no farther from the teacher than chance
 explains, the teacher may count much; where they do, little. A leaf's own rows always keep the
-upper hand: the prediction never leaves the 95 % interval of the rate they show, so that 43 of
-43 never reads 45 %.
+upper hand: the prediction never leaves the 95 % interval of the rate they show, and a teacher
+who lies beyond that interval counts the less the farther, so that 43 of 43 never reads 45 %.
+Without the rows of before, what a deployed leaf said counts as rows of its own, within the same
+limits.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from scipy.special import gammaln
 
 from steadytree.evaluation.intervals import wilson
 
-__all__ = ["LeafRows", "Steadying", "estimate_steadying"]
+__all__ = ["MOST_ROWS", "LeafRows", "Steadying", "estimate_steadying"]
 
 FloatArray = NDArray[np.float64]
 
@@ -67,17 +69,36 @@ class Steadying:
     classifier: bool = True
     spread: float = 0.0
 
-    def predict(self, rows: LeafRows) -> tuple[FloatArray, float]:
-        """Return what a leaf predicts, and the weight that the teacher's mean had in it."""
+    def predict(
+        self, rows: LeafRows, before: FloatArray | None = None, rows_before: float = 0.0
+    ) -> tuple[FloatArray, FloatArray, float]:
+        """Return what a leaf predicts, what steadies it, and the weight of that.
+
+        ``before`` is what the deployed leaf said, from ``rows_before`` rows that are not at
+        hand any more.
+        """
         total = self.old_share * rows.old + rows.new
         weight, outcomes = float(total[0]), total[1:]
         if weight <= 0:
-            return rows.teacher, 0.0
-        strength = min(self.strength * self.unit, self._most(weight, outcomes, rows.teacher))
-        return (outcomes + strength * rows.teacher) / (weight + strength), strength
+            return rows.teacher, rows.teacher, 0.0
+        strength = self.strength * self.unit
+        if before is None or rows_before <= 0:
+            by = rows.teacher
+            strength = min(strength, self._most(weight, outcomes, by))
+        else:
+            past = min(rows_before * self.unit, self._most(weight, outcomes, before))
+            both = (weight + past, outcomes + past * before)
+            strength = min(strength, self._most(*both, rows.teacher))
+            by = (past * before + strength * rows.teacher) / max(past + strength, 1e-300)
+            strength = min(past + strength, self._most(weight, outcomes, by))
+        return (outcomes + strength * by) / (weight + strength), by, strength
 
     def _most(self, weight: float, outcomes: FloatArray, teacher: FloatArray) -> float:
-        """Weight of the teacher at which the prediction reaches the end of the interval."""
+        """Weight that a steadying value may have beside the rows' own.
+
+        Within the interval of the rows' rate as much as it likes; beyond, it moves the
+        prediction by at most the interval's arm times arm over way.
+        """
         n, most = weight / self.unit, np.inf
         for rate, target in zip(outcomes / weight, teacher, strict=True):
             if self.classifier:
@@ -88,7 +109,8 @@ class Steadying:
             room = (high - rate) if target > rate else (rate - low)
             way = abs(target - rate)
             if way > room:
-                most = min(most, weight * max(room, 0.0) / (way - room))
+                moves = max(room, 0.0) ** 2 / way
+                most = min(most, weight * moves / (way - moves))
         return float(most)
 
 

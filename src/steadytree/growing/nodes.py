@@ -22,7 +22,7 @@ from steadytree.core.tree import Tree
 from steadytree.core.words import Condition
 from steadytree.growing.best_first import Grown
 from steadytree.growing.binning import BinnedTable, FloatArray, IndexArray, Split
-from steadytree.growing.leaf_values import LeafRows, Steadying, estimate_steadying
+from steadytree.growing.leaf_values import MOST_ROWS, LeafRows, Steadying, estimate_steadying
 from steadytree.growing.teacher import TaughtRows, share_columns
 
 __all__ = [
@@ -54,6 +54,8 @@ class SearchNode:
         Label of the deployed tree's leaf it comes from; -1 for a fresh leaf.
     prior : array or None
         Value of the deployed tree's node it comes from.
+    prior_rows : float
+        Rows that the deployed tree knows it from; 0 once an edit touched its rule.
     make : NodeFactory
         What it was made by; knows how a value is steadied.
     locked, holds_lock : bool
@@ -76,6 +78,7 @@ class SearchNode:
     right: SearchNode | None = None
     inherited_label: int = -1
     prior: FloatArray | None = None
+    prior_rows: float = 0.0
     locked: bool = False
     holds_lock: bool = False
     weight: float = 0.0
@@ -221,8 +224,8 @@ class NodeFactory:
         if rows is None:
             value = self.overall_mean if node.prior is None else node.prior
             return value, value, self.unit
-        value, strength = self.steadying.predict(rows)
-        return value, rows.teacher, strength
+        past = min(node.prior_rows, MOST_ROWS) * self.taught.deployed_share
+        return self.steadying.predict(rows, node.prior, past)
 
     def steady_by(self, root: SearchNode) -> Steadying:
         """Estimate from the leaves of a tree how its values are steadied, and do so from now."""
@@ -284,7 +287,7 @@ class NodeFactory:
         if node.is_leaf:
             label, prior, locked = node.inherited_label, node.prior, node.locked
             moved = self.leaf(rows, inherited_label=label, prior=prior, locked=locked)
-            moved.starved = moved.n_real < min(self.min_leaf, node.n_real)
+            moved.starved = moved.n_real < self.min_leaf and not np.array_equal(rows, node.rows)
             return moved
         split, left, right = node.parts
         below, above = self.divide(rows, split)
@@ -314,7 +317,9 @@ class NodeFactory:
             prior = share_columns(tree.value[i], self.taught.n_classes)
             if tree.is_leaf[i]:
                 label = int(tree.label[i]) if tree.is_classifier else -1
-                return self.leaf(rows, inherited_label=label, prior=prior, locked=i in locked)
+                leaf = self.leaf(rows, inherited_label=label, prior=prior, locked=i in locked)
+                leaf.prior_rows = 0.0 if tree.observed is None else float(tree.observed.rows()[i])
+                return leaf
             split = split_of(tree, i)
             below, above = self.divide(rows, split)
             left, right = int(tree.children_left[i]), int(tree.children_right[i])

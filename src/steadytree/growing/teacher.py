@@ -118,7 +118,8 @@ class TaughtRows:
 
     ``outcomes`` are those of the real rows in the teacher's columns (None: the targets are the
     outcomes); the first ``n_old`` of them are rows of before. ``drifted``: the new rows no
-    longer follow these.
+    longer follow these. ``deployed_share``: how far the deployed tree is still believed where
+    the rows of before are not at hand.
     """
 
     coded: FloatArray
@@ -129,6 +130,7 @@ class TaughtRows:
     outcomes: FloatArray | None = None
     n_old: int = 0
     drifted: bool = False
+    deployed_share: float = 0.0
 
     @property
     def observed(self) -> FloatArray:
@@ -286,13 +288,14 @@ def teach(
     copies: int = COPIES,
     n_old: int = 0,
     drifted: bool = False,
+    deployed_share: float = 0.0,
     seed: int = 0,
 ) -> TaughtRows:
     """Real rows with their targets (weight 1) and augmented rows (together weight 1)."""
     weight = rows.weights
     real = (len(rows), teacher.n_classes, target_columns(rows.y, teacher.n_classes))
     if copies == 0:
-        return TaughtRows(rows.coded, targets, weight, *real, n_old, drifted)
+        return TaughtRows(rows.coded, targets, weight, *real, n_old, drifted, deployed_share)
     extra = augment(rows.coded, copies, np.random.default_rng(seed))
     return TaughtRows(
         np.concatenate([rows.coded, extra]),
@@ -301,6 +304,7 @@ def teach(
         *real,
         n_old,
         drifted,
+        deployed_share,
     )
 
 

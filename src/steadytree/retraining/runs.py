@@ -111,6 +111,7 @@ class CandidateMaker:
             copies=options.copies,
             n_old=0 if old is None else len(old),
             drifted=drift is not None and drift.detected,
+            deployed_share=share or 0.0,
             seed=self.seed + 12,
         )
         path, scratch = self._search(taught, every, options)
