@@ -20,6 +20,7 @@ __all__ = ["Copies", "find_copies", "scored_rows"]
 BoolArray = NDArray[np.bool_]
 
 CHANCE_ERRORS = 3.0
+CLEAR_SHARE = 0.05
 FEWEST_SCORED = 20
 FEWEST_PER_CLASS = 5
 
@@ -45,7 +46,8 @@ def find_copies(new: CodedRows, old: CodedRows) -> Copies | None:
 
     Where features take few values rows are equal by chance. How often that happens the old rows
     show among themselves: as many of them have a twin among the others as new rows would have
-    by chance. Up to three standard errors beyond that count as chance; None is returned.
+    by chance. Of the new rows that chance does not explain, a clear share must recur, the larger
+    the more rows are equal by chance, and more than three standard errors; else None is returned.
     """
     in_new, in_old = row_hashes(new), row_hashes(old)
     recurs = np.isin(in_new, in_old)
@@ -53,7 +55,8 @@ def find_copies(new: CodedRows, old: CodedRows) -> Copies | None:
     by_chance = float((count[which] > 1).mean())
     expected = len(new) * by_chance
     slack = CHANCE_ERRORS * np.sqrt(expected * (1 - by_chance) + 1)
-    if recurs.sum() <= expected + slack:
+    beyond = (recurs.mean() - by_chance) / max(1 - by_chance, 1e-12)
+    if recurs.sum() <= expected + slack or beyond <= CLEAR_SHARE + by_chance:
         return None
     # As many copies of a row as there are new ones: the first of them.
     order = np.argsort(which, kind="stable")
