@@ -117,10 +117,8 @@ def load_colon() -> CaseStudy:
             "perfor": as_flags(table["perfor"]),
             "adhere": as_flags(table["adhere"]),
             "nodes": table["nodes"],
-            "differ": as_category(
-                table["differ"], {1: "well", 2: "moderate", 3: "poor"}, ordered=True
-            ),
-            "extent": as_category(table["extent"], spread, ordered=True),
+            "differ": as_category(table["differ"], {1: "well", 2: "moderate", 3: "poor"}),
+            "extent": as_category(table["extent"], spread),
             "surg": as_category(table["surg"], {0: "short", 1: "long"}),
             "node4": as_flags(table["node4"]),
         }
@@ -167,7 +165,7 @@ def load_support2() -> CaseStudy:
         X[column] = as_category(X[column], sorted(X[column].unique()))
     X["race"] = as_category(X["race"], ["asian", "black", "hispanic", "other", "white"])
     income = ["under $11k", "$11-$25k", "$25-$50k", ">$50k"]
-    X["income"] = as_category(X["income"], income, ordered=True)
+    X["income"] = as_category(X["income"], income)
     for column in ("diabetes", "dementia"):
         X[column] = as_flags(X[column])
     return CaseStudy(
@@ -285,7 +283,7 @@ def load_nhefs() -> CaseStudy:
     for column, labels in _NHEFS_CATEGORIES.items():
         X[column] = as_category(table[column], labels)
     for column, labels in _NHEFS_LEVELS.items():
-        X[column] = as_category(table[column], labels, ordered=True)
+        X[column] = as_category(table[column], labels)
     states = sorted(table["birthplace"].dropna().unique())
     X["birthplace"] = as_category(table["birthplace"], {s: f"{int(s):02d}" for s in states})
     return CaseStudy(
@@ -323,7 +321,7 @@ def load_nasscds() -> CaseStudy:
     speeds = ["1-9km/h", "10-24", "25-39", "40-54", "55+"]
     X = pd.DataFrame(
         {
-            "dvcat": as_category(table["dvcat"], speeds, ordered=True),
+            "dvcat": as_category(table["dvcat"], speeds),
             "airbag": as_category(table["airbag"], ["none", "airbag"]),
             "seatbelt": as_category(table["seatbelt"], ["none", "belted"]),
             "frontal": as_flags(table["frontal"]),

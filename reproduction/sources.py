@@ -174,7 +174,7 @@ def read_survset(name: str, *, study: str) -> pd.DataFrame:
 
 
 def as_category(
-    values: pd.Series[Any], labels: Mapping[Any, str] | Sequence[str], *, ordered: bool = False
+    values: pd.Series[Any], labels: Mapping[Any, str] | Sequence[str]
 ) -> pd.Series[Any]:
     """Turn codes into a category with readable labels.
 
@@ -185,11 +185,9 @@ def as_category(
     labels : mapping or sequence
         Label of each code, or the labels to keep, in the order the categories are to have.
         Whatever is not named becomes missing: that is how codes for "unknown" are dropped.
-    ordered : bool
-        Whether the order of the labels means something.
     """
     names = dict(labels) if isinstance(labels, Mapping) else {label: label for label in labels}
-    dtype = pd.CategoricalDtype(list(names.values()), ordered=ordered)
+    dtype = pd.CategoricalDtype(list(names.values()))
     # astype(object): mapping a categorical would map its categories and keep its dtype.
     return values.astype(object).map(names).astype(dtype)
 

@@ -36,8 +36,8 @@ def load_rotterdam() -> CaseStudy:
         {
             "age": table["age"],
             "meno": as_category(table["meno"], {0: "premenopausal", 1: "postmenopausal"}),
-            "size": as_category(table["size"], ["<=20", "20-50", ">50"], ordered=True),
-            "grade": as_category(table["grade"], {2: "2", 3: "3"}, ordered=True),
+            "size": as_category(table["size"], ["<=20", "20-50", ">50"]),
+            "grade": as_category(table["grade"], {2: "2", 3: "3"}),
             "nodes": table["nodes"],
             "pgr": table["pgr"],
             "er": table["er"],
