@@ -1,0 +1,1 @@
+"""Everything a retraining says about people, recomputed from the raw rows by hand."""

@@ -1,0 +1,98 @@
+"""The auditor's own arithmetic: plain pandas and numpy on the raw rows.
+
+Nothing here calls the library. A tree is read as its arrays, a rule as the numbers it prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import beta, norm
+
+__all__ = [
+    "clopper_pearson",
+    "follow_rule",
+    "label_by_policy",
+    "outcome_columns",
+    "rows_at_nodes",
+    "wilson",
+]
+
+
+def rows_at_nodes(tree: Any, X: pd.DataFrame) -> list[np.ndarray[Any, Any]]:
+    """Row numbers that pass each node, by walking every row down from the root."""
+    reached = [np.zeros(0, dtype=int)] * len(tree.children_left)
+    waiting = [(0, np.arange(len(X)))]
+    while waiting:
+        node, rows = waiting.pop()
+        reached[node] = rows
+        if tree.children_left[node] < 0:
+            continue
+        column = X[tree.feature_names[tree.feature[node]]].iloc[rows]
+        left = _goes_left(tree, node, column)
+        waiting += [(tree.children_left[node], rows[left]), (tree.children_right[node], rows[~left])]
+    return reached
+
+
+def _goes_left(tree: Any, node: int, column: pd.Series[Any]) -> np.ndarray[Any, Any]:
+    codes = tree.left_categories[node]
+    if codes is not None:
+        names = tree.categories[tree.feature[node]]
+        known, inside = column.isin(names), column.isin([names[code] for code in codes])
+        return np.where(known, inside, tree.missing_left[node]).astype(bool)
+    values = column.to_numpy(dtype=float)
+    compared = values.astype(np.float32).astype(float) if tree.precision == "float32" else values
+    return np.where(np.isnan(values), tree.missing_left[node], compared <= tree.threshold[node])
+
+
+def follow_rule(conditions: list[Mapping[str, Any]], X: pd.DataFrame) -> np.ndarray[Any, Any]:
+    """Whether each row meets the conditions of a rule, as they stand in the JSON of a diff."""
+    follows = np.ones(len(X), dtype=bool)
+    for told in conditions:
+        column = X[told["feature"]]
+        gone = column.isna().to_numpy()
+        if not told["present"]:
+            meets = np.zeros(len(X), dtype=bool)
+        elif told["categories"] is not None:
+            meets = column.isin(told["categories"]).to_numpy()
+        else:
+            values = column.to_numpy(dtype=float)
+            low = -np.inf if told["lower"] is None else told["lower"]
+            high = np.inf if told["upper"] is None else told["upper"]
+            meets = (values > low) & (values <= high)
+        follows &= np.where(gone, bool(told["missing"]), meets)
+    return follows
+
+
+def outcome_columns(y: pd.Series[Any], classes: tuple[Any, ...] | None) -> np.ndarray[Any, Any]:
+    """What is counted of each row: one column per class; for a response 1 and the response."""
+    if classes is None:
+        return np.column_stack([np.ones(len(y)), y.to_numpy(dtype=float)])
+    return np.column_stack([(y == c).to_numpy(dtype=float) for c in classes])
+
+
+def label_by_policy(shares: np.ndarray[Any, Any], policy: Any) -> int:
+    """Label that shares give: the positive class from the threshold on, or the largest share."""
+    if policy.threshold is None:
+        weight = np.ones(len(shares)) if policy.class_weight is None else policy.class_weight
+        return int(np.argmax(shares * weight))
+    return policy.positive if shares[policy.positive] >= policy.threshold else 1 - policy.positive
+
+
+def wilson(rate: float, n: float, level: float) -> tuple[float, float]:
+    """Wilson's interval of a rate observed in n rows."""
+    z = norm.ppf((1 + level) / 2)
+    centre, scale = rate + z * z / (2 * n), 1 + z * z / n
+    half = z * np.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
+    return (centre - half) / scale, (centre + half) / scale
+
+
+def clopper_pearson(rate: float, n: float, level: float) -> tuple[float, float]:
+    """Return the exact interval of a rate observed in n rows."""
+    hits, tail = rate * n, (1 - level) / 2
+    low = 0.0 if hits <= 1e-9 else float(beta.ppf(tail, hits, n - hits + 1))
+    high = 1.0 if n - hits <= 1e-9 else float(beta.ppf(1 - tail, hits + 1, n - hits))
+    return low, high

@@ -1,0 +1,364 @@
+"""Twenty-six real data sets: every number about a leaf, recomputed from the raw rows by hand."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import steadytree as st
+from tests.audit.by_hand import (
+    clopper_pearson,
+    follow_rule,
+    label_by_policy,
+    outcome_columns,
+    rows_at_nodes,
+    wilson,
+)
+from tests.audit.sets import SETS, Case, make_case
+
+QUICK_ROWS = 500
+QUICK = {"copies": 1}
+MIN_LEAF = 8  # the default of retrain
+EXACT = {"rtol": 1e-9, "atol": 1e-9}
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """One retraining and the raw rows it was given."""
+
+    case: Case
+    result: st.Retraining
+
+    @classmethod
+    def of(cls, name: str, most_rows: int | None, **options: Any) -> Audit:
+        case = make_case(name, most_rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return cls(case, case.retrain(**options))
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        return self.result.tree.classes
+
+    @cached_property
+    def parts(self) -> list[tuple[pd.DataFrame, Array, Array]]:
+        """Features, outcomes and weights of the old rows, then of the new ones."""
+        case = self.case
+        new = case.X_new, outcome_columns(case.y_new, self.classes), _weights(case.w_new, case.y_new)
+        old = case.X_old, outcome_columns(case.y_old, self.classes), _weights(case.w_old, case.y_old)
+        if not case.old_rows:
+            old = case.X_old[:0], old[1][:0], old[2][:0]
+        return [old, new]
+
+    @cached_property
+    def proposed_trees(self) -> dict[str, Any]:
+        """The proposal and others of the same run: nothing but values, most edits, all anew."""
+        names = dict.fromkeys((self.result.chosen, "leaf values", "price 0.02", "from scratch"))
+        return {name: self.result.trees[name] for name in names}
+
+    def leaf_of_new_rows(self, tree: Any) -> Array:
+        leaf = np.full(len(self.case.X_new), -1)
+        for node, rows in enumerate(rows_at_nodes(tree, self.case.X_new)):
+            if tree.children_left[node] < 0:
+                leaf[rows] = node
+        assert (leaf >= 0).all()
+        return leaf
+
+    @cached_property
+    def decided_before(self) -> Array:
+        """What the model in force says of the new rows: the model itself is asked."""
+        return np.asarray(self.case.model.predict(self.case.X_new))
+
+    @cached_property
+    def decided_now(self) -> Array:
+        tree, leaf = self.result.tree, self.leaf_of_new_rows(self.result.tree)
+        if self.classes is None:
+            return tree.value[leaf, 0]
+        return np.array(self.classes)[tree.label[leaf]]
+
+    @cached_property
+    def changed(self) -> Array:
+        """New rows whose decision changes, or whose prediction moves by 5 % of the range."""
+        if self.classes is not None:
+            return self.decided_before != self.decided_now
+        case, every = self.case, self.case.y_old
+        if not isinstance(case.model, st.DistilledTreeRegressor):  # it brings no range of its own
+            every = pd.concat([case.y_old, case.y_new])
+        return np.abs(self.decided_now - self.decided_before) > 0.05 * (every.max() - every.min())
+
+
+def _weights(weight: Array | None, y: pd.Series[Any]) -> Array:
+    return np.ones(len(y)) if weight is None else weight
+
+
+def leaves(tree: Any) -> Iterator[int]:
+    yield from np.flatnonzero(tree.children_left < 0).tolist()
+
+
+# -- what a tree stores ------------------------------------------------------------------------
+
+
+def check_observed(tree: Any, parts: list[tuple[pd.DataFrame, Array, Array]]) -> None:
+    """Rows and outcomes at every node, counted and weighted, the old and the new apart."""
+    for which, (X, outcomes, weight) in enumerate(parts):
+        for node, rows in enumerate(rows_at_nodes(tree, X)):
+            counted = outcomes[rows].sum(axis=0)
+            weighted = (weight[rows, None] * outcomes[rows]).sum(axis=0)
+            np.testing.assert_allclose(tree.observed.counts[node, which], counted, **EXACT)
+            np.testing.assert_allclose(tree.observed.weighted[node, which], weighted, **EXACT)
+
+
+def check_rates(tree: Any, parts: list[tuple[pd.DataFrame, Array, Array]]) -> None:
+    """Rows and rates as the tree tells them: of old rows, of new rows, of all."""
+    reached = [rows_at_nodes(tree, X) for X, _, _ in parts]
+    for which, chosen in (("old", [0]), ("new", [1]), ("all", [0, 1])):
+        told_rows, told_rate = tree.observed.rows(which), tree.observed.rate(which)
+        for node in leaves(tree):
+            found = np.concatenate([parts[i][1][reached[i][node]] for i in chosen])
+            assert told_rows[node] == len(found)
+            mean = found.mean(axis=0) if len(found) else np.full(found.shape[1], np.nan)
+            expected = mean if tree.classes is not None else mean[1:]
+            np.testing.assert_allclose(told_rate[node], expected, **EXACT)
+
+
+def check_predictions(tree: Any, parts: list[tuple[pd.DataFrame, Array, Array]]) -> None:
+    """What a leaf predicts: (old_share s_old + s_new + k t) / (old_share n_old + n_new + k)."""
+    share, reached = tree.observed.old_share, [rows_at_nodes(tree, X) for X, _, _ in parts]
+    for node in leaves(tree):
+        total = sum(
+            factor * (weight[rows[node], None] * outcomes[rows[node]]).sum(axis=0)
+            for factor, rows, (_, outcomes, weight) in zip((share, 1.0), reached, parts, strict=True)
+        )
+        n, s = (total[0], total[1:]) if tree.classes is None else (total.sum(), total)
+        k, t = tree.observed.strength[node], tree.observed.steadied_by[node]
+        np.testing.assert_allclose(tree.value[node], (s + k * t) / (n + k), **EXACT)
+        rows = sum(weight[at[node]].sum() for at, (_, _, weight) in zip(reached, parts, strict=True))
+        np.testing.assert_allclose(tree.weight[node], rows, **EXACT)
+        if tree.classes is not None:
+            np.testing.assert_allclose(t.sum(), 1, **EXACT)
+            np.testing.assert_allclose(tree.value[node].sum(), 1, **EXACT)
+
+
+def check_close_to_observed(tree: Any) -> None:
+    """No leaf of 20 rows or more predicts outside the 99 % intervals of what it observed."""
+    share, seen = tree.observed.old_share, tree.observed
+    unit = seen.weighted[0].sum() / seen.counts[0].sum() if tree.classes is not None else None
+    for node in leaves(tree):
+        if tree.classes is None:
+            continue
+        rows = share * seen.weighted[node, 0] + seen.weighted[node, 1]
+        n = rows.sum() / unit
+        if n < 20:
+            continue
+        for k, predicted in enumerate(tree.value[node]):
+            rate = rows[k] / rows.sum()
+            for interval in (wilson, clopper_pearson):
+                low, high = interval(rate, n, 0.99)
+                assert low - 1e-9 <= predicted <= high + 1e-9, (node, k, n, rate, predicted)
+
+
+def check_leaf_sizes(audit: Audit, tree: Any) -> None:
+    """Real rows in every leaf, enough of them wherever the deployed leaf was touched."""
+    X = pd.concat([part[0] for part in audit.parts], ignore_index=True)
+    deployed, reached = audit.result.deployed, rows_at_nodes(tree, X)
+    before = rows_at_nodes(deployed, X)
+    untouched = {tuple(before[node]) for node in leaves(deployed)}
+    for node in leaves(tree):
+        if tuple(reached[node]) not in untouched:
+            assert len(reached[node]) >= MIN_LEAF, (node, len(reached[node]))
+
+
+def check_labels(audit: Audit, tree: Any, *, may_keep: bool) -> None:
+    """Labels follow the policy, but for those kept within half a standard error of it."""
+    if tree.classes is None:
+        return
+    X = pd.concat([part[0] for part in audit.parts], ignore_index=True)
+    reached, deployed = rows_at_nodes(tree, X), audit.result.deployed
+    before = np.full(len(X), -1)
+    for node, rows in enumerate(rows_at_nodes(deployed, X)):
+        if deployed.children_left[node] < 0:
+            before[rows] = deployed.label[node]
+    seen = tree.observed
+    unit = seen.weighted[0].sum() / seen.counts[0].sum()
+    for node in leaves(tree):
+        policy = label_by_policy(tree.value[node], tree.decision)
+        kept = int(tree.label[node])
+        assert bool(tree.kept_against_share[node]) == (kept != policy)
+        if kept == policy or not len(reached[node]):
+            continue
+        assert may_keep
+        assert kept in before[reached[node]]
+        n = seen.weighted[node].sum() / unit
+        at, share = tree.decision.threshold, tree.value[node]
+        if at is not None:
+            gap, error = abs(share[tree.decision.positive] - at), np.sqrt(at * (1 - at) / n)
+        else:
+            w = np.array(tree.decision.class_weight or np.ones(len(share)))
+            gap = w[policy] * share[policy] - w[kept] * share[kept]
+            error = np.sqrt((w[policy] ** 2 * share[policy] + w[kept] ** 2 * share[kept]) / n)
+        assert gap <= 0.5 * error + 1e-9
+
+
+def check_policy(audit: Audit) -> None:
+    """The policy of the model in force is inherited: its threshold, or what weights amount to."""
+    kind, y, policy = SETS[audit.case.name].model, audit.case.y_old, audit.result.tree.decision
+    if audit.classes is None or len(audit.classes) > 2:
+        assert policy.threshold is None
+        if kind == "balanced":
+            rates = y.value_counts(normalize=True).loc[list(audit.classes or ())]
+            ratio = np.array(policy.class_weight) * rates.to_numpy()
+            np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+        return
+    rate = (y == audit.classes[1]).mean()
+    expected = {"balanced": rate, "prevalence": rate, "threshold": 0.2}.get(kind)
+    if expected is None:
+        assert policy.threshold is None
+    else:
+        assert policy.threshold == pytest.approx(expected, abs=1e-9)
+
+
+def check_deployed(audit: Audit) -> None:
+    """The model in force is never rewritten: it decides as it decided, and says plain rates."""
+    tree, case = audit.result.deployed, audit.case
+    leaf = audit.leaf_of_new_rows(tree)
+    if tree.classes is None:
+        np.testing.assert_allclose(tree.value[leaf, 0], audit.decided_before, **EXACT)
+    else:
+        assert (np.array(tree.classes)[tree.label[leaf]] == audit.decided_before).all()
+    if tree.observed is None:  # scikit-learn keeps no rows of a model with sample weights
+        assert case.w_old is not None
+        return
+    outcomes, weight = outcome_columns(case.y_old, tree.classes), _weights(case.w_old, case.y_old)
+    nothing = case.X_old[:0], outcomes[:0], weight[:0]
+    balanced = SETS[case.name].model == "balanced"
+    if not balanced:  # weighted counts then hold the class weights
+        check_observed(tree, [nothing, (case.X_old, outcomes, weight)])
+    check_rates(tree, [nothing, (case.X_old, outcomes, weight)])
+    if not isinstance(case.model, st.DistilledTreeClassifier | st.DistilledTreeRegressor):
+        for node, rows in enumerate(rows_at_nodes(tree, case.X_old)):
+            rate = outcomes[rows].mean(axis=0)
+            expected = rate[1:] if tree.classes is None else rate
+            np.testing.assert_allclose(tree.value[node], expected, rtol=1e-6, atol=1e-6)
+
+
+# -- what it says ------------------------------------------------------------------------------
+
+
+def check_diff(audit: Audit) -> None:
+    """Rows that follow each rule, their outcomes, what it predicts; and whose decision changes."""
+    result, X, y = audit.result, audit.case.X_new, audit.case.y_new
+    told = result.diff.to_dict()
+    leaf = {"old": audit.leaf_of_new_rows(result.deployed), "new": audit.leaf_of_new_rows(result.tree)}
+    trees = {"old": result.deployed, "new": result.tree}
+    assert told["n_rows"] == len(X)
+    assert told["flips"] == pytest.approx(audit.changed.mean(), abs=1e-9)
+    assert (result.diff.changed_decisions == audit.changed).all()
+    for rule in told["rules"]:
+        for side in ("old", "new"):
+            half = rule[side]
+            if half is None:
+                continue
+            rows = leaf[side] == half["leaf"]
+            assert half["share"] == pytest.approx(rows.mean(), abs=1e-9)
+            np.testing.assert_allclose(half["value"], trees[side].value[half["leaf"]], **EXACT)
+            if not rows.any():
+                assert half["outcome_rate"] is None
+            elif audit.classes is None:
+                assert half["outcome_rate"] == pytest.approx(y[rows].mean(), rel=1e-9)
+            else:
+                counted = audit.classes[1] if len(audit.classes) == 2 else half["label"]
+                assert half["outcome_rate"] == pytest.approx((y[rows] == counted).mean(), abs=1e-9)
+            if trees[side].precision == "float64":  # else a value may be rounded across a bound
+                assert (follow_rule(half["conditions"], X) == rows).all()
+        if rule["old"] is not None and rule["new"] is not None:
+            both = (leaf["old"] == rule["old"]["leaf"]) & (leaf["new"] == rule["new"]["leaf"])
+            assert rule["share_in_both"] == pytest.approx(both.mean(), abs=1e-9)
+            one, two = np.array(rule["old"]["value"]), np.array(rule["new"]["value"])
+            change = np.abs(two - one).sum() / 2 if len(one) > 2 else (two - one)[-1]
+            assert rule["value_change"] == pytest.approx(change, abs=1e-9)
+
+
+def check_flips(audit: Audit) -> None:
+    """The share of changed decisions everywhere, and in words."""
+    result, count, total = audit.result, int(audit.changed.sum()), len(audit.changed)
+    assert result.flips() == pytest.approx(count / total, abs=1e-9)
+    assert result.frontier["flips"][result.chosen] == pytest.approx(count / total, abs=1e-9)
+    found = re.search(r"for (none|[\d,]+) of the ([\d,]+) new rows", result.explain())
+    assert found is not None
+    told = 0 if found[1] == "none" else int(found[1].replace(",", ""))
+    assert (told, int(found[2].replace(",", ""))) == (count, total)
+    half = np.arange(total) % 2
+    table = result.flips(half, min_cell=1)
+    for group in (0, 1):
+        assert table.loc[group, "n"] == (half == group).sum()
+        assert table.loc[group, "flips"] == pytest.approx(audit.changed[half == group].mean())
+
+
+def check_rules_text(audit: Audit) -> None:
+    """The percentage or mean printed beside each leaf is what the leaf predicts."""
+    tree = audit.result.tree
+    lines = audit.result.model.rules().splitlines()
+    printed = [line for line in lines if re.search(r": [^:]*(\(.*: [\d.]+ %\))?$", line)]
+    order = [node for node in _left_to_right(tree) if tree.children_left[node] < 0]
+    ends = [line for line in printed if "%)" in line] if audit.classes is not None else printed
+    if audit.classes is None:
+        ends = [line for line in ends if re.search(r": -?[\d.e]+$", line)]
+    assert len(ends) == len(order)
+    for line, node in zip(ends, order, strict=True):
+        if audit.classes is None:
+            told = float(line.rsplit(": ", 1)[1])
+            assert told == pytest.approx(tree.value[node, 0], rel=1e-5)
+            continue
+        shown = 1 if len(audit.classes) == 2 else int(tree.label[node])
+        told = float(re.findall(r": ([\d.]+) %\)", line)[-1])
+        assert told == pytest.approx(100 * tree.value[node, shown], abs=0.0501)
+        assert f": {audit.classes[tree.label[node]]} (" in line
+
+
+def _left_to_right(tree: Any) -> Iterator[int]:
+    stack = [0]
+    while stack:
+        node = stack.pop()
+        yield node
+        if tree.children_left[node] >= 0:
+            stack += [tree.children_right[node], tree.children_left[node]]
+
+
+CHECKS = [check_policy, check_deployed, check_diff, check_flips, check_rules_text]
+
+
+def audit_everything(audit: Audit) -> None:
+    for name, tree in audit.proposed_trees.items():
+        check_observed(tree, audit.parts)
+        check_rates(tree, audit.parts)
+        check_predictions(tree, audit.parts)
+        check_close_to_observed(tree)
+        check_leaf_sizes(audit, tree)
+        check_labels(audit, tree, may_keep=name != "from scratch")
+    for check in CHECKS:
+        check(audit)
+
+
+def test_there_are_twenty_sets_or_more() -> None:
+    assert len(SETS) >= 20
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_number_can_be_recomputed(name: str) -> None:
+    audit_everything(Audit.of(name, QUICK_ROWS, **QUICK))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETS)
+def test_every_number_can_be_recomputed_on_all_rows(name: str) -> None:
+    audit_everything(Audit.of(name, None, n_estimators=50, n_folds=2))
