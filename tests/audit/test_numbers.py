@@ -17,6 +17,7 @@ import steadytree as st
 from tests.audit.by_hand import (
     clopper_pearson,
     follow_rule,
+    follow_words,
     label_by_policy,
     outcome_columns,
     rows_at_nodes,
@@ -24,7 +25,7 @@ from tests.audit.by_hand import (
 )
 from tests.audit.sets import SETS, Case, make_case
 
-QUICK_ROWS = 500
+QUICK_ROWS = 400
 QUICK = {"copies": 1}
 MIN_LEAF = 8  # the default of retrain
 EXACT = {"rtol": 1e-9, "atol": 1e-9}
@@ -54,8 +55,16 @@ class Audit:
     def parts(self) -> list[tuple[pd.DataFrame, Array, Array]]:
         """Features, outcomes and weights of the old rows, then of the new ones."""
         case = self.case
-        new = case.X_new, outcome_columns(case.y_new, self.classes), _weights(case.w_new, case.y_new)
-        old = case.X_old, outcome_columns(case.y_old, self.classes), _weights(case.w_old, case.y_old)
+        new = (
+            case.X_new,
+            outcome_columns(case.y_new, self.classes),
+            _weights(case.w_new, case.y_new),
+        )
+        old = (
+            case.X_old,
+            outcome_columns(case.y_old, self.classes),
+            _weights(case.w_old, case.y_old),
+        )
         if not case.old_rows:
             old = case.X_old[:0], old[1][:0], old[2][:0]
         return [old, new]
@@ -63,8 +72,10 @@ class Audit:
     @cached_property
     def proposed_trees(self) -> dict[str, Any]:
         """The proposal and others of the same run: nothing but values, most edits, all anew."""
-        names = dict.fromkeys((self.result.chosen, "leaf values", "price 0.02", "from scratch"))
-        return {name: self.result.trees[name] for name in names}
+        names = dict.fromkeys(
+            (self.result.chosen, "leaf values", "labels", "price 0.02", "from scratch")
+        )
+        return {name: self.result.trees[name] for name in names if name in self.result.trees}
 
     def leaf_of_new_rows(self, tree: Any) -> Array:
         leaf = np.full(len(self.case.X_new), -1)
@@ -137,12 +148,16 @@ def check_predictions(tree: Any, parts: list[tuple[pd.DataFrame, Array, Array]])
     for node in leaves(tree):
         total = sum(
             factor * (weight[rows[node], None] * outcomes[rows[node]]).sum(axis=0)
-            for factor, rows, (_, outcomes, weight) in zip((share, 1.0), reached, parts, strict=True)
+            for factor, rows, (_, outcomes, weight) in zip(
+                (share, 1.0), reached, parts, strict=True
+            )
         )
         n, s = (total[0], total[1:]) if tree.classes is None else (total.sum(), total)
         k, t = tree.observed.strength[node], tree.observed.steadied_by[node]
         np.testing.assert_allclose(tree.value[node], (s + k * t) / (n + k), **EXACT)
-        rows = sum(weight[at[node]].sum() for at, (_, _, weight) in zip(reached, parts, strict=True))
+        rows = sum(
+            weight[at[node]].sum() for at, (_, _, weight) in zip(reached, parts, strict=True)
+        )
         np.testing.assert_allclose(tree.weight[node], rows, **EXACT)
         if tree.classes is not None:
             np.testing.assert_allclose(t.sum(), 1, **EXACT)
@@ -168,18 +183,30 @@ def check_close_to_observed(tree: Any) -> None:
 
 
 def check_leaf_sizes(audit: Audit, tree: Any) -> None:
-    """Real rows in every leaf, enough of them wherever the deployed leaf was touched."""
+    """Enough real rows in every leaf that the deployed tree does not have as it is.
+
+    A leaf of the deployed tree that had fewer already may gain people by an edit above it, but
+    never lose any; and no leaf that was touched is without a real row.
+    """
     X = pd.concat([part[0] for part in audit.parts], ignore_index=True)
-    deployed, reached = audit.result.deployed, rows_at_nodes(tree, X)
-    before = rows_at_nodes(deployed, X)
-    untouched = {tuple(before[node]) for node in leaves(deployed)}
+    deployed = audit.result.deployed
+    reached, before = rows_at_nodes(tree, X), rows_at_nodes(deployed, X)
+    inherited = [before[node] for node in leaves(deployed)]
+    untouched = {tuple(rows) for rows in inherited}
     for node in leaves(tree):
-        if tuple(reached[node]) not in untouched:
-            assert len(reached[node]) >= MIN_LEAF, (node, len(reached[node]))
+        rows = reached[node]
+        if tuple(rows) in untouched or len(rows) >= MIN_LEAF:
+            continue
+        assert len(rows) > 0, node
+        smaller = [was for was in inherited if len(was) <= len(rows)]
+        assert any(np.isin(rows, was).any() for was in smaller), (node, len(rows))
 
 
-def check_labels(audit: Audit, tree: Any, *, may_keep: bool) -> None:
-    """Labels follow the policy, but for those kept within half a standard error of it."""
+def check_labels(audit: Audit, tree: Any, name: str) -> None:
+    """Labels follow the policy, but for those kept within half a standard error of it.
+
+    Where only values are estimated again, every label is the one in force.
+    """
     if tree.classes is None:
         return
     X = pd.concat([part[0] for part in audit.parts], ignore_index=True)
@@ -193,10 +220,13 @@ def check_labels(audit: Audit, tree: Any, *, may_keep: bool) -> None:
     for node in leaves(tree):
         policy = label_by_policy(tree.value[node], tree.decision)
         kept = int(tree.label[node])
+        if name in ("leaf values", "keep"):
+            assert (before[reached[node]] == kept).all()
+            continue
         assert bool(tree.kept_against_share[node]) == (kept != policy)
         if kept == policy or not len(reached[node]):
             continue
-        assert may_keep
+        assert name != "from scratch"
         assert kept in before[reached[node]]
         n = seen.weighted[node].sum() / unit
         at, share = tree.decision.threshold, tree.value[node]
@@ -258,7 +288,10 @@ def check_diff(audit: Audit) -> None:
     """Rows that follow each rule, their outcomes, what it predicts; and whose decision changes."""
     result, X, y = audit.result, audit.case.X_new, audit.case.y_new
     told = result.diff.to_dict()
-    leaf = {"old": audit.leaf_of_new_rows(result.deployed), "new": audit.leaf_of_new_rows(result.tree)}
+    leaf = {
+        "old": audit.leaf_of_new_rows(result.deployed),
+        "new": audit.leaf_of_new_rows(result.tree),
+    }
     trees = {"old": result.deployed, "new": result.tree}
     assert told["n_rows"] == len(X)
     assert told["flips"] == pytest.approx(audit.changed.mean(), abs=1e-9)
@@ -278,8 +311,7 @@ def check_diff(audit: Audit) -> None:
             else:
                 counted = audit.classes[1] if len(audit.classes) == 2 else half["label"]
                 assert half["outcome_rate"] == pytest.approx((y[rows] == counted).mean(), abs=1e-9)
-            if trees[side].precision == "float64":  # else a value may be rounded across a bound
-                assert (follow_rule(half["conditions"], X) == rows).all()
+            assert (follow_rule(half["conditions"], X) == rows).all()
         if rule["old"] is not None and rule["new"] is not None:
             both = (leaf["old"] == rule["old"]["leaf"]) & (leaf["new"] == rule["new"]["leaf"])
             assert rule["share_in_both"] == pytest.approx(both.mean(), abs=1e-9)
@@ -305,33 +337,59 @@ def check_flips(audit: Audit) -> None:
 
 
 def check_rules_text(audit: Audit) -> None:
-    """The percentage or mean printed beside each leaf is what the leaf predicts."""
+    """A printed rule finds its people again, and its numbers are theirs."""
     tree = audit.result.tree
-    lines = audit.result.model.rules().splitlines()
-    printed = [line for line in lines if re.search(r": [^:]*(\(.*: [\d.]+ %\))?$", line)]
-    order = [node for node in _left_to_right(tree) if tree.children_left[node] < 0]
-    ends = [line for line in printed if "%)" in line] if audit.classes is not None else printed
-    if audit.classes is None:
-        ends = [line for line in ends if re.search(r": -?[\d.e]+$", line)]
-    assert len(ends) == len(order)
-    for line, node in zip(ends, order, strict=True):
-        if audit.classes is None:
-            told = float(line.rsplit(": ", 1)[1])
-            assert told == pytest.approx(tree.value[node, 0], rel=1e-5)
-            continue
-        shown = 1 if len(audit.classes) == 2 else int(tree.label[node])
-        told = float(re.findall(r": ([\d.]+) %\)", line)[-1])
-        assert told == pytest.approx(100 * tree.value[node, shown], abs=0.0501)
-        assert f": {audit.classes[tree.label[node]]} (" in line
+    X = pd.concat([part[0] for part in audit.parts], ignore_index=True)
+    outcomes = np.concatenate([part[1] for part in audit.parts])
+    reached = rows_at_nodes(tree, X)
+    listed, drawn = (audit.result.model.rules(style=style) for style in ("list", "tree"))
+    ends = [line for line in drawn.splitlines() if "observed" in line]
+    assert len(ends) == sum(1 for _ in leaves(tree))
+    found = []
+    for line in listed.splitlines():
+        words, said, numbers = _cut_rule(line, audit.classes)
+        follows, sure = follow_words(words, X)
+        fits = [
+            n
+            for n in leaves(tree)
+            if (np.isin(np.arange(len(X)), reached[n]) == follows)[sure].all()
+        ]
+        # Leaves that nobody reaches cannot be told from one another by their people.
+        assert fits, line
+        node = next((n for n in fits if n not in found), fits[0])
+        found.append(node)
+        check_printed_numbers(tree, node, said, numbers, outcomes[reached[node]])
+        assert any(end.endswith(f": {said} ({numbers})") for end in ends), line
 
 
-def _left_to_right(tree: Any) -> Iterator[int]:
-    stack = [0]
-    while stack:
-        node = stack.pop()
-        yield node
-        if tree.children_left[node] >= 0:
-            stack += [tree.children_right[node], tree.children_left[node]]
+def _cut_rule(line: str, classes: tuple[Any, ...] | None) -> tuple[str, str, str]:
+    """Conditions, decision (or predicted response) and the numbers in brackets."""
+    names = "|".join(re.escape(str(c)) for c in classes) if classes is not None else r"-?[\d.e]+"
+    cut = re.fullmatch(rf"(.*): ({names}) \((.*)\)", line)
+    assert cut is not None, line
+    return cut[1], cut[2], cut[3]
+
+
+def check_printed_numbers(tree: Any, node: int, said: str, numbers: str, found: Array) -> None:
+    """Prediction and observation as printed, to the digits printed."""
+    if tree.classes is None:
+        assert float(said) == pytest.approx(tree.value[node, 0], rel=1e-5)
+        told = re.match(r"observed (\S+) in ([\d,]+) rows?", numbers)
+        assert told is not None, numbers
+        assert int(told[2].replace(",", "")) == len(found)
+        assert float(told[1]) == pytest.approx(found[:, 1].mean(), rel=5.01e-4)
+        return
+    assert said == str(tree.classes[tree.label[node]])
+    shown = tree.decision.positive if len(tree.classes) == 2 else int(tree.label[node])
+    pattern = rf"predicts {re.escape(str(tree.classes[shown]))} ([\d.]+) %; observed (.*)"
+    told = re.match(pattern, numbers)
+    assert told is not None, numbers
+    assert float(told[1]) == pytest.approx(100 * tree.value[node, shown], abs=0.0501)
+    counted = re.match(r"([\d,]+) of ([\d,]+)", told[2])
+    assert counted is not None, numbers
+    a, b = (int(n.replace(",", "")) for n in counted.groups())
+    if tree.observed.old_share == 1:
+        assert (a, b) == (found[:, shown].sum(), len(found))
 
 
 CHECKS = [check_policy, check_deployed, check_diff, check_flips, check_rules_text]
@@ -344,7 +402,7 @@ def audit_everything(audit: Audit) -> None:
         check_predictions(tree, audit.parts)
         check_close_to_observed(tree)
         check_leaf_sizes(audit, tree)
-        check_labels(audit, tree, may_keep=name != "from scratch")
+        check_labels(audit, tree, name)
     for check in CHECKS:
         check(audit)
 
