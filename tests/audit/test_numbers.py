@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import steadytree as st
 from tests.audit.by_hand import (
@@ -25,7 +26,7 @@ from tests.audit.by_hand import (
 )
 from tests.audit.sets import SETS, Case, make_case
 
-QUICK_ROWS = 400
+QUICK_ROWS = 300
 QUICK = {"copies": 1}
 MIN_LEAF = 8  # the default of retrain
 EXACT = {"rtol": 1e-9, "atol": 1e-9}
@@ -336,6 +337,51 @@ def check_flips(audit: Audit) -> None:
         assert table.loc[group, "flips"] == pytest.approx(audit.changed[half == group].mean())
 
 
+def check_performance(audit: Audit) -> None:
+    """Deployed and own column: either tree on the new rows, scored by hand."""
+    result, y = audit.result, audit.case.y_new.to_numpy()
+    table = result.performance(min_cell=1).loc["all"]
+    for column, tree in (("deployed", result.deployed), ("own", result.tree)):
+        leaf = audit.leaf_of_new_rows(tree)
+        value = tree.value[leaf]
+        if audit.classes is None:
+            error = value[:, 0] - y
+            expected = {
+                "R2": 1 - (error**2).sum() / ((y - y.mean()) ** 2).sum(),
+                "mean absolute error": np.abs(error).mean(),
+                "mean error": error.mean(),
+            }
+        else:
+            said = np.array(audit.classes)[tree.label[leaf]]
+            expected = {"accuracy": (said == y).mean()}
+            if len(audit.classes) == 2:
+                yes = y == audit.classes[1]
+                expected |= {
+                    "AUC": roc_auc_score(yes, value[:, 1]),
+                    "sensitivity": (said == y)[yes].mean(),
+                    "specificity": (said == y)[~yes].mean(),
+                    "flagged positive": (said == audit.classes[1]).mean(),
+                    "Brier score": ((value[:, 1] - yes) ** 2).mean(),
+                    "calibration: mean predicted minus observed": (value[:, 1] - yes).mean(),
+                }
+        for metric, number in expected.items():
+            assert table.loc[metric, column] == pytest.approx(number, rel=1e-9, abs=1e-9), metric
+
+
+def check_risk_moved(audit: Audit) -> None:
+    """Share of the new rows whose risk moves by more than 5 and 10 points."""
+    result = audit.result
+    if audit.classes is None:
+        return
+    before, now = (t.value[audit.leaf_of_new_rows(t)] for t in (result.deployed, result.tree))
+    moved = np.abs(now - before).sum(axis=1) / 2
+    for points in (5, 10):
+        expected = (moved > points / 100).mean()
+        assert result.risk_moved()[f"moved_{points}"] == pytest.approx(expected, abs=1e-9)
+        told = result.frontier[f"moved_{points}"][result.chosen]
+        assert told == pytest.approx(expected, abs=1e-9)
+
+
 def check_rules_text(audit: Audit) -> None:
     """A printed rule finds its people again, and its numbers are theirs."""
     tree = audit.result.tree
@@ -392,7 +438,10 @@ def check_printed_numbers(tree: Any, node: int, said: str, numbers: str, found: 
         assert (a, b) == (found[:, shown].sum(), len(found))
 
 
-CHECKS = [check_policy, check_deployed, check_diff, check_flips, check_rules_text]
+CHECKS = [
+    *(check_policy, check_deployed, check_diff, check_flips, check_performance),
+    *(check_risk_moved, check_rules_text),
+]
 
 
 def audit_everything(audit: Audit) -> None:
