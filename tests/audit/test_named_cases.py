@@ -67,8 +67,8 @@ def test_mortgages_refused_insurance_stay_within_what_was_observed(old_rows: boo
 
 
 def test_a_leaf_of_churners_only_says_so() -> None:
-    case = make_case("churn", 1500)
-    tree = case.retrain(n_estimators=20, copies=1).tree
+    case = make_case("churn", 2500)
+    tree = case.retrain(n_estimators=20).tree
     parts = (case.X_old, case.y_old), (case.X_new, case.y_new)
     reached = [rows_at_nodes(tree, X) for X, _ in parts]
     pure = 0
