@@ -64,6 +64,7 @@ def test_mortgages_refused_insurance_stay_within_what_was_observed(old_rows: boo
     n = 48 if old_rows else 11
     low, high = wilson((44 if old_rows else 10) / n, n, 0.95)
     assert low - 1e-9 <= told[0] <= high + 1e-9
+    assert told[0] > 0.8  # not 50.5 %, then 28.9 %, then 22.0 %
 
 
 def test_a_leaf_of_churners_only_says_so() -> None:
