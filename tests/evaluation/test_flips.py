@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import steadytree as st
 from steadytree.evaluation.flips import (
+    classes_given_up,
     flip_table,
     flipped,
     moved_shares,
@@ -84,3 +85,34 @@ def test_few_rows_are_masked_and_missing_values_form_a_group():
     assert len(list(subgroups(pd.DataFrame({"age": np.arange(40.0)}), "age"))) == 4
     with pytest.raises(InputError, match="expected a column of the new rows"):
         list(subgroups(X, "age"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lost"),
+    [
+        ([0, 1, 1, 0], [0, 0, 0, 0], {1: True}),
+        ([0, 1, 1, 0], [0, 1, 0, 0], {}),
+        ([0, 0, 0, 0], [0, 0, 0, 0], {}),  # there was nothing to lose
+        ([0, 1, 0, 1], [0, 1, 1, 1], {}),
+        ([0, 1, 1, 0], [1, 1, 1, 1], {0: True}),
+    ],
+)
+def test_a_class_that_is_decided_for_nobody_any_more(old, new, lost):
+    y = np.array([0, 1, 1, 0])
+    shares = np.full((4, 2), 0.5)
+    assert classes_given_up(predictions(shares, old), predictions(shares, new), y) == lost
+
+
+def test_a_class_that_is_hardly_found_any_more():
+    """Found in 20 of its 50 rows before, now in 2, though 12 others are decided so."""
+    y = np.repeat([0, 1], 50)
+    old, new = np.zeros(100, dtype=int), np.zeros(100, dtype=int)
+    old[50:70], new[50:52], new[:12] = 1, 1, 1
+    shares = np.full((100, 2), 0.5)
+    assert classes_given_up(predictions(shares, old), predictions(shares, new), y) == {1: False}
+    new[52] = 1
+    assert classes_given_up(predictions(shares, old), predictions(shares, new), y) == {}
+
+
+def test_responses_have_no_class_to_lose():
+    assert classes_given_up(predictions(np.zeros(3)), predictions(np.ones(3)), np.ones(3)) == {}

@@ -1,12 +1,21 @@
-"""Three sentences about a retraining: what is proposed, what it is worth, whom it affects."""
+"""A retraining in words: what to do, what is proposed, what it is worth, whom it affects."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from steadytree.retraining.explanation import Explanation, explain_retraining, whom_words
+from steadytree.retraining.explanation import (
+    DECISIONS,
+    Explanation,
+    alarm_words,
+    explain_retraining,
+    whom_words,
+)
+from steadytree.retraining.verdict import Verdict
 
 
 def choosing(result, name, **cells):
@@ -17,11 +26,12 @@ def choosing(result, name, **cells):
     return replace(result, chosen=name, tree=result.trees[name], frontier=frontier)
 
 
-def test_three_sentences(cancer):
+def test_the_sentences_are_those_of_the_result(cancer):
     _, _, _, result = cancer
     text = result.explain()
-    assert text.count(". ") == 2
-    assert "AUC" in text
+    assert text.startswith(str(result.verdict))
+    for words in ("AUC", "sensitivity", "specificity", "The risk moves by more than 5 points"):
+        assert words in text
     assert f"of the {len(result.y_new):,} new rows" in text
     assert text == str(result)
     assert result.chosen in repr(result)
@@ -42,8 +52,13 @@ def test_how_many_people_are_concerned(count, masked, words):
 
 
 def test_the_sentences_stand_in_one_order():
-    told = Explanation("What.", "Worth.", "The decision changes", 1, 4)
-    assert str(told) == "What. Worth. The decision changes for 1 of the 4 new rows (25 %)."
+    verdict = Verdict("keep", "no gain")
+    told = Explanation("", verdict, "What.", "Worth.", "The decision changes", 1, 4, (("It", 0),))
+    assert str(told) == (
+        "Keep: no gain. What. Worth. The decision changes for 1 of the 4 new rows (25 %). "
+        "It for none of the 4 new rows."
+    )
+    assert replace(told, alarm="Careful!").head == ("Careful!", "Keep: no gain.", "What.", "Worth.")
 
 
 def test_the_count_is_that_of_the_changed_decisions(cancer):
@@ -58,7 +73,8 @@ def test_a_tree_that_is_kept_is_not_called_a_proposal(cancer):
     _, _, _, result = cancer
     told = explain_retraining(choosing(result, "keep"))
     assert told.what.startswith("The deployed tree is kept as it is")
-    assert told.worth == f"On the new rows its AUC is {result.frontier.loc['keep', 'score']:.3f}."
+    keep = result.frontier.loc["keep", "score"]
+    assert told.worth.startswith(f"On the new rows its AUC is {keep:.3f}, its sensitivity ")
     assert told.whom == f"The decision changes for none of the {len(result.y_new)} new rows."
     values = explain_retraining(choosing(result, "leaf values"))
     assert "only the risks in its leaves are updated" in values.what
@@ -67,14 +83,14 @@ def test_a_tree_that_is_kept_is_not_called_a_proposal(cancer):
 
 @pytest.mark.parametrize(
     ("change", "verdict"),
-    [(0.021, "an improvement"), (0.02, "no clear change"), (-0.021, "a loss")],
+    [(0.021, "an improvement"), (0.019, "no clear change"), (-0.021, "a loss")],
 )
-def test_a_change_counts_beyond_two_standard_errors(cancer, change, verdict):
+def test_a_change_is_clear_where_its_interval_excludes_0(cancer, change, verdict):
     _, _, _, result = cancer
     worth = explain_retraining(
         choosing(result, "from scratch", score_change=change, score_change_se=0.01)
     ).worth
-    assert worth.endswith(f"standard error 0.010: {verdict}).")
+    assert f"standard error 0.010: {verdict})" in worth
 
 
 def test_a_score_that_could_not_be_measured_is_said(cancer):
@@ -89,3 +105,76 @@ def test_edits_are_listed_up_to_three(cancer):
     assert "makes one change to the deployed tree (cut moved) and is" in one.what
     four = explain_retraining(choosing(result, "price 0.2", edits=tuple("abcd")))
     assert "makes 4 changes to the deployed tree (a; b; c; ...) and is" in four.what
+
+
+@pytest.mark.parametrize("name", ["price 0.2", "price 0.02", "from scratch", "CART"])
+def test_the_headline_says_every_measure_that_clearly_changes(cancer, name):
+    """It once said "no clear change" beside a clear fall of the sensitivity."""
+    _, _, _, result = cancer
+    other = choosing(result, name)
+    worth = explain_retraining(other).worth
+    table = other.performance().loc["all"]
+    for measure in DECISIONS:
+        row = table.loc[measure]
+        clear = row["change_low"] > 0 or row["change_high"] < 0
+        way = "rises" if row["change_low"] > 0 else "falls"
+        said = f"{measure} {100 * row['recipe']:.1f} % against {100 * row['deployed']:.1f} % "
+        if clear:
+            points = f"(clearly {way}: {100 * row['change']:+.1f} points"
+            assert said + points in worth
+        elif measure == "flagged positive":
+            assert measure not in worth
+        else:
+            assert f"{said}(no clear change)" in worth
+
+
+def test_labels_kept_and_changed_are_counted(cancer):
+    _, _, _, result = cancer
+    tree = result.trees["leaf values"]
+    leaf = tree.leaves[0]
+    label = tree.label.copy()
+    label[leaf] = 1 - label[leaf]  # one leaf decides otherwise, against its own share
+    other = replace(choosing(result, "leaf values"), tree=tree.replace(label=label))
+    told = explain_retraining(other)
+    reached = int((tree.apply_coded(tree.round_values(result.rows.coded)) == leaf).sum())
+    relabelled = [e for e in told.others if "decides otherwise" in e[0]]
+    assert relabelled == [("One rule with the same conditions decides otherwise", reached)]
+    (kept,) = (e for e in told.others if "against its share" in e[0])
+    assert kept[1] >= reached
+    assert "and the decisions they contradict are updated" in told.what
+
+
+def test_kept_rules_were_not_let_go(cancer, drifted):
+    """Once: "Every rule is kept ... and it was allowed to let go" in one sentence."""
+    _, _, _, result = cancer
+    text = explain_retraining(replace(choosing(result, "leaf values"), drift=drifted)).what
+    assert text.startswith("Every rule of the deployed tree is kept; only")
+    assert "let go" not in text
+    assert "The new rows no longer follow the old ones" in text
+    for name in ("keep", "CART"):
+        assert (
+            "follow" not in explain_retraining(replace(choosing(result, name), drift=drifted)).what
+        )
+
+
+@pytest.fixture
+def drifted():
+    return SimpleNamespace(detected=True)
+
+
+def test_a_class_that_nobody_gets_any_more_is_the_first_sentence(cancer):
+    _, _, _, result = cancer
+    tree = result.tree
+    scores = replace(
+        result.scores,
+        own={**result.scores.own, result.chosen: tree.replace(label=np.zeros_like(tree.label))},
+        _scores={},  # what is kept of the shared fixture is of its own trees
+        _latest={},
+    )
+    mute = replace(result, scores=scores)
+    assert mute.classes_given_up == {1: True}
+    assert alarm_words(result) == ""
+    assert mute.explain().startswith(
+        "Careful: the proposal decides '1' for nobody any more, which the deployed tree decides "
+        "for some. Keep: the proposal gives up predicting 1."
+    )

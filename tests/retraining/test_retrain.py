@@ -228,7 +228,8 @@ def test_a_new_threshold_does_not_touch_what_was_decided(mixed):
         X[["age", "dose"]].fillna(0)[:300], y[:300]
     )
     table = X[["age", "dose"]].fillna(0)[300:]
-    result = retrain(deployed, table, y[300:], decision_threshold=0.2, **QUICK)
+    with pytest.warns(SteadyTreeWarning, match="hardly finds '0' any more"):
+        result = retrain(deployed, table, y[300:], decision_threshold=0.2, **QUICK)
     np.testing.assert_array_equal(result.deployed.predict(table), deployed.predict(table))
     changed = np.mean(deployed.predict(table) != result.tree.predict(table))
     assert result.flips() == changed > 0.1
@@ -249,9 +250,32 @@ def test_class_weights_are_inherited_as_a_policy():
     before, after = (np.mean(m.predict(sick) == 1) for m in (deployed, result.tree))
     assert before > 0.5
     assert after > before - 0.15
+    assert result.classes_given_up == {}
     # Risks are rates, not weighted shares.
     assert result.tree.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), abs=0.02)
     assert result.tree.decision.origin == "class weights"
     weighted = DistilledTreeClassifier(class_weight="balanced", n_estimators=20, random_state=0)
     again = retrain(weighted.fit(X[:800], y[:800]), X[800:], y[800:], **QUICK)
     assert again.tree.decision.threshold == pytest.approx(y[:800].mean())
+
+
+# -- decisions are policy ------------------------------------------------------------------
+
+
+def rare_outcomes(n=1400):
+    """One in ten has the outcome, which two columns tell about; at 0.5 a plain tree flags few."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4))
+    y = (rng.random(n) < 1 / (1 + np.exp(3.2 - 1.4 * X[:, 0] - 1.0 * X[:, 1]))).astype(int)
+    return X, y
+
+
+def test_a_tree_that_flags_nobody_is_a_loud_warning():
+    X, y = rare_outcomes()
+    first = DecisionTreeClassifier(max_depth=3, class_weight="balanced", random_state=0)
+    first.fit(X[:700], y[:700])
+    with pytest.warns(SteadyTreeWarning, match="decides '1' for nobody any more"):
+        result = retrain(first, X[700:], y[700:], decision_threshold=0.99, select=None, **QUICK)
+    assert result.classes_given_up == {1: True}
+    assert result.explain().startswith("Careful: the proposal decides '1' for nobody any more")
+    assert result.verdict.action == "keep"

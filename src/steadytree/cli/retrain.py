@@ -155,6 +155,7 @@ def command(
         "dissimilarity": result.dissimilarity,
         "distance": result.distance,
         "flips": result.flips(),
+        "verdict": result.verdict.to_dict(),
         "explanation": result.explain(),
         "edits": list(result.edits),
         "drift": _drift(result),

@@ -21,6 +21,7 @@ from steadytree.exceptions import InputError
 
 __all__ = [
     "REGRESSION_FLIP",
+    "classes_given_up",
     "flip_table",
     "flipped",
     "moved_shares",
@@ -41,6 +42,9 @@ MOVES = {"moved_5": 0.05, "moved_10": 0.10}
 ROUNDING = 1e-9
 
 MOST_LEVELS = 10
+
+WELL_FOUND, HARDLY_FOUND = 0.20, 0.05
+"""Shares of a class's rows that are decided so: above which it is found, below which it is not."""
 
 
 def response_span(space: FeatureSpace, *, classifier: bool) -> float | None:
@@ -63,6 +67,25 @@ def flipped(old: Predictions, new: Predictions, span: float | None) -> NDArray[n
     if span is None:
         return np.asarray(old.label != new.label)
     return prediction_moved(old.value[:, 0], new.value[:, 0], span)
+
+
+def classes_given_up(old: Predictions, new: Predictions, y: NDArray[Any]) -> dict[int, bool]:
+    """Classes that a new tree gives up: True, decided for nobody any more; False, hardly found.
+
+    A class is given up that the old tree decides for some rows and the new one for none, or
+    that the old one finds in at least a fifth of its rows and the new one in less than a
+    twentieth. Scores of ranking do not notice it.
+    """
+    lost: dict[int, bool] = {}
+    for k in range(old.value.shape[1] if old.value.shape[1] > 1 else 0):
+        before, after = old.label == k, new.label == k
+        if before.any() and not after.any():
+            lost[k] = True
+        elif (y == k).any():
+            found, still = before[y == k].mean(), after[y == k].mean()
+            if found >= WELL_FOUND and still < HARDLY_FOUND:
+                lost[k] = False
+    return lost
 
 
 def risk_moves(old: Predictions, new: Predictions, span: float | None) -> NDArray[np.float64]:

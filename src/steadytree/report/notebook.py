@@ -106,7 +106,7 @@ def retraining_html(result: Retraining, *, min_cell: int = 5) -> str:
     n = told.total
     changed = PeopleCount.of(told.count, n, min_cell)
     whom = whom_words(told.event, told.count, n, changed.replaced)
-    summary = f"<p>{escape(clean(f'{told.what} {told.worth} {whom}'))}</p>"
+    summary = f"<p>{escape(clean(' '.join((*told.head, whom))))}</p>"
     body = []
     for name, row in result.frontier.iterrows():
         flips = PeopleCount.of(float(row["flips"]) * n, n, min_cell)

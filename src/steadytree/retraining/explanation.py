@@ -1,51 +1,98 @@
-"""Three plain sentences about a retraining, for the person who has to sign it.
+"""A retraining in a few plain sentences, for the person who has to sign it.
 
-The third one counts people. Its count is kept as data, so that a page that must not tell
-single people apart can word it with a mask.
+Sentences that count people keep the count as data, so that a page that must not tell single
+people apart can word it with a mask. Every number is one that a table shows as well: the
+frontier, :meth:`Retraining.performance`, the diff or the flips.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
+import pandas as pd
 
-from steadytree.core.words import PLAIN
+from steadytree.core.decision import LABEL_ERRORS
+from steadytree.core.words import PLAIN, listed
 from steadytree.evaluation.flips import REGRESSION_FLIP
+from steadytree.retraining.verdict import Gain, Verdict, kind_of_change
 
 if TYPE_CHECKING:
+    from steadytree.diff.changes import RuleChange
     from steadytree.retraining.result import Retraining
 
-__all__ = ["Explanation", "explain_retraining", "whom_words"]
+__all__ = ["Explanation", "alarm_words", "explain_retraining", "whom_words"]
+
+DECISIONS = ("sensitivity", "specificity", "flagged positive")
+"""Measures of decisions with two classes; the last is said only where it clearly changes."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is proposed and why, what it is worth, and whom it affects."""
+    """What to do, what is proposed, what it is worth, and whom it affects.
 
+    Attributes
+    ----------
+    alarm : str
+        What nobody may overlook: a class that is no longer predicted; else "".
+    verdict : Verdict
+    what, worth : str
+        Sentences that count no people.
+    event, count, total
+        What happens to the people concerned, to how many new rows, of how many.
+    others : tuple of (str, int)
+        Further events with their counts: risks that move, labels kept or changed.
+    """
+
+    alarm: str
+    verdict: Verdict
     what: str
     worth: str
-    event: str  # what happens to the people concerned, without how many they are
-    count: int  # new rows that it happens to
+    event: str
+    count: int
     total: int
+    others: tuple[tuple[str, int], ...] = ()
 
     @property
     def whom(self) -> str:
-        """Sentence on whom it affects, with the exact count."""
-        return whom_words(self.event, self.count, self.total)
+        """Sentences on whom it affects, with the exact counts."""
+        events = ((self.event, self.count), *self.others)
+        return " ".join(whom_words(event, count, self.total) for event, count in events)
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """Sentences that count no people, in the order they are to be read."""
+        parts = (self.alarm, self.verdict.without_counts, self.what, self.worth)
+        return tuple(part for part in parts if part)
 
     def __str__(self) -> str:
-        return f"{self.what} {self.worth} {self.whom}"
+        parts = (self.alarm, str(self.verdict), self.what, self.worth, self.whom)
+        return " ".join(part for part in parts if part)
 
 
 def explain_retraining(result: Retraining) -> Explanation:
-    """Say what is proposed and why, what it is worth, and whom it affects."""
+    """Say what to do, what is proposed, what it is worth, and whom it affects."""
+    classifier = result.deployed.is_classifier
     event = "The decision changes"
-    if not result.deployed.is_classifier:
+    if not classifier:
         event = f"The prediction moves by more than {REGRESSION_FLIP:.0%} of its range"
     changed = result.changed_decisions
-    return Explanation(_what(result), _worth(result), event, int(changed.sum()), len(changed))
+    others: list[tuple[str, int]] = []
+    if classifier and result.chosen != "keep":
+        total = len(changed)
+        moved = round(result.risk_moved()["moved_5"] * total)
+        others = [("The risk moves by more than 5 points", moved), *_label_events(result, total)]
+    return Explanation(
+        alarm_words(result),
+        result.verdict,
+        _what(result),
+        _worth(result),
+        event,
+        int(changed.sum()),
+        len(changed),
+        tuple(others),
+    )
 
 
 def whom_words(event: str, count: int, total: int, masked: str | None = None) -> str:
@@ -60,56 +107,128 @@ def whom_words(event: str, count: int, total: int, masked: str | None = None) ->
     return f"{event} for {count:,} of the {total:,} new rows ({_percent(count / total)})."
 
 
+def alarm_words(result: Retraining) -> str:
+    """Say loudly which classes the proposal gives up; "" where it gives up none."""
+    parts = []
+    for nobody, words in (
+        (True, "decides {names} for nobody any more, which the deployed tree decides for some"),
+        (False, "hardly finds {names} any more, which the deployed tree finds"),
+    ):
+        names = [
+            repr(str(name)) for name, none in result.classes_given_up.items() if none is nobody
+        ]
+        if names:
+            parts.append(words.format(names=listed(names, "and")))
+    return f"Careful: the proposal {', and '.join(parts)}." if parts else ""
+
+
 def _percent(share: float) -> str:
     return PLAIN.percent(share, 1 if share < 0.1 else 0)
 
 
+# -- what is proposed -------------------------------------------------------------------
+
+
 def _what(result: Retraining) -> str:
-    edits = len(result.edits)
-    row = result.frontier.loc[result.chosen].to_dict()
-    kind = row["kind"]
-    if kind == "keep":
-        text = "The deployed tree is kept as it is"
-    elif edits == 0 and kind in ("leaf values", "priced edits"):
+    edits, kind = len(result.edits), str(result.frontier["kind"][result.chosen])
+    change = kind_of_change(kind, edits)
+    if change == "none":
+        return "The deployed tree is kept as it is."
+    if change == "values":
         values = "the risks in its leaves"
         if not result.deployed.is_classifier:
             values = "its predicted values"
-        text = f"Every rule of the deployed tree is kept and only {values} are updated"
-    elif kind in ("from scratch", "CART", "own"):
+        elif any(rule.status == "relabelled" for rule in result.diff.rules):
+            values += " and the decisions they contradict"
+        text = f"Every rule of the deployed tree is kept; only {values} are updated."
+    elif change == "another tree":
         text = (
             f"The proposal ({result.chosen}) is another tree, "
-            f"{_percent(result.dissimilarity)} dissimilar to the deployed one"
+            f"{_percent(result.dissimilarity)} dissimilar to the deployed one."
         )
     else:
         changes = "one change" if edits == 1 else f"{edits} changes"
         text = (
             f"The proposal makes {changes} to the deployed tree "
             f"({'; '.join(result.edits[:3])}{'; ...' if edits > 3 else ''}) and is "
-            f"{_percent(result.dissimilarity)} dissimilar to it"
+            f"{_percent(result.dissimilarity)} dissimilar to it."
         )
-    drift = result.drift
-    if drift is not None and drift.detected:
-        text += (
-            ", and because the new rows no longer follow the old ones it was allowed to let go "
-            "of the deployed tree"
-        )
-    return text + "."
+    # Only our own recipe asks the teacher that the drift switch chooses.
+    if result.drift is not None and result.drift.detected and kind not in ("CART", "own"):
+        text += " The new rows no longer follow the old ones, so it was learnt from them alone."
+    return text
+
+
+def _label_events(result: Retraining, total: int) -> list[tuple[str, int]]:
+    """Leaves whose label is kept against their share or changed, with the rows that reach them."""
+    events = []
+    changed = [rule for rule in result.diff.rules if rule.status == "relabelled"]
+    if changed:
+        events.append((f"{_rules(changed)} with the same conditions decides otherwise", changed))
+    kept = list(result.diff.kept_against_share)
+    if kept:
+        why = f'within {LABEL_ERRORS:g} standard errors; labels="follow" turns this off'
+        if result.frontier["kind"][result.chosen] == "leaf values":
+            why = "re-estimating leaves changes no label"
+        events.append((f"{_rules(kept)} keeps its label against its share ({why})", kept))
+    return [(event, _rows_of(rules, total)) for event, rules in events]
+
+
+def _rules(rules: list[RuleChange]) -> str:
+    return "One rule" if len(rules) == 1 else f"Each of {len(rules)} rules"
+
+
+def _rows_of(rules: list[RuleChange], total: int) -> int:
+    return round(sum((rule.new.share or 0.0) * total for rule in rules if rule.new is not None))
+
+
+# -- what it is worth -------------------------------------------------------------------
 
 
 def _worth(result: Retraining) -> str:
     row = result.frontier.loc[result.chosen].to_dict()
-    name = "AUC" if result.deployed.is_classifier else "R²"
-    keep = float(result.frontier["score"]["keep"])
+    name, keep = result.score_name, float(result.frontier["score"]["keep"])
+    table = result.performance().droplevel("group")
+    decisions = [m for m in DECISIONS if m in table.index]
+    if not decisions and "accuracy" in table.index:
+        decisions = ["accuracy"]
     if row["kind"] == "keep":
-        return f"On the new rows its {name} is {keep:.3f}."
-    change, error = float(row["score_change"]), float(row["score_change_se"])
-    if np.isnan(change):
+        shown = [m for m in decisions[:2] if pd.notna(table["deployed"][m])]
+        more = "".join(f", its {m} {_share(table['deployed'][m])}" for m in shown)
+        return f"On the new rows its {name} is {keep:.3f}{more}."
+    gain = Gain(float(row["score_change"]), float(row["score_change_se"]))
+    if not gain.known:
         return "How well it predicts could not be measured on the new rows."
-    how = "On new rows left out of training" if row["cross_fitted"] else "On the new rows"
-    verdict = "no clear change"
-    if abs(change) > 2 * error:
-        verdict = "an improvement" if change > 0 else "a loss"
-    return (
+    how = "As on rows it has not seen," if row["cross_fitted"] else "On the new rows"
+    verdict = {1: "an improvement", 0: "no clear change", -1: "a loss"}[gain.clear]
+    text = (
         f"{how} its {name} is {float(row['score']):.3f} against {keep:.3f} for the deployed "
-        f"tree ({PLAIN.signed(change)}, standard error {error:.3f}: {verdict})."
+        f"tree ({PLAIN.signed(gain.value)}, standard error {gain.error:.3f}: {verdict})"
     )
+    for measure in decisions:
+        words = _decision_words(measure, table)
+        if words:
+            text += f"; {words}"
+    return f"{text}."
+
+
+def _decision_words(measure: str, table: pd.DataFrame) -> str:
+    """One measure of decisions, with its interval where it clearly changes."""
+    row = {str(column): table[column][measure] for column in table.columns}
+    low, high = 100 * float(row["change_low"]), 100 * float(row["change_high"])
+    if math.isnan(low):
+        return ""
+    clear = low > 0 or high < 0
+    if measure == "flagged positive" and not clear:
+        return ""
+    text = f"{measure} {_share(row['recipe'])} against {_share(row['deployed'])}"
+    if not clear:
+        return f"{text} (no clear change)"
+    points = PLAIN.signed(100 * float(row["change"]), 1)
+    way = "rises" if low > 0 else "falls"
+    interval = f"{PLAIN.signed(low, 1)} to {PLAIN.signed(high, 1)}"
+    return f"{text} (clearly {way}: {points} points, {interval})"
+
+
+def _share(share: float) -> str:
+    return PLAIN.percent(float(share), 1)

@@ -22,6 +22,7 @@ from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.predictor import predictor_of
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.flips import (
+    classes_given_up,
     flip_table,
     flipped,
     moved_shares,
@@ -32,6 +33,7 @@ from steadytree.evaluation.flips import (
 from steadytree.evaluation.gates import GateCheck, check_gates
 from steadytree.evaluation.performance import performance_table
 from steadytree.retraining.explanation import Explanation, explain_retraining
+from steadytree.retraining.verdict import Verdict, draw_verdict
 
 if TYPE_CHECKING:
     from steadytree.growing.teacher import Drift
@@ -238,15 +240,42 @@ class Retraining:
             positive=self.deployed.decision.positive,
         )
 
+    @cached_property
+    def classes_given_up(self) -> dict[Any, bool]:
+        """Classes that the proposal gives up.
+
+        True: the deployed tree decides so for some new rows, the proposal for none. False: it
+        hardly finds them any more (:func:`steadytree.evaluation.flips.classes_given_up`).
+        """
+        new = self.scores.predictions(self.chosen)[0]
+        classes = self.deployed.classes or ()
+        return {
+            classes[k]: none
+            for k, none in classes_given_up(self.scores.before, new, self.y_new).items()
+        }
+
     # -- in words -----------------------------------------------------------------
 
     @property
+    def score_name(self) -> str:
+        """What the scores of the frontier are called."""
+        return "AUC" if self.deployed.is_classifier else "R²"
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What to do with the proposal, why, and what it leaves on the table.
+
+        The rule is a table in :func:`steadytree.retraining.verdict.judge`.
+        """
+        return draw_verdict(self)
+
+    @property
     def explanation(self) -> Explanation:
-        """The three sentences of :meth:`explain` one by one, the count of people as data."""
+        """The sentences of :meth:`explain` one by one, the counts of people as data."""
         return explain_retraining(self)
 
     def explain(self) -> str:
-        """Three sentences: what is proposed, what it is worth, whom it affects."""
+        """Say in a few sentences what to do and why, what it is worth, and whom it affects."""
         return str(self.explanation)
 
     def gate_measures(self) -> dict[str, float | None]:
@@ -274,7 +303,7 @@ class Retraining:
     def report_content(self) -> ReportContent:
         """Return what the report shows of it."""
         told = self.explanation
-        score = "AUC" if self.deployed.is_classifier else "R²"
+        score = self.score_name
         row: dict[Any, Any] = self.frontier.loc[self.chosen].to_dict()
         change = math.nan if row["kind"] == "keep" else float(row["score_change"])
         names = {"distance": "paper_distance", "dissimilarity": "distance"}
@@ -294,7 +323,7 @@ class Retraining:
             title="Proposed update of a deployed decision tree",
             names=("Deployed tree", "Proposed tree"),
             diff=self.diff,
-            sentences=(told.what, told.worth),
+            sentences=told.head,
             # What counts as a changed prediction is said nowhere else on the page.
             affected=(
                 "" if self.deployed.is_classifier else told.event,

@@ -20,6 +20,7 @@ from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
 from steadytree.retraining.evidence import EVIDENCE
+from steadytree.retraining.explanation import alarm_words
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
 from steadytree.retraining.limits import Limits
 from steadytree.retraining.locks import resolve_locks
@@ -250,7 +251,7 @@ def retrain(
     frontier["chosen"] = frontier.index == chosen
     # 6. The result, with the coded rows for whoever asks it further.
     trees = {c.name: c.tree for c in full.candidates}
-    return Retraining(
+    result = Retraining(
         tree=trees[chosen],
         deployed=problem.deployed,
         trees=trees,
@@ -282,6 +283,14 @@ def retrain(
         scores=scores,
         notes=problem.notes,
     )
+    alarm = alarm_words(result)
+    if alarm:
+        warnings.warn(
+            f"{alarm} Compare result.performance(); a policy is set with decision_threshold",
+            SteadyTreeWarning,
+            stacklevel=2,
+        )
+    return result
 
 
 def _select_words(select: Rule) -> str | None:
