@@ -121,7 +121,7 @@ def test_what_cannot_differ_has_changed_by_nothing():
     same = replace(deployed, value=value, label=deployed.label)
     assert decides_alike(deployed, same)
     assert ranks_alike(deployed, same, 1)
-    told = replace(scores, own={**scores.own, "new": same}, _scores={}, _latest={})
+    told = replace(scores, own={**scores.own, "new": same})
     change = told.score_estimate("new").change
     assert change.value == 0
     assert not change.influence.any()
@@ -163,9 +163,7 @@ def test_on_noise_the_estimate_is_that_of_noise(kind, truth):
 def _on_noise(scores, y):
     trees = [fit(scores.coded[train], y[train], "response") for train, _ in scores.folds]
     own = {"keep": scores.deployed, "new": fit(scores.coded, y, "response")}
-    return replace(
-        scores, y=y, own=own, in_folds=[{"new": tree} for tree in trees], _scores={}, _latest={}
-    )
+    return replace(scores, y=y, own=own, in_folds=[{"new": tree} for tree in trees])
 
 
 def test_errors_are_as_large_as_the_spread():
@@ -193,12 +191,12 @@ def test_losses_are_those_of_rows_left_out():
             np.testing.assert_allclose(losses[test], (value - scores.y[test]) ** 2)
         kept = (scores.before.value[:, -1] - scores.y) ** 2
         np.testing.assert_allclose(scores.losses("keep"), kept)
-    without = replace(scores, folds=scores.folds[:2], in_folds=scores.in_folds[:2], _latest={})
+    without = replace(scores, folds=scores.folds[:2], in_folds=scores.in_folds[:2])
     assert np.isnan(without.losses("new")).sum() == 200 - sum(len(t) for _, t in without.folds)
 
 
 def test_without_folds_nothing_honest_is_known():
-    scores = replace(some("signal"), folds=[], in_folds=[], _scores={}, _latest={})
+    scores = replace(some("signal"), folds=[], in_folds=[])
     estimate = scores.score_estimate("new")
     assert np.isnan(estimate.recipe.value)
     assert estimate.own.value > 0.5

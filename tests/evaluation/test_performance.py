@@ -120,7 +120,7 @@ def test_a_change_that_no_row_shows_is_not_ruled_out() -> None:
     above = step[np.searchsorted(step, tree.threshold[0], side="right")]
     moved = np.where(root, (tree.threshold[0] + above) / 2, tree.threshold)
     other = type(tree)(**{**tree.given_fields(), "threshold": moved})
-    told = replace(scores, own={"new": other}, _scores={}, _latest={})
+    told = replace(scores, own={"new": other})
     table = table_of(told).loc["all"]
     for metric in ("AUC", "sensitivity", "specificity", "flagged positive"):
         row = table.loc[metric]
@@ -169,7 +169,7 @@ def test_rows_of_a_group_widen_the_intervals() -> None:
     alone, table = table_of(once).loc["all"], table_of(doubled).loc["all"]
     assert table.loc["AUC", "interval"] == "clustered DeLong"
     assert table.loc["accuracy", "interval"] == "clustered Wilson"
-    naive = table_of(replace(doubled, groups=None, _scores={}, _latest={})).loc["all"]
+    naive = table_of(replace(doubled, groups=None)).loc["all"]
     for metric in ("AUC", "Brier score", "accuracy", "sensitivity"):
         for side in ("deployed", "recipe", "change"):
             wide, narrow, free = (
@@ -202,7 +202,7 @@ def test_responses_and_several_classes() -> None:
 @pytest.mark.parametrize("kind", ["signal", "response"])
 def test_without_folds_the_honest_column_is_unknown_and_says_why(kind: str) -> None:
     scores = cross_fitted(100, 1, kind)
-    scores = replace(scores, folds=[], in_folds=[], _scores={}, _latest={})
+    scores = replace(scores, folds=[], in_folds=[])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         table = table_of(scores)

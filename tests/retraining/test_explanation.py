@@ -168,8 +168,6 @@ def test_a_class_that_nobody_gets_any_more_is_the_first_sentence(cancer):
     scores = replace(
         result.scores,
         own={**result.scores.own, result.chosen: tree.replace(label=np.zeros_like(tree.label))},
-        _scores={},  # what is kept of the shared fixture is of its own trees
-        _latest={},
     )
     mute = replace(result, scores=scores)
     assert mute.classes_given_up == {1: True}

@@ -109,6 +109,4 @@ def noise_candidates():
         base,
         own=grown(np.arange(150)),
         in_folds=[grown(train) for train, _ in base.folds],
-        _scores={},
-        _latest={},
     )

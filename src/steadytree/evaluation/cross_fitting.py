@@ -106,8 +106,10 @@ class CrossFitted:
     fixed: frozenset[str] = frozenset()
     groups: NDArray[Any] | None = None
     scored: NDArray[np.bool_] | None = None
-    _scores: dict[tuple[str, int | None], Estimate] = field(default_factory=dict, repr=False)
-    _latest: dict[str, list[Predictions]] = field(default_factory=dict, repr=False)
+    _scores: dict[tuple[str, int | None], Estimate] = field(
+        init=False, default_factory=dict, repr=False
+    )
+    _latest: dict[str, list[Predictions]] = field(init=False, default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {k: v for k, v in self.__dict__.items() if k != "before"}
