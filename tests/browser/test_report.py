@@ -306,7 +306,7 @@ def test_a_value_that_is_no_number_is_refused_with_words(report: Any, visit: Any
 
 def test_the_rule_table_sorts_both_ways(report: Any, visit: Any) -> None:
     page = visit(report("regression"))
-    head = page.locator("#rule-table th", has_text="Mean after")
+    head = page.locator("#rule-table th", has_text="Observed after")
     numbers = """() => [...document.querySelectorAll('#rule-table tbody tr')]
         .map(r => parseFloat(r.cells[r.cells.length - 1].textContent)).filter(v => !isNaN(v))"""
     head.locator("button").click()
