@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.evaluation.cross_fitting import CrossFitted, decides_alike, ranks_alike
 from steadytree.evaluation.folds import make_folds
-from steadytree.evaluation.measures import recall_of
+from steadytree.evaluation.measures import losses, recall_of
 from steadytree.evaluation.scores import predict_rows
 from steadytree.readers import as_tree
 
@@ -184,15 +184,16 @@ def test_errors_are_as_large_as_the_spread():
 def test_losses_are_those_of_rows_left_out():
     for kind in ("signal", "response"):
         scores = some(kind)
-        losses = scores.losses("new")
-        assert not np.isnan(losses).any()
+        found = scores.left_out("new", losses)
+        assert not np.isnan(found).any()
         for (_, test), trees in zip(scores.folds, scores.in_folds, strict=True):
             value = predict_rows(trees["new"], scores.coded[test]).value[:, -1]
-            np.testing.assert_allclose(losses[test], (value - scores.y[test]) ** 2)
+            np.testing.assert_allclose(found[test], (value - scores.y[test]) ** 2)
         kept = (scores.before.value[:, -1] - scores.y) ** 2
-        np.testing.assert_allclose(scores.losses("keep"), kept)
+        np.testing.assert_allclose(scores.left_out("keep", losses), kept)
     without = replace(scores, folds=scores.folds[:2], in_folds=scores.in_folds[:2])
-    assert np.isnan(without.losses("new")).sum() == 200 - sum(len(t) for _, t in without.folds)
+    never = np.isnan(without.left_out("new", losses))
+    assert never.sum() == 200 - sum(len(t) for _, t in without.folds)
 
 
 def test_without_folds_nothing_honest_is_known():

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.evaluation.cross_fitting import ranks_alike
+from steadytree.evaluation.measures import losses
 from steadytree.evaluation.scores import predict_rows
 from steadytree.exceptions import SteadyTreeWarning
 from steadytree.retraining import retrain
@@ -123,8 +124,7 @@ def test_groups_and_time_make_the_folds(mixed):
     time = np.arange(300) // 50
     result = retrain(first, X[new], y[new], time=time, **QUICK)
     assert result.settings["folds"] == "time"
-    losses = result.scores.losses(result.chosen)
-    unscored = np.isnan(losses)
+    unscored = np.isnan(result.scores.left_out(result.chosen, losses))
     assert unscored.any()
     assert unscored[:50].all()  # the first block is never predicted from the future
     assert not unscored[-50:].any()  # the last block is

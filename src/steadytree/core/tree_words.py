@@ -49,12 +49,20 @@ def split_condition(
         j,
         tree.feature_labels[j],
         left=left,
-        threshold=float(tree.threshold[node]),
-        left_codes=tree.left_categories[node],
-        categories=tree.categories[j],
-        missing_left=bool(tree.missing_left[node]),
-        can_miss=can_be_missing(tree, j, space),
+        **_split_of(tree, node, space),
     )
+
+
+def _split_of(tree: Tree, node: int, space: FeatureSpace | None) -> dict[str, Any]:
+    """Return a split as the words of a condition ask for it."""
+    j = int(tree.feature[node])
+    return {
+        "threshold": float(tree.threshold[node]),
+        "left_codes": tree.left_categories[node],
+        "categories": tree.categories[j],
+        "missing_left": bool(tree.missing_left[node]),
+        "can_miss": can_be_missing(tree, j, space),
+    }
 
 
 def can_be_missing(tree: Tree, feature: int, space: FeatureSpace | None = None) -> bool:
@@ -152,11 +160,7 @@ def branch_texts(tree: Tree, space: FeatureSpace | None = None) -> dict[int, tup
                 tree.feature_labels[j],
                 here,
                 left=left,
-                threshold=float(tree.threshold[node]),
-                left_codes=tree.left_categories[node],
-                categories=tree.categories[j],
-                missing_left=bool(tree.missing_left[node]),
-                can_miss=can_be_missing(tree, j, space),
+                **_split_of(tree, node, space),
             )[0]
             for left in (True, False)
         )

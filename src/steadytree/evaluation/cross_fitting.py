@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
-from steadytree.evaluation.measures import Measure, PerRow, area_of, losses, squared_errors
+from steadytree.evaluation.measures import Measure, PerRow, area_of, squared_errors
 from steadytree.evaluation.scores import (
     Parts,
     Predictions,
@@ -142,14 +142,6 @@ class CrossFitted:
                 for tree in trees
             ]
         return self._latest[name]
-
-    def losses(self, name: str) -> FloatArray:
-        """Squared error of each row by a tree made without it; NaN for rows never left out.
-
-        Of the response, or of the shares, summed over the classes (of two classes the second
-        only), so that the mean is the Brier score.
-        """
-        return self.left_out(name, losses)
 
     def left_out(self, name: str, amount: PerRow) -> FloatArray:
         """Amount of each row by a tree made without it; NaN for rows never left out.
