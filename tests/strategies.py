@@ -51,6 +51,7 @@ class Kind:
     names: bool = True
     outside: bool = False  # thresholds and responses beyond the space's ranges
     quantile: bool = False  # some features on a scale with knots
+    ordered: bool = False  # every category list is an order
 
 
 def random_space(rng: Random, kind: Kind, n_features: int | None = None) -> FeatureSpace:
@@ -91,6 +92,7 @@ def random_space(rng: Random, kind: Kind, n_features: int | None = None) -> Feat
         classes=classes,
         response_range=response,
         knots=tuple(knots),
+        ordered=np.array([kind.ordered and c is not None for c in cats]),
     )
 
 

@@ -115,6 +115,13 @@ def test_the_space_stored_with_the_trees() -> None:
     with pytest.raises(FeatureAlignmentError, match="got trees with different stored spaces"):
         common_space([stored, other], None)
     assert common_space([stored, other], UNIT) is UNIT
+    # Distances between sets do not ask for an order.
+    categories: dict[str, Any] = {"categories": (("a", "b", "c"), None), "knots": ()}
+    plain, ordered = (
+        bare.replace(space=UNIT.replace(**categories, ordered=flags))
+        for flags in ([False, False], [True, False])
+    )
+    assert common_space([plain, ordered], None) is plain.space
     with pytest.raises(
         FeatureAlignmentError, match="expected space to be a FeatureSpace, got list"
     ):

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import steadytree as st
-from steadytree.core.columns import MOST_CATEGORIES, observe_column
+from steadytree.core.columns import MOST_CATEGORIES, declared_categories, observe_column
 from steadytree.exceptions import InputError, SteadyTreeWarning
 
 N = 600
@@ -44,6 +45,11 @@ def test_declared_orders_are_seen() -> None:
     assert seen.categories == ("low", "medium", "high")
     plain = frame.astype(pd.CategoricalDtype(["low", "medium", "high"]))
     assert not observe_column(plain, 0, "grade", categorical=True).ordered
+    for kind, ordered in ((pl.Enum(["low", "medium", "high"]), True), (pl.Categorical(), False)):
+        column = pl.DataFrame({"grade": pl.Series(["high", "low"], dtype=kind)})
+        assert observe_column(column, 0, "grade", categorical=True).ordered == ordered
+    assert declared_categories(column, "grade") == (None, False)
+    assert declared_categories(np.zeros((2, 1)), 0) == (None, False)
 
 
 def test_identifiers_and_free_text_are_refused() -> None:
@@ -109,8 +115,8 @@ def test_intervals_are_read_as_text(tmp_path: Any) -> None:
     frame = table(age=pd.cut(np.linspace(0, 90, N), [0, 30, 60, 90], include_lowest=True))
     y = (frame["x"] > 0.6).astype(int)
     model = st.DistilledTreeClassifier(n_estimators=5, random_state=0)
-    with pytest.warns(SteadyTreeWarning, match="order of the categories of 'age' is not used"):
-        model.fit(frame[["age"]].assign(z=0.0), y)
+    model.fit(frame[["age"]].assign(z=0.0), y)
+    assert model.feature_space_.ordered.tolist() == [True, False]
     path = st.save_tree(model.to_tree(), tmp_path / "tree.json")
     loaded = st.load_tree(path or tmp_path / "tree.json")
     assert loaded.categories[0] == ("(-0.001, 30.0]", "(30.0, 60.0]", "(60.0, 90.0]")

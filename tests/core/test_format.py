@@ -418,3 +418,31 @@ def test_the_quantile_scale_survives_the_file(tmp_path: Path) -> None:
     # A reader that knows no knots must not take the file for one on the paper's scale.
     assert content["version"] == FORMAT_VERSION == 2
     jsonschema.validate(content, tree_json_schema())
+
+
+def test_orders_survive_the_file_and_earlier_files_have_none(tmp_path: Path) -> None:
+    space = st.FeatureSpace(
+        lower=[0, 0],
+        upper=[0, 1],
+        categories=(("low", "medium", "high"), None),
+        classes=("no", "yes"),
+        ordered=[True, False],
+    )
+    tree = build((0, (0, 1), "no", "yes"), categories=space.categories).replace(space=space)
+    path = st.save_tree(tree, tmp_path / "tree.json")
+    again = st.load_tree(path)
+    assert again == tree
+    assert again.space is not None
+    assert again.space.ordered.tolist() == [True, False]
+    content = json.loads(path.read_text())
+    jsonschema.validate(content, tree_json_schema())
+    assert content["version"] == 2
+    del content["space"]["ordered"]
+    content["version"] = 1
+    before = tree_from_dict(content).space
+    assert before is not None
+    assert not before.ordered.any()
+    assert tree_to_dict(tree.replace(space=before))["version"] == 1
+    content["space"]["ordered"] = [True, "yes"]
+    with pytest.raises(TreeFormatError, match=r"space\.ordered\[1\]: expected true or false"):
+        tree_from_dict(content)

@@ -53,7 +53,32 @@ def test_from_a_polars_frame() -> None:
             "smokes": [True, False, True],
         }
     )
-    assert st.FeatureSpace.from_data(frame) == st.FeatureSpace.from_data(FRAME)
+    order = FRAME.assign(colour=FRAME["colour"].cat.as_ordered())
+    assert st.FeatureSpace.from_data(frame) == st.FeatureSpace.from_data(order)
+    assert st.FeatureSpace.from_data(frame) != st.FeatureSpace.from_data(FRAME)
+
+
+def test_ordered_categories() -> None:
+    kinds = {"size": ["s", "m", "l"], "sex": ["f", "m"]}
+    frame = pd.DataFrame(
+        {
+            name: pd.Series(values[:2] * 2, dtype=pd.CategoricalDtype(values, ordered=True))
+            for name, values in kinds.items()
+        }
+    )
+    space = st.FeatureSpace.from_data(frame.assign(x=1.0, word=list("abca")))
+    assert space.ordered.tolist() == [True, True, False, False]
+    # Two categories can be divided in one way only.
+    assert space.by_order.tolist() == [True, False, False, False]
+    assert repr(space) == "FeatureSpace(4 features: 1 numeric, 3 categorical, 2 ordered)"
+    plain = space.replace(ordered=())
+    assert plain != space
+    assert plain.digest() != space.digest()
+    assert "ordered" not in plain.to_dict()
+    with pytest.raises(InputError, match="got 'x', which is numeric and so in order already"):
+        space.replace(ordered=[True, True, True, False])
+    with pytest.raises(InputError, match="expected 4 ordered flags, one per feature, got 2"):
+        space.replace(ordered=[True, True])
 
 
 def test_from_arrays() -> None:

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from steadytree.core.words import (
     FIGURE_BRANCH,
     PAGE,
+    PAGE_BRANCH,
     PLAIN,
     Condition,
     clean,
@@ -86,3 +90,46 @@ def test_names_are_never_read_as_phrases() -> None:
     braces = Condition(0, "{name} {0}", upper=1.0)
     assert str(braces) == "{name} {0} <= 1"
     assert braces.words(PAGE) == "{name} {0} ≤ 1"
+
+
+GRADES = ("I", "II", "III", "IV")
+
+
+def test_ordered_categories_are_said_in_order() -> None:
+    def words(*inside: int, **options: Any) -> str:
+        condition = Condition.of_categories(0, "stage", GRADES, inside, None, ordered=True)
+        return replace(condition, **options).words(PLAIN)
+
+    assert words(0, 1) == "stage up to II"
+    assert words(2, 3) == "stage from III up"
+    assert words(1, 2) == "stage from II to III"
+    assert words(0) == "stage is I"
+    assert words(0, 3) == "stage is I or IV"  # no cut along the order
+    assert words(0, 1, 2, 3, missing=False) == "stage is not missing"
+    assert words(0, 1, missing=True) == "stage up to II or missing"
+    side = Condition.of_side(
+        0, "stage", left=False, threshold=np.nan, left_codes=(0,), categories=GRADES, ordered=True
+    )
+    assert side.words(PAGE, GRADES) == "stage from II up"
+    assert side.words(PAGE_BRANCH) == "from II up"
+    assert side.words(FIGURE_BRANCH) == "from II up"
+    assert not side.needs_brackets
+    assert replace(side, missing=True).needs_brackets
+
+
+@given(st.sets(st.integers(0, 5), min_size=1, max_size=5), st.booleans())
+def test_a_condition_on_an_order_can_be_read_back(codes: set[int], missing: bool) -> None:
+    """Every set of categories has words of its own, from which it can be told again."""
+    names = [f"c{code}" for code in range(6)]
+    text = str(Condition.of_categories(0, "x", names, codes, missing, ordered=True))
+    assert text.endswith(" or missing") == missing
+    text = text.removesuffix(" or missing").removeprefix("x ")
+    if text.startswith("is "):
+        read = {int(word[1:]) for word in text[3:].replace(" or ", ", ").split(", ")}
+    elif text.startswith("up to "):
+        read = set(range(int(text[-1]) + 1))
+    elif text.endswith(" up"):
+        read = set(range(int(text[6]), 6))
+    else:
+        read = set(range(int(text[6]), int(text[-1]) + 1))
+    assert read == codes

@@ -26,15 +26,22 @@ def _every_split(coded, space):
                 cuts = [*cut_points(coded[:, j]), np.inf]
                 for cut in cuts:
                     yield Split(j, float(cut), None, missing_left)
+            elif space.by_order[j]:
+                for size in range(len(cats) + 1):
+                    yield Split(j, float("nan"), tuple(range(size)), missing_left)
             else:
                 for size in range(len(cats) + 1):
                     for left in combinations(range(len(cats)), size):
                         yield Split(j, float("nan"), left, missing_left)
 
 
+@pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_best_split_is_the_best_of_all(seed):
+def test_best_split_is_the_best_of_all(seed, ordered):
     X, y = mixed_table(60, seed)
+    if ordered:  # only the order of the categories is left to learn from
+        X = X[["colour"]].where(np.random.default_rng(seed).random((60, 1)) < 0.9)
+        X["colour"] = X["colour"].astype("category").cat.as_ordered()
     space = space_of(X, y, "binary")
     coded = space.encode(X)
     rng = np.random.default_rng(seed)

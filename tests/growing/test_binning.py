@@ -80,3 +80,16 @@ def test_after_the_last_cut_only_missing_values_are_told_apart():
     split = table.threshold_split(0, 1, missing_left=False)
     assert split.threshold == np.inf
     assert split.goes_left(X[:, 0]).tolist() == [True, True, False]
+
+
+def test_ordered_categories_are_cut_between_one_and_the_next():
+    space = FeatureSpace(
+        lower=[0, 0], upper=[0, 0], categories=(tuple("abcd"), tuple("xy")), ordered=[True, True]
+    )
+    table = BinnedTable(np.array([[3.0, 0.0], [0.0, 1.0], [np.nan, 0.0]]), space)
+    assert table.ranked.tolist() == [True, False]
+    assert table.edges[0].tolist() == [0.5, 1.5, 2.5]
+    assert table.edges[1].size == 0
+    assert table.threshold_split(0, 1, True) == Split(0, np.nan, (0, 1), True)
+    # After the last cut: every category, against missing values.
+    assert table.threshold_split(0, 3, False) == Split(0, np.nan, (0, 1, 2, 3), False)

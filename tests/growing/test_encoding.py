@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -88,3 +89,34 @@ def test_classes_the_model_never_met_have_no_share():
     tree = encoder.to_tree(model, classes=("a", "b", "c"))
     assert tree.classes == ("a", "b", "c")
     assert tree.value[tree.leaves].tolist() == [[1, 0, 0], [0, 0, 1]]
+
+
+def test_ordered_categories_are_their_position_in_the_order():
+    space = three_features(missing=True).replace(ordered=[False, True, True])
+    encoder = ColumnEncoder(space)
+    # Of two categories one column says all, ordered or not.
+    assert encoder.column_feature.tolist() == [0, 1, 2]
+    assert encoder.column_category.tolist() == [-2, -2, 1]
+    assert not encoder.is_trivial
+    columns = encoder.transform(np.array([[0.25, 2.0, 0.0], [0.5, np.nan, 1.0]]))
+    np.testing.assert_array_equal(columns, np.float32([[0.25, 2, 0], [0.5, np.nan, 1]]))
+    for threshold, left in ((0.5, (0,)), (1.5, (0, 1)), (np.inf, (0, 1, 2)), (-np.inf, ())):
+        assert encoder.split(1, threshold, False)[2:] == (left, False)
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_a_tree_over_positions_predicts_what_scikit_learn_predicts(task):
+    X, y = mixed_table(300, 4, task=task)
+    order = pd.CategoricalDtype(["green", "red", "blue", "grey"], ordered=True)
+    X["colour"] = X["colour"].astype(order)
+    X.loc[::9, "colour"] = np.nan
+    space = space_of(X, y, task)
+    coded = space.encode(X)
+    encoder = ColumnEncoder(space)
+    kind = DecisionTreeRegressor if task == "regression" else DecisionTreeClassifier
+    model = kind(max_depth=5, random_state=0).fit(encoder.transform(coded), y)
+    tree = encoder.to_tree(model)
+    sets = [s for s in tree.left_categories if s is not None]
+    assert len(sets) >= 3
+    assert all(s == tuple(range(len(s))) for s in sets)
+    np.testing.assert_array_equal(tree.predict(X), model.predict(encoder.transform(coded)))

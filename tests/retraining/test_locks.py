@@ -59,10 +59,10 @@ def test_locks(mixed, kind):
     assert 0 in result.settings["locked_nodes"] or kind == "rule"
 
 
-@given(st.integers(0, 2**32))
-def test_every_printed_rule_is_its_leaf(seed: int) -> None:
+@given(st.integers(0, 2**32), st.booleans())
+def test_every_printed_rule_is_its_leaf(seed: int, ordered: bool) -> None:
     rng = Random(seed)
-    space = random_space(rng, Kind())
+    space = random_space(rng, Kind(ordered=ordered))
     first = random_tree(rng, space, Kind()).replace(space=space)
     # The retraining's space knows more: further categories, and that values can be missing.
     wider = space.replace(

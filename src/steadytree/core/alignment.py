@@ -177,10 +177,9 @@ def common_space(trees: Sequence[Tree], space: FeatureSpace | None) -> FeatureSp
 
 
 def _geometry(space: FeatureSpace) -> dict[str, Any]:
-    kept = space.to_dict()
-    for name in ("classes", "one_hot"):
-        del kept[name]
-    return kept
+    """Return what distances depend on; an order of categories is not part of it."""
+    others = ("classes", "one_hot", "ordered")
+    return {name: value for name, value in space.to_dict().items() if name not in others}
 
 
 def _some(items: Sequence[Any], most: int = 8) -> str:

@@ -26,7 +26,14 @@ from steadytree.core.tabular import (
 )
 from steadytree.exceptions import InputError, SteadyTreeWarning
 
-__all__ = ["MOST_CATEGORIES", "NO_VALUE", "Column", "check_learnable", "observe_column"]
+__all__ = [
+    "MOST_CATEGORIES",
+    "NO_VALUE",
+    "Column",
+    "check_learnable",
+    "declared_categories",
+    "observe_column",
+]
 
 MOST_CATEGORIES = 255
 """More categories than this are refused: their rules could not be read."""
@@ -58,7 +65,8 @@ class Column:
     categories : tuple or None
         None for a numeric column.
     ordered : bool
-        Whether the categories were declared as an order (low < medium < high).
+        Whether the categories were declared as an order (low < medium < high): an ordered
+        pandas categorical, or a polars ``Enum``.
     n_distinct, n_present : int
         Different values, and values that are not missing.
     n_rows : int
@@ -103,15 +111,8 @@ def _observe_categories(X: Any, column: int | str, values: NDArray[Any], name: s
         seen = {plain_scalar(v) for v in objects[~gone]}
     except TypeError:
         raise lists_in_cells(objects, name) from None
-    dtype = _dtype_of(X, column)
-    listed, ordered = None, False
-    if isinstance(dtype, pd.CategoricalDtype):
-        listed, ordered = dtype.categories, bool(dtype.ordered)
-    elif str(dtype).startswith("Enum"):
-        listed = dtype.categories
-    if listed is not None:
-        categories = tuple(plain_scalar(v) for v in listed)
-    else:
+    categories, ordered = declared_categories(X, column)
+    if categories is None:
         try:
             categories = tuple(sorted(seen))
         except TypeError:  # values of mixed types
@@ -120,6 +121,16 @@ def _observe_categories(X: Any, column: int | str, values: NDArray[Any], name: s
     return Column(
         0.0, 0.0, categories or (NO_VALUE,), ordered, len(seen), int((~gone).sum()), objects.size
     )
+
+
+def declared_categories(X: Any, column: int | str) -> tuple[tuple[Any, ...] | None, bool]:
+    """Categories that the type of a column lists (None: it lists none), and whether in order."""
+    dtype = _dtype_of(X, column)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return tuple(plain_scalar(v) for v in dtype.categories), bool(dtype.ordered)
+    if str(dtype).startswith("Enum"):
+        return tuple(dtype.categories), True
+    return None, False
 
 
 def _dtype_of(X: Any, column: int | str) -> Any:
@@ -142,13 +153,6 @@ def check_learnable(X: Any, column: int, name: str, found: Column) -> None:
                 stacklevel=2,
             )
         return
-    if found.ordered and len(found.categories) > 2:
-        warnings.warn(
-            f"the order of the categories of {name!r} is not used: a rule may take any of them "
-            f"together; to split by order pass numbers, X[{name!r}].cat.codes",
-            SteadyTreeWarning,
-            stacklevel=2,
-        )
     declared = isinstance(_dtype_of(X, column), pd.CategoricalDtype)
     texts = [c for c in found.categories if isinstance(c, str) and c != NO_VALUE]
     if not declared and texts and all(_DATE.fullmatch(text) for text in texts):

@@ -38,7 +38,7 @@ __all__ = [
 
 FORMAT_NAME = "steadytree-tree"
 FORMAT_VERSION = 2
-"""Written where a space has knots, which readers of version 1 would pass over; else 1."""
+"""Written where a space has knots or ordered categories; else 1, without these entries."""
 MAX_BYTES = 256 * 2**20
 MAX_NODES = 2_000_000
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -90,7 +90,7 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
     impurity = tree.given_fields()["impurity"]  # what reading fills in again is not written
     return {
         "format": FORMAT_NAME,
-        "version": 1 if space is None or "knots" not in space else FORMAT_VERSION,
+        "version": FORMAT_VERSION if {"knots", "ordered"} & set(space or ()) else 1,
         "written_with": library_versions(("steadytree", "numpy", "scikit-learn")),
         "task": "classification" if tree.is_classifier else "regression",
         "classes": _scalars(tree.classes),
@@ -483,6 +483,9 @@ def _read_space(content: Any) -> FeatureSpace | None:
         response_range=None if response is None else (_float(response[0]), _float(response[1])),
         one_hot=one_hot,
         knots=_read_knots(reader),
+        ordered=np.array(
+            reader.bools("ordered") if reader.content.get("ordered") is not None else (), dtype=bool
+        ),
     )
 
 

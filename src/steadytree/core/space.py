@@ -52,6 +52,9 @@ class FeatureSpace:
         For each feature None (numeric) or the tuple of its categories.
     can_be_missing : array of bool, default none
         Which features may have missing values.
+    ordered : array of bool, default none
+        Categorical features whose categories are listed in order (low, medium, high): new
+        rules divide them along the order. Distances are those of sets either way.
     names : tuple of str or None
         Feature names; None means that trees are aligned by position.
     classes : tuple or None
@@ -84,6 +87,7 @@ class FeatureSpace:
     response_range: tuple[float, float] | None = None
     one_hot: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     knots: tuple[Knots | None, ...] = ()
+    ordered: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     def __post_init__(self) -> None:
         lower = np.array(self.lower, dtype=np.float64).ravel()
@@ -100,10 +104,13 @@ class FeatureSpace:
         )
         missing = np.array(self.can_be_missing, dtype=bool).ravel()
         missing = missing if missing.size else np.zeros(count, dtype=bool)
+        ordered = np.array(self.ordered, dtype=bool).ravel()
+        ordered = ordered if ordered.size else np.zeros(count, dtype=bool)
         names = None if self.names is None else tuple(str(n) for n in self.names)
         for what, size in (
             ("category lists", len(cats)),
             ("can_be_missing flags", missing.size),
+            ("ordered flags", ordered.size),
             ("names", count if names is None else len(names)),
             ("lists of knots", len(self.knots) or count),
         ):
@@ -120,12 +127,18 @@ class FeatureSpace:
                         f"expected one or more distinct categories for {label[j]!r}, got {list(c)}"
                     )
                 lower[j] = upper[j] = np.nan
-            elif not (np.isfinite(lower[j]) and np.isfinite(upper[j])):
+                continue
+            if ordered[j]:
+                raise InputError(
+                    f"expected ordered features to be categorical, got {label[j]!r}, which is "
+                    "numeric and so in order already; leave its flag out"
+                )
+            if not (np.isfinite(lower[j]) and np.isfinite(upper[j])):
                 raise InputError(
                     f"expected finite bounds for {label[j]!r}, got [{lower[j]}, {upper[j]}]; "
                     "take them from data without infinities: FeatureSpace.from_data(X)"
                 )
-            elif lower[j] > upper[j]:
+            if lower[j] > upper[j]:
                 raise InputError(
                     f"expected lower <= upper for {label[j]!r}, got [{lower[j]}, {upper[j]}]; "
                     "swap the bounds"
@@ -146,7 +159,7 @@ class FeatureSpace:
             None if c is not None else check_knots(k, float(lower[j]), float(upper[j]), label[j])
             for j, (c, k) in enumerate(zip(cats, self.knots or (None,) * count, strict=True))
         )
-        for array in (lower, upper, missing):
+        for array in (lower, upper, missing, ordered):
             array.setflags(write=False)
         groups = {
             str(g): {str(k): plain_scalar(v) for k, v in cols.items()}
@@ -157,6 +170,7 @@ class FeatureSpace:
             ("upper", upper),
             ("categories", cats),
             ("can_be_missing", missing),
+            ("ordered", ordered),
             ("names", names),
             ("classes", classes),
             ("one_hot", groups),
@@ -187,7 +201,8 @@ class FeatureSpace:
             Responses: their classes (classification) or range (regression) are kept.
         categorical_features : "from_dtype", None or list of names, positions or flags
             Which features are categorical; by default those whose column type says so
-            (category, string, boolean).
+            (category, string, boolean). An ordered ``category`` of pandas and an ``Enum`` of
+            polars keep their order.
         task : {"classification", "regression"}, optional
             What ``y`` is; guessed from ``y`` when omitted.
         one_hot : mapping, optional
@@ -287,6 +302,15 @@ class FeatureSpace:
         cats = self.categories[feature]
         return (len(cats) if cats is not None else 0) + bool(self.can_be_missing[feature])
 
+    @cached_property
+    def by_order(self) -> NDArray[np.bool_]:
+        """Categorical features that rules divide along their order.
+
+        Two categories can be divided in one way only, ordered or not.
+        """
+        several = np.array([len(c or ()) > 2 for c in self.categories], dtype=bool)
+        return np.asarray(self.ordered & several)
+
     @property
     def scale(self) -> str:
         """The paper's "range", or "quantile" where any feature has knots."""
@@ -343,6 +367,8 @@ class FeatureSpace:
 
     def replace(self, **changes: Any) -> FeatureSpace:
         """Make a copy with some fields changed."""
+        if not self.ordered.any():
+            changes.setdefault("ordered", ())  # for however many features there are then
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -362,6 +388,8 @@ class FeatureSpace:
         }
         if self.scale == "quantile":
             content["knots"] = [k and [list(pair) for pair in k] for k in self.knots]
+        if self.ordered.any():
+            content["ordered"] = self.ordered.tolist()
         return content
 
     def digest(self) -> str:
@@ -384,6 +412,7 @@ class FeatureSpace:
             for count, what in (
                 (self.n_features - categorical, "numeric"),
                 (categorical, "categorical"),
+                (int(self.ordered.sum()), "ordered"),
                 (int(self.can_be_missing.sum()), "can be missing"),
             )
             if count
@@ -431,6 +460,7 @@ def _observed(columns: Sequence[Column]) -> dict[str, Any]:
         "upper": np.array([column.upper for column in columns]),
         "categories": tuple(column.categories for column in columns),
         "can_be_missing": np.array([column.can_be_missing for column in columns]),
+        "ordered": np.array([column.ordered for column in columns]),
     }
 
 

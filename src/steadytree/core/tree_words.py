@@ -61,18 +61,27 @@ def _split_of(tree: Tree, node: int, space: FeatureSpace | None) -> dict[str, An
         "left_codes": tree.left_categories[node],
         "categories": tree.categories[j],
         "missing_left": bool(tree.missing_left[node]),
-        "can_miss": can_be_missing(tree, j, space),
+        **_known_of(tree, j, space or tree.space),
     }
 
 
-def can_be_missing(tree: Tree, feature: int, space: FeatureSpace | None = None) -> bool:
-    """Whether the space (by default the tree's own) knows that a feature can be missing."""
-    space, name = space or tree.space, tree.feature_labels[feature]
+def _known_of(tree: Tree, feature: int, space: FeatureSpace | None) -> dict[str, bool]:
+    """Say what a space knows of a feature: whether it can be missing, and is in order."""
+    nothing = {"can_miss": False, "ordered": False}
     if space is None:
-        return False
+        return nothing
     # Without names of its own a tree has the columns of the space.
     known = space.feature_labels if tree.feature_names is not None else tree.feature_labels
-    return name in known and bool(space.can_be_missing[known.index(name)])
+    if tree.feature_labels[feature] not in known:
+        return nothing
+    j = known.index(tree.feature_labels[feature])
+    mine, theirs = tree.categories[feature] or (), space.categories[j] or ()
+    # A tree may list its categories otherwise than the space.
+    same_order = mine == tuple(c for c in theirs if c in set(mine))
+    return {
+        "can_miss": bool(space.can_be_missing[j]),
+        "ordered": bool(space.ordered[j]) and same_order,
+    }
 
 
 def reaching_values(
@@ -117,6 +126,7 @@ def side_condition(
     categories: Sequence[Any] | None,
     missing_left: bool,
     can_miss: bool,
+    ordered: bool = False,
 ) -> tuple[Condition, Sequence[Any] | None]:
     """Condition for one side of a split, and the categories it is a choice of.
 
@@ -136,6 +146,7 @@ def side_condition(
         categories=categories,
         missing_left=missing_left,
         can_miss=can_miss and missing_reaches,
+        ordered=ordered,
     )
     return condition, categories
 

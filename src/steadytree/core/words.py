@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -110,10 +110,11 @@ class WordStyle:
     """How words are written in one kind of place.
 
     ``phrases`` are what a condition says, by what it demands: "missing", "present", "any",
-    "at_most", "over", "between", "is", and "or_missing" to add to it; where given also "but"
-    (all categories but few), "or_missing_after_but" and "nobody" (a side that no value takes).
-    Places in braces: name, lower, upper, values, text. A style ``for_pages`` makes names
-    harmless, and writes no sign before zero and no number too small to see.
+    "at_most", "over", "between", "is"; "up_to", "from" and "span" of categories in order; and
+    "or_missing" to add to it; where given also "but" (all categories but few),
+    "or_missing_after_but" and "nobody" (a side that no value takes). Places in braces: name,
+    lower, upper, values, first, last, text. A style ``for_pages`` makes names harmless, and
+    writes no sign before zero and no number too small to see.
     """
 
     phrases: Mapping[str, str]
@@ -172,6 +173,9 @@ def _phrases(named: str = "{name} ", at_most: str = "<=", **others: str) -> dict
         "over": f"{named}> {{lower}}",
         "between": f"{{lower}} < {{name}} {at_most} {{upper}}",
         "is": f"{named}is {{values}}",
+        "up_to": f"{named}up to {{last}}",
+        "from": f"{named}from {{first}} up",
+        "span": f"{named}from {{first}} to {{last}}",
         "or_missing": "{text} or missing",
         **others,
     }
@@ -220,8 +224,9 @@ class Condition:
     """The values of one feature that reach a leaf.
 
     Numeric: ``lower < x <= upper`` (infinite where unbounded) if ``present``.
-    Categorical: ``allowed`` holds the categories. ``missing`` says whether a missing
-    value reaches the leaf; None where the feature is never missing.
+    Categorical: ``allowed`` holds the categories; ``run`` is "up_to", "from" or "span" where
+    they are several in a row of an order. ``missing`` says whether a missing value reaches the
+    leaf; None where the feature is never missing.
     """
 
     feature: int
@@ -232,6 +237,7 @@ class Condition:
     allowed: tuple[Any, ...] | None = None
     n_categories: int = 0
     missing: bool | None = None
+    run: str | None = None
 
     @classmethod
     def from_state(cls, space: FeatureSpace, feature: int, state: NumericState | int) -> Condition:
@@ -246,7 +252,8 @@ class Condition:
         cats = space.categories[feature] or ()
         inside = [code for code in range(len(cats)) if state >> code & 1]
         passes = bool(state >> len(cats) & 1) if can_miss else None
-        return cls.of_categories(feature, name, cats, inside, passes)
+        ordered = bool(space.ordered[feature])
+        return cls.of_categories(feature, name, cats, inside, passes, ordered=ordered)
 
     @classmethod
     def of_categories(
@@ -256,6 +263,8 @@ class Condition:
         categories: Sequence[Any],
         inside: Iterable[int],
         missing: bool | None,
+        *,
+        ordered: bool = False,
     ) -> Condition:
         """Condition that some categories pass, by their codes."""
         codes = set(inside)
@@ -267,6 +276,7 @@ class Condition:
             allowed=allowed,
             n_categories=len(categories),
             missing=missing,
+            run=_run_of(codes, len(categories)) if ordered else None,
         )
 
     @classmethod
@@ -281,14 +291,18 @@ class Condition:
         categories: Sequence[Any] | None = None,
         missing_left: bool = False,
         can_miss: bool = False,
+        ordered: bool = False,
     ) -> Condition:
-        """Condition for taking one side of a split; ``left_codes`` where it is by category."""
+        """Condition for taking one side of a split; ``left_codes`` where it is by category.
+
+        ``ordered``: the categories are listed in order.
+        """
         # A threshold of infinity asks only whether there is a value.
         missing = missing_left == left if can_miss or np.isinf(threshold) else None
         if categories is not None and left_codes is not None:
             codes = set(left_codes)
             inside = [code for code in range(len(categories)) if (code in codes) == left]
-            return cls.of_categories(feature, name, categories, inside, missing)
+            return cls.of_categories(feature, name, categories, inside, missing, ordered=ordered)
         low, high = (-np.inf, threshold) if left else (threshold, np.inf)
         if not low < high:
             return cls(feature, name, present=False, missing=missing)
@@ -308,7 +322,11 @@ class Condition:
     @property
     def needs_brackets(self) -> bool:
         """Whether the words hold an "or" of their own."""
-        several = self.allowed is not None and 1 < len(self.allowed) < self.n_categories
+        several = (
+            self.run is None
+            and self.allowed is not None
+            and 1 < len(self.allowed) < self.n_categories
+        )
         return self.present and not self.unrestricted and (bool(self.missing) or several)
 
     def without_missing(self) -> Condition:
@@ -339,6 +357,10 @@ class Condition:
                 kind = "between"
             text = say[kind].format(name=name, lower=low, upper=high)
             return say["or_missing"].format(text=text) if self.missing else text
+        if self.run is not None:
+            first, last = (style.name(self.allowed[end]) for end in (0, -1))
+            text = say[self.run].format(name=name, first=first, last=last)
+            return say["or_missing"].format(text=text) if self.missing else text
         inside = set(self.allowed)
         others = [style.name(c) for c in categories or () if c not in inside]
         if "but" in say and others and len(inside) > len(others) + 1:
@@ -349,6 +371,13 @@ class Condition:
             return say["is"].format(name=name, values=listed([*shown, "missing"]))
         text = say["is"].format(name=name, values=listed(shown))
         return say["or_missing"].format(text=text) if self.missing else text
+
+
+def _run_of(codes: Collection[int], count: int) -> str | None:
+    """Say where several codes in a row lie in an order: up_to, from or span; None for others."""
+    if not 1 < len(codes) < count or max(codes) - min(codes) >= len(codes):
+        return None
+    return "up_to" if min(codes) == 0 else "from" if max(codes) == count - 1 else "span"
 
 
 def join_conditions(conditions: Sequence[Condition]) -> str:

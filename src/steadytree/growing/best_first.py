@@ -2,7 +2,8 @@
 
 The splits are added in the order of what they explain, so that one growth to the largest
 size holds the trees of all smaller sizes as its beginnings. Categorical features are split
-by category sets (ordered by their mean target), missing values go to the better side.
+by category sets, along their order where they have one, else in the order of their mean
+targets; missing values go to the better side.
 """
 
 from __future__ import annotations
@@ -105,10 +106,10 @@ def best_split(table: BinnedTable, stats: FloatArray, min_leaf: int) -> tuple[fl
     if total[1] <= 0:
         return None
     base = (total[2:] ** 2).sum() / total[1]
-    numeric, sets = np.flatnonzero(table.numeric), np.flatnonzero(~table.numeric)
+    ranked, sets = np.flatnonzero(table.ranked), np.flatnonzero(~table.ranked)
     splits = [_best_set(table, stats[:, j], total, j, min_leaf) for j in sets.tolist()]
-    if numeric.size:
-        at = _best_threshold(table, stats[:, numeric], total, numeric, min_leaf)
+    if ranked.size:
+        at = _best_threshold(table, stats[:, ranked], total, ranked, min_leaf)
         splits.insert(0, at)
     for found in splits:
         if found is not None and found[0] - base > best_gain:
@@ -137,6 +138,7 @@ def _best_threshold(
     features: NDArray[np.intp],
     min_leaf: int,
 ) -> tuple[float, Split] | None:
+    """Best cut along the order of a feature's values: a threshold, or the first categories."""
     below = np.cumsum(stats[:, :, :-1], axis=2)
     missing = stats[:, :, -1:]
     bins = np.arange(below.shape[2])

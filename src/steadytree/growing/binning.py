@@ -2,7 +2,8 @@
 
 Searching for splits over and over on the same rows is what makes tree editing slow. Here
 every numeric column gets a fixed grid of cut points (all midpoints, or quantiles where
-there are many values), every category its own bin, and missing values one bin more. The
+there are many values), every category its own bin, and missing values one bin more. Ordered
+categories have cut points as well, between each and the next. The
 statistics of all possible splits of a set of rows are then histograms.
 """
 
@@ -88,7 +89,8 @@ class BinnedTable:
         self.edges: list[FloatArray] = []
         for j, cats in enumerate(space.categories):
             if cats is not None:
-                self.edges.append(np.zeros(0))
+                n_cuts = len(cats) - 1 if space.by_order[j] else 0
+                self.edges.append(np.arange(n_cuts, dtype=np.float64) + 0.5)
                 continue
             edges = cut_points(real[:, j])
             inside = (edges >= space.lower[j]) & (edges < space.upper[j])
@@ -96,6 +98,8 @@ class BinnedTable:
         self.n_categories = np.array([len(cats or ()) for cats in space.categories], dtype=np.intp)
         self.n_edges = np.array([e.size for e in self.edges], dtype=np.intp)
         self.numeric = self.n_categories == 0
+        self.ranked = self.numeric | space.by_order
+        """Features that are cut in two along an order: numbers, and ordered categories."""
         self.n_bins = int(max(self.n_edges.max() + 1, self.n_categories.max(), 1))
         self.codes = np.empty((n, p), dtype=np.int32)
         width = self.n_bins + 1
@@ -130,10 +134,13 @@ class BinnedTable:
         return out.reshape(len(weights), p, width)
 
     def threshold_split(self, feature: int, bin_index: int, missing_left: bool) -> Split:
-        """Make the split after a bin of a numeric feature.
+        """Make the split after a bin of a ranked feature.
 
-        The bin after the last cut means "every present value", an infinite threshold.
+        The bin after the last cut means "every present value": an infinite threshold, or all
+        categories.
         """
+        if not self.numeric[feature]:
+            return Split(feature, np.nan, tuple(range(bin_index + 1)), missing_left)
         edges = self.edges[feature]
         threshold = float(edges[bin_index]) if bin_index < edges.size else np.inf
         return Split(feature, threshold, None, missing_left)

@@ -1,9 +1,10 @@
 """Let scikit-learn grow trees on mixed data, and read the result in the user's columns.
 
-scikit-learn's trees take numbers only. Numeric columns pass as they are (NaN = missing);
-a categorical feature becomes one 0/1 column per category, plus one for "missing" where
-that can happen. A tree grown on these columns is written back, node by node, as a
-:class:`Tree` over the original features with category sets.
+scikit-learn's trees take numbers only. Numeric columns pass as they are (NaN = missing), and
+so do ordered categories, as their position in the order; any other categorical feature
+becomes one 0/1 column per category, plus one for "missing" where that can happen. A tree
+grown on these columns is written back, node by node, as a :class:`Tree` over the original
+features with category sets.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class ColumnEncoder:
     column_feature : int array (n_columns,)
         The feature each column comes from.
     column_category : int array (n_columns,)
-        For a 0/1 column its category code (-1: "missing"); -2 for a numeric column.
+        For a 0/1 column its category code (-1: "missing"); -2 for a column of numbers or of
+        positions in an order.
     """
 
     def __init__(self, space: FeatureSpace) -> None:
@@ -42,7 +44,7 @@ class ColumnEncoder:
         features: list[int] = []
         categories: list[int] = []
         for j, cats in enumerate(space.categories):
-            if cats is None:
+            if cats is None or space.by_order[j]:
                 features.append(j)
                 categories.append(-2)
                 continue
@@ -62,7 +64,7 @@ class ColumnEncoder:
     @property
     def is_trivial(self) -> bool:
         """Whether all features are numeric: the columns are the features."""
-        return bool((self.column_category == -2).all())
+        return not any(self.space.categories)
 
     def transform(self, coded: NDArray[np.float64]) -> NDArray[np.float32]:
         """Columns for scikit-learn from a table coded by ``space.encode``."""
@@ -86,9 +88,12 @@ class ColumnEncoder:
     ) -> tuple[int, float, tuple[int, ...] | None, bool]:
         """One split on a column in the original feature: as in Tree, feature to missing_left."""
         j, category = int(self.column_feature[column]), int(self.column_category[column])
-        if category == -2:
-            return j, threshold, None, missing_left
         count = len(self.space.categories[j] or ())
+        if category == -2 and count == 0:
+            return j, threshold, None, missing_left
+        if category == -2:
+            left = tuple(code for code in range(count) if code <= threshold)
+            return j, np.nan, left, missing_left
         return j, np.nan, *categories_left(threshold, category, count)
 
     def to_tree(

@@ -404,6 +404,7 @@ def side_condition(split: Split, space: FeatureSpace, *, left: bool = True) -> C
         categories=space.categories[j],
         missing_left=split.missing_left,
         can_miss=bool(space.can_be_missing[j]),
+        ordered=bool(space.ordered[j]),
     )
 
 

@@ -70,6 +70,7 @@ def branch_words(
         categories=feature["categories"],
         missing_left=bool(tree["missing_left"][parent]),
         can_miss=feature["missing"],
+        ordered=feature["ordered"],
     )
     return str(feature["name"]), condition.words(PAGE_BRANCH, categories)
 

@@ -69,6 +69,7 @@ def features_data(space: FeatureSpace, used: set[int]) -> list[dict[str, Any]]:
             "categories": None
             if space.categories[j] is None
             else [clean(c) for c in space.categories[j] or ()],
+            "ordered": bool(space.ordered[j]),
             "missing": bool(space.can_be_missing[j]),
             "used": j in used,
         }

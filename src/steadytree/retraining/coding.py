@@ -33,16 +33,17 @@ def check_categories(
 ) -> str | None:
     """Say which categories are new; refuse a column of which most values are unknown.
 
-    ``met`` holds the known categories and then the new ones, ``codes`` the positions in it.
+    ``met`` holds the known categories and the new ones, ``codes`` the positions in it.
     Returns a note, or None where nothing is new.
     """
-    fresh = list(met[len(known) :])
+    at = [code for code, category in enumerate(met) if category not in set(known)]
+    fresh = [met[code] for code in at]
     if not fresh:
         return None
     spelling = {_plainly(c): c for c in known}
     other = {c: spelling[_plainly(c)] for c in fresh if _plainly(c) in spelling}
     present = ~np.isnan(codes)
-    unknown = float((codes[present] >= len(known)).mean())
+    unknown = float(np.isin(codes[present], at).mean())
     if unknown > UNKNOWN_SHARE:
         fix = f"X[{name!r}].replace({other!r})" if other else f"X[{name!r}].map({{...: ...}})"
         raise InputError(

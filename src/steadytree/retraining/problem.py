@@ -18,16 +18,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.columns import NO_VALUE
 from steadytree.core.decision import LARGEST_SHARE, Decision, resolve_decision
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import Categories, as_table, column_names, find_columns, n_rows
+from steadytree.core.tabular import as_table, column_names, find_columns, n_rows
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
 from steadytree.retraining.coding import OUTSIDE_SHARE, check_categories, note_units
 from steadytree.retraining.forbidden import without_splits
+from steadytree.retraining.orders import (
+    check_orders,
+    check_place,
+    joined_categories,
+    unused_orders,
+)
 from steadytree.retraining.overlap import find_copies, scored_rows
 
 __all__ = ["Problem", "prepare_problem"]
@@ -175,6 +180,7 @@ def prepare_problem(
     anchored = tree.in_space(fixed)
     _check_classes(anchored, new, old)
     lacking, notes = _columns_left_out(fixed, X_new, X_old)
+    notes += unused_orders(fixed, X_new)
     forbidden = fixed.positions_of(forbid, "forbid")
     old, scored, overlap = _without_copies(anchored, new, old)
     before = None if old is None else old.coded
@@ -329,21 +335,22 @@ def _space_and_codes(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: 
     seen = FeatureSpace.of_known_features(X_new, names, categories, needed=needed)
     if base is None:
         # The tree has no ranges: take them from the rows it was trained on, or else from these.
-        base, met = seen, categories
+        base = seen
         if X_old is not None:
             base = FeatureSpace.of_known_features(X_old, names, categories, needed=needed)
-            met = base.categories
-        base = _cover_thresholds(_with_categories(base, categories, met), tree)
+        base = _with_categories_of(tree, base, X_old is not None)
+        base = _cover_thresholds(base, tree)
+        check_orders(base, X_new, "X_new")
         every = _union(base, seen)
         coded = _finite(every.encode(X_new, needed), every, "X_new")
         for j, cats in enumerate(base.categories):
             if cats is not None and every.categories[j] != cats:
-                check_categories(
-                    base.feature_labels[j], cats, every.categories[j] or (), coded[:, j]
-                )
+                _check_categories(base, seen, j, every.categories[j] or (), coded[:, j])
         return _Coded(every, base, coded, (), needed)
+    for table, name in ((X_new, "X_new"), (X_old, "X_old")):
+        check_orders(base, table, name)
     # Fresh categories first: with them the table is coded once and for all.
-    wider = _with_categories(base, base.categories, seen.categories)
+    wider = _with_categories(base, seen)
     coded = _finite(wider.encode(X_new, needed), wider, "X_new")
     fixed, notes = _widen(base, wider, seen, coded)
     return _Coded(fixed, base, coded, notes, needed)
@@ -358,7 +365,7 @@ def _needed(tree: Tree, names: tuple[str, ...] | None) -> Collection[int] | None
 
 
 def _union(a: FeatureSpace, b: FeatureSpace) -> FeatureSpace:
-    wider = _with_categories(a, a.categories, b.categories)
+    wider = _with_categories(a, b)
     return wider.replace(
         lower=np.fmin(a.lower, b.lower),
         upper=np.fmax(a.upper, b.upper),
@@ -374,15 +381,43 @@ def _cover_thresholds(space: FeatureSpace, tree: Tree) -> FeatureSpace:
     return space.replace(lower=lower, upper=upper)
 
 
-def _with_categories(space: FeatureSpace, known: Categories, met: Categories) -> FeatureSpace:
-    """Return the space with known categories and, after them, those that were met as well."""
+def _with_categories(space: FeatureSpace, seen: FeatureSpace) -> FeatureSpace:
+    """Return the space with its own categories and those that were met as well."""
     categories = tuple(
-        None
-        if mine is None
-        else (*mine, *(c for c in also or () if c not in set(mine) and c != NO_VALUE))
-        for mine, also in zip(known, met, strict=True)
+        None if mine is None else joined_categories(mine, also or (), ordered=bool(in_order))
+        for mine, also, in_order in zip(
+            space.categories, seen.categories, space.ordered & seen.ordered, strict=True
+        )
     )
     return space if categories == space.categories else space.replace(categories=categories)
+
+
+def _with_categories_of(tree: Tree, seen: FeatureSpace, joined: bool) -> FeatureSpace:
+    """Return the space of some rows with the categories of a tree that has no space.
+
+    An order that the rows declare holds if it has every category of the tree. Otherwise
+    categories that were met as well come after the tree's, if they are to be ``joined``.
+    """
+    categories: list[tuple[Any, ...] | None] = []
+    ordered = seen.ordered.copy()
+    for j, (mine, met) in enumerate(zip(tree.categories, seen.categories, strict=True)):
+        ordered[j] &= set(mine or ()) <= set(met or ())
+        if mine is None or ordered[j]:
+            categories.append(met)
+        else:
+            categories.append(joined_categories(mine, (met or ()) if joined else (), ordered=False))
+    return seen.replace(categories=tuple(categories), ordered=ordered)
+
+
+def _check_categories(
+    base: FeatureSpace, seen: FeatureSpace, j: int, now: Sequence[Any], codes: FloatArray
+) -> str | None:
+    """Return a note on new categories of a feature, or refuse them."""
+    name, known = base.feature_labels[j], base.categories[j] or ()
+    note = check_categories(name, known, now, codes)
+    if base.ordered[j]:
+        check_place(name, known, seen.categories[j] or (), ordered=bool(seen.ordered[j]))
+    return note
 
 
 def _widen(
@@ -395,7 +430,7 @@ def _widen(
     for j, name in enumerate(base.feature_labels):
         known, now = base.categories[j], wider.categories[j]
         if known is not None and now is not None:
-            note = check_categories(name, known, now, coded[:, j])
+            note = _check_categories(base, seen, j, now, coded[:, j])
             if note is not None:
                 notes.append(note)
         else:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from steadytree.core.tree import Tree
+from steadytree.growing.binning import BinnedTable
+from steadytree.growing.nodes import NodeFactory
 from steadytree.growing.teacher import TaughtRows, target_columns
+from steadytree.retraining.edits.candidates import candidates_of
 from tests.growing.mixed import mixed_table, space_of
-from tests.retraining.edits.samples import search, stump
+from tests.retraining.edits.samples import LIMITS, search, stump
 
 
 def test_a_threshold_that_moved_is_moved():
@@ -46,6 +50,57 @@ def test_a_category_that_changed_sides_is_moved():
     (edited,) = search(deployed, taught, space).path((0.2,))
     assert edited.tree.left_categories[0] == (0,)
     assert edited.edits == ("move colour is blue or green to colour is blue",)
+
+
+@pytest.mark.parametrize(
+    ("left", "moved"),
+    [((0,), (0, 1, 2)), ((1, 2, 3), (3,)), ((0, 2), (0, 1, 2)), ((2,), (0, 1, 2))],
+)
+def test_a_cut_along_an_order_that_moved_is_moved(left, moved):
+    """Only grey is high now; the lower categories stay on the side they are on."""
+    X, _ = mixed_table(600, 0)
+    X["colour"] = X["colour"].astype(
+        pd.CategoricalDtype(["blue", "green", "red", "grey"], ordered=True)
+    )
+    space = space_of(X, np.array([0, 1]), "binary")
+    share = np.array([0.5, 0.9, 0.1] if 3 in moved else [0.5, 0.1, 0.9])
+    deployed = Tree(
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        feature=[2, -1, -1],
+        threshold=[np.nan] * 3,
+        left_categories=(left, None, None),
+        value=np.column_stack([1 - share, share]),
+        classes=(0, 1),
+        n_features=4,
+        feature_names=space.names,
+        categories=space.categories,
+        space=space,
+    )
+    y = (X["colour"] == "grey").to_numpy().astype(np.int64)
+    taught = TaughtRows(space.encode(X), target_columns(y, 2) * 0.9, np.ones(600), 600, 2)
+    make = NodeFactory(taught, BinnedTable(taught.coded, space, 600))
+    node = make.from_tree(deployed, np.arange(600))
+    edits = candidates_of(make, node, 0, LIMITS, price_per_move=1.0, least=0.0)
+    moves = [edit for edit in edits if edit.kind == "move"]
+    assert max(moves, key=lambda edit: edit.gain).node.parts[0].left == moved
+    (edited,) = search(deployed, taught, space).path((0.2,))
+    assert edited.tree.left_categories[0] in (moved, (0, 1, 2))  # or the same, mirrored
+    if left == (0,):
+        assert edited.edits == ("move colour is blue to colour up to red",)
+
+
+def test_a_split_may_give_way_to_a_cut_along_an_order():
+    X, _ = mixed_table(600, 0)
+    order = pd.CategoricalDtype(["green", "blue", "red", "grey"], ordered=True)
+    X["colour"] = X["colour"].astype(order)
+    y = X["colour"].isin(["green", "blue", "grey"]).to_numpy().astype(np.int64)
+    space = space_of(X, y, "binary")
+    taught = TaughtRows(space.encode(X), target_columns(y, 2) * 0.9, np.ones(600), 600, 2)
+    (edited,) = search(stump(50.0, space), taught, space).path((0.0,))
+    sets = [left for left in edited.tree.left_categories if left is not None]
+    assert sets
+    assert all(left == tuple(range(len(left))) for left in sets)
 
 
 def test_missing_values_that_changed_sides_are_moved():

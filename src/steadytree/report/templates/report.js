@@ -143,6 +143,11 @@
     if (allowed) {
       const every = feature.categories.map(isolate);
       const words = allowed.map((code) => every[code]);
+      const start = choice.indexOf(allowed[0]), end = choice.indexOf(allowed.at(-1));
+      if (feature.ordered && words.length > 1 && end - start < words.length) {
+        const run = start === 0 ? "up_to" : end === choice.length - 1 ? "from" : "span";
+        return orMissing(fill(say[run], { name, first: words[0], last: words.at(-1) }));
+      }
       const others = choice.filter((code) => !allowed.includes(code)).map((code) => every[code]);
       if (words.length > others.length + 1)
         return orMissing(fill(say.but, { name, values: listed(others) }), say.or_missing_after_but);

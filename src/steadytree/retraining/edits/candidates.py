@@ -19,6 +19,8 @@ __all__ = ["Candidate", "EditLimits", "candidates_of"]
 
 GROW_SIZES = (2, 3)
 SMALL_TREE = 8
+MOVE_SHARES = (0.0, 0.25, 1.0)
+"""Shares of the price of its way that the moves of a cut are chosen at."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,9 @@ def _moves(
     routing = _routing(make, node)
     space = make.table.space
     proposals: list[Split] = []
-    if split.left is not None:
+    if split.left is not None and make.table.ranked[j]:
+        proposals += _order_moves(make, node, routing, limits.min_leaf, price)
+    elif split.left is not None:
         proposals += _set_moves(routing, split, int(make.table.n_categories[j]))
     elif np.isfinite(split.threshold):
         cost, edges = _threshold_costs(
@@ -199,7 +203,7 @@ def _moves(
         )
         if np.isfinite(cost).any():
             way = space.share_between(j, edges, split.threshold) * node.n_leaves
-            for share in (0.0, 0.25, 1.0):
+            for share in MOVE_SHARES:
                 at = int((cost + share * price * way).argmin())
                 proposals.append(Split(j, float(edges[at]), None, split.missing_left))
     if routing.count[j, -1] > 0:
@@ -234,6 +238,33 @@ def _set_moves(routing: _Routing, split: Split, n_categories: int) -> list[Split
     return out
 
 
+def _order_moves(
+    make: NodeFactory, node: SearchNode, routing: _Routing, min_leaf: int, price: float
+) -> list[Split]:
+    """Move the cut of ordered categories, the lower ones staying on the side they are on."""
+    split, _, _ = node.parts
+    j = split.feature
+    n = int(make.table.n_categories[j])
+    inside = np.zeros(n, dtype=bool)
+    inside[list(split.left or ())] = True
+    lower = np.tri(n - 1, n, dtype=bool)  # the first category, the first two, ...
+    if inside[0] == inside[-1]:  # no cut along the order yet: either way round
+        sets = np.concatenate([lower, ~lower])
+    else:
+        sets = lower if inside[0] else ~lower
+    cost, count = sets @ routing.cost[j, :n], sets @ routing.count[j, :n]
+    if split.missing_left:
+        cost, count = cost + routing.cost[j, -1], count + routing.count[j, -1]
+    total = routing.count[j].sum()
+    cost[(count < min_leaf) | (total - count < min_leaf)] = np.inf
+    if not np.isfinite(cost).any():
+        return []
+    way = (sets ^ inside).sum(axis=1) / make.table.space.n_categories(j) * node.n_leaves
+    best = (int((cost + share * price * way).argmin()) for share in MOVE_SHARES)
+    chosen = (tuple(np.flatnonzero(sets[at]).tolist()) for at in best)
+    return [Split(j, float("nan"), left, split.missing_left) for left in chosen]
+
+
 def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[Candidate]:
     """Best conditions on another feature that keep both subtrees, either way round."""
     split, _, _ = node.parts
@@ -263,16 +294,16 @@ def _best_routing(
 ) -> tuple[float, Split] | None:
     table = make.table
     gone_count, gone_cost = routing.count[j, -1], routing.cost[j, -1]
-    if table.numeric[j]:
+    if table.ranked[j]:
         missing_left = bool(gone_cost < 0) if gone_count > 0 else False
-        cost, edges = _threshold_costs(make, routing, j, min_leaf, missing_left=missing_left)
+        cost, _ = _threshold_costs(make, routing, j, min_leaf, missing_left=missing_left)
         if not np.isfinite(cost).any():
             return None
         at = int(cost.argmin())
         if gone_count == 0:
             below = routing.count[j, : at + 1].sum()
             missing_left = bool(below * 2 >= routing.count[j].sum())
-        return float(cost[at]), Split(j, float(edges[at]), None, missing_left)
+        return float(cost[at]), table.threshold_split(j, at, missing_left)
     n = int(table.n_categories[j])
     inside = routing.cost[j, :n] < 0
     missing_left = bool(gone_cost < 0)

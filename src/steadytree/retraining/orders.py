@@ -1,0 +1,122 @@
+"""Orders of categories: the deployed tree's order holds, and one against it is refused.
+
+Rules divide ordered categories along their order, so that a batch whose column declares
+another order would have its rules written along the wrong one. Which of the two is right
+only the user knows (an order made by ``as_ordered()`` is the alphabet's). Rows without a
+declared order, read from a file, follow the deployed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from steadytree.core.columns import NO_VALUE, declared_categories
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import column_names
+from steadytree.exceptions import InputError
+
+__all__ = [
+    "check_orders",
+    "check_place",
+    "joined_categories",
+    "joined_order",
+    "unused_orders",
+]
+
+
+def joined_order(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...] | None:
+    """One order that agrees with two; None where they contradict or leave a place open."""
+    shared = [c for c in one if c in set(other)]
+    if shared != [c for c in other if c in set(one)]:
+        return None
+    out: list[Any] = []
+    for mine, theirs, end in zip_longest(_gaps(one, shared), _gaps(other, shared), shared):
+        if mine and theirs:
+            return None
+        out += [*mine, *theirs, *([] if end is None else [end])]
+    return tuple(out)
+
+
+def _gaps(order: Sequence[Any], shared: Sequence[Any]) -> Iterator[list[Any]]:
+    """Categories before each of the shared ones, and after the last."""
+    marks = set(shared)
+    gap: list[Any] = []
+    for category in order:
+        if category in marks:
+            yield gap
+            gap = []
+        else:
+            gap.append(category)
+    yield gap
+
+
+def joined_categories(
+    known: Sequence[Any], met: Sequence[Any], *, ordered: bool
+) -> tuple[Any, ...]:
+    """Known categories with those that were met as well: in their place of an order, or after.
+
+    ``ordered``: both are in order.
+    """
+    fresh = [c for c in met if c not in set(known) and c != NO_VALUE]
+    order = joined_order(known, met) if fresh and ordered else None
+    return (*known, *fresh) if order is None else order
+
+
+def check_orders(space: FeatureSpace, X: Any, table: str) -> None:
+    """Refuse a table that declares another order than the space has."""
+    for j, order in _declared(space, X):
+        name, known = space.feature_labels[j], space.categories[j] or ()
+        shared = set(known) & set(order)
+        contradicts = [c for c in known if c in shared] != [c for c in order if c in shared]
+        if space.ordered[j] and contradicts:
+            raise InputError(
+                f"expected the known order {_words(known)} of {name!r}, got "
+                f"{_words(order)} in {table}; put the categories in one order first: "
+                f"{_fix(name, known)}"
+            )
+
+
+def check_place(name: str, known: Sequence[Any], met: Sequence[Any], *, ordered: bool) -> None:
+    """Refuse categories of which nobody says where in an order they are."""
+    fresh = [c for c in met if c not in set(known) and c != NO_VALUE]
+    if fresh and (not ordered or joined_order(known, met) is None):
+        raise InputError(
+            f"expected the place of every category in the order {_words(known)} of {name!r}, got "
+            f"{', '.join(map(repr, fresh[:5]))} besides; declare the whole order, each in its "
+            f"place: {_fix(name, [*known, *fresh])}, or make them missing"
+        )
+
+
+def unused_orders(space: FeatureSpace, X: Any) -> list[str]:
+    """Name the columns that declare an order where the space has none."""
+    return [
+        f"the order {_words(order)} of {space.feature_labels[j]!r} is not used, as the deployed "
+        "tree knows none; to let new rules follow it, pass space=FeatureSpace.from_data(X)"
+        for j, order in _declared(space, X)
+        if len(space.categories[j] or ()) > 2 and not space.ordered[j]
+    ]
+
+
+def _declared(space: FeatureSpace, X: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Position and declared order of the categorical features whose columns declare one."""
+    have = column_names(X)
+    if have is None:
+        return
+    for j, name in enumerate(space.feature_labels):
+        if space.categories[j] is not None and name in have:
+            listed, ordered = declared_categories(X, name)
+            if ordered and listed is not None:
+                yield j, listed
+
+
+def _words(categories: Sequence[Any]) -> str:
+    shown = [str(c) for c in categories]
+    if len(shown) > 6:
+        shown = [*shown[:3], "...", *shown[-2:]]
+    return " < ".join(shown)
+
+
+def _fix(name: str, order: Sequence[Any]) -> str:
+    return f"X[{name!r}].cat.set_categories({list(order)!r}, ordered=True)"
