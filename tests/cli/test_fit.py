@@ -111,3 +111,21 @@ def test_a_stable_tree_is_chosen_on_the_scale_of_the_paper(run: Run, files: File
     )
     assert result.code == 2
     assert "expected --scale range with --learner stable, got quantile" in result.err
+
+
+@pytest.mark.parametrize("learner", ["distilled", "cart"])
+def test_forbidden_columns(run: Run, files: Files, tmp_path: Path, learner: str) -> None:
+    arguments = ("fit", files.old, "--target", "outcome", "--learner", learner, "--max-leaves", 4)
+    first = run(*arguments, "--json", "-q", "--out", tmp_path)
+    root = load_tree(tmp_path / "tree.json")
+    name = root.feature_labels[root.feature[0]]
+    second = run(*arguments, "--json", "-q", "--out", tmp_path, "--forbid", name)
+    assert first.code == second.code == 0, second.err
+    tree = load_tree(tmp_path / "tree.json")
+    assert name in (tree.feature_names or ())
+    assert name not in {tree.feature_labels[j] for j in tree.used_features}
+    assert tree.n_leaves > 1
+    assert second.document["forbidden"] == [name]
+    stable = run("fit", files.old, "--target", "outcome", "--learner", "stable", "--forbid", name)
+    assert stable.code == 2
+    assert "expected no --forbid with --learner stable" in stable.err

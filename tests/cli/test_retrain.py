@@ -55,7 +55,9 @@ def test_the_whole_story(run: Run, files: Files, tmp_path: Path) -> None:
 
 
 def test_in_words(run: Run, files: Files) -> None:
-    result = run("retrain", files.new, "--deployed", files.tree, "--target", "outcome", *FAST)
+    roles = ("--time", "year", "--group", "patient", "--subgroup", "clinic")
+    tables = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome")
+    result = run(*tables, *roles, *FAST)
     assert result.code == 0, result.err
     assert result.err == ""  # -q: nothing but the result
     assert "Candidates on the frontier" in result.out
@@ -209,3 +211,40 @@ def test_an_output_folder_that_cannot_be_written(run: Run, files: Files, tmp_pat
     )
     assert result.code == 2
     assert "expected a folder that can be written as --out, got File exists" in result.err
+
+
+@pytest.mark.parametrize("old_has_it", [None, False, True])
+def test_columns_that_the_tree_does_not_know_are_named(
+    run: Run, files: Files, tmp_path: Path, old_has_it: bool | None
+) -> None:
+    table = pd.read_csv(files.new).assign(marker=1.5)
+    table.to_csv(tmp_path / "new.csv", index=False)
+    past = pd.read_csv(files.old)
+    (past.assign(marker=2.5) if old_has_it else past).to_csv(tmp_path / "old.csv", index=False)
+    old = () if old_has_it is None else ("--old", tmp_path / "old.csv")
+    result = run(
+        *("retrain", tmp_path / "new.csv", "--deployed", files.tree, "--target", "outcome", *old),
+        *("--group", "patient", "--subgroup", "clinic", "--json", "--trees", 5, "--folds", 0, "-q"),
+    )
+    assert result.code == 0, result.err
+    note = "columns 'year', 'marker' are not among the deployed tree's features and are ignored"
+    assert note in result.err
+    (found,) = [text for text in result.document["notes"] if note in text]
+    assert ("old rows that have them" in found) == (old_has_it is False)
+
+
+def test_forbidden_columns(run: Run, files: Files, tmp_path: Path) -> None:
+    tree = load_tree(files.tree)
+    root = tree.feature_labels[tree.feature[0]]
+    arguments = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome")
+    fast = ("--trees", 5, "--folds", 0, "-q", "--json")
+    result = run(*arguments, "--forbid", root, "--forbid", "size", "--out", tmp_path, *fast)
+    assert result.code == 0, result.err
+    proposed = load_tree(tmp_path / "tree.json")
+    used = {proposed.feature_labels[j] for j in proposed.used_features}
+    assert used
+    assert not {root, "size"} & used
+    assert len(result.document["settings"]["forbidden"]) == 2
+    wrong = run(*arguments, "--forbid", "sise", *fast)
+    assert wrong.code == 2
+    assert "in forbid, got 'sise'; did you mean 'size'?" in wrong.err

@@ -40,6 +40,8 @@ def test_a_tree_names_its_own_predictors(files: Files) -> None:
     tree = load_tree(files.tree)
     rows = read_rows(files.new, None, tree=tree)
     assert tuple(rows.X) == tree.feature_names
+    more = read_rows(files.new, "outcome", tree=tree, group="patient", with_unknown=True)
+    assert (*(tree.feature_names or ()), "clinic", "year") == tuple(more.X)
     assert rows.y.size == 0
     assert rows.time is None
     assert rows.groups is None

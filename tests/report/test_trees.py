@@ -114,7 +114,7 @@ def test_features_are_told_without_their_extremes() -> None:
     assert [f["name"] for f in data] == ["colour", "age", "share"]
     assert [f["used"] for f in data] == [True, False, False]
     assert data[0]["categories"] == ["red", "green", "blue", "black"]
-    assert all(set(f) == {"name", "categories", "missing", "used"} for f in data)
+    assert all(set(f) == {"name", "categories", "ordered", "missing", "used"} for f in data)
 
 
 def test_rules_are_found_by_their_leaf_on_either_side() -> None:

@@ -236,6 +236,8 @@ def test_added_columns_are_named_and_can_be_considered(mixed):
         SteadyTreeWarning, match="columns 'marker', 'other' are not among .* are ignored; .*space="
     ):
         retrain(first, wide[300:], y[300:], **NO_FOLDS)
+    with pytest.warns(SteadyTreeWarning, match="'marker', 'other' are .* and old rows that have"):
+        prepare_problem(first, wide[300:], y[300:], X_old=X[:300], y_old=y[:300])
     space = FeatureSpace.from_data(wide)
     for old in ({}, {"X_old": wide[:300], "y_old": y[:300]}):
         with warnings.catch_warnings():

@@ -12,6 +12,7 @@ from steadytree.cli.learners import LearnerChoice, training_options
 from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.shared_options import (
     example,
+    forbid_option,
     option_of,
     output_options,
     scale_option,
@@ -20,6 +21,7 @@ from steadytree.cli.shared_options import (
 )
 from steadytree.cli.show import decision_data, rules_data
 from steadytree.cli.tables import RowTable
+from steadytree.core.forbidden import forbidden_features, unseen
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
@@ -33,6 +35,7 @@ __all__ = ["command"]
 
 @click.command("fit", epilog=example("steadytree fit patients.csv --target died --out model"))
 @training_options
+@forbid_option
 @threshold_option('Two classes: positive from this share; a number or "prevalence".')
 @option_of(
     "--bootstraps",
@@ -47,6 +50,7 @@ def command(
     table: RowTable,
     learner: LearnerChoice,
     jobs: int | None,
+    forbidden: tuple[str, ...],
     decision_threshold: str | None,
     bootstraps: int,
     scale: str,
@@ -65,9 +69,14 @@ def command(
             f"expected --scale range with --learner stable, got {scale}: its candidates are "
             "compared on the paper's scale; use --learner distilled or cart"
         )
+    if forbidden and learner.name == "stable":
+        raise InputError(
+            "expected no --forbid with --learner stable, whose base learner may read the table "
+            "itself; use --learner distilled or cart, or leave the column out with --drop"
+        )
     model = learner.make(seed=seed, jobs=jobs, n_bootstraps=bootstraps)
     output.say(f"training on {len(table.y):,} rows and {table.X.shape[1]} columns")
-    tree, candidates = _fit(model, learner, table, threshold, seed)
+    tree, candidates = _fit(model, learner, table, threshold, seed, forbidden)
     if scale == "quantile" and tree.space is not None:
         tree = tree.replace(space=tree.space.scaled_by(table.X))
     folder.tree("tree.json", tree)
@@ -79,6 +88,7 @@ def command(
         "task": learner.task,
         "rows": len(table.y),
         "columns": list(table.X.columns),
+        "forbidden": list(forbidden),
         "n_leaves": tree.n_leaves,
         "depth": tree.depth,
         "decision_threshold": tree.decision_threshold,
@@ -98,14 +108,15 @@ def _fit(
     table: RowTable,
     threshold: float | str | None,
     seed: int,
+    forbidden: tuple[str, ...],
 ) -> tuple[Tree, pd.DataFrame | None]:
     X, y = table.X, table.y
     if learner.name == "cart":
-        return _fit_cart(model, learner.task, X, y, threshold), None
+        return _fit_cart(model, learner.task, X, y, threshold, forbidden), None
     if threshold is not None:
         model.set_params(decision_threshold=threshold)
     if learner.name == "distilled":
-        model.fit(X, y)
+        model.set_params(forbid=forbidden).fit(X, y)
         return as_tree(model), None
     options: dict[str, Any] = {}
     rows = np.arange(len(y))
@@ -123,12 +134,18 @@ def _fit(
 
 
 def _fit_cart(
-    model: Any, task: str, X: pd.DataFrame, y: Any, threshold: float | str | None
+    model: Any,
+    task: str,
+    X: pd.DataFrame,
+    y: Any,
+    threshold: float | str | None,
+    forbidden: tuple[str, ...],
 ) -> Tree:
     """Let scikit-learn grow the tree on coded columns, and read it in the user's columns."""
     space = FeatureSpace.from_data(X, y, task=task)
     encoder = ColumnEncoder(space)
-    fitted = model.fit(encoder.transform(space.encode(X)), y)
+    coded = unseen(space.encode(X), forbidden_features(space, forbidden))
+    fitted = model.fit(encoder.transform(coded), y)
     # The same nodes in the user's columns; what was observed at them is in scikit-learn's tree.
     tree = encoder.to_tree(fitted).replace(observed=as_tree(fitted).observed)
     return tree if threshold is None else as_tree(tree, threshold)

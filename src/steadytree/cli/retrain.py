@@ -15,6 +15,7 @@ from steadytree.cli.shared_options import (
     FILE,
     data_options,
     example,
+    forbid_option,
     gate_options,
     jobs_option,
     limits_of,
@@ -68,6 +69,7 @@ PRICE = "price"
     metavar="TEXT",
     help='What may not change: "root", a feature, or a rule in words. Repeat.',
 )
+@forbid_option
 @click.option("--compare", "with_cart", is_flag=True, help="Add independently retrained CART.")
 @threshold_option('A number or "prevalence".')
 @option_of("--folds", retrain, "n_folds", "For scores.", type=click.IntRange(0))
@@ -89,6 +91,7 @@ def command(
     tolerance: float,
     limits: tuple[str, ...],
     locks: tuple[str, ...],
+    forbidden: tuple[str, ...],
     with_cart: bool,
     decision_threshold: str | None,
     folds: int,
@@ -110,8 +113,9 @@ def command(
     task = "classification" if tree.is_classifier else "regression"
     threshold = threshold_of(decision_threshold, task)
     past = None if history is None else History.open(history)
-    rows = read_rows(data, target, time=time, group=group, subgroups=subgroups, tree=tree)
-    before = None if old is None else read_rows(old, target, tree=tree)
+    known: dict[str, Any] = {"tree": tree, "with_unknown": True}
+    rows = read_rows(data, target, time=time, group=group, subgroups=subgroups, **known)
+    before = None if old is None else read_rows(old, target, **known)
     with output.progress("retrain") as report:
         result = retrain(
             tree,
@@ -124,6 +128,7 @@ def command(
             tolerance=tolerance,
             **limits_of(limits),
             locked=locks,
+            forbid=forbidden,
             compare=with_cart,
             decision_threshold=threshold,
             groups=rows.groups,
@@ -159,6 +164,7 @@ def command(
         "explanation": result.explain(),
         "edits": list(result.edits),
         "drift": _drift(result),
+        "notes": list(result.notes),
         "frontier": result.frontier,
         "performance": result.performance(),
         "gates": gate_check.to_dict(),

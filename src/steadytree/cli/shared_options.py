@@ -24,6 +24,7 @@ __all__ = [
     "common_options",
     "data_options",
     "example",
+    "forbid_option",
     "gate_options",
     "jobs_option",
     "limits_of",
@@ -117,6 +118,14 @@ subgroup_option = click.option(
     multiple=True,
     metavar="COLUMN",
     help="Show whose decisions change, by this column. Repeat.",
+)
+
+forbid_option = click.option(
+    "--forbid",
+    "forbidden",
+    multiple=True,
+    metavar="COLUMN",
+    help="What no rule may be about; nothing is learnt from it either. Repeat.",
 )
 
 gate_options = options_in_order(

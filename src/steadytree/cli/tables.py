@@ -110,12 +110,14 @@ def read_rows(
     drop: Sequence[str] = (),
     subgroups: Sequence[str] = (),
     tree: Tree | None = None,
+    with_unknown: bool = False,
 ) -> RowTable:
     """Read a table, with outcomes if a ``target`` is named.
 
     With a ``tree`` its own columns are the predictors (by name, if it has names), of which the
-    table must have those that the tree uses;
-    otherwise every column but the target, the time, the group and those to drop.
+    table must have those that the tree uses; ``with_unknown`` adds the columns that the tree
+    does not know and no option names, for somebody to speak of. Without a tree every column but
+    the target, the time, the group and those to drop.
     """
     table = read_table(path)
     single = (("--target", target), ("--time", time), ("--group", group))
@@ -132,7 +134,10 @@ def read_rows(
     if tree is not None and tree.feature_names is not None:
         used = [tree.feature_names[j] for j in sorted(tree.used_features)]
         check_columns(table, path, (("a predictor", name) for name in used))
-        X = table[[name for name in tree.feature_names if name in table.columns]]
+        known = [name for name in tree.feature_names if name in table.columns]
+        others = {target, time, group, *drop, *subgroups, *known}
+        unknown = [name for name in table.columns if name not in others]
+        X = table[[*known, *(unknown if with_unknown else [])]]
     elif target is None:
         X = table
     else:

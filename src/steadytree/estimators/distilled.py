@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -11,6 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from steadytree.core.forbidden import forbidden_features, unseen
 from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
 from steadytree.estimators._learner import TreeLearner, check_whole
@@ -49,6 +51,7 @@ class _DistilledTree(TreeLearner):
         n_estimators: int = 100,
         n_copies: int = 3,
         categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
+        forbid: str | Sequence[int | str] | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -58,6 +61,7 @@ class _DistilledTree(TreeLearner):
         self.n_estimators = n_estimators
         self.n_copies = n_copies
         self.categorical_features = categorical_features
+        self.forbid = forbid
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -82,16 +86,21 @@ class _DistilledTree(TreeLearner):
         # scikit-learn's forest compares float32, and so does the tree.
         coded = data.rows.coded.astype(np.float32).astype(np.float64)
         rows = CodedRows(coded, data.rows.y, data.rows.weight).take(data.rows.weights > 0)
+        forbidden = forbidden_features(data.space, self.forbid)
+        learnt = replace(rows, coded=unseen(rows.coded, forbidden))
         n_classes = None if data.classes is None else len(data.classes)
         teacher = fit_teacher(
             data.space,
-            rows,
+            learnt,
             n_classes=n_classes,
             n_estimators=self.n_estimators,
             n_jobs=self.n_jobs,
             seed=seed,
         )
-        taught = teach(teacher, rows, teacher.out_of_bag, copies=self.n_copies, seed=seed + 11)
+        taught = teach(teacher, learnt, teacher.out_of_bag, copies=self.n_copies, seed=seed + 11)
+        metadata = {"n_training_rows": len(rows), **self._metadata(rows, data.classes)}
+        if forbidden:
+            metadata["forbidden"] = [data.space.feature_labels[j] for j in sorted(forbidden)]
         self.tree_ = distil_tree(
             taught,
             data.space,
@@ -101,7 +110,7 @@ class _DistilledTree(TreeLearner):
             max_depth=int(self.max_depth),
             decision=decision,
             precision="float32",
-            metadata={"n_training_rows": len(rows), **self._metadata(rows, data.classes)},
+            metadata=metadata,
         )
         self.n_leaves_ = self.tree_.n_leaves
         return self
@@ -132,6 +141,9 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
         For two classes: a leaf is labelled ``classes_[1]`` where its share reaches this.
     categorical_features : "from_dtype", None or list
         See :meth:`FeatureSpace.from_data`.
+    forbid : name or names of features, optional
+        What no rule may be about. The columns are read and checked like the others, but the
+        ensemble does not see them either.
     n_jobs : int, optional
         Of the forest.
     random_state : int, RandomState or None
@@ -166,6 +178,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
         class_weight: Mapping[Any, float] | str | None = None,
         decision_threshold: float | str | None = None,
         categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
+        forbid: str | Sequence[int | str] | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -177,6 +190,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
             n_estimators=n_estimators,
             n_copies=n_copies,
             categorical_features=categorical_features,
+            forbid=forbid,
             n_jobs=n_jobs,
             random_state=random_state,
         )
@@ -191,7 +205,9 @@ class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree)
     ----------
     max_leaf_nodes : int, optional
         By default a leaf per ten rows, 6 to 24.
-    max_depth, min_samples_leaf, n_estimators, n_copies, categorical_features, n_jobs, random_state
+    max_depth, min_samples_leaf, n_estimators, n_copies
+        As for :class:`DistilledTreeClassifier`.
+    categorical_features, forbid, n_jobs, random_state
         As for :class:`DistilledTreeClassifier`.
 
     Attributes

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.decision import LARGEST_SHARE, Decision, resolve_decision
+from steadytree.core.forbidden import forbidden_features, unseen, without_splits
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, column_names, find_columns, n_rows
@@ -26,7 +27,6 @@ from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
 from steadytree.retraining.coding import OUTSIDE_SHARE, check_categories, note_units
-from steadytree.retraining.forbidden import without_splits
 from steadytree.retraining.orders import (
     check_orders,
     check_place,
@@ -91,32 +91,33 @@ class Problem:
 
         A feature that is left out is missing throughout, so that nobody can learn from it.
         """
-
-        def compared(part: CodedRows) -> CodedRows:
-            coded = self.deployed.round_values(part.coded)
-            if self.left_out:
-                coded = coded.copy()
-                coded[:, sorted(self.left_out)] = np.nan
-            return replace(part, coded=coded, table=None)
-
-        old, new = self.kept_old(rows), compared(self.new)
+        old, new = self.kept_old(rows), self._compared(self.new, self.left_out)
         return (
-            None if old is None else compared(old),
+            None if old is None else self._compared(old, self.left_out),
             new if rows is None else new.take(rows),
         )
+
+    def _compared(self, part: CodedRows, left_out: Collection[int] = ()) -> CodedRows:
+        """Return rows as the deployed tree compares them, without their table."""
+        coded = unseen(self.deployed.round_values(part.coded), left_out)
+        return replace(part, coded=coded, table=None)
 
     @cached_property
     def fingerprints(self) -> list[str]:
         """Digests of all rows, and of the new rows, by which a tree made from them is known."""
-        old, new = self.training_rows(None)
-        if old is None:
+        new = self._compared(self.new)
+        if self.old is None:
             return [fingerprint(new)]
-        return [fingerprint(CodedRows.stack([old, new])), fingerprint(new)]
+        return [fingerprint(CodedRows.stack([self._compared(self.old), new])), fingerprint(new)]
 
     @property
     def nothing_new(self) -> bool:
-        """Whether the deployed tree was made from these very rows, alone or among others."""
-        return self.fingerprints[0] in self.deployed.metadata.get(TRAINING_ROWS, ())
+        """Whether the deployed tree was made from these very rows, alone or among others.
+
+        A rule that is forbidden now has to be learnt anew.
+        """
+        stamps = self.deployed.metadata.get(TRAINING_ROWS, ())
+        return self.start is self.deployed and self.fingerprints[0] in stamps
 
     def without_tables(self) -> Problem:
         """Return the same problem without the user's tables, to be sent to workers."""
@@ -181,7 +182,7 @@ def prepare_problem(
     _check_classes(anchored, new, old)
     lacking, notes = _columns_left_out(fixed, X_new, X_old)
     notes += unused_orders(fixed, X_new)
-    forbidden = fixed.positions_of(forbid, "forbid")
+    forbidden = forbidden_features(fixed, forbid)
     old, scored, overlap = _without_copies(anchored, new, old)
     before = None if old is None else old.coded
     units = note_units(found.base, tree.in_space(found.base), new.coded, before)
@@ -228,7 +229,6 @@ def _columns_left_out(
     out: set[int] = set()
     if space.names is None:
         return frozenset(), notes
-    extra: list[str] = []
     for table, name in tables:
         have = column_names(table)
         if have is None:
@@ -241,14 +241,17 @@ def _columns_left_out(
                 f"{name} lacks {shown}, which the deployed tree does not use: no new rule uses "
                 f"{'it' if len(lacking) == 1 else 'them'}"
             )
-        extra = [c for c in have if c not in set(space.names) and (table is X_new or c in extra)]
+    extra = [c for c in column_names(X_new) or () if c not in set(space.names)]
     if extra:
         several = len(extra) > 1
+        them = "them" if several else "it"
+        only_new = X_old is not None and set(extra) - set(column_names(X_old) or ())
         notes.append(
             f"column{'s' if several else ''} {', '.join(map(repr, extra))} "
             f"{'are' if several else 'is'} not among the deployed tree's features and "
-            f"{'are' if several else 'is'} ignored; to let new rules use "
-            f"{'them' if several else 'it'}, pass space=FeatureSpace.from_data(X)"
+            f"{'are' if several else 'is'} ignored; to let new rules use {them}, pass "
+            "space=FeatureSpace.from_data(X)"
+            + (f" and old rows that have {them}, or none" if only_new else "")
         )
     return frozenset(out), notes
 

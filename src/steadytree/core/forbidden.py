@@ -1,4 +1,7 @@
-"""Features that no rule may use, and a deployed tree without its rules on them."""
+"""Features that no rule may use: unseen by whoever learns, and gone from a deployed tree.
+
+They stay columns of the table, so that people can ask what the tree does to each group.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,33 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.exceptions import InputError
 
-__all__ = ["without_splits"]
+__all__ = ["forbidden_features", "unseen", "without_splits"]
+
+
+def forbidden_features(space: FeatureSpace, forbid: Any) -> frozenset[int]:
+    """Positions of the features that the user forbids, by name or position."""
+    found = space.positions_of(forbid, "forbid")
+    if len(found) == space.n_features:
+        raise InputError(
+            f"expected forbid to leave a feature for the rules, got all {len(found)} of them; "
+            "allow at least one"
+        )
+    return found
+
+
+def unseen(coded: NDArray[np.float64], features: Collection[int]) -> NDArray[np.float64]:
+    """Return coded rows with some features missing throughout: nobody can learn from these."""
+    if not features:
+        return coded
+    out = coded.copy()
+    out[:, sorted(features)] = np.nan
+    return out
 
 
 def without_splits(tree: Tree, features: Collection[int]) -> Tree:
