@@ -19,6 +19,7 @@ pytestmark = pytest.mark.browser
 
 KINDS = {
     "retraining": lambda: samples.retraining(),
+    "graded": lambda: samples.graded_retraining(),
     "multiclass": lambda: samples.multiclass_diff(),
     "regression": lambda: samples.regression_diff(),
     "mixed": lambda: samples.mixed_diff(),
@@ -155,14 +156,17 @@ def test_candidate_diff_agrees_with_the_diff_computed_in_python(report: Any, vis
     assert sorted(found) == expected
 
 
-def test_rules_of_a_candidate_are_worded_as_in_python(report: Any, visit: Any) -> None:
+@pytest.mark.parametrize("kind", ["retraining", "graded"])
+def test_rules_of_a_candidate_are_worded_as_in_python(report: Any, visit: Any, kind: str) -> None:
     """The candidate that is the proposal itself reads as the proposal does."""
-    page = visit(report("retraining"))
-    result = samples.retraining()
+    page = visit(report(kind))
+    result = KINDS[kind]()
     i = list(result.frontier.index).index(result.chosen)
     page.locator(f"svg.frontier [data-candidate='{i}']").dispatch_event("click")
     drawn = page.locator("#candidate svg.tree .row title").all_text_contents()
     assert drawn == page.locator("#tree-new svg.tree .row title").all_text_contents()
+    if kind == "graded":
+        assert all(any(words in text for text in drawn) for words in ("up to", "from", "missing"))
     data = json.loads(page.locator("#report-data").text_content())
     rows = page.locator("table.candidate-diff tbody tr")
     for k in range(rows.count()):

@@ -16,6 +16,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators._results import stable_content
+from steadytree.growing.encoding import ColumnEncoder
 from steadytree.readers import as_tree
 from steadytree.retraining import Retraining, retrain
 from steadytree.selection import pareto_mask
@@ -58,6 +59,24 @@ def retraining() -> Retraining:
         n_estimators=40,
         random_state=0,
     )
+
+
+@cache
+def graded_retraining() -> Retraining:
+    """Ordered categories, some missing; a CART tree deployed on 150 rows, 150 arrive."""
+    rng = np.random.default_rng(0)
+    grades = pd.CategoricalDtype(["none", "low", "middle", "high", "extreme"], ordered=True)
+    codes = rng.integers(-1, 5, 300)
+    X = pd.DataFrame({"grade": pd.Categorical.from_codes(codes, dtype=grades)})
+    X["dose"] = rng.normal(size=300)
+    high = (codes > 1) ^ (codes == 4) ^ (X["dose"].to_numpy() > 1)
+    y = np.where(high ^ (rng.random(300) < 0.15), "ill", "well")
+    space = FeatureSpace.from_data(X, y)
+    encoder = ColumnEncoder(space)
+    model = DecisionTreeClassifier(max_leaf_nodes=6, min_samples_leaf=6, random_state=0)
+    deployed = encoder.to_tree(model.fit(encoder.transform(space.encode(X))[:150], y[:150]))
+    options: dict[str, Any] = {"select": None, "n_folds": 2, "n_estimators": 10, "random_state": 0}
+    return retrain(deployed, X[150:].reset_index(drop=True), y[150:], **options)
 
 
 @cache
