@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from steadytree.core.words import (
     display_width,
     isolate,
     listed,
+    rounded_share,
     shorten,
 )
 
@@ -133,3 +135,42 @@ def test_a_condition_on_an_order_can_be_read_back(codes: set[int], missing: bool
     else:
         read = set(range(int(text[6]), int(text[-1]) + 1))
     assert read == codes
+
+
+@given(st.integers(0, 3000), st.integers(1, 3000), st.sampled_from([None, 0, 1, 2]))
+def test_only_nobody_reads_0_per_cent_and_only_everybody_100(
+    count: int, total: int, digits: int | None
+) -> None:
+    share = min(count, total) / total
+    for style in (PLAIN, PAGE, FIGURE_BRANCH):
+        text = style.percent(share, digits).replace("\u202f", " ").removesuffix(" %")
+        if text[0] in "<>":
+            bound = float(text[2:])
+            assert 100 * share < bound if text[0] == "<" else 100 * share > bound
+        else:
+            assert (float(text) == 0) == (share == 0)
+            assert (float(text) == 100) == (share == 1)
+            assert float(text) == pytest.approx(100 * share, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [
+        (54 / 56, None, "96 %"),
+        (0.997, None, "99.7 %"),
+        (0.99999, None, "> 99.9 %"),
+        (0.997, 0, "> 99 %"),
+        (0.0004, 1, "< 0.1 %"),
+        (1 - 1e-12, 1, "100.0 %"),  # a sum of weights
+        (1e-12, 0, "0 %"),
+    ],
+)
+def test_shares_near_the_ends(share: float, digits: int | None, text: str) -> None:
+    assert PLAIN.percent(share, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "short"), [(0.12345, 0.123), (0.9996, 0.9996), (0.0004, 0.0004), (1.0, 1.0), (0, 0)]
+)
+def test_a_rounded_share_is_0_or_1_only_if_it_is(share: float, short: float) -> None:
+    assert rounded_share(share, 3) == short

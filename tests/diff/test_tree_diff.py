@@ -18,6 +18,7 @@ TOP = {
     *(
         "positive",
         "lost_classes",
+        "hardly_found",
         "decision",
         "counts",
         "predictors",

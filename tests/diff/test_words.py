@@ -99,7 +99,9 @@ def test_a_class_that_is_decided_on_no_longer_is_a_loud_warning() -> None:
     diff = diff_trees(old, silent)
     assert diff.lost_classes == ("yes",)
     first = diff.to_text().splitlines()[0]
-    assert first == "WARNING: nobody is decided yes any more; the old tree had such rules."
+    assert first == (
+        "WARNING: the new tree decides yes for nobody any more, which the old tree does for some."
+    )
     assert diff.to_dict()["lost_classes"] == ["yes"]
     assert diff_trees(silent, old).lost_classes == ()
     assert "WARNING" not in diff_trees(old, old).to_text()

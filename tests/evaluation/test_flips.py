@@ -98,9 +98,9 @@ def test_few_rows_are_masked_and_missing_values_form_a_group():
     ],
 )
 def test_a_class_that_is_decided_for_nobody_any_more(old, new, lost):
-    y = np.array([0, 1, 1, 0])
-    shares = np.full((4, 2), 0.5)
-    assert classes_given_up(predictions(shares, old), predictions(shares, new), y) == lost
+    y, rules = np.array([0, 1, 1, 0]), ([0, 1], [0, 1])
+    assert classes_given_up(rules, (np.array(old), np.array(new)), y) == lost
+    assert classes_given_up(rules, (np.array(old), np.array(new))) == lost
 
 
 def test_a_class_that_is_hardly_found_any_more():
@@ -108,11 +108,15 @@ def test_a_class_that_is_hardly_found_any_more():
     y = np.repeat([0, 1], 50)
     old, new = np.zeros(100, dtype=int), np.zeros(100, dtype=int)
     old[50:70], new[50:52], new[:12] = 1, 1, 1
-    shares = np.full((100, 2), 0.5)
-    assert classes_given_up(predictions(shares, old), predictions(shares, new), y) == {1: False}
+    assert classes_given_up(([0, 1], [0, 1]), (old, new), y) == {1: False}
+    assert classes_given_up(([0, 1], [0, 1]), (old, new)) == {}  # nobody knows whom it is about
     new[52] = 1
-    assert classes_given_up(predictions(shares, old), predictions(shares, new), y) == {}
+    assert classes_given_up(([0, 1], [0, 1]), (old, new), y) == {}
 
 
-def test_responses_have_no_class_to_lose():
-    assert classes_given_up(predictions(np.zeros(3)), predictions(np.ones(3)), np.ones(3)) == {}
+def test_a_class_that_no_rule_decides_on_any_more():
+    nobody = np.zeros(3, dtype=int)
+    assert classes_given_up((["no", "yes", "yes"], ["no"])) == {"yes": True}
+    assert classes_given_up((["no"], ["no", "yes"])) == {}
+    # None of the rows would have been decided so, but somebody could.
+    assert classes_given_up(([0, 1], [0]), (nobody, nobody), nobody) == {1: True}

@@ -102,3 +102,18 @@ def test_one_axes_for_two_trees_is_an_error() -> None:
 
     with pytest.raises(InputError, match="two axes, one per tree, got 1"):
         TreeComparisonDisplay.from_diff(samples.mixed_diff(), ax=pyplot.subplots()[1])
+
+
+def test_a_leaf_says_its_decision_and_what_it_predicts() -> None:
+    """Decided from a share of 20 % on, so that the share is not the decision's own."""
+    X = np.arange(60.0)[:, None]
+    y = np.where(np.arange(60) % 3 == 0, "yes", "no")
+    y[30:] = "no"
+    tree = as_tree(DecisionTreeClassifier(max_depth=1).fit(X, y), decision_threshold=0.2)
+    space = FeatureSpace.from_data(X, y)
+    shown = TreeComparisonDisplay.from_trees(tree, tree, space=space)
+    texts = [text.get_text() for text in shown.ax_[0].texts]
+    assert [text for text in texts if "predicts" in text] == [
+        f"1  yes\npredicts yes {tree.value[1, 1] * 100:.1f}\u202f%",
+        f"2  no\npredicts yes {tree.value[2, 1] * 100:.1f}\u202f%",
+    ]

@@ -14,10 +14,13 @@ from steadytree.report import render, summarise
 from steadytree.report.disclosure import (
     PeopleCount,
     coarse_share,
+    coarse_words,
     few,
     hidden_leaves,
     mask_partition,
+    range_words,
     share_step,
+    tell_outcomes,
 )
 from steadytree.report.notebook import notebook_view
 from tests.golden import build
@@ -57,6 +60,69 @@ def test_counts_of_few_people_at_a_leaf_are_hidden_with_what_they_follow_from(
     assert len(hidden) != 1 or any(sum(cells) == 0 for cells in leaves)
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=7),
+    st.integers(1, 8),
+)
+def test_a_range_holds_the_count_and_is_wide_enough_for_whoever_knows_the_total(
+    cells: list[tuple[int, int]], least: int
+) -> None:
+    """Whoever knows the total and all ranges learns no more of a number of few people."""
+    rows = [yes + no for yes, no in cells]
+    told = tell_outcomes([yes for yes, _ in cells], rows, least)
+    total = sum(yes for yes, _ in cells)
+    # A cell that is not told may hold anybody; the reader knows at least that.
+    ranges = [(0, n) if t is None else (t.low, t.high) for t, n in zip(told, rows, strict=True)]
+    for i, ((yes, no), count) in enumerate(zip(cells, told, strict=True)):
+        if count is None:
+            continue
+        assert count.low <= yes <= count.high
+        assert count.total == yes + no
+        if not (few(yes, least) or few(no, least)):
+            continue
+        others = [r for j, r in enumerate(ranges) if j != i]
+        low, high = total - sum(r[1] for r in others), total - sum(r[0] for r in others)
+        possible = range(max(low, count.low), min(high, count.high) + 1)
+        assert len(possible) >= least - 1
+
+
+@pytest.mark.parametrize(
+    ("counts", "rows", "words"),
+    [
+        ([3, 1, 25], [291, 22, 60], ["< 5 of 291", "< 5 of 22", "20–29 of 60"]),
+        ([3, 2, 25], [291, 22, 60], ["< 5 of 291", "< 5 of 22", "25 of 60"]),
+        ([160, 50], [163, 90], ["> 158 of 163", "40–59 of 90"]),
+        ([4, 4], [50, 50], ["< 10 of 50"] * 2),  # "< 5" and a total of 8 would tell both
+        ([0, 30], [20, 30], ["0 of 20", "30 of 30"]),
+        ([3], [90], None),  # the total is the count
+        ([25, 29, 40], [25, 30, 40], [None, None, "40 of 40"]),  # the total tells the only one
+    ],
+)
+def test_counts_in_words(counts: list[int], rows: list[int], words: list[str] | None) -> None:
+    told = tell_outcomes(counts, rows, 5)
+    if words is None:
+        assert told == [None] * len(counts)
+    else:
+        assert [t and t.words().replace("\u202f", " ") for t in told] == words
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [(0, 0.02, "≤ 2 %"), (0.961, 1, "≥ 96 %"), (0.381, 0.54, "38–54 %"), (0.004, 0.02, "≤ 2 %")],
+)
+def test_a_range_of_shares_is_rounded_outwards(low: float, high: float, words: str) -> None:
+    assert range_words(low, high).replace("\u202f", " ") == words
+
+
+@given(st.integers(0, 500), st.integers(1, 500), st.integers(1, 10))
+def test_a_coarse_share_is_none_or_all_only_if_it_is(count: int, n: int, least: int) -> None:
+    share = min(count, n) / n
+    words = coarse_words(share, n, least).replace("\u202f", " ")
+    assert (words == "0 %") == (share == 0)
+    assert (words == "100 %") == (share == 1)
+    assert 0 < coarse_share(share, n, least) < 1 or share in (0, 1)
+
+
 def test_no_listing_of_a_notebook_counts_a_handful_of_people() -> None:
     tree = counted([(20, 10, 20, 13), (2, 28, 0, 30)])
     assert "observed" not in notebook_view(TreeClassifier(tree))
@@ -76,15 +142,22 @@ def test_every_count_on_the_page_is_what_was_observed_and_of_enough_people(kind:
         assert seen is not None
         for leaf in tree.leaves.tolist():
             text = summary["trees"][side]["observed"][leaf]
+            rows = seen.rows()[leaf]
             if text == "hidden":
                 continue
             told += 1
-            rows = seen.rows()[leaf]
+            at = 1 if len(tree.classes or ()) == 2 else tree.label[leaf]
+            if found := re.fullmatch(r"([<>]?)\W*(\d+)(?:–(\d+))? of (\d+)", text):
+                count, first = seen.outcomes(at)[leaf], int(found[2])
+                assert int(found[4]) == rows
+                if found[1] or found[3]:
+                    last = first - 1 if found[1] == "<" else int(found[3] or rows)
+                    assert (1 if found[1] == "<" else first + (found[1] == ">")) <= count <= last
+                    continue
             if not tree.is_classifier:
                 assert rows >= 5
                 assert text.endswith(f" in {rows:.0f} rows")
                 continue
-            at = 1 if len(tree.classes) == 2 else tree.label[leaf]
             count = seen.outcomes(at)[leaf]
             assert text == f"{count:,.0f} of {rows:,.0f}"
             cells = (*seen.counts[leaf].ravel(), count, rows - count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.report import summarise
+from steadytree.report import render, summarise
 from steadytree.report.people import flips_data, people_data
 from tests.report import samples
 
@@ -21,6 +21,8 @@ def test_a_small_subgroup_is_hidden_together_with_another() -> None:
     for group in groups.values():
         if group["n"] is None:
             assert group["flips"] == {"share": None, "low": None, "high": None, "masked": True}
+            for points in ("5", "10"):
+                assert group["moved"][points] == {"share": None, "masked": True}
             for measure in group["measures"]:
                 assert measure["masked"]
                 assert measure["old"] == measure["new"] == [None] * 3
@@ -33,6 +35,23 @@ def test_lower_min_cell_shows_the_small_group() -> None:
     summary = summarise(samples.retraining(), subgroups=["site"], min_cell=1)
     (by,) = summary["people"]["subgroups"]
     assert {g["name"]: g["n"] for g in by["groups"]}["ward 7"] == 3
+
+
+def test_subgroups_tell_moved_risks_and_the_score_on_own_rows() -> None:
+    result = samples.retraining()
+    summary = summarise(result, subgroups=["site"], min_cell=1)
+    flips, scores = result.flips("site", min_cell=1), result.performance("site", min_cell=1)
+    for group in summary["people"]["subgroups"][0]["groups"]:
+        for points in ("5", "10"):
+            share = flips.loc[group["name"], f"moved_{points}"]
+            assert group["moved"][points]["share"] == pytest.approx(share, abs=5e-4)
+        accuracy = next(m for m in group["measures"] if m["name"] == "Accuracy")
+        assert accuracy["own"] == pytest.approx(
+            scores.loc[(group["name"], "accuracy"), "own"], abs=5e-4
+        )
+    page = render(result, subgroups=["site"], min_cell=1)
+    assert page.count("Risk moves by more than 5 points</th>") == 2  # groups, and candidates
+    assert page.count("Proposed tree, own rows</th>") == 2  # in all, and by group
 
 
 def test_subgroups_by_number_do_not_show_the_extremes() -> None:

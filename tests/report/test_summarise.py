@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -138,3 +139,17 @@ def test_other_things_are_refused() -> None:
         summarise(samples.mixed_diff().old)
     with pytest.raises(InputError, match="min_cell of 1 or more, got 0"):
         summarise(samples.mixed_diff(), min_cell=0)
+
+
+def test_a_class_that_is_given_up_is_warned_of_once() -> None:
+    result = samples.retraining()
+    silent = result.tree.replace(label=np.zeros_like(result.tree.label))
+    scores = replace(result.scores, own={**result.scores.own, result.chosen: silent})
+    mute = replace(result, tree=silent, scores=scores)
+    summary = summarise(mute)
+    assert summary["warnings"] == [
+        "WARNING: the proposed tree decides malignant for nobody any more, which the deployed "
+        "tree does for some."
+    ]
+    assert "WARNING" not in " ".join(summary["headline"]["sentences"])
+    assert mute.explain().count("WARNING") == 1

@@ -64,7 +64,7 @@ def test_a_branch_says_what_its_value_must_be() -> None:
 
 
 def test_an_outcome_that_rests_on_few_people_has_no_rate() -> None:
-    tree = {"value": [[0.2, 0.8], None], "label": [1, 0], "positive": 1}
+    tree = {"predicted": ["80\u202f%", None], "label": [1, 0]}
     assert outcome_words(tree, 0, ["low", "high"]) == ("high", "80\u202f%")
     assert outcome_words(tree, 1, ["low", "high"]) == ("low", "–")
     assert outcome_words({"value": [[12.5], None]}, 1, None) == ("–", "")

@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.core.space import FeatureSpace
 from steadytree.diff import diff_trees
 from steadytree.readers import as_tree
 from steadytree.report import summarise
-from steadytree.report.trees import RuleTable, features_data, used_features
+from steadytree.report.trees import LeafTexts, features_data, used_features
 from tests.report import samples
-
-
-def test_rules_with_few_rows_hide_share_and_rate() -> None:
-    diff = samples.large_diff()
-    summary = summarise(diff)
-    for side in ("old", "new"):
-        rules = [getattr(r, side) for r in diff.rules if getattr(r, side) is not None]
-        rows = [row[side] for row in summary["rules"] if row[side] is not None]
-        small = 0
-        for rule, row in zip(rules, rows, strict=True):
-            count = round(rule.share * diff.n_rows)
-            if 0 < count < 5:
-                small += 1
-                assert row["share"] is None
-                assert row["rate"] is None
-                assert row["masked"]
-        assert small > 5
-        leaf_share = summary["trees"][side]["share"]
-        for rule, row in zip(rules, rows, strict=True):
-            assert leaf_share[rule.leaf] == row["share"]
 
 
 def test_values_of_leaves_that_rest_on_few_people_are_not_in_the_file() -> None:
@@ -91,21 +73,6 @@ def test_trees_beyond_the_budget_are_left_out_and_counted(monkeypatch: pytest.Mo
     assert frontier["candidates"][frontier["chosen"]]["tree"] is not None
 
 
-def test_a_mean_of_few_people_is_coarse_in_the_table_too() -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.random((200, 2)), rng.random(200)
-    model = DecisionTreeRegressor(min_samples_leaf=2, max_leaf_nodes=40, random_state=0).fit(X, y)
-    space = FeatureSpace.from_data(X, y, task="regression")
-    tree = as_tree(model, space=space)
-    low, high = space.response_range or (0.0, 0.0)
-    rows = RuleTable(diff_trees(tree, tree, space=space), min_cell=5).rows
-    small = [row["new"] for row in rows if tree.weight[row["new"]["leaf"]] < 5]
-    assert small
-    for half in small:
-        steps = (float(half["outcome"]) - low) / ((high - low) / 20)
-        assert steps == pytest.approx(round(steps), abs=0.01)
-
-
 def test_features_are_told_without_their_extremes() -> None:
     diff = samples.mixed_diff()
     used = used_features(diff.old.truncate(1), diff.space)
@@ -117,14 +84,33 @@ def test_features_are_told_without_their_extremes() -> None:
     assert all(set(f) == {"name", "categories", "ordered", "missing", "used"} for f in data)
 
 
-def test_rules_are_found_by_their_leaf_on_either_side() -> None:
-    diff = samples.mixed_diff()
-    table = RuleTable(diff, min_cell=5)
-    rows = {row["number"]: row for row in table.rows}
-    for side, tree in (("old", diff.old), ("new", diff.new)):
-        # One leaf of the old tree is left out: nobody can reach it.
-        assert set(table.leaves(side)) == set(tree.leaves.tolist()) - {8 if side == "old" else -1}
-        for leaf, number in table.leaves(side).items():
-            assert rows[number][side]["leaf"] == leaf
-            assert (leaf in table.changed(side)) == (rows[number]["status"] != "kept")
-            assert table.shares(side)[leaf] == rows[number][side]["share"]
+def test_predictions_that_would_tell_a_count_are_coarse() -> None:
+    """A plain share of known rows is a count; one that a model steadies is not."""
+    X = np.arange(100.0)[:, None]
+    y = np.where(np.arange(100) < 40, "no", "yes")
+    y[3] = "yes"  # 1 of 40
+    y[[50, 60, 70]] = "no"  # 57 of 60
+    model = DecisionTreeClassifier(max_depth=1).fit(X, y)
+    tree, space = as_tree(model), FeatureSpace.from_data(X, y)
+    plain = LeafTexts(tree, space, tree.classes, 1, 5)
+    ends = tree.leaves.tolist()
+    assert [plain.observed[leaf] for leaf in ends] == ["<\u202f10 of 40", ">\u202f50 of 60"]
+    assert [plain.predicted[leaf] for leaf in ends] == ["≤\u202f23\u202f%", "≥\u202f85\u202f%"]
+    seen = tree.observed
+    assert seen is not None
+    steadied = replace(seen, steadied_by=np.full((3, 2), 0.5), strength=np.full(3, 40.0))
+    steady = tree.replace(observed=steadied, value=steadied.predicted())
+    texts = LeafTexts(steady, space, tree.classes, 1, 5)
+    assert [texts.predicted[leaf] for leaf in ends] == ["26.2\u202f%", "77.0\u202f%"]
+    assert LeafTexts(tree, space, tree.classes, 1, 1).predicted[ends[0]] == "2.5\u202f%"
+
+
+def test_risks_that_move_are_a_cost_of_every_candidate() -> None:
+    result = samples.retraining()
+    n = len(result.X_new)
+    for told, share in zip(
+        summarise(result)["frontier"]["candidates"], result.frontier["moved_5"], strict=True
+    ):
+        hidden = 0 < round(share * n) < 5 or 0 < n - round(share * n) < 5
+        assert told["moved_5_masked"] is hidden
+        assert told["moved_5"] == (None if hidden else pytest.approx(share, abs=1e-4))

@@ -169,10 +169,10 @@ def test_a_class_that_nobody_gets_any_more_is_the_first_sentence(cancer):
         result.scores,
         own={**result.scores.own, result.chosen: tree.replace(label=np.zeros_like(tree.label))},
     )
-    mute = replace(result, scores=scores)
+    mute = replace(result, tree=scores.own[result.chosen], scores=scores)
     assert mute.classes_given_up == {1: True}
     assert alarm_words(result) == ""
     assert mute.explain().startswith(
-        "Careful: the proposal decides '1' for nobody any more, which the deployed tree decides "
-        "for some. Keep: the proposal gives up predicting 1."
+        "WARNING: the proposal decides 1 for nobody any more, which the deployed tree does for "
+        "some. Keep: the proposal gives up predicting 1."
     )

@@ -228,7 +228,7 @@ def test_a_new_threshold_does_not_touch_what_was_decided(mixed):
         X[["age", "dose"]].fillna(0)[:300], y[:300]
     )
     table = X[["age", "dose"]].fillna(0)[300:]
-    with pytest.warns(SteadyTreeWarning, match="hardly finds '0' any more"):
+    with pytest.warns(SteadyTreeWarning, match="hardly finds 0 any more"):
         result = retrain(deployed, table, y[300:], decision_threshold=0.2, **QUICK)
     np.testing.assert_array_equal(result.deployed.predict(table), deployed.predict(table))
     changed = np.mean(deployed.predict(table) != result.tree.predict(table))
@@ -274,8 +274,8 @@ def test_a_tree_that_flags_nobody_is_a_loud_warning():
     X, y = rare_outcomes()
     first = DecisionTreeClassifier(max_depth=3, class_weight="balanced", random_state=0)
     first.fit(X[:700], y[:700])
-    with pytest.warns(SteadyTreeWarning, match="decides '1' for nobody any more"):
+    with pytest.warns(SteadyTreeWarning, match="decides 1 for nobody any more"):
         result = retrain(first, X[700:], y[700:], decision_threshold=0.99, select=None, **QUICK)
     assert result.classes_given_up == {1: True}
-    assert result.explain().startswith("Careful: the proposal decides '1' for nobody any more")
+    assert result.explain().startswith("WARNING: the proposal decides 1 for nobody any more")
     assert result.verdict.action == "keep"

@@ -30,6 +30,7 @@ __all__ = [
     "isolate",
     "join_conditions",
     "listed",
+    "rounded_share",
     "shorten",
 ]
 
@@ -40,6 +41,8 @@ NumericState = tuple[float, float, bool, bool]
 _STEERING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C))
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _NONE = "–"
+# Shares are sums of weights: one of everybody may end a little below 1.
+_ROUNDING = 1e-9
 
 
 # -- names, lists and numbers ----------------------------------------------------------
@@ -105,6 +108,23 @@ def format_number(value: float) -> str:
     return text.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
 
 
+def _reads_as(share: float, places: int) -> float:
+    return float(f"{100 * share:.{places}f}")
+
+
+def _is_end(share: float) -> bool:
+    """Whether a share is none or all, but for the rounding of a sum."""
+    return abs(share) < _ROUNDING or abs(share - 1) < _ROUNDING
+
+
+def rounded_share(share: float, digits: int) -> float:
+    """Share with few decimals, but never 0 or 1 unless it is."""
+    if _is_end(share):
+        return float(round(share))
+    short = round(share, digits)
+    return short if 0 < abs(short) < 1 else share
+
+
 @dataclass(frozen=True, eq=False)
 class WordStyle:
     """How words are written in one kind of place.
@@ -114,7 +134,7 @@ class WordStyle:
     "or_missing" to add to it; where given also "but" (all categories but few),
     "or_missing_after_but" and "nobody" (a side that no value takes). Places in braces: name,
     lower, upper, values, first, last, text. A style ``for_pages`` makes names harmless, and
-    writes no sign before zero and no number too small to see.
+    writes no sign before zero.
     """
 
     phrases: Mapping[str, str]
@@ -152,12 +172,21 @@ class WordStyle:
         return self._minus(f"{value:+.{digits}f}")
 
     def percent(self, share: float | None, digits: int | None = None) -> str:
-        """Share in per cent: one decimal below ten per cent, none above, unless told."""
+        """Share in per cent: one decimal below ten per cent, none above, unless told.
+
+        What is not nothing never reads 0 %, what is not everything never 100 %: "< 0.1 %",
+        "99.7 %", "> 99.9 %".
+        """
         if share is None or not math.isfinite(share):
             return _NONE
-        if self.for_pages and digits == 0 and 0 < share < 0.0095:
-            return f"<{self.gap}1{self.gap}%"
         places = digits if digits is not None else (1 if 0 < abs(share) < 0.0995 else 0)
+        if digits is None and _reads_as(share, places) == 100 and not _is_end(share):
+            places = 1
+        if 0 < share < 1 and not _is_end(share):
+            sign = {0.0: "<", 100.0: ">"}.get(_reads_as(share, places))
+            if sign:
+                least = 10.0**-places if sign == "<" else 100 - 10.0**-places
+                return f"{sign}{self.gap}{least:.{places}f}{self.gap}%"
         return self._minus(f"{100 * share:.{places}f}") + f"{self.gap}%"
 
     def _minus(self, text: str) -> str:

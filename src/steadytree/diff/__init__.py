@@ -5,7 +5,7 @@ from __future__ import annotations
 from steadytree.diff.build import diff_trees
 from steadytree.diff.changes import ConditionChange, Rule, RuleChange
 from steadytree.diff.splits import SplitChange
-from steadytree.diff.tree_diff import TreeDiff, lost_classes
+from steadytree.diff.tree_diff import TreeDiff
 
 __all__ = [
     "ConditionChange",
@@ -14,5 +14,4 @@ __all__ = [
     "SplitChange",
     "TreeDiff",
     "diff_trees",
-    "lost_classes",
 ]

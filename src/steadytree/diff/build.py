@@ -22,7 +22,7 @@ from steadytree.diff.splits import SplitChange, group_changes
 from steadytree.diff.tree_diff import TreeDiff, positive_class
 from steadytree.distance.amounts import Measure
 from steadytree.distance.matching import PathMatching, match_paths
-from steadytree.evaluation.flips import prediction_moved, response_span
+from steadytree.evaluation.flips import classes_given_up, prediction_moved, response_span
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
@@ -132,7 +132,9 @@ def diff_trees(
         changed_decisions=changed,
         mean_value_shift=value_shift,
         n_rows=None if rows is None else rows.count,
+        crossed=None if rows is None else rows.crossed(a.n_paths, b.n_paths),
         classes=a.classes,
+        classes_given_up={} if a.classes is None else _given_up(old_rules, new_rules, rows),
         old=before,
         new=after,
         space=used,
@@ -182,6 +184,11 @@ class _Rows:
             count,
         )
 
+    def crossed(self, n_old: int, n_new: int) -> NDArray[np.intp]:
+        """Count the rows by the path they follow in either tree."""
+        both = np.bincount(self.old * n_new + self.new, minlength=n_old * n_new)
+        return both.reshape(n_old, n_new).astype(np.intp)
+
     def outcome_changes(
         self, old: Sequence[Rule], new: Sequence[Rule], span: float | None
     ) -> tuple[NDArray[np.bool_], float | None]:
@@ -195,6 +202,19 @@ class _Rows:
         one = np.array([known[r.label] for r in old])[self.old]
         two = np.array([known[r.label] for r in new])[self.new]
         return np.asarray(one != two), None
+
+
+def _given_up(old: Sequence[Rule], new: Sequence[Rule], rows: _Rows | None) -> dict[Any, bool]:
+    """Classes that the new tree gives up, on the rows where there are any."""
+    labels = tuple([rule.label for rule in rules] for rules in (old, new))
+    if rows is None:
+        return classes_given_up((labels[0], labels[1]))
+    decided = tuple(
+        np.array(names, dtype=object)[follows]
+        for names, follows in zip(labels, (rows.old, rows.new), strict=True)
+    )
+    y = None if rows.y is None else rows.y.astype(object)
+    return classes_given_up((labels[0], labels[1]), (decided[0], decided[1]), y)
 
 
 def _path_of_rows(tree: Tree, paths: Paths, X: Any) -> NDArray[np.intp]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from steadytree.core.space import FeatureSpace
     from steadytree.core.tree import Tree
 
-__all__ = ["SCHEMA_VERSION", "TreeDiff", "lost_classes", "positive_class"]
+__all__ = ["SCHEMA_VERSION", "TreeDiff", "positive_class"]
 
 SCHEMA_VERSION = 1
 
@@ -35,15 +35,6 @@ def positive_class(tree: Tree, classes: tuple[Any, ...] | None) -> int | None:
         return None
     own = tree.classes or ()
     return classes.index(own[tree.decision.positive]) if len(own) == 2 else 1
-
-
-def lost_classes(old: Tree, new: Tree) -> tuple[Any, ...]:
-    """Classes that some leaf of the old tree decides on and none of the new one."""
-    before, after = (
-        [] if tree.classes is None else [tree.classes[k] for k in tree.label[tree.leaves]]
-        for tree in (old, new)
-    )
-    return tuple(dict.fromkeys(c for c in before if c not in set(after)))
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -75,8 +66,14 @@ class TreeDiff:
     mean_value_shift : float or None
         In regression the mean absolute change of the prediction over the rows.
     n_rows : int or None
+    crossed : int array or None
+        Rows that follow each path of the old tree and each path of the new one.
     classes : tuple or None
         Classes that labels and shares refer to; the second of two is the positive one.
+    classes_given_up : dict
+        Classes that the new tree gives up. True: decided for nobody any more, by no rule or
+        for none of the rows. False: hardly found among the rows any more
+        (:func:`steadytree.evaluation.flips.classes_given_up`).
     old, new : Tree
     space : FeatureSpace
     """
@@ -92,7 +89,9 @@ class TreeDiff:
     changed_decisions: NDArray[np.bool_] | None
     mean_value_shift: float | None
     n_rows: int | None
+    crossed: NDArray[np.intp] | None
     classes: tuple[Any, ...] | None
+    classes_given_up: dict[Any, bool]
     old: Tree
     new: Tree
     space: FeatureSpace
@@ -126,8 +125,8 @@ class TreeDiff:
 
     @property
     def lost_classes(self) -> tuple[Any, ...]:
-        """Classes that the old tree decides on and the new one never does."""
-        return lost_classes(self.old, self.new)
+        """Classes that the old tree decides on and the new one for nobody any more."""
+        return tuple(c for c, nobody in self.classes_given_up.items() if nobody)
 
     @property
     def kept_against_share(self) -> tuple[RuleChange, ...]:
@@ -204,10 +203,11 @@ class TreeDiff:
 
         Version 1, top level: ``schema_version``, ``kind`` ("tree-diff"), ``task``,
         ``classes``, ``positive`` (of two classes the one whose shares are shown),
-        ``lost_classes``, ``decision`` (old and new, in words), ``unchanged``,
-        ``dissimilarity``, ``distance``, ``counts`` (kept, relabelled, moved, added, dropped,
-        old_rules, new_rules), ``predictors`` (gained,
-        lost, kept), ``n_rows``, ``flips``, ``mean_value_shift``, ``splits``, ``rules``.
+        ``lost_classes`` (decided for nobody any more), ``hardly_found`` (classes),
+        ``decision`` (old and new, in words), ``unchanged``, ``dissimilarity``,
+        ``distance``, ``counts`` (kept, relabelled, moved, added, dropped, old_rules,
+        new_rules), ``predictors`` (gained, lost, kept), ``n_rows``, ``flips``,
+        ``mean_value_shift``, ``splits``, ``rules``.
 
         Each of ``splits``: ``kind`` (moved, added, removed, replaced,
         categories_changed, missing_changed), ``only_conditions``, ``feature``,
@@ -237,6 +237,9 @@ class TreeDiff:
             if self.classes
             else None,
             "lost_classes": plain_json(self.lost_classes),
+            "hardly_found": plain_json(
+                tuple(c for c, nobody in self.classes_given_up.items() if not nobody)
+            ),
             "decision": {
                 "old": self.old.decision.words(self.old.classes),
                 "new": self.new.decision.words(self.new.classes),

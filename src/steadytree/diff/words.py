@@ -7,7 +7,7 @@ so each has its own phrases; what a change is called and which numbers go with i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from steadytree.core.words import PAGE, PLAIN, Condition, WordStyle, format_number, listed
@@ -23,10 +23,10 @@ __all__ = [
     "concerned_by",
     "diff_markdown",
     "diff_text",
+    "given_up_words",
     "headline",
     "kept_rows",
     "kept_sentence",
-    "lost_warning",
     "rule_facts",
     "shown_value",
     "split_words",
@@ -38,6 +38,9 @@ STATUSES = ("kept", "relabelled", "moved", "added", "dropped")
 
 MOST_CHANGES = 12
 """Changes of splits that are listed; two trees with little in common have many."""
+
+SAME_RATE = 1e-9
+"""Rates that differ by more are not the plain share of the rows: the rows have weights."""
 
 ORDER = ("moved", "relabelled", "added", "dropped", "kept")
 
@@ -81,11 +84,6 @@ _SPLITS = {
 }
 
 
-def small_percent(share: float) -> str:
-    """Return a share to a tenth of a per cent: "4.3 %", "< 0.1 %"."""
-    return "< 0.1 %" if 0 < 100 * share < 0.05 else PLAIN.percent(share, 1)
-
-
 def _shift(shift: float | None, share: float | None, style: WordStyle) -> str:
     """Return a shift in brackets, as far as it is known: (+3, 4.3 % of its range)."""
     if style is PAGE:
@@ -94,7 +92,7 @@ def _shift(shift: float | None, share: float | None, style: WordStyle) -> str:
         return ""
     # Four digits: thresholds are midpoints of rounded numbers, their differences noisy.
     amount = f"{'+' if shift > 0 else ''}{style.significant(shift, 4)}"
-    return f" ({amount}{'' if share is None else f', {small_percent(abs(share))} of its range'})"
+    return f" ({amount}{'' if share is None else f', {PLAIN.percent(abs(share), 1)} of its range'})"
 
 
 def _bound(value: float | None, style: WordStyle) -> str:
@@ -182,25 +180,25 @@ def status_counts(diff: TreeDiff, statuses: Iterable[str] = STATUSES) -> str:
 def headline(diff: TreeDiff) -> list[str]:
     """Return the sentences that open every form of the diff."""
     counts = diff.counts
-    warning = lost_warning(diff)
+    warning = given_up_words(diff.classes_given_up)
     if diff.unchanged:
         lines = [f"No rule changed: {_rules(counts['new_rules'])}, dissimilarity 0.0 %."]
     else:
         lines = [
             f"{_rules(counts['old_rules'])} before, {counts['new_rules']} now: "
-            f"{status_counts(diff)}. Dissimilarity {small_percent(diff.dissimilarity)}."
+            f"{status_counts(diff)}. Dissimilarity {PLAIN.percent(diff.dissimilarity, 1)}."
         ]
     lines = [*([warning] if warning else []), *lines]
     if diff.n_rows is not None:
         rows = f"{diff.n_rows:,} row{'s' if diff.n_rows != 1 else ''}"
         assert diff.flips is not None
         if diff.mean_value_shift is None:
-            lines.append(f"Of {rows}, {small_percent(diff.flips)} get another decision.")
+            lines.append(f"Of {rows}, {PLAIN.percent(diff.flips, 1)} get another decision.")
         else:
             shift = format_number(diff.mean_value_shift)
             lines.append(
                 f"Over {rows} the prediction changes by {shift} on average, for "
-                f"{small_percent(diff.flips)} of them by more than 5 % of the response range."
+                f"{PLAIN.percent(diff.flips, 1)} of them by more than 5 % of the response range."
             )
     for what, names in (("gained", diff.predictors_gained), ("lost", diff.predictors_lost)):
         if names:
@@ -210,12 +208,23 @@ def headline(diff: TreeDiff) -> list[str]:
     return lines
 
 
-def lost_warning(diff: TreeDiff, style: WordStyle = PLAIN) -> str:
-    """Warn of classes that are decided on no longer; empty where there is none."""
-    lost = [style.name(c) for c in diff.lost_classes]
-    if not lost:
-        return ""
-    return f"WARNING: nobody is decided {listed(lost)} any more; the old tree had such rules."
+def given_up_words(
+    given_up: Mapping[Any, bool],
+    *,
+    new: str = "the new tree",
+    old: str = "the old tree",
+    style: WordStyle = PLAIN,
+) -> str:
+    """Warn of classes that a tree gives up; empty where it gives up none."""
+    parts = []
+    for nobody, words in (
+        (True, "decides {names} for nobody any more, which {old} does for some"),
+        (False, "hardly finds {names} any more, which {old} finds"),
+    ):
+        names = [style.name(name) for name, none in given_up.items() if none is nobody]
+        if names:
+            parts.append(words.format(names=listed(names, "and"), old=old))
+    return f"WARNING: {new} {', and '.join(parts)}." if parts else ""
 
 
 def kept_sentence(diff: TreeDiff, counted: str | None = None) -> str:
@@ -272,7 +281,7 @@ def rule_facts(diff: TreeDiff, rule: RuleChange, *, changes: bool = True) -> lis
         facts.append(f"label {new.kept}")
     for what, of in (
         ("observed in training", lambda rule: rule.numbers.observed_words()),
-        ("rows", lambda rule: "" if rule.share is None else small_percent(rule.share)),
+        ("rows", lambda rule: "" if rule.share is None else PLAIN.percent(rule.share, 1)),
         ("observed in the rows", _observed_in_rows),
     ):
         words = [of(rule) for rule in (old, new) if rule is not None]
@@ -288,8 +297,10 @@ def _observed_in_rows(rule: Rule) -> str:
     if rule.outcome_rate is None:
         return "none" if rule.rows == 0 else ""
     if rule.outcomes is None:
-        return format_number(rule.outcome_rate)
-    return f"{rule.outcomes:,} of {rule.rows:,} ({small_percent(rule.outcome_rate)})"
+        return f"{format_number(rule.outcome_rate)} in {rule.rows:,}"
+    weighted = abs(rule.outcome_rate - rule.outcomes / rule.rows) > SAME_RATE
+    rate = f"{'weighted ' if weighted else ''}{PLAIN.percent(rule.outcome_rate, 1)}"
+    return f"{rule.outcomes:,} of {rule.rows:,} ({rate})"
 
 
 def value_name(diff: TreeDiff, rule: Rule) -> str:
@@ -310,7 +321,7 @@ def shown_value(diff: TreeDiff, rule: Rule) -> float:
 def value_text(diff: TreeDiff, rule: Rule) -> str:
     """Write the number shown beside a rule."""
     value = shown_value(diff, rule)
-    return format_number(value) if diff.classes is None else small_percent(value)
+    return format_number(value) if diff.classes is None else PLAIN.percent(value, 1)
 
 
 def _sections(diff: TreeDiff) -> list[tuple[str, Sequence[RuleChange]]]:
@@ -334,7 +345,7 @@ def _what_changed(diff: TreeDiff) -> list[str]:
     """Return the changes of splits in words, the smaller ones counted."""
     shown = []
     for split in diff.splits[:MOST_CHANGES]:
-        rows = "" if split.share is None else f", {small_percent(split.share)} of rows"
+        rows = "" if split.share is None else f", {PLAIN.percent(split.share, 1)} of rows"
         shown.append(split.text + rows)
     rest = len(diff.splits) - len(shown)
     return shown + ([f"and {rest} more"] if rest else [])

@@ -6,7 +6,7 @@ little, so there a prediction has moved when it moves by more than 5 % of the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,9 @@ from steadytree.evaluation.scores import Predictions
 from steadytree.exceptions import InputError
 
 __all__ = [
+    "MOVES",
     "REGRESSION_FLIP",
+    "ROUNDING",
     "classes_given_up",
     "flip_table",
     "flipped",
@@ -69,22 +71,38 @@ def flipped(old: Predictions, new: Predictions, span: float | None) -> NDArray[n
     return prediction_moved(old.value[:, 0], new.value[:, 0], span)
 
 
-def classes_given_up(old: Predictions, new: Predictions, y: NDArray[Any]) -> dict[int, bool]:
+def classes_given_up(
+    rules: tuple[Sequence[Any], Sequence[Any]],
+    rows: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    y: NDArray[Any] | None = None,
+) -> dict[Any, bool]:
     """Classes that a new tree gives up: True, decided for nobody any more; False, hardly found.
 
-    A class is given up that the old tree decides for some rows and the new one for none, or
-    that the old one finds in at least a fifth of its rows and the new one in less than a
-    twentieth. Scores of ranking do not notice it.
+    Scores of ranking do not notice it. A class is given up that rules of the old tree decide on
+    and none of the new one does, or that the old tree decides for some rows and the new one for
+    none; or that the old one finds in at least a fifth of its rows and the new one in less than
+    a twentieth.
+
+    Parameters
+    ----------
+    rules : labels of the rules of the old and of the new tree
+    rows : decisions of the old and of the new tree on some rows, optional
+    y : classes of these rows, optional
     """
-    lost: dict[int, bool] = {}
-    for k in range(old.value.shape[1] if old.value.shape[1] > 1 else 0):
-        before, after = old.label == k, new.label == k
-        if before.any() and not after.any():
-            lost[k] = True
-        elif (y == k).any():
-            found, still = before[y == k].mean(), after[y == k].mean()
+    lost: dict[Any, bool] = {}
+    for name in dict.fromkeys(rules[0]):
+        gone = name not in set(rules[1])
+        if rows is None:
+            if gone:
+                lost[name] = True
+            continue
+        before, after = rows[0] == name, rows[1] == name
+        if gone or (before.any() and not after.any()):
+            lost[name] = True
+        elif y is not None and (y == name).any():
+            found, still = before[y == name].mean(), after[y == name].mean()
             if found >= WELL_FOUND and still < HARDLY_FOUND:
-                lost[k] = False
+                lost[name] = False
     return lost
 
 

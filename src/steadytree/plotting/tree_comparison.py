@@ -10,7 +10,7 @@ from typing import Any
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.tree_words import split_condition
+from steadytree.core.tree_words import LeafNumbers, split_condition
 from steadytree.core.words import FIGURE_BRANCH, display_width, shorten
 from steadytree.distance.matching import match_paths
 from steadytree.plotting._base import (
@@ -85,8 +85,10 @@ def _splits_above(paths: Paths) -> dict[int, dict[tuple[str, bool, float], int]]
 class TreeComparisonDisplay(Display):
     """Show two trees side by side: rules that correspond have the same colour and number.
 
-    Splits whose cut-point moved say from where to where; rules without a partner are drawn
-    with a dashed outline. Large trees are folded, and a "+12 rules" sign says so.
+    A leaf says its decision and the share it predicts (of the positive one of two classes, else
+    of the class decided on). Splits whose cut-point moved say from where to where; rules without
+    a partner are drawn with a dashed outline. Large trees are folded, and a "+12 rules" sign
+    says so.
 
     Parameters
     ----------
@@ -322,13 +324,14 @@ class TreeComparisonDisplay(Display):
         self, tree: Tree, node: int, which: int, box: dict[str, Any]
     ) -> tuple[str, dict[str, Any]]:
         number = self._numbers[which].get(node)
-        if tree.classes is None:
-            outcome = f"{float(tree.value[node, 0]):.4g}"
+        numbers = LeafNumbers.of(tree, node)
+        if numbers.label is None:
+            outcome = f"predicts {numbers.predicted:.4g}"
         else:
-            label = int(tree.label[node])
-            share = FIGURE_BRANCH.percent(float(tree.value[node, label]), 0)
-            room = NAME_COLUMNS - display_width(share) - 4
-            outcome = f"{shorten(str(tree.classes[label]), room)} {share}"
+            share = numbers.predicted_words(FIGURE_BRANCH)
+            shown = shorten(str(numbers.shown), NAME_COLUMNS - display_width(share) - 6)
+            decided = shorten(str(numbers.label), NAME_COLUMNS - 4)
+            outcome = f"{decided}\npredicts {shown} {share}"
         colour = self.colours_[which].get(node)
         if colour is None:
             return outcome, box | {"facecolor": "white", "edgecolor": INK, "linestyle": "--"}

@@ -3,34 +3,50 @@
 A number about fewer than ``min_cell`` people is not shown. That alone does not protect it:
 with the total and all other cells known, the last one can be computed. So where one cell of
 a partition is masked, others are masked with it until those masked hold ``min_cell`` people or
-more and are at least two. Shares are rounded so that one step stands for at least
+more and are at least two. Outcomes of too few people are told as a range ("< 5 of 291") that
+the total does not narrow. Shares are rounded so that one step stands for at least
 ``min_cell`` people, which also stops a small difference between two tables from being read
 as a head count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.core.tree_words import shown_class
+from steadytree.core.words import PAGE
 
 __all__ = [
     "PeopleCount",
+    "ToldCount",
     "coarse_mean",
     "coarse_share",
+    "coarse_words",
     "few",
     "hidden_leaves",
     "mask_partition",
+    "range_words",
     "rests_on_few",
     "share_step",
+    "step_protects",
+    "tell_leaves",
+    "tell_outcomes",
 ]
 
 _STEPS = (0.01, 0.02, 0.05, 0.1)
+# A range that begins (or ends) so near to nobody (or everybody) is told by its other end.
+_NEARLY = 0.25
+_ROUNDING = 1e-9
+# How many times wider a range may be than the numbers it must hide.
+_WIDER = (1, 2, 4)
 
 
 def few(count: float, min_cell: int) -> bool:
@@ -98,14 +114,32 @@ def share_step(n_rows: float, min_cell: int) -> float:
     return next((step for step in _STEPS if step * n_rows >= min_cell), _STEPS[-1])
 
 
+def step_protects(n_rows: float, min_cell: int) -> bool:
+    """Whether one step of a rounded share of so many rows is ``min_cell`` people or more."""
+    return share_step(n_rows, min_cell) * n_rows >= min_cell
+
+
 def coarse_share(share: float, n_rows: float, min_cell: int) -> float:
     """Share rounded to the step that protects single people among ``n_rows``.
 
-    What would be rounded to nobody becomes half a step: some, but few.
+    What would be rounded to nobody becomes half a step, what would be rounded to everybody
+    half a step less than all.
     """
     step = share_step(n_rows, min_cell)
-    steps = round(share / step)
-    return round(step / 2 if steps == 0 and share > 0 else steps * step, 4)
+    near, steps = round(share / step) * step, round(1 / step)
+    if 0 < share < 1:
+        near = min(max(near, step / 2), (steps - 0.5) * step)
+    return round(near, 4)
+
+
+def coarse_words(share: float, n_rows: float, min_cell: int) -> str:
+    """Write a share rounded to the step that protects single people: "< 5 %", "40 %"."""
+    step = share_step(n_rows, min_cell)
+    if 0 < share < step / 2:
+        return f"<{PAGE.gap}{PAGE.percent(step, 0)}"
+    if 1 - step / 2 < share < 1:
+        return f">{PAGE.gap}{PAGE.percent(1 - step, 0)}"
+    return PAGE.percent(coarse_share(share, n_rows, min_cell), 0)
 
 
 def rests_on_few(tree: Tree, node: int, min_cell: int) -> bool:
@@ -113,28 +147,157 @@ def rests_on_few(tree: Tree, node: int, min_cell: int) -> bool:
     return bool(tree.weight[node] < min_cell <= tree.weight[0])
 
 
-def hidden_leaves(tree: Tree, min_cell: int) -> set[int]:
-    """Leaves at which what was observed is not told: too few people, or needed to protect such.
+# -- counts of outcomes ----------------------------------------------------------------
 
-    Counted are the people of each outcome, old and new rows apart: a tree before and after a
-    retraining differ by the new ones, whom nobody may compute from the two.
+
+@dataclass(frozen=True)
+class ToldCount:
+    """How many of ``total`` people have an outcome, as far as it may be told.
+
+    Exactly where ``low`` is ``high``, else from ``low`` to ``high``.
     """
-    seen = tree.observed
+
+    low: int
+    high: int
+    total: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether the number itself is told."""
+        return self.low == self.high
+
+    def plus(self, other: ToldCount) -> ToldCount:
+        """Add what is told of other people."""
+        return ToldCount(self.low + other.low, self.high + other.high, self.total + other.total)
+
+    @property
+    def end(self) -> str:
+        """Sign that says the range by one number: "<" from nobody on, ">" up to everybody."""
+        if self.exact:
+            return ""
+        few_others = self.total - self.high
+        if self.low <= min(_NEARLY * self.high, few_others):
+            return "<"
+        return ">" if few_others <= _NEARLY * (self.total - self.low) else ""
+
+    def words(self) -> str:
+        """Write the count: "12 of 43", "< 5 of 291", "> 158 of 163", "10–14 of 26"."""
+        count = f"{self.low:,}" if self.exact else f"{self.low:,}–{self.high:,}"
+        if self.end:
+            count = f"<{PAGE.gap}{self.high + 1:,}" if self.end == "<" else ""
+            count = count or f">{PAGE.gap}{self.low - 1:,}"
+        return f"{count} of {self.total:,}"
+
+    def shares(self, further: float) -> tuple[float, float]:
+        """Range of the share among these and so many ``further`` people of unknown outcome."""
+        low = 0 if self.end == "<" else self.low
+        high = self.total if self.end == ">" else self.high
+        return low / (self.total + further), (high + further) / (self.total + further)
+
+    def percent_words(self) -> str:
+        """Write the share, never narrower than what is told: "≤ 2 %"."""
+        if not self.total:
+            return ""
+        if self.exact:
+            return PAGE.percent(self.low / self.total)
+        return range_words(*self.shares(0.0))
+
+
+def range_words(low: float, high: float) -> str:
+    """Write a range of shares in whole per cent, rounded outwards: "≤ 2 %", "38–54 %"."""
+    first, last = math.floor(100 * low + _ROUNDING), math.ceil(100 * high - _ROUNDING)
+    if first <= 0:
+        return f"≤{PAGE.gap}{last}{PAGE.gap}%"
+    return f"{f'≥{PAGE.gap}{first}' if last >= 100 else f'{first}–{last}'}{PAGE.gap}%"
+
+
+def tell_outcomes(
+    counts: Sequence[float],
+    rows: Sequence[float],
+    min_cell: int,
+    *,
+    hidden: Sequence[bool] | None = None,
+) -> list[ToldCount | None]:
+    """Say how many rows of each cell of a partition have an outcome, when its total is known.
+
+    A count of too few people, with or without the outcome, is told as a range. The total and
+    all other counts could narrow it; so ranges are widened, and other counts told as ranges,
+    until at least as many numbers are possible as "fewer than ``min_cell``" leaves open. Where
+    that cannot be had, such counts are None, with others as in :func:`mask_partition`; and so
+    are those of ``hidden`` cells.
+    """
+    c, n = ([round(float(v)) for v in given] for given in (counts, rows))
+    unseen = [few(rows_here, min_cell) for rows_here in n]
+    if hidden is not None:
+        unseen = [one or two for one, two in zip(unseen, hidden, strict=True)]
+    seen = [i for i in range(len(c)) if not unseen[i]]
+    small = [i for i in seen if few(c[i], min_cell) or few(n[i] - c[i], min_cell)]
+    # Leaves of one outcome only say most: they are told as long as possible.
+    others = sorted(set(seen) - set(small), key=lambda i: (c[i] in (0, n[i]), n[i]))
+    for widen, band, taken in product(_WIDER, _WIDER, range(len(others) + 1)):
+        ranges = {i: (c[i], c[i]) for i in seen}
+        ranges |= {i: _few_range(c[i], n[i], min_cell, widen) for i in small}
+        ranges |= {i: _band(c[i], n[i], band * min_cell) for i in others[:taken]}
+        if all(_possible(ranges, c, i) >= max(min_cell - 1, 2) for i in small):
+            return [ToldCount(*ranges[i], n[i]) if i in ranges else None for i in range(len(c))]
+    masked = [not (i in seen and i not in small) for i in range(len(c))]
+    for column in (n, c, n):
+        masked = mask_partition(column, min_cell, primary=masked).tolist()
+    return [None if masked[i] else ToldCount(c[i], c[i], n[i]) for i in range(len(c))]
+
+
+def _few_range(count: int, rows: int, min_cell: int, widen: int) -> tuple[int, int]:
+    """Range of a count of too few people, or of all but too few."""
+    wide = min(widen * min_cell, rows) - 1
+    return (1, wide) if few(count, min_cell) else (rows - wide, rows - 1)
+
+
+def _band(count: int, rows: int, width: int) -> tuple[int, int]:
+    low = count // width * width
+    return low, min(low + width - 1, rows)
+
+
+def _possible(ranges: Mapping[int, tuple[int, int]], counts: Sequence[int], at: int) -> int:
+    """How many numbers a count can be for whoever knows the total and every range."""
+    low, high = ranges[at]
+    others = [i for i in ranges if i != at]
+    up = sum(ranges[i][1] - counts[i] for i in others)
+    down = sum(counts[i] - ranges[i][0] for i in others)
+    return min(high, counts[at] + down) - max(low, counts[at] - up) + 1
+
+
+def tell_leaves(tree: Tree, min_cell: int, shown: Sequence[int]) -> dict[int, ToldCount | None]:
+    """Say how many of the rows at each leaf have an outcome, as far as it may be told.
+
+    ``shown`` is the position of the outcome's class at each leaf, from left to right. Old and
+    new rows are counted apart: a tree before and after a retraining differ by the new ones,
+    whom nobody may compute from the two. A leaf of a regression tells its rows only.
+    """
+    seen, leaves = tree.observed, tree.leaves
     if seen is None:
-        return set()
-    leaves = tree.leaves
-    rows = seen.rows()[leaves]
-    counts = seen.counts[leaves] if seen.is_classifier else seen.counts[leaves][..., :1]
-    masked = np.zeros(len(leaves), dtype=bool)
-    for cells in (counts, counts.sum(axis=1, keepdims=True), counts.sum(axis=2, keepdims=True)):
-        masked |= ((cells > 0) & (cells < min_cell)).any(axis=(1, 2))
-    before = None
-    while before is None or (masked != before).any():
-        before = masked.copy()
-        for column in (rows, *counts.sum(axis=1).T):
-            if masked.any():
-                masked |= mask_partition(column.tolist(), min_cell, primary=masked.tolist())
-    return {int(leaf) for leaf, flag in zip(leaves, masked, strict=True) if flag}
+        return {}
+    parts = [seen.rows(which)[leaves] for which in ("old", "new")]
+    hidden = np.zeros(len(leaves), dtype=bool)
+    for rows in (*parts, parts[0] + parts[1]):
+        hidden |= mask_partition(rows.tolist(), min_cell)
+    out: list[ToldCount | None] = [ToldCount(0, 0, 0)] * len(leaves)
+    for part, rows in enumerate(parts):
+        counts = np.zeros(len(leaves))
+        if seen.is_classifier:
+            counts = seen.counts[leaves, part, np.asarray(shown)]
+        told = tell_outcomes(counts.tolist(), rows.tolist(), min_cell, hidden=hidden.tolist())
+        out = [
+            None if one is None or two is None else one.plus(two)
+            for one, two in zip(out, told, strict=True)
+        ]
+    return dict(zip(leaves.tolist(), out, strict=True))
+
+
+def hidden_leaves(tree: Tree, min_cell: int) -> set[int]:
+    """Leaves at which what was observed is not told exactly."""
+    shown = [shown_class(tree, leaf) for leaf in tree.leaves.tolist()]
+    told = tell_leaves(tree, min_cell, shown)
+    return {leaf for leaf, count in told.items() if count is None or not count.exact}
 
 
 def coarse_mean(mean: float, space: FeatureSpace) -> float:

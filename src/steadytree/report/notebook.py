@@ -12,13 +12,13 @@ from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
 from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff
-from steadytree.diff.words import lost_warning, split_words, status_counts
+from steadytree.diff.words import given_up_words, split_words, status_counts
 from steadytree.distance.matching import PathMatching
 from steadytree.estimators.predictor import TreePredictorMixin
 from steadytree.estimators.stable import _StableTree
 from steadytree.exceptions import InputError
 from steadytree.report.disclosure import PeopleCount, hidden_leaves, rests_on_few
-from steadytree.report.trees import RuleTable
+from steadytree.report.rules import RuleTable
 from steadytree.retraining import Retraining
 from steadytree.retraining.explanation import whom_words
 
@@ -47,7 +47,7 @@ def notebook_view(result: Any) -> str:
 @notebook_view.register(TreeDiff)
 def tree_diff_html(diff: TreeDiff, *, min_cell: int = 5) -> str:
     """Show a diff: counts, changes of splits in words, and the rules that changed."""
-    warning = lost_warning(diff, PAGE)
+    warning = given_up_words(diff.classes_given_up, style=PAGE)
     parts = [
         f"<p><b>{escape(warning)}</b></p>" if warning else "",
         f"<p><b>Dissimilarity {escape(PAGE.percent(diff.dissimilarity))}</b>: "

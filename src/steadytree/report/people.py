@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from steadytree.core.format import plain_json
-from steadytree.core.words import clean
-from steadytree.evaluation.flips import ROUNDING
+from steadytree.core.words import clean, rounded_share
+from steadytree.evaluation.flips import MOVES, ROUNDING
 from steadytree.report.disclosure import PeopleCount, few, mask_partition
 from steadytree.retraining import Retraining
 
@@ -52,6 +52,9 @@ MEASURES = {
     "mean error": ("Mean error", "predicted minus observed; 0 is best", "plain"),
 }
 
+# Points of risk that people are counted by, and the name of their column.
+_POINTS = {key.removeprefix("moved_"): key for key in MOVES}
+
 By = Sequence[str] | Mapping[str, Any]
 
 
@@ -66,8 +69,8 @@ def people_data(
         "level": level,
         "flips": flips_data(result.changed_decisions, min_cell),
         "moved": {
-            points: flips_data(result.risk_moves > share + ROUNDING, min_cell)
-            for points, share in (("5", 0.05), ("10", 0.10))
+            points: flips_data(result.risk_moves > MOVES[key] + ROUNDING, min_cell)
+            for points, key in _POINTS.items()
         },
         "columns": {str(k): clean(v) for k, v in performance.attrs["columns"].items()},
         "performance": [_measure(row) for row in table.to_dict("records")],
@@ -84,7 +87,7 @@ def flips_data(changed: Any, min_cell: int) -> dict[str, Any]:
     return {
         "n": people.total,
         "count": people.count,
-        "share": None if people.share is None else round(people.share, 4),
+        "share": None if people.share is None else rounded_share(people.share, 4),
         "most": None if people.total is None else round(min_cell / people.total, 4),
         "masked": people.masked,
     }
@@ -95,12 +98,16 @@ def _measure(row: Mapping[Any, Any], *, masked: bool | None = None) -> dict[str,
     hidden = bool(row["masked"]) if masked is None else masked
     out: dict[str, Any] = {"name": title, "meaning": meaning, "kind": kind, "masked": hidden}
     digits = 3 if kind in ("share", "signed share") else 4
+
+    def short(key: str) -> float | None:
+        value = None if hidden else plain_json(row[key])
+        if value is None or kind != "share" or key.startswith("change"):
+            return None if value is None else round(value, digits)
+        return rounded_share(value, digits)
+
     for side, column in (("old", "deployed"), ("new", "recipe"), ("change", "change")):
-        out[side] = [
-            None if hidden else plain_json(row[key], digits)
-            for key in (column, f"{column}_low", f"{column}_high")
-        ]
-    out["own"] = None if hidden else plain_json(row["own"], digits)
+        out[side] = [short(key) for key in (column, f"{column}_low", f"{column}_high")]
+    out["own"] = short("own")
     out["n"] = None if hidden else int(row["n"])
     return out
 
@@ -113,15 +120,10 @@ def _subgroup(
     table = result.performance(by, min_cell=0, level=level).reset_index()
     sizes = [float(n) for n in flips["n"]]
     hidden_groups = mask_partition(sizes, min_cell)
-    hits = [
-        round(float(share) * size)
-        for share, size in zip(flips["flips"].fillna(0.0), sizes, strict=True)
-    ]
-    small = [
-        bool(flag) or few(hit, min_cell) or few(size - hit, min_cell)
-        for flag, hit, size in zip(hidden_groups, hits, sizes, strict=True)
-    ]
-    hidden_flips = mask_partition(hits, min_cell, primary=small) if any(small) else small
+    happened = {
+        name: _hidden_shares(flips[name], sizes, hidden_groups, min_cell)
+        for name in ("flips", *MOVES)
+    }
     names = _group_names([str(g) for g in flips["group"]])
     measures: list[list[dict[str, Any]]] = [[] for _ in names]
     for _, rows in table.groupby("metric", sort=False):
@@ -136,7 +138,11 @@ def _subgroup(
             {
                 "name": clean(names[i]),
                 "n": None if hidden_groups[i] else int(sizes[i]),
-                "flips": _group_flips(flips.iloc[i], bool(hidden_flips[i])),
+                "flips": _group_flips(flips.iloc[i], happened["flips"][i]),
+                "moved": {
+                    points: _told_share(flips[f"moved_{points}"].iloc[i], happened[key][i])
+                    for points, key in _POINTS.items()
+                },
                 "measures": measures[i],
             }
             for i in range(len(names))
@@ -144,12 +150,30 @@ def _subgroup(
     }
 
 
+def _hidden_shares(
+    shares: pd.Series[Any], sizes: list[float], hidden_groups: Any, min_cell: int
+) -> list[bool]:
+    """Say of which groups it is not told how many people something happens to."""
+    hits = [
+        round(float(share) * size) for share, size in zip(shares.fillna(0.0), sizes, strict=True)
+    ]
+    small = [
+        bool(flag) or few(hit, min_cell) or few(size - hit, min_cell)
+        for flag, hit, size in zip(hidden_groups, hits, sizes, strict=True)
+    ]
+    return mask_partition(hits, min_cell, primary=small).tolist() if any(small) else small
+
+
+def _told_share(share: Any, masked: bool) -> dict[str, Any]:
+    known = None if masked else plain_json(share)
+    return {"share": None if known is None else rounded_share(known, 3), "masked": masked}
+
+
 def _group_flips(row: pd.Series[Any], masked: bool) -> dict[str, Any]:
     return {
-        "share": None if masked else plain_json(row["flips"], 3),
+        **_told_share(row["flips"], masked),
         "low": None if masked else plain_json(row["low"], 3),
         "high": None if masked else plain_json(row["high"], 3),
-        "masked": masked,
     }
 
 

@@ -107,15 +107,17 @@ def measure_words(measure: Mapping[str, Any], side: str) -> str:
     value, *interval = given if isinstance(given, list) else (given, None, None)
     if value is None:
         return "–"
-    share = kind in ("share", "signed share")
+    share, percent = kind in ("share", "signed share"), f"{PAGE.gap}%"
 
     def write(v: float) -> str:
         if kind == "plain":
             return PAGE.significant(v, 4)
+        if kind == "share" and not change:
+            return PAGE.percent(v, 1).removesuffix(percent)
         form = PAGE.signed if change or kind == "signed share" else PAGE.fixed
         return form(100 * v, 1) if share else form(v, 3)
 
-    unit = "" if not share else " points" if change else "\u202f%"
+    unit = "" if not share else " points" if change else percent
     limits = "" if None in interval else f" ({' to '.join(map(write, interval))})"
     return f"{write(value)}{unit}{limits}"
 

@@ -25,13 +25,13 @@ from steadytree.core.tabular import column_names, column_values, n_rows
 from steadytree.core.tree import Tree
 from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff
-from steadytree.diff.words import kept_sentence, lost_warning, split_words, status_counts
+from steadytree.diff.words import given_up_words, kept_sentence, split_words, status_counts
 from steadytree.exceptions import InputError
 from steadytree.report.disclosure import PeopleCount, coarse_share, mask_partition
 from steadytree.report.people import By, people_data
+from steadytree.report.rules import RuleTable
 from steadytree.report.trees import (
     STATUS_LETTERS,
-    RuleTable,
     features_data,
     frontier_data,
     tree_data,
@@ -86,8 +86,8 @@ def summarise(
         ``dissimilarity``, ``counts`` (rules by status), ``split_changes`` (in words),
         ``predictors`` (gained, lost); ``features``; ``trees`` (``old`` or null, ``new``);
         ``rules`` (one entry per rule: number, status, changes, and for either tree its
-        conditions, outcome, numbers of its leaf, share of the rows given and the rate observed
-        among them); ``people`` (changed decisions
+        conditions, outcome, numbers of its leaf, the rows given that follow it and what was
+        observed among them, in words); ``people`` (changed decisions
         and performance, in total and by subgroup; null without rows); ``frontier``
         (candidates with costs and compact trees; or null); ``provenance`` (labels and
         values); ``notes``.
@@ -112,7 +112,7 @@ def summarise(
         "classes": None if diff.classes is None else [PAGE.name(c) for c in diff.classes],
         "decision_threshold": diff.new.decision_threshold,
         "decision": _decision_words(content),
-        "warnings": [clean(w) for w in [lost_warning(diff, PAGE)] if w],
+        "warnings": _warnings(content),
         "kept": clean(_kept_words(diff, min_cell)),
         "predictions": _prediction_words(diff.new),
         "rows_name": "rows" if content.affected is None else content.affected[3],
@@ -148,6 +148,7 @@ def _rules_and_trees(
     content: ReportContent, min_cell: int
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     diff, table = content.diff, RuleTable(content.diff, min_cell)
+    training = _training_shares(diff.new, min_cell) if content.single else {}
     trees: dict[str, Any] = {"old": None}
     for side, tree, name in zip(("old", "new"), (diff.old, diff.new), content.names, strict=True):
         if side == "old" and content.single:
@@ -158,7 +159,7 @@ def _rules_and_trees(
             name=name,
             classes=diff.classes,
             rules=table.leaves(side),
-            shares=_training_shares(tree, min_cell) if content.single else table.shares(side),
+            shares=training if content.single else table.shares(side),
             changed=table.changed(side),
             min_cell=min_cell,
             positive=diff.positive,
@@ -166,8 +167,9 @@ def _rules_and_trees(
     if content.single:
         for row in table.rows:
             row["old"] = None
-            row["new"]["share"] = trees["new"]["share"][row["new"]["leaf"]]
-            row["new"]["masked"] = row["new"]["share"] is None
+            share = trees["new"]["share"][row["new"]["leaf"]]
+            rows = None if share is None else PAGE.percent(share, 0)
+            row["new"] |= {"share": share, "rows": rows, "masked": share is None}
     return table.rows, trees
 
 
@@ -182,6 +184,13 @@ def _training_shares(tree: Tree, min_cell: int) -> dict[int, float | None]:
         leaf: None if flag else coarse_share(weight / total, total, min_cell)
         for leaf, weight, flag in zip(leaves, weights, masked, strict=True)
     }
+
+
+def _warnings(content: ReportContent) -> list[str]:
+    """Sentences that nobody may overlook: classes that the new tree gives up."""
+    old, new = (f"the {name[:1].lower()}{name[1:]}" for name in content.names)
+    lost = given_up_words(content.diff.classes_given_up, new=new, old=old, style=PAGE)
+    return [clean(lost)] if lost else []
 
 
 def _decision_words(content: ReportContent) -> str:
@@ -244,7 +253,11 @@ def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, 
     if content.affected is not None:
         event, count, total, what = content.affected
         people = PeopleCount.of(count, total, min_cell)
-        facts.append(_flips_fact(people, min_cell, what))
+        facts.append(_people_fact("Decisions that change", people, min_cell, what))
+        if content.people is not None and diff.classes is not None:
+            moved = round(content.people.risk_moved()["moved_5"] * total)
+            people_moved = PeopleCount.of(moved, total, min_cell)
+            facts.append(_people_fact("Risk moves over 5 points", people_moved, min_cell, what))
         if event and people.total is not None:
             sentences.append(whom_words(event, round(count), total, people.replaced))
     text = clean(" ".join(sentences)).replace(" <= ", " ≤ ")
@@ -281,8 +294,8 @@ def _score_fact(
     return [(name, f"{old:.3f} → {new:.3f}", f"change {PAGE.signed(change)}, {interval}")]
 
 
-def _flips_fact(changed: PeopleCount, min_cell: int, what: str) -> Fact:
-    label, total = "Decisions that change", changed.total
+def _people_fact(label: str, changed: PeopleCount, min_cell: int, what: str) -> Fact:
+    total = changed.total
     if total is None:
         return (label, "not shown", f"fewer than {min_cell} {what}")
     if changed.replaced is None:

@@ -91,14 +91,10 @@ def outcome_words(
     tree: Mapping[str, Any], node: int, classes: Sequence[str] | None
 ) -> tuple[str, str]:
     """Decision at a leaf, and the share that it predicts."""
-    value = tree["value"][node]
     if classes is None:
+        value = tree["value"][node]
         return ("–" if value is None else PAGE.number(value[0])), ""
-    label = int(tree["label"][node])
-    if value is None:
-        return str(classes[label]), "–"
-    at = label if tree["positive"] is None else tree["positive"]
-    return str(classes[label]), PAGE.percent(value[at], 0)
+    return str(classes[int(tree["label"][node])]), tree["predicted"][node] or "–"
 
 
 def _text(kind: str, x: float, y: float, text: str, anchor: str = "") -> str:

@@ -21,22 +21,23 @@ from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import LeafNumbers
-from steadytree.core.words import PAGE, clean
-from steadytree.diff import Rule, RuleChange, TreeDiff, diff_trees
-from steadytree.diff.words import change_words
+from steadytree.core.words import PAGE, clean, rounded_share
+from steadytree.diff import TreeDiff, diff_trees
 from steadytree.plotting.layout import fold_nodes
 from steadytree.report.disclosure import (
     PeopleCount,
     coarse_mean,
     coarse_share,
-    hidden_leaves,
-    mask_partition,
+    coarse_words,
+    range_words,
     rests_on_few,
+    step_protects,
+    tell_leaves,
 )
 
 __all__ = [
     "STATUS_LETTERS",
-    "RuleTable",
+    "LeafTexts",
     "features_data",
     "frontier_data",
     "tree_data",
@@ -52,7 +53,8 @@ TREE_BUDGET = 1_100_000
 STATUS_LETTERS = {"kept": "k", "moved": "m", "relabelled": "r", "added": "a", "dropped": "d"}
 """Status of a rule in the order of the page, and its letter in the compact trees."""
 
-_COSTS = ("distance", "score", "score_se", "score_change", "score_change_se", "flips")
+_COSTS = ("distance", "score", "score_se", "score_change", "score_change_se")
+_HAPPENS = ("flips", "moved_5")
 
 
 # -- the two trees ---------------------------------------------------------------------
@@ -104,7 +106,7 @@ def tree_data(
     aligned = align_tree(tree, space)
     grown = aligned.tree
     leaf = grown.is_leaf
-    values, hidden = _leaf_values(grown, space, classes, min_cell)
+    texts = LeafTexts(grown, space, classes, positive, min_cell)
     return {
         "name": name,
         "n_rules": grown.n_leaves,
@@ -123,10 +125,11 @@ def tree_data(
             _label(grown, i, classes) if leaf[i] and grown.is_classifier else None
             for i in range(grown.n_nodes)
         ],
-        "value": values,
+        "value": texts.value,
+        "predicted": texts.predicted,
         "positive": positive,
-        "observed": _observed_texts(grown, classes, positive, min_cell),
-        "few": sorted(hidden),
+        "observed": texts.observed,
+        "few": sorted(texts.few),
         "rule": [rules.get(i) for i in range(grown.n_nodes)],
         "share": [shares.get(i) for i in range(grown.n_nodes)],
         "against": np.flatnonzero(grown.kept_against_share & leaf).tolist(),
@@ -150,169 +153,109 @@ def _label(tree: Tree, node: int, classes: tuple[Any, ...] | None) -> int:
     return classes.index(tree.classes[int(tree.label[node])])
 
 
-def _leaf_values(
-    tree: Tree, space: FeatureSpace, classes: tuple[Any, ...] | None, min_cell: int
-) -> tuple[list[list[float] | None], set[int]]:
-    """Class shares or mean of each leaf, and the leaves that rest on too few people.
+class LeafTexts:
+    """What each leaf of a tree predicts and what was observed there, as far as it may be told.
 
-    A share that rests on too few people is left out; a mean is what the tree predicts and
-    cannot be, so it is rounded to a twentieth of the response range.
-    """
-    out: list[list[float] | None] = [None] * tree.n_nodes
-    hidden: set[int] = set()
-    few_seen = hidden_leaves(tree, min_cell)
-    for node in tree.leaves.tolist():
-        if rests_on_few(tree, node, min_cell):
-            hidden.add(node)
-        if tree.classes is None:
-            mean = float(tree.value[node, 0])
-            out[node] = [coarse_mean(mean, space) if node in hidden else float(f"{mean:.4g}")]
-        elif node not in hidden:
-            assert classes is not None
-            row = [0.0] * len(classes)
-            for own, share in zip(tree.classes, tree.value[node].tolist(), strict=True):
-                row[classes.index(own)] = round(float(share), 3)
-            out[node] = _shares_told(tree, node, row, min_cell) if node in few_seen else row
-    return out, hidden
+    Observed are the rows the tree was trained on. The class ``positive`` (a position among the
+    ``classes``) is the one whose share is shown; None: the one decided on.
 
-
-def _shares_told(tree: Tree, node: int, row: list[float], min_cell: int) -> list[float]:
-    """Predicted shares of a leaf whose counts are hidden: coarse where they are the counts."""
-    seen = tree.observed
-    if seen is None or seen.strength[node] > 0:
-        return [round(share, 2) for share in row]
-    return [coarse_share(share, float(seen.rows()[node]), min_cell) for share in row]
-
-
-def _observed_texts(
-    tree: Tree, classes: tuple[Any, ...] | None, positive: int | None, min_cell: int
-) -> list[str | None]:
-    """Write what was observed at each leaf among the rows the tree was trained on, in words."""
-    out: list[str | None] = [None] * tree.n_nodes
-    if tree.observed is None:
-        return out
-    hidden = hidden_leaves(tree, min_cell)
-    shown = None
-    if positive is not None and classes is not None and classes[positive] in (tree.classes or ()):
-        shown = (tree.classes or ()).index(classes[positive])
-    for leaf in tree.leaves.tolist():
-        numbers = replace(LeafNumbers.of(tree, leaf, shown), parts=())
-        out[leaf] = "hidden" if leaf in hidden else numbers.observed_words(PAGE)
-    return out
-
-
-# -- every rule before and after -------------------------------------------------------
-
-
-class RuleTable:
-    """Rules of a diff as plain data, one of ``rows`` each, with small cells masked.
-
-    Rules that fewer than ``min_cell`` people follow are masked, and others with them where
-    they could be computed from the rest.
+    Attributes
+    ----------
+    value : list
+        Class shares or mean by node; None where it rests on too few people, or is no leaf.
+    predicted, observed : list of str or None
+        The share predicted and what was observed, in words; "hidden" where not told.
+    few : set of int
+        Leaves that rest on too few people.
     """
 
-    def __init__(self, diff: TreeDiff, min_cell: int) -> None:
-        self.diff, self.min_cell = diff, min_cell
-        self._rules: dict[str, list[tuple[RuleChange, Rule]]] = {
-            "old": [(change, change.old) for change in diff.rules if change.old is not None],
-            "new": [(change, change.new) for change in diff.rules if change.new is not None],
-        }
-        self._masked = {side: self._masked_leaves(side) for side in self._rules}
-        trees = {"old": diff.old, "new": diff.new}
-        self._values = {
-            side: _leaf_values(tree, diff.space, diff.classes, min_cell)[0]
-            for side, tree in trees.items()
-        }
-        self._observed = {
-            side: _observed_texts(tree, diff.classes, diff.positive, min_cell)
-            for side, tree in trees.items()
-        }
-        self.rows = [self._row(rule) for rule in diff.rules]
+    def __init__(
+        self,
+        tree: Tree,
+        space: FeatureSpace,
+        classes: tuple[Any, ...] | None,
+        positive: int | None,
+        min_cell: int,
+    ) -> None:
+        self.tree, self.classes, self.min_cell = tree, classes, min_cell
+        leaves = tree.leaves.tolist()
+        self.few = {leaf for leaf in leaves if rests_on_few(tree, leaf, min_cell)}
+        known = tree.classes or ()
+        name = None if positive is None or classes is None else classes[positive]
+        shown = [
+            known.index(name)
+            if name in known
+            else int(tree.label[leaf])
+            if classes is not None
+            else 0
+            for leaf in leaves
+        ]
+        self._told = tell_leaves(tree, min_cell, shown)
+        self.value: list[list[float] | None] = [None] * tree.n_nodes
+        self.predicted: list[str | None] = [None] * tree.n_nodes
+        self.observed: list[str | None] = [None] * tree.n_nodes
+        for leaf, at in zip(leaves, shown, strict=True):
+            if tree.observed is not None:
+                self.observed[leaf] = self._observed(leaf, at)
+            if classes is None:
+                mean = float(tree.value[leaf, 0])
+                short = coarse_mean(mean, space) if leaf in self.few else float(f"{mean:.4g}")
+                self.value[leaf] = [short]
+            elif leaf not in self.few:
+                # A class that only the other tree knows is predicted for nobody here.
+                lacking = name is not None and name not in known
+                self.value[leaf] = self._shares(leaf)
+                self.predicted[leaf] = PAGE.percent(0, 1) if lacking else self._share(leaf, at)
+                if self.predicted[leaf] is None:
+                    self.value[leaf] = None
 
-    def leaves(self, side: str) -> dict[int, int]:
-        """Rule number of each leaf of one tree."""
-        return {rule.leaf: change.number for change, rule in self._rules[side]}
+    def _observed(self, leaf: int, at: int) -> str:
+        told = self._told[leaf]
+        if told is None:
+            return "hidden"
+        if self.classes is not None:
+            return told.words()
+        numbers = replace(LeafNumbers.of(self.tree, leaf, at), parts=())
+        return numbers.observed_words(PAGE)
 
-    def shares(self, side: str) -> dict[int, float | None]:
-        """Share of rows at each leaf of one tree; None where masked."""
-        counted = (rule for _, rule in self._rules[side] if rule.share is not None)
-        return {rule.leaf: self._share(rule, side) for rule in counted}
+    def free(self, leaf: int) -> bool:
+        """Whether the prediction says no more of single people than what is told.
 
-    def changed(self, side: str) -> set[int]:
-        """Leaves of one tree whose rule is not what it was."""
-        return {rule.leaf for change, rule in self._rules[side] if change.status != "kept"}
+        It may be told where the counts are, where none are stored, and where the model that
+        steadies it leaves open how many people had the outcome, to ``min_cell`` of them.
+        """
+        seen, told = self.tree.observed, self._told.get(leaf)
+        if seen is None or (told is not None and told.exact):
+            return True
+        n, k = float(seen.rows()[leaf]), float(seen.strength[leaf])
+        return n + k > 0 and n * k / (n + k) >= self.min_cell
 
-    def _masked_leaves(self, side: str) -> set[int]:
-        rules = [rule for _, rule in self._rules[side]]
-        if self.diff.n_rows is None or any(rule.share is None for rule in rules):
-            return set()
-        counts = [round((rule.share or 0.0) * self.diff.n_rows, 6) for rule in rules]
-        flags = mask_partition(counts, self.min_cell)
-        return {rule.leaf for rule, flag in zip(rules, flags, strict=True) if flag}
+    def _shares(self, leaf: int) -> list[float]:
+        """Predicted shares in the order of all classes, coarse where they would tell counts."""
+        assert self.classes is not None
+        row = [0.0] * len(self.classes)
+        free = self.free(leaf)
+        rows = 0.0 if self.tree.observed is None else float(self.tree.observed.rows()[leaf])
+        for own, share in zip(self.tree.classes or (), self.tree.value[leaf].tolist(), strict=True):
+            row[self.classes.index(own)] = (
+                rounded_share(share, 3) if free else coarse_share(share, rows, self.min_cell)
+            )
+        return row
 
-    def _share(self, rule: Rule, side: str) -> float | None:
-        if rule.share is None or self.diff.n_rows is None or rule.leaf in self._masked[side]:
-            return None
-        return coarse_share(rule.share, self.diff.n_rows, self.min_cell)
-
-    def _rate(self, rule: Rule, side: str) -> float | None:
-        """Outcome rate of the rows at a rule, rounded to what its rows can carry."""
-        if rule.outcome_rate is None or rule.leaf in self._masked[side]:
-            return None
-        if self.diff.classes is None:
-            return float(f"{rule.outcome_rate:.3g}")
-        count = (rule.share or 0.0) * (self.diff.n_rows or 0)
-        return coarse_share(rule.outcome_rate, count, self.min_cell)
-
-    def _row(self, change: RuleChange) -> dict[str, Any]:
-        return {
-            "number": change.number,
-            "status": change.status,
-            "relabelled": change.relabelled,
-            "changes": [change_words(c, PAGE) for c in change.changes]
-            + (["decision changed"] if change.relabelled else [])
-            + ([change.new.kept] if change.new is not None and change.new.kept else []),
-            "old": self._half(change.old, "old"),
-            "new": self._half(change.new, "new"),
-        }
-
-    def _mean(self, rule: Rule, side: str) -> float:
-        """Predicted value, coarse where it rests on few people, as in the drawing."""
-        tree = self.diff.old if side == "old" else self.diff.new
-        mean = float(rule.value[0])
-        if rule.leaf in self._masked[side] or rests_on_few(tree, rule.leaf, self.min_cell):
-            return coarse_mean(mean, self.diff.space)
-        return float(f"{mean:.4g}")
-
-    def _numbers(self, rule: Rule, side: str) -> str:
-        """Write what the leaf predicts and what was observed in training, as in the drawing."""
-        value, observed = self._values[side][rule.leaf], self._observed[side][rule.leaf]
-        classes, words = self.diff.classes, []
-        if value is not None and classes is not None:
-            at = classes.index(rule.label) if self.diff.positive is None else self.diff.positive
-            words.append(f"predicts {PAGE.name(classes[at])} {PAGE.percent(value[at], 0)}")
-        if observed is not None:
-            words.append("observed: hidden" if observed == "hidden" else f"observed {observed}")
-        return "; ".join(words)
-
-    def _half(self, rule: Rule | None, side: str) -> dict[str, Any] | None:
-        if rule is None:
-            return None
-        return {
-            "leaf": rule.leaf,
-            "conditions": [
-                c.words(PAGE, self.diff.space.categories[c.feature]) for c in rule.conditions
-            ]
-            or ["everyone"],
-            "outcome": PAGE.number(self._mean(rule, side))
-            if rule.label is None
-            else PAGE.name(rule.label),
-            "numbers": self._numbers(rule, side),
-            "share": self._share(rule, side),
-            "rate": self._rate(rule, side),
-            "masked": rule.leaf in self._masked[side],
-            "against": rule.kept_against_share,
-        }
+    def _share(self, leaf: int, at: int) -> str | None:
+        """Share predicted of the class shown, in words; None where it would tell a count."""
+        share, told, seen = float(self.tree.value[leaf, at]), self._told.get(leaf), None
+        if self.free(leaf):
+            return PAGE.percent(share, 1)
+        seen = self.tree.observed
+        assert seen is not None
+        n, k = float(seen.rows()[leaf]), float(seen.strength[leaf])
+        if told is not None and np.allclose(seen.counts[leaf], seen.weighted[leaf]):
+            # What could have been predicted, whatever the numbers that are not told.
+            low, high = told.shares(k)
+            if low <= share <= high:
+                return range_words(low, high)
+        return coarse_words(share, n, self.min_cell) if step_protects(n, self.min_cell) else None
 
 
 # -- the candidates --------------------------------------------------------------------
@@ -388,16 +331,17 @@ def _identity(tree: Tree) -> bytes:
 
 def _candidate(record: Mapping[str, Any], n_rows: int | None, min_cell: int) -> dict[str, Any]:
     costs = plain_json({name: record.get(name) for name in _COSTS}, 4)
-    flips, masked = costs["flips"], False
-    if flips is not None and n_rows:
-        masked = PeopleCount.of(flips * n_rows, n_rows, min_cell).masked
+    for name in _HAPPENS:
+        share, masked = plain_json(record.get(name)), False
+        if share is not None and n_rows:
+            masked = PeopleCount.of(share * n_rows, n_rows, min_cell).masked
+            share = None if masked else rounded_share(share, 4)
+        costs |= {name: share, f"{name}_masked": masked}
     edits = record.get("edits")
     return {
         "name": clean(record["name"]),
         "kind": str(record.get("kind") or ""),
         **costs,
-        "flips": None if masked else flips,
-        "flips_masked": masked,
         "n_edits": None if plain_json(record.get("n_edits")) is None else int(record["n_edits"]),
         "edits": [clean(e) for e in edits] if isinstance(edits, (list, tuple)) else [],
         "settings": clean(record["settings"]) if record.get("settings") else "",
@@ -413,7 +357,8 @@ def compact_tree(tree: Tree, diff: TreeDiff, min_cell: int) -> dict[str, Any]:
     node (-1: leaf), ``t`` thresholds of the numeric splits in that order (six digits), ``c``
     category codes that go left of the categorical splits in that order, ``m`` one digit per
     split (1: missing goes left), ``l`` labels and ``v`` values of the leaves (the share of
-    the positive class of two, of the label otherwise, or the mean; null: too few people),
+    the positive class of two, of the label otherwise, in words where it is coarse; or the mean;
+    null: too few people),
     ``n`` rule numbers and ``s`` statuses of the leaves (k, m, r or a).
     """
     space, classes = diff.space, diff.classes
@@ -423,15 +368,16 @@ def compact_tree(tree: Tree, diff: TreeDiff, min_cell: int) -> dict[str, Any]:
     splits = [i for i in order if not grown.is_leaf[i]]
     leaves = [i for i in order if grown.is_leaf[i]]
     by_leaf = {r.new.leaf: r for r in diff.rules if r.new is not None}
-    values, _ = _leaf_values(grown, space, classes, min_cell)
+    texts = LeafTexts(grown, space, classes, diff.positive, min_cell)
     labels = [_label(grown, i, classes) if classes else 0 for i in leaves]
-    shown: list[float | None] = []
+    shown: list[float | str | None] = []
     for i, label in zip(leaves, labels, strict=True):
-        row = values[i]
+        row = texts.value[i]
         if row is None or classes is None:
             shown.append(None if row is None else row[0])
         else:
-            shown.append(round(row[label if diff.positive is None else diff.positive], 2))
+            at = label if diff.positive is None else diff.positive
+            shown.append(row[at] if texts.free(i) else texts.predicted[i])
     return {
         "f": [int(aligned.feature[i]) for i in order],
         "t": [_short(float(grown.threshold[i])) for i in splits if aligned.left_mask[i] is None],

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from steadytree.core.decision import LABEL_ERRORS
-from steadytree.core.words import PLAIN, listed
+from steadytree.core.words import PLAIN
+from steadytree.diff.words import given_up_words
 from steadytree.evaluation.flips import REGRESSION_FLIP
 from steadytree.retraining.verdict import Gain, Verdict, kind_of_change
 
@@ -109,17 +110,7 @@ def whom_words(event: str, count: int, total: int, masked: str | None = None) ->
 
 def alarm_words(result: Retraining) -> str:
     """Say loudly which classes the proposal gives up; "" where it gives up none."""
-    parts = []
-    for nobody, words in (
-        (True, "decides {names} for nobody any more, which the deployed tree decides for some"),
-        (False, "hardly finds {names} any more, which the deployed tree finds"),
-    ):
-        names = [
-            repr(str(name)) for name, none in result.classes_given_up.items() if none is nobody
-        ]
-        if names:
-            parts.append(words.format(names=listed(names, "and")))
-    return f"Careful: the proposal {', and '.join(parts)}." if parts else ""
+    return given_up_words(result.classes_given_up, new="the proposal", old="the deployed tree")
 
 
 def _percent(share: float) -> str:

@@ -22,7 +22,6 @@ from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.predictor import predictor_of
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.flips import (
-    classes_given_up,
     flip_table,
     flipped,
     moved_shares,
@@ -240,19 +239,13 @@ class Retraining:
             positive=self.deployed.decision.positive,
         )
 
-    @cached_property
+    @property
     def classes_given_up(self) -> dict[Any, bool]:
         """Classes that the proposal gives up.
 
-        True: the deployed tree decides so for some new rows, the proposal for none. False: it
-        hardly finds them any more (:func:`steadytree.evaluation.flips.classes_given_up`).
+        True: decided for nobody any more. False: hardly found any more; as in the diff.
         """
-        new = self.scores.predictions(self.chosen)[0]
-        classes = self.deployed.classes or ()
-        return {
-            classes[k]: none
-            for k, none in classes_given_up(self.scores.before, new, self.y_new).items()
-        }
+        return self.diff.classes_given_up
 
     # -- in words -----------------------------------------------------------------
 
@@ -323,7 +316,7 @@ class Retraining:
             title="Proposed update of a deployed decision tree",
             names=("Deployed tree", "Proposed tree"),
             diff=self.diff,
-            sentences=told.head,
+            sentences=tuple(s for s in told.head if s != told.alarm),  # the page warns itself
             # What counts as a changed prediction is said nowhere else on the page.
             affected=(
                 "" if self.deployed.is_classifier else told.event,

@@ -23,8 +23,12 @@
   };
   const percent = (share, digits = null) => {
     if (share === null || share === undefined) return "–";
-    if (digits === 0 && share > 0 && share < 0.0095) return "<\u202f1\u202f%";
-    const places = digits ?? (Math.abs(share) > 0 && Math.abs(share) < 0.0995 ? 1 : 0);
+    // What is not nothing never reads 0 %, what is not everything never 100 % (words.py).
+    const within = share > 1e-9 && share < 1 - 1e-9, reads = (n) => Number((100 * share).toFixed(n));
+    let places = digits ?? (Math.abs(share) > 0 && Math.abs(share) < 0.0995 ? 1 : 0);
+    if (digits === null && within && reads(places) === 100) places = 1;
+    if (within && reads(places) === 0) return `<\u202f${(10 ** -places).toFixed(places)}\u202f%`;
+    if (within && reads(places) === 100) return `>\u202f${(100 - 10 ** -places).toFixed(places)}\u202f%`;
     return (100 * share).toFixed(places).replace("-", "−") + "\u202f%";
   };
   const listed = (words, last = "or") =>
@@ -52,7 +56,7 @@
   // A candidate's compact form (see compact_tree) as a tree like the two main ones.
   function unpack(compact, name) {
     const tree = { name, left: [], right: [], feature: compact.f, threshold: [], categories: [],
-      missing_left: [], label: [], value: [], rule: [], share: [], status: {}, against: [], few: [], observed: [], positive: null };
+      missing_left: [], label: [], value: [], predicted: [], rule: [], share: [], status: {}, against: [], few: [], observed: [], positive: null };
     let at = 0, t = 0, c = 0, m = 0, leaf = 0;
     // Nodes come in preorder: a loop with a stack, since trees may be deep.
     const open = [];
@@ -69,13 +73,14 @@
         tree.threshold.push(byCategory ? null : compact.t[t++]);
         tree.categories.push(byCategory ? compact.c[c++] : null);
         tree.missing_left.push(Number(compact.m[m++]));
-        tree.label.push(null); tree.value.push(null); tree.rule.push(null);
+        tree.label.push(null); tree.value.push(null); tree.predicted.push(null); tree.rule.push(null);
         open.push(at);
       } else {
         tree.threshold.push(null); tree.categories.push(null); tree.missing_left.push(0);
         tree.label.push(compact.l[leaf]);
         const shown = compact.v[leaf];
         tree.value.push(shown === null ? null : { shown });
+        tree.predicted.push(shown === null || data.classes === null ? null : typeof shown === "string" ? shown : percent(shown, 1));
         tree.rule.push(compact.n[leaf] || null);
         tree.status[compact.n[leaf]] = WORDS[compact.s[leaf]] || "kept";
         leaf += 1;
@@ -202,9 +207,7 @@
       return [numberText(value.shown ?? value[0]), ""];
     }
     const label = tree.label[node];
-    if (value === null) return [data.classes[label], "–"];
-    const share = value.shown ?? value[tree.positive ?? label];
-    return [data.classes[label], percent(share, 0)];
+    return [data.classes[label], tree.predicted[node] ?? "–"];
   }
 
   function marker(status, x, y) {
@@ -406,7 +409,7 @@
         const key = (row) => {
           const text = row.cells[head.cellIndex].textContent.trim();
           if (!numeric) return text;
-          const value = parseFloat(text.replace(/,/g, "").replace("−", "-"));
+          const value = parseFloat(text.replace(/^[<>≤≥]\s*/, "").replace(/,/g, "").replace("−", "-"));
           return Number.isNaN(value) ? null : value;
         };
         const keyed = [...body.rows].map((row, i) => ({ row, i, key: key(row) }));
@@ -462,6 +465,7 @@
         against && against.score !== null ? `chosen: ${against.score.toFixed(3)}` : ""].filter(Boolean).join("; "));
     if (c.flips_masked) fact("Decisions that change", "hidden", `fewer than ${data.min_cell} people`);
     else if (c.flips !== null) fact("Decisions that change", percent(c.flips), against && against.flips !== null ? `chosen: ${percent(against.flips)}` : "");
+    if (c.moved_5 !== null) fact(`${data.classes ? "Risk" : "Prediction"} moves by more than 5 points`, percent(c.moved_5), against && against.moved_5 !== null ? `chosen: ${percent(against.moved_5)}` : "");
     fact("Rules", String(c.n_rules), c.counts ? ["kept", "moved", "relabelled", "added", "dropped"]
       .filter((key) => c.counts[key]).map((key) => `${c.counts[key]} ${key}`).join(", ") : "");
     const parts = [make("h3", {}, c.name + (c.chosen ? " (chosen)" : "")), facts];
