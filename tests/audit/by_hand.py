@@ -11,17 +11,68 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy.stats import beta, norm
 
 __all__ = [
+    "COUNT",
+    "check_count",
+    "check_percent",
     "clopper_pearson",
     "follow_rule",
     "follow_words",
     "label_by_policy",
+    "number",
     "outcome_columns",
     "rows_at_nodes",
     "wilson",
 ]
+
+
+COUNT = re.compile(r"([<>])?\s*([\d,]+)(?:–([\d,]+))? of ([\d,]+)")
+PERCENT = re.compile(r"([<>≤≥])?\s*([\d.]+)(?:–([\d.]+))?\s*%")
+
+
+# -- printed numbers ---------------------------------------------------------------------------
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def check_count(text: str, count: float, total: float) -> bool:
+    """The count as printed, or the range that holds it; whether it was printed exactly."""
+    found = COUNT.match(text)
+    assert found is not None, text
+    sign, first, last, of = found.groups()
+    assert number(of) == total
+    if sign is None and last is None:
+        assert number(first) == count
+        return True
+    if sign is not None:
+        assert count < number(first) if sign == "<" else count > number(first), (text, count)
+    else:
+        assert number(first) <= count <= number(last), (text, count)
+    return False
+
+
+def check_percent(text: str, share: float) -> None:
+    """The share as printed, to the digits printed; 0 % and 100 % only if it is."""
+    found = PERCENT.match(text)
+    assert found is not None, text
+    sign, first, last = found.groups()
+    if sign is not None:
+        below = sign in "<≤"
+        assert (100 * share <= float(first)) if below else (100 * share >= float(first)), text
+    elif last is not None:
+        assert float(first) <= 100 * share <= float(last), text
+    else:
+        digits = len(first.partition(".")[2])
+        assert float(first) == pytest.approx(100 * share, abs=0.5001 * 10**-digits), text
+        assert (float(first) in (0, 100)) <= (share in (0, 1)), text
+
+
+# -- trees and rules ---------------------------------------------------------------------------
 
 
 def rows_at_nodes(tree: Any, X: pd.DataFrame) -> list[np.ndarray[Any, Any]]:

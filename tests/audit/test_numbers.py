@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +11,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import steadytree as st
+from tests.audit.audit import QUICK, QUICK_ROWS, Array, Audit, leaves, weights
 from tests.audit.by_hand import (
+    check_percent,
     clopper_pearson,
     follow_rule,
     follow_words,
@@ -24,97 +22,10 @@ from tests.audit.by_hand import (
     rows_at_nodes,
     wilson,
 )
-from tests.audit.sets import SETS, Case, make_case
+from tests.audit.sets import SETS
 
-QUICK_ROWS = 300
-QUICK = {"copies": 1}
 MIN_LEAF = 8  # the default of retrain
 EXACT = {"rtol": 1e-9, "atol": 1e-9}
-
-Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Audit:
-    """One retraining and the raw rows it was given."""
-
-    case: Case
-    result: st.Retraining
-
-    @classmethod
-    def of(cls, name: str, most_rows: int | None, **options: Any) -> Audit:
-        case = make_case(name, most_rows)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            return cls(case, case.retrain(**options))
-
-    @property
-    def classes(self) -> tuple[Any, ...] | None:
-        return self.result.tree.classes
-
-    @cached_property
-    def parts(self) -> list[tuple[pd.DataFrame, Array, Array]]:
-        """Features, outcomes and weights of the old rows, then of the new ones."""
-        case = self.case
-        new = (
-            case.X_new,
-            outcome_columns(case.y_new, self.classes),
-            _weights(case.w_new, case.y_new),
-        )
-        old = (
-            case.X_old,
-            outcome_columns(case.y_old, self.classes),
-            _weights(case.w_old, case.y_old),
-        )
-        if not case.old_rows:
-            old = case.X_old[:0], old[1][:0], old[2][:0]
-        return [old, new]
-
-    @cached_property
-    def proposed_trees(self) -> dict[str, Any]:
-        """The proposal and others of the same run: nothing but values, most edits, all anew."""
-        names = dict.fromkeys(
-            (self.result.chosen, "leaf values", "labels", "price 0.02", "from scratch")
-        )
-        return {name: self.result.trees[name] for name in names if name in self.result.trees}
-
-    def leaf_of_new_rows(self, tree: Any) -> Array:
-        leaf = np.full(len(self.case.X_new), -1)
-        for node, rows in enumerate(rows_at_nodes(tree, self.case.X_new)):
-            if tree.children_left[node] < 0:
-                leaf[rows] = node
-        assert (leaf >= 0).all()
-        return leaf
-
-    @cached_property
-    def decided_before(self) -> Array:
-        """What the model in force says of the new rows: the model itself is asked."""
-        return np.asarray(self.case.model.predict(self.case.X_new))
-
-    @cached_property
-    def decided_now(self) -> Array:
-        tree, leaf = self.result.tree, self.leaf_of_new_rows(self.result.tree)
-        if self.classes is None:
-            return tree.value[leaf, 0]
-        return np.array(self.classes)[tree.label[leaf]]
-
-    @cached_property
-    def changed(self) -> Array:
-        """New rows whose decision changes, or whose prediction moves by 5 % of the range."""
-        if self.classes is not None:
-            return self.decided_before != self.decided_now
-        case, every = self.case, self.case.y_old
-        if not isinstance(case.model, st.DistilledTreeRegressor):  # it brings no range of its own
-            every = pd.concat([case.y_old, case.y_new])
-        return np.abs(self.decided_now - self.decided_before) > 0.05 * (every.max() - every.min())
-
-
-def _weights(weight: Array | None, y: pd.Series[Any]) -> Array:
-    return np.ones(len(y)) if weight is None else weight
-
-
-def leaves(tree: Any) -> Iterator[int]:
-    yield from np.flatnonzero(tree.children_left < 0).tolist()
 
 
 # -- what a tree stores ------------------------------------------------------------------------
@@ -260,7 +171,7 @@ def check_deployed(audit: Audit) -> None:
     if tree.observed is None:  # scikit-learn keeps no rows of a model with sample weights
         assert case.w_old is not None
         return
-    outcomes, weight = outcome_columns(case.y_old, tree.classes), _weights(case.w_old, case.y_old)
+    outcomes, weight = outcome_columns(case.y_old, tree.classes), weights(case.w_old, case.y_old)
     nothing = case.X_old[:0], outcomes[:0], weight[:0]
     balanced = SETS[case.name].model == "balanced"
     if not balanced:  # weighted counts then hold the class weights
@@ -418,10 +329,10 @@ def check_printed_numbers(tree: Any, node: int, said: str, numbers: str, found: 
         return
     assert said == str(tree.classes[tree.label[node]])
     shown = tree.decision.positive if len(tree.classes) == 2 else int(tree.label[node])
-    pattern = rf"predicts {re.escape(str(tree.classes[shown]))} ([\d.]+) %; observed (.*)"
+    pattern = rf"predicts {re.escape(str(tree.classes[shown]))} ([<> \d.]+ %); observed (.*)"
     told = re.match(pattern, numbers)
     assert told is not None, numbers
-    assert float(told[1]) == pytest.approx(100 * tree.value[node, shown], abs=0.0501)
+    check_percent(told[1], tree.value[node, shown])
     counted = re.match(r"([\d,]+) of ([\d,]+)", told[2])
     assert counted is not None, numbers
     a, b = (int(n.replace(",", "")) for n in counted.groups())

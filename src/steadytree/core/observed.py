@@ -74,15 +74,31 @@ class Observed:
 
     @classmethod
     def plain(cls, counts: FloatArray, weighted: FloatArray, *, classifier: bool) -> Observed:
-        """Return what a tree observed on the rows it was grown on, nothing steadied."""
-        none = np.zeros_like(counts)
-        width = counts.shape[1] if classifier else 1
-        return cls(
-            np.stack([none, counts], axis=1),
-            np.stack([none, weighted], axis=1),
-            np.zeros((len(counts), width)),
-            np.zeros(len(counts)),
-        )
+        """Return what a tree observed on the rows it was grown on, nothing steadied.
+
+        Counts and weights, one row per node, are taken as they are: finite and >= 0.
+        """
+        n, width = counts.shape
+
+        def as_new_rows(given: FloatArray) -> FloatArray:
+            both = np.zeros((n, 2, width))
+            both[:, 1] = given
+            return both
+
+        seen = as_new_rows(counts)
+        arrays = {
+            "counts": seen,
+            "weighted": seen if weighted is counts else as_new_rows(weighted),
+            "steadied_by": np.zeros((n, width if classifier else 1)),
+            "strength": np.zeros(n),
+        }
+        # Every model that is read comes this way: what cannot be wrong is not checked again.
+        out = object.__new__(cls)
+        for name, array in arrays.items():
+            array.setflags(write=False)
+            object.__setattr__(out, name, array)
+        object.__setattr__(out, "old_share", 1.0)
+        return out
 
     @property
     def is_classifier(self) -> bool:

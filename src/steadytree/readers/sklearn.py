@@ -70,7 +70,10 @@ def read(model: Any) -> Tree:
             # Shares already, as a rule: left alone, so that they stay equal bit for bit.
             raw = np.divide(raw, total, out=raw.copy(), where=(total > 0) & counts)
             raw = np.where(total > 0, raw, 1 / raw.shape[1])
-    observed, class_weight = _observed(model, inner, raw, classifier=classes is not None)
+    alike = _alike(inner.weighted_n_node_samples, inner.n_node_samples)
+    observed, class_weight = _observed(
+        model, inner, raw, classifier=classes is not None, alike=alike
+    )
     names = getattr(model, "feature_names_in_", None)
     if hasattr(inner, "missing_go_to_left"):
         given["missing_left"] = np.asarray(inner.missing_go_to_left, dtype=bool)
@@ -89,8 +92,7 @@ def read(model: Any) -> Tree:
         metadata={
             "source": f"scikit-learn {type(model).__name__}",
             "n_training_rows": int(inner.n_node_samples[0]),
-            "weighted": getattr(model, "class_weight", None) is not None
-            or not _alike(inner.weighted_n_node_samples, inner.n_node_samples),
+            "weighted": getattr(model, "class_weight", None) is not None or not alike,
             **({} if class_weight is None else {"class_weight": class_weight}),
         },
         observed=observed,
@@ -99,7 +101,7 @@ def read(model: Any) -> Tree:
 
 
 def _observed(
-    model: Any, inner: Any, shares: NDArray[np.float64], *, classifier: bool
+    model: Any, inner: Any, shares: NDArray[np.float64], *, classifier: bool, alike: bool
 ) -> tuple[Observed | None, list[float] | None]:
     """Rows and outcomes at each node, and the class weights that the shares carry.
 
@@ -110,13 +112,13 @@ def _observed(
     rows = np.asarray(inner.n_node_samples, dtype=np.float64)
     weight = np.asarray(inner.weighted_n_node_samples, dtype=np.float64)
     if not classifier:
-        if not _alike(weight, inner.n_node_samples):
+        if not alike:
             return None, None
         sums = np.column_stack([rows, rows * shares[:, 0]])
         return Observed.plain(sums, sums, classifier=False), None
     weighted = weight[:, None] * shares
     by_class = getattr(model, "class_weight", None)
-    if by_class is None and _alike(weight, inner.n_node_samples):
+    if by_class is None and alike:
         counts = np.round(weighted)
         return Observed.plain(counts, counts, classifier=True), None
     if isinstance(by_class, dict):
@@ -133,8 +135,8 @@ def _observed(
     ):
         return None, None
     found: list[float] = (1 / inverse).tolist()
-    alike = np.allclose(found, found[0])
-    return Observed.plain(whole, weighted, classifier=True), None if alike else found
+    equal = np.allclose(found, found[0])
+    return Observed.plain(whole, weighted, classifier=True), None if equal else found
 
 
 def _threshold_models() -> tuple[type, ...]:
