@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.evaluation.cross_fitting import CrossFitted, decides_alike, ranks_alike
 from steadytree.evaluation.folds import make_folds
-from steadytree.evaluation.measures import losses, recall_of
+from steadytree.evaluation.measures import losses, recall_of, squared_errors
 from steadytree.evaluation.scores import predict_rows
 from steadytree.readers import as_tree
 
@@ -179,6 +179,65 @@ def test_errors_are_as_large_as_the_spread():
     # A little too low rather than too high: the fold trees learn from fewer rows.
     assert -0.05 < np.mean(missed) < 0.01
     assert np.sqrt(np.mean(np.square(missed))) == pytest.approx(np.mean(errors), rel=0.3)
+
+
+@pytest.mark.parametrize("kind", ["signal", "three", "response"])
+def test_what_rows_flatter_adds_up_to_the_correction(kind):
+    scores = some(kind)
+    estimate = scores.score_estimate("new")
+    flattery = estimate.own.value - estimate.recipe.value
+    assert abs(flattery) > 0.01
+    assert -estimate.recipe.learnt.sum() == pytest.approx(flattery, abs=1e-12)
+    assert not estimate.deployed.learnt.any()
+    assert not scores.score("keep").learnt.any()
+    # The error of a score holds it, by the leaves that both candidates can be asked for.
+    by_leaf = np.bincount(scores.before.leaf, weights=estimate.recipe.learnt)
+    plain = (estimate.recipe.influence**2).sum()
+    assert scores.error(estimate.recipe) ** 2 == pytest.approx(plain + (by_leaf**2).sum())
+
+
+def with_leaves_anew(X, y, tree):
+    """The deployed tree with the rates of some rows in its leaves, as ten rows more of its own."""
+    value, leaf = tree.value.copy(), tree.apply(X)
+    for at in np.unique(leaf):
+        rows = leaf == at
+        rate = (y[rows].sum() + 10 * tree.value[at, 1]) / (rows.sum() + 10)
+        value[at] = [1 - rate, rate]
+    return replace(tree, value=value, label=tree.decision.labels(value))
+
+
+def test_learning_from_the_rows_adds_an_error_of_its_own():
+    """Leaves that were right, estimated anew: their Brier score scatters more than the plain error.
+
+    Of the variance of a squared normal number, 2, influences see 1 (Score.learning_variance).
+    """
+    X_true, y_true = draw(20_000, 7, "signal")
+    missed, plain, whole = [], [], []
+    for seed in range(120):
+        deployed = fit(*draw(4_000, seed + 5_000, "signal"), depth=2)
+        X, y = draw(150, seed, "signal")
+        folds = make_folds(y, classifier=True, n_folds=5, seed=seed)
+        own = with_leaves_anew(X, y, deployed)
+        scores = CrossFitted(
+            coded=X,
+            y=y,
+            deployed=deployed,
+            own={"new": own},
+            in_folds=[{"new": with_leaves_anew(X[rows], y[rows], deployed)} for rows, _ in folds],
+            folds=folds,
+        )
+        change = scores.estimate("new", squared_errors).change
+        losses_of = [
+            ((tree.predict_proba(X_true)[:, 1] - y_true) ** 2).mean() for tree in (own, deployed)
+        ]
+        missed.append(change.value - (losses_of[0] - losses_of[1]))
+        plain.append((change.influence**2).sum())
+        whole.append(plain[-1] + change.learning_variance(predict_rows(own, X).leaf))
+    spread = np.mean(np.square(missed))
+    assert spread > 1.2 * np.mean(plain)
+    assert spread == pytest.approx(np.mean(whole), rel=0.3)
+    held = (np.abs(missed) < 1.96 * np.sqrt(whole)).mean()
+    assert held > 0.93 > (np.abs(missed) < 1.96 * np.sqrt(plain)).mean()
 
 
 def test_losses_are_those_of_rows_left_out():

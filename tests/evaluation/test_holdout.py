@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
 from steadytree.evaluation.holdout import Holdout, make_measure
+from steadytree.evaluation.scores import predict_rows, score_rows, standard_error
 from steadytree.readers import as_tree
 
 
@@ -130,6 +131,26 @@ def test_standard_errors_are_those_of_a_bootstrap(task: str) -> None:
     )
     _, grouped, _ = by_groups.all_and_without(tree, np.arange(n))
     assert 0.7 < grouped / error < 1.4
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_errors_are_those_of_the_single_rows(task: str) -> None:
+    """Over n - 1 within a class, which with a few positives is no detail; any one weight is 1."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(24, 2))
+    classes = {"binary": np.arange(24) % 6 == 0, "multiclass": np.arange(24) % 3}
+    y = classes.get(task, X[:, 0] + rng.normal(size=24)).astype(float)
+    if task == "regression":
+        tree = as_tree(DecisionTreeRegressor(max_depth=2).fit(X, y))
+    else:
+        y = y.astype(int)
+        tree = as_tree(DecisionTreeClassifier(max_depth=2).fit(X, y))
+    value = predict_rows(tree, X).value
+    expected = standard_error(score_rows(y, value, classifier=task != "regression").influence)
+    for weights in (None, np.full(24, 3.0)):
+        measure, _ = make_measure(None, holdout_of(X, y, weights=weights))
+        _, error, _ = measure.all_and_without(tree, np.arange(24))
+        assert error == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_score_that_cannot_be_is_not_a_number() -> None:

@@ -13,6 +13,7 @@ from steadytree.evaluation.intervals import (
     area_excess,
     auc_interval,
     half_width,
+    loss_interval,
     proportion_interval,
     quantile,
     wilson,
@@ -103,6 +104,36 @@ def test_intervals_of_an_area_cover_in_small_samples(n, leaves):
     assert np.mean(held) > np.mean(plain)
 
 
+@given(st.floats(1e-6, 1), st.floats(0, 0.5))
+def test_the_ends_of_a_loss_are_just_plausible(mean, error):
+    low, high = loss_interval(Score(mean, np.zeros(3)), Z, error)
+    assert 0 <= low <= mean <= high
+    for end in (low, high):
+        assert (mean - end) ** 2 == pytest.approx((Z * error) ** 2 * end / mean, rel=1e-6, abs=1e-6)
+
+
+def test_a_corrected_loss_below_0_is_plausible_from_0_on():
+    assert loss_interval(Score(-0.01, np.zeros(3)), 2.0, 0.02) == (0, pytest.approx(0.03))
+
+
+def test_intervals_of_a_rare_loss_cover():
+    """Few rows carry it: with too few of them by luck, a mean ± t is too low and too narrow."""
+    rng = np.random.default_rng(0)
+    n, risk = 100, np.array([0.01, 0.03, 0.06, 0.10])
+    value = np.array([0.02, 0.03, 0.05, 0.12])
+    true = float((risk * (1 - risk) + (value - risk) ** 2).mean())
+    z, held, plain = float(student.ppf(0.975, n - 1)), [], []
+    for _ in range(2000):
+        leaf = rng.integers(0, risk.size, n)
+        losses = (value[leaf] - (rng.random(n) < risk[leaf])) ** 2
+        mean, error = losses.mean(), losses.std(ddof=1) / np.sqrt(n)
+        low, high = loss_interval(Score(mean, np.zeros(n)), z, error)
+        held.append(low <= true <= high)
+        plain.append(abs(mean - true) <= z * error)
+    assert 0.93 <= np.mean(held) <= 0.97
+    assert np.mean(plain) < 0.92
+
+
 def test_a_change_that_three_rows_carry_rests_on_three_rows():
     many = Score(0.0, np.random.default_rng(0).normal(0, 0.01, 1000))
     assert half_width(many, 0.95, groups=None) == pytest.approx(
@@ -113,6 +144,8 @@ def test_a_change_that_three_rows_carry_rests_on_three_rows():
     few = Score(0.03, influence)
     assert half_width(few, 0.95, groups=None) > 2.4 * standard_error(influence)
     assert half_width(Score(0.0, np.zeros(10)), 0.95, groups=None) == 0
+    learning = half_width(many, 0.95, groups=None, extra=3 * standard_error(many.influence) ** 2)
+    assert learning == pytest.approx(2 * half_width(many, 0.95, groups=None))
     unseen = half_width(Score(0.0, np.zeros(10)), 0.95, groups=None, least=0.1)
     assert unseen == pytest.approx(0.1 * student.ppf(0.975, 9))
     # Groups count as one observation each.

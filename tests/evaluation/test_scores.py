@@ -13,10 +13,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from steadytree.core.space import FeatureSpace
 from steadytree.evaluation.scores import (
     Predictions,
+    Score,
     auc,
     auc_influence,
     auc_parts,
     mean_parts,
+    mean_score,
     predict_rows,
     r2_influence,
     roc_steps,
@@ -67,6 +69,30 @@ def test_functions_of_scores_carry_their_errors():
     assert np.isnan(one.over(nobody).value)
     assert one.plus(two).minus(two).value == pytest.approx(one.value)
     assert one.times(3.0).clipped(0, 1).value == 1
+
+
+def test_functions_of_scores_carry_what_was_learnt():
+    """In the same way as their influences, and leaf by leaf it makes a variance."""
+    rng = np.random.default_rng(1)
+    first, second = rng.normal(size=(2, 40))
+    one, two = Score(0.4, first, first), Score(0.7, second, second)
+    for found in (one.plus(two), one.minus(two), one.times(two), one.over(two), one.times(2.0)):
+        np.testing.assert_allclose(found.learnt, found.influence)
+    rows = np.arange(5, 20)
+    assert one.at(rows).learnt.tolist() == first[5:20].tolist()
+    np.testing.assert_array_equal(one.at(rows).spread_to(40, rows).at(rows).learnt, first[5:20])
+    assert one.at(rows).spread_to(40, rows).learnt[:5].tolist() == [0] * 5
+    assert not Score(0.4, first).learnt.any()
+    assert mean_score([one, two], 40).learnt == pytest.approx((first + second) / 2)
+    leaf = np.arange(40) % 3
+    expected = sum(first[leaf == k].sum() ** 2 for k in range(3))
+    assert one.learning_variance(leaf) == pytest.approx(expected)
+
+
+def test_rows_with_one_prediction_are_one_leaf_where_no_tree_is_known():
+    shares = np.array([0.2, 0.5, 0.2, 0.5, 0.9])
+    value = np.column_stack([1 - shares, shares])
+    assert Predictions(value, np.zeros(5, dtype=np.int32)).leaves().tolist() == [2, 1, 2, 1, 0]
 
 
 def test_ranks_by_leaf_are_ranks_by_row():

@@ -10,7 +10,8 @@ on all rows, less what a gain over A shrinks by on rows left out (:math:`w_k`: s
 rows left out). A is there to take the luck of the fold out of the difference. The estimate is
 of the proposal's own tree: its decisions are the ones counted, and where it decides or ranks
 everybody as A does, the change is 0 exactly. Each row's influence adds up in the same way,
-which gives the errors.
+which gives the errors, but for what learning from the rows adds
+(:meth:`~steadytree.evaluation.scores.Score.learning_variance`).
 """
 
 from __future__ import annotations
@@ -186,7 +187,8 @@ class CrossFitted:
             inside[test] = False
         y = self.y[base]
         before, after = measure(self.before.take(base), y), measure(own.take(base), y)
-        deployed, shown = (self._spread(part.score(), base) for part in (before, after))
+        n = len(self.y)
+        deployed, shown = (part.score().spread_to(n, base) for part in (before, after))
         if name in self.fixed or alike:
             return Estimate(deployed, shown, shown)
         used = [k for k in range(len(self.folds)) if k != leave_out]
@@ -207,12 +209,14 @@ class CrossFitted:
             seen, left = (self._gain(measure, by_fold[k], rows) for rows in (train, test))
             if seen.known and left.known:
                 parts.append((float((left.stratum >= 0).sum()), train, seen, test, left))
-        influence = np.zeros(len(self.y))
+        influence, learnt = np.zeros(len(self.y)), np.zeros(len(self.y))
         total = sum(weight for weight, *_ in parts)
         if not total:
             return Score(float("nan"), influence)
         value = 0.0
-        for s in (0, 1):
+        # An area is a mean over either class: half of what it is flattered by comes from each.
+        strata = (0, 1) if any((seen.stratum == 1).any() for _, _, seen, *_ in parts) else (0,)
+        for s in strata:
             shares = [weight / total for weight, *_ in parts]
             means = [
                 float(left.part[left.stratum == s].mean()) if (left.stratum == s).any() else 0.0
@@ -235,7 +239,8 @@ class CrossFitted:
                     (-1.0, test[out], left.part[out], centre),
                 ):
                     influence[rows] += sign * share * scale * (part - middle) / part.size
-        return Score(value, influence)
+                    learnt[rows] += sign * share * part / (part.size * len(strata))
+        return Score(value, influence, learnt)
 
     def _gain(self, measure: Measure, predicted: Predictions, rows: Rows) -> Parts:
         """Gain over the deployed tree on some rows, row by row."""
@@ -247,12 +252,6 @@ class CrossFitted:
         inside = np.zeros(len(self.y), dtype=bool)
         inside[rows] = True
         return inside
-
-    def _spread(self, score: Score, rows: Rows) -> Score:
-        """Return the score of some rows with an influence for every row."""
-        influence = np.zeros(len(self.y))
-        influence[rows] = score.influence
-        return Score(score.value, influence)
 
     # -- the score of the frontier ------------------------------------------------
 
@@ -297,8 +296,7 @@ class CrossFitted:
             base = np.intersect1d(base, self.folds[leave_out][0])
 
         def explained(error: Score) -> Score:
-            found = r2_score(Score(error.value, error.influence[base]), self.y[base])
-            return self._spread(found, base)
+            return r2_score(error.at(base), self.y[base]).spread_to(len(self.y), base)
 
         return self.estimate(name, squared_errors, rows=rows, leave_out=leave_out).map(explained)
 
@@ -320,10 +318,14 @@ class CrossFitted:
         return float(np.mean(known)) if known else float("nan")
 
     def error(self, score: Score) -> float:
-        """Compute the standard error of a score or of a difference of scores."""
+        """Compute the standard error of a score or of a difference of scores.
+
+        Of two candidates' leaves none are the same: the deployed tree's stand for both.
+        """
         if np.isnan(score.value):
             return float("nan")
-        return standard_error(score.influence, self.groups)
+        variance = score.learning_variance(self.before.leaves()) if score.learnt.any() else 0.0
+        return float(np.sqrt(standard_error(score.influence, self.groups) ** 2 + variance))
 
 
 # -- trees that cannot differ -----------------------------------------------------------

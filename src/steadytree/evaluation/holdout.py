@@ -148,11 +148,22 @@ def _leaves(tree: Tree, holdout: Holdout, rows: NDArray[np.int64]) -> NDArray[np
     return tree.apply_coded(coded if everything else coded[rows])
 
 
+def _over_n_less_one(total: float, squares: float) -> float:
+    """Turn an error that divides by n into one that divides by n - 1: the root of n / (n - 1).
+
+    Of weighted rows n is Kish's effective number, the squared sum of the weights over the sum
+    of their squares; as in :class:`~steadytree.evaluation.scores.Parts` it counts for two at
+    least.
+    """
+    n = max(total**2 / squares, 2.0) if squares > 0 else 2.0
+    return float(np.sqrt(n / (n - 1)))
+
+
 class _RankScore:
     """ROC AUC, one-vs-rest and macro-averaged for several classes, from leaf counts.
 
     Its standard error is linearised: each row's influence on the area, summed in squares
-    (DeLong's estimate, for weighted rows and several classes).
+    (DeLong's estimate, for weighted rows and several classes), over n - 1 within a class.
     """
 
     def __init__(self, holdout: Holdout) -> None:
@@ -168,14 +179,14 @@ class _RankScore:
         if holdout.rows.weight is not None:
             squares = self._by_fold(tree, rows, leaf, holdout.rows.weight**2).sum(axis=0)
         tables = np.concatenate([total[None], total[None] - by_fold])
-        areas, influence = self._areas(tree, tables)
+        areas, influence = self._areas(tree, tables, squares)
         error = float(np.sqrt((squares * influence**2).sum()))
         return float(areas[0]), error if np.isfinite(areas[0]) else np.nan, areas[1:]
 
     def on_rows(self, tree: Tree, rows: NDArray[np.int64]) -> float:
         leaf = _leaves(tree, self.holdout, rows)
         table = self._by_fold(tree, rows, leaf, self.holdout.rows.weight).sum(axis=0)
-        return float(self._areas(tree, table[None])[0][0])
+        return float(self._areas(tree, table[None], table)[0][0])
 
     def _by_fold(
         self, tree: Tree, rows: NDArray[np.int64], leaf: NDArray[Any], weight: FloatArray | None
@@ -190,8 +201,13 @@ class _RankScore:
         return counts.reshape(shape).astype(np.float64)
 
     @staticmethod
-    def _areas(tree: Tree, tables: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Areas of several tables (node x class weights), and influences in the first."""
+    def _areas(
+        tree: Tree, tables: FloatArray, squares: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Areas of several tables (node x class weights), and influences in the first.
+
+        ``squares`` are the squared weights of the first, for its degrees of freedom.
+        """
         n_classes = tree.value.shape[1]
         targets = (1,) if n_classes == 2 else tuple(range(n_classes))
         areas = np.full((len(targets), len(tables)), np.nan)
@@ -210,6 +226,9 @@ class _RankScore:
                 areas[t] = (step_p * below).sum(axis=1) / sum_p
                 pos = (below[0] - areas[t, 0]) / sum_p[0]
                 neg = (above[0] - areas[t, 0]) / sum_n[0]
+            squares_p = float(squares[:, c].sum())
+            pos *= _over_n_less_one(sum_p[0], squares_p)
+            neg *= _over_n_less_one(sum_n[0], float(squares.sum()) - squares_p)
             # Weights left after a subtraction may be a rounding error above zero.
             enough = np.minimum(sum_p, sum_n) > 1e-9 * (sum_p + sum_n)
             areas[t, ~enough] = np.nan
@@ -244,6 +263,7 @@ class _R2:
             return float(values[0]), np.nan, values[1:]
         influence = squared_error - (1 - values[0]) * (response - mean) ** 2
         error = np.sqrt(((weight * influence) ** 2).sum()) / spread
+        error *= _over_n_less_one(float(total[0]), float((weight**2).sum()))
         return float(values[0]), float(error), values[1:]
 
     def on_rows(self, tree: Tree, rows: NDArray[np.int64]) -> float:

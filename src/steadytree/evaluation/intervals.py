@@ -4,7 +4,9 @@ A proportion or an area under the ROC curve near 0 or 1 has an estimated error n
 says nothing: ten right out of ten is no proof. So their intervals ask which true values make
 the estimate plausible, with the error that *those* values imply (Wilson's idea). For the AUC
 that error is Hanley and McNeil's, scaled to DeLong's as far as the rows that are ranked
-wrongly can tell the two apart. Simulated coverage: benchmarks/coverage.md.
+wrongly can tell the two apart. A Brier score is asked in the same way: it is carried by the
+few rows that come out otherwise than expected, and by luck there may be too few of them.
+Simulated coverage: benchmarks/coverage.md.
 """
 
 from __future__ import annotations
@@ -14,8 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.stats import norm
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtrit
 
 from steadytree.evaluation.scores import Score, standard_error
 
@@ -24,6 +25,7 @@ __all__ = [
     "area_excess",
     "auc_interval",
     "half_width",
+    "loss_interval",
     "mean_interval",
     "proportion_interval",
     "quantile",
@@ -42,8 +44,8 @@ PRIOR_ROWS = 4.0
 def quantile(level: float, n_groups: int | None = None) -> float:
     """Two-sided quantile: normal, or Student's where few groups carry the error."""
     if n_groups is None:
-        return float(norm.ppf(0.5 + level / 2))
-    return float(student.ppf(0.5 + level / 2, max(n_groups - 1, 1)))
+        return float(ndtri(0.5 + level / 2))
+    return float(stdtrit(max(n_groups - 1, 1), 0.5 + level / 2))
 
 
 def wilson(successes: float, trials: float, level: float = 0.95) -> Interval:
@@ -121,19 +123,40 @@ def mean_interval(score: Score, z: float, error: float) -> Interval:
     return score.value - z * error, score.value + z * error
 
 
+def loss_interval(score: Score, z: float, error: float) -> Interval:
+    """Interval of a mean of losses: the true values that make this one plausible.
+
+    Where few rows carry the mean, its variance is proportional to it: the true values m with
+    (mean - m)² ≤ z² · error² · m / mean. No loss is below 0.
+    """
+    mean = score.value
+    if not mean > 0:
+        low, high = mean_interval(score, z, error)
+        return max(low, 0.0), max(high, 0.0)
+    shift = (z * error) ** 2 / mean / 2
+    high = mean + shift + float(np.sqrt(shift * (2 * mean + shift)))
+    return mean * (mean / high), high  # the two ends multiply to the mean squared
+
+
 def half_width(
-    change: Score, level: float, *, groups: NDArray[np.intp] | None, least: float = 0.0
+    change: Score,
+    level: float,
+    *,
+    groups: NDArray[np.intp] | None,
+    extra: float = 0.0,
+    least: float = 0.0,
 ) -> float:
     """Half the width of the interval of a paired change.
 
     Student's quantile, with the degrees of freedom that the rows which carry the change allow
     (Satterthwaite, from the influences' kurtosis): three changed rows among a thousand are
-    three rows. ``least`` is the error of a change that no row showed but some could have.
+    three rows. ``extra`` is a variance of another source, ``least`` the error of a change that
+    no row showed but some could have.
     """
     influence = change.influence
     if groups is not None:
         influence = np.bincount(groups, weights=influence).astype(np.float64)
-    error = max(standard_error(change.influence, groups), least)
+    error = max(float(np.sqrt(standard_error(change.influence, groups) ** 2 + extra)), least)
     if not error > 0:
         return 0.0
     n, squares = influence.size, influence**2
@@ -141,4 +164,4 @@ def half_width(
     if squares.sum() > 0:
         kurtosis = n * float((squares**2).sum() / squares.sum() ** 2)
         free = min(free, 2 * n / max(kurtosis - 1, 1e-9))
-    return error * float(student.ppf(0.5 + level / 2, max(free, 1.0)))
+    return error * float(stdtrit(max(free, 1.0), 0.5 + level / 2))

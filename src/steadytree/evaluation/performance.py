@@ -23,6 +23,7 @@ from steadytree.evaluation.intervals import (
     area_excess,
     auc_interval,
     half_width,
+    loss_interval,
     mean_interval,
     proportion_interval,
     quantile,
@@ -51,16 +52,24 @@ COLUMNS = {
 }
 """Which tree is scored on which rows, in words, for every column of a performance table."""
 
-INTERVALS = {"area": "DeLong", "share": "Wilson", "mean of shares": "Wilson", "mean": "t"}
+INTERVALS = {
+    "area": "DeLong",
+    "share": "Wilson",
+    "mean of shares": "Wilson",
+    "mean": "t",
+    "loss": "t",
+}
 
 
 @dataclass(frozen=True)
 class Measured:
     """One measure of the three, and what its intervals need.
 
-    ``kind`` is "area", "share", "mean of shares" or "mean". ``sizes`` are the rows it rests on:
+    ``kind`` is "area", "share", "mean of shares", "mean" or "loss" (a mean of what is never
+    below 0). ``sizes`` are the rows it rests on:
     for an area the positives and the negatives, for a share its denominators in the deployed
     tree and in the proposal, for a mean the rows. ``alike``: the two trees cannot differ in it.
+    ``leaf`` is each row's leaf in the proposal.
     """
 
     name: str
@@ -69,6 +78,7 @@ class Measured:
     estimate: Estimate
     alike: bool
     groups: NDArray[np.intp] | None
+    leaf: NDArray[Any]
 
     @property
     def n(self) -> int:
@@ -90,9 +100,11 @@ class Measured:
             return float("nan"), float("nan")
         groups = self.groups
         count = None if groups is None else int(groups.max(initial=0)) + 1
-        error = standard_error(score.influence, groups)
-        if self.kind == "mean":
-            return mean_interval(score, quantile(level, self.n if count is None else count), error)
+        learning = score.learning_variance(self.leaf)
+        error = float(np.sqrt(standard_error(score.influence, groups) ** 2 + learning))
+        if self.kind in ("mean", "loss"):
+            interval = mean_interval if self.kind == "mean" else loss_interval
+            return interval(score, quantile(level, self.n if count is None else count), error)
         z = quantile(level, count)
         # A tree that is given has the plain error; what the correction adds comes on top.
         given = standard_error(plain.influence, groups)
@@ -113,9 +125,12 @@ class Measured:
             return float("nan")
         # A change that no row showed could still be: as if half a row had changed each way
         # (Agresti and Min), each passing half of the others in an area.
-        least = {"mean": 0.0, "area": 0.5 / (self.n + 2)}.get(self.kind, 1 / (self.n + 2))
+        least = {"area": 0.5 / (self.n + 2), "mean": 0.0, "loss": 0.0}.get(
+            self.kind, 1 / (self.n + 2)
+        )
         least = 0.0 if self.alike else least
-        return half_width(change, level, groups=self.groups, least=least)
+        learning = change.learning_variance(self.leaf)
+        return half_width(change, level, groups=self.groups, extra=learning, least=least)
 
     def error(self) -> float:
         """Return the standard error of the honest score, never 0 by luck.
@@ -182,19 +197,20 @@ def measure_score(scores: CrossFitted, name: str, rows: Rows | None = None) -> M
     estimate = scores.score_estimate(name, rows=rows)
     groups = _group_codes(scores.groups, every)
     take = _taken(estimate, every)
+    leaf = _leaves(scores, name, every)
     y = scores.y[every]
     if not scores.classifier:
-        return Measured("R2", "mean", (len(y), len(y)), take, False, groups)
+        return Measured("R2", "mean", (len(y), len(y)), take, False, groups, leaf)
     counts = np.bincount(y, minlength=scores.deployed.value.shape[1])
     rarest = int(counts[counts > 0].min(initial=len(y)))  # against all others
     columns = range(counts.size) if counts.size > 2 else (1,)
     alike = all(ranks_alike(scores.deployed, scores.own[name], k) for k in columns)
-    return Measured("AUC", "area", (rarest, len(y) - rarest), take, alike, groups)
+    return Measured("AUC", "area", (rarest, len(y) - rarest), take, alike, groups, leaf)
 
 
 def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iterator[Measured]:
     y = scores.y[rows]
-    groups = _group_codes(scores.groups, rows)
+    groups, leaf = _group_codes(scores.groups, rows), _leaves(scores, name, rows)
     n = len(rows)
     yield measure_score(scores, name, rows)
 
@@ -206,7 +222,7 @@ def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iter
         *,
         alike: bool = False,
     ) -> Measured:
-        return Measured(title, kind, sizes, estimate, alike, groups)
+        return Measured(title, kind, sizes, estimate, alike, groups, leaf)
 
     def of(measure: Measure, alike: bool = False) -> Estimate:
         return _taken(scores.estimate(name, measure, rows=rows, alike=alike), rows)
@@ -253,12 +269,17 @@ def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iter
         yield measured(
             "calibration: mean predicted minus observed", "mean", of(share_errors(positive))
         )
-    yield measured("Brier score", "mean", of(squared_errors))
+    yield measured("Brier score", "loss", of(squared_errors))
 
 
 def _taken(estimate: Estimate, rows: Rows) -> Estimate:
     """Keep the influences of some rows; the others have none."""
-    return estimate.map(lambda score: Score(score.value, score.influence[rows]))
+    return estimate.map(lambda score: score.at(rows))
+
+
+def _leaves(scores: CrossFitted, name: str, rows: Rows) -> NDArray[Any]:
+    """Leaf of some rows in a candidate's own tree."""
+    return scores.predictions(name)[0].leaves()[rows]
 
 
 def _group_codes(groups: NDArray[Any] | None, rows: Rows) -> NDArray[np.intp] | None:

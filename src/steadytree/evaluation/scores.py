@@ -13,7 +13,7 @@ Intervals are made of these errors in :mod:`steadytree.evaluation.intervals`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,12 @@ class Predictions:
         levels, rank = np.unique(self.table[:, column], return_inverse=True)
         return rank[self.leaf], levels.size
 
+    def leaves(self) -> NDArray[Any]:
+        """Leaf of each row; rows with the same prediction are one where no tree is known."""
+        if self.leaf is not None:
+            return self.leaf
+        return np.unique(self.value, axis=0, return_inverse=True)[1].ravel()
+
 
 def predict_rows(tree: Tree, coded: FloatArray) -> Predictions:
     """Predict rows coded in the tree's features, rounded as its learner rounds them."""
@@ -84,40 +90,74 @@ def predict_rows(tree: Tree, coded: FloatArray) -> Predictions:
 
 @dataclass(frozen=True)
 class Score:
-    """A score and the influence of each row on it (the influences sum to 0).
+    """A score, the influence of each row on it (they sum to 0), and what each row flatters it by.
 
     Scores of the same rows can be added, subtracted, multiplied and divided; the influences
-    follow by the delta method.
+    follow by the delta method, and so does ``learnt``: how much of a correction for flattery
+    comes from each row, zeros where the score is not corrected.
     """
 
     value: float
     influence: FloatArray
+    learnt: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        if not self.learnt.size:
+            object.__setattr__(self, "learnt", np.zeros(self.influence.shape))
 
     def minus(self, other: Score) -> Score:
         """Return the paired difference to another model's score on the same rows."""
-        return Score(self.value - other.value, self.influence - other.influence)
+        return self.plus(other.times(-1.0))
 
     def plus(self, other: Score) -> Score:
         """Return the sum of two scores on the same rows."""
-        return Score(self.value + other.value, self.influence + other.influence)
+        return Score(
+            self.value + other.value,
+            self.influence + other.influence,
+            self.learnt + other.learnt,
+        )
 
     def times(self, other: Score | float) -> Score:
         """Return the product with a number, or with another score on the same rows."""
         if not isinstance(other, Score):
-            return Score(self.value * other, self.influence * other)
-        influence = self.influence * other.value + other.influence * self.value
-        return Score(self.value * other.value, influence)
+            return Score(self.value * other, self.influence * other, self.learnt * other)
+        both = self.times(other.value).plus(other.times(self.value))
+        return Score(self.value * other.value, both.influence, both.learnt)
 
     def over(self, other: Score) -> Score:
         """Return the ratio to another score on the same rows; NaN where that is 0."""
         if not other.value:
             return Score(float("nan"), np.zeros_like(self.influence))
         ratio = self.value / other.value
-        return Score(ratio, (self.influence - ratio * other.influence) / other.value)
+        rest = self.minus(other.times(ratio)).times(1 / other.value)
+        return Score(ratio, rest.influence, rest.learnt)
 
     def clipped(self, low: float, high: float) -> Score:
         """Return the score kept within bounds that its true value cannot leave."""
-        return Score(float(np.clip(self.value, low, high)), self.influence)
+        return Score(float(np.clip(self.value, low, high)), self.influence, self.learnt)
+
+    def at(self, rows: NDArray[Any]) -> Score:
+        """Return the score with the influences of some rows; the others have none."""
+        return Score(self.value, self.influence[rows], self.learnt[rows])
+
+    def spread_to(self, n: int, rows: NDArray[Any]) -> Score:
+        """Return the score of some rows with an influence for every one of ``n`` rows."""
+        influence, learnt = np.zeros(n), np.zeros(n)
+        influence[rows], learnt[rows] = self.influence, self.learnt
+        return Score(self.value, influence, learnt)
+
+    def learning_variance(self, leaf: NDArray[Any]) -> float:
+        r"""Compute the variance of the correction that influences do not carry.
+
+        A leaf's prediction follows the mean of its rows, by :math:`z` of its standard errors
+        away from the truth, so that what the leaf is flattered by is proportional to
+        :math:`z^2`: its mean is 1 and its variance 2 in the same units. Influences take the
+        trees as given and see :math:`E z^2 = 1` of the 2; the other 1 is the square of the
+        mean, the flattery itself. So the square of what each leaf adds to the correction is
+        added, over the leaves of the tree whose score it is.
+        """
+        by_leaf = np.bincount(leaf, weights=self.learnt)
+        return float((by_leaf**2).sum())
 
 
 def standard_error(influence: FloatArray, groups: NDArray[Any] | None = None) -> float:
@@ -257,8 +297,7 @@ def r2_score(error: Score, y: FloatArray) -> Score:
     spread = mean_parts((y - y.mean()) ** 2, np.ones(y.size, dtype=bool)).score()
     if not spread.value > 0:
         return Score(float("nan"), np.zeros(y.size))
-    ratio = error.over(spread)
-    return Score(1 - ratio.value, -ratio.influence)
+    return Score(1.0, np.zeros(y.size)).minus(error.over(spread))
 
 
 def r2_influence(y: FloatArray, predicted: FloatArray) -> Score:
@@ -286,4 +325,5 @@ def mean_score(scores: Sequence[Score], n: int) -> Score:
     return Score(
         float(np.mean([score.value for score in known])),
         np.mean([score.influence for score in known], axis=0),
+        np.mean([score.learnt for score in known], axis=0),
     )
