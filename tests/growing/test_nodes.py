@@ -13,9 +13,9 @@ from steadytree.growing.nodes import (
     NodeFactory,
     export_tree,
     shares_of,
-    shrunk_mean,
     side_condition,
     split_of,
+    stabilised,
 )
 from steadytree.growing.teacher import TaughtRows, share_columns
 from tests.growing.mixed import mixed_table, space_of
@@ -46,11 +46,22 @@ def deployed(taught, space):
     return encoder.to_tree(model)
 
 
-def test_the_prior_counts_as_rows():
-    total = np.array([3.0])
-    assert shrunk_mean(4.0, total, np.array([0.0]), 2.0) == pytest.approx(0.5)
-    assert shrunk_mean(4.0, total, None, 2.0) == pytest.approx(0.75)
-    assert shrunk_mean(0.0, np.array([0.0]), None, 0.0) is None
+def test_the_prior_counts_as_rows(taught, space):
+    make = NodeFactory(taught, BinnedTable(taught.coded, space, taught.n_real), prior_rows=2.0)
+    rows, weight = np.arange(4), taught.weight[:4]
+    plain, steady = make.leaf(rows), make.leaf(rows, prior=np.array([0.25]))
+    total = weight @ make.targets[rows]
+    np.testing.assert_allclose(plain.middle, total / weight.sum())
+    before = np.pi / 6  # arcsine of a half
+    np.testing.assert_allclose(steady.middle, (total + 2 * before) / (weight.sum() + 2))
+    nobody = make.leaf(rows[:0])
+    np.testing.assert_allclose(nobody.middle, np.average(make.targets, 0, taught.weight))
+
+
+def test_targets_of_classes_are_stabilised():
+    np.testing.assert_allclose(
+        stabilised(np.array([0.0, 0.25, 0.5, 1.0])), np.pi / 2 * np.array([0, 1 / 3, 0.5, 1])
+    )
 
 
 def test_shares_come_back_from_the_teachers_columns():
@@ -70,8 +81,9 @@ def test_a_leaf_predicts_its_real_rows_and_loses_over_all(factory, taught):
     # Outcomes are the targets here, so that there is nothing to be steadied by.
     assert leaf.value[0] == pytest.approx(np.average(target[real], weights=weight[real]))
     assert leaf.n_real == 50
-    mean = np.average(target, weights=weight)
-    assert leaf.loss == pytest.approx((weight * (target - mean) ** 2).sum())
+    stable = np.pi / 2 * target  # outcomes on the scale of the search
+    mean = np.average(stable, weights=weight)
+    assert leaf.loss == pytest.approx((weight * (stable - mean) ** 2).sum())
     assert (leaf.weight, leaf.real_weight) == pytest.approx((weight.sum(), weight[real].sum()))
     # Without rows it says what the deployed tree said, or else what all rows say.
     none = np.zeros(0, dtype=np.intp)
@@ -91,9 +103,9 @@ def test_a_deployed_tree_becomes_nodes(factory, taught, deployed):
     at = deployed.apply_coded(taught.coded)
     found = factory.predict(root, rows)[:, 0]
     for leaf in deployed.leaves:
-        mine = (at == leaf) & (rows < 150)
-        weight, target = taught.weight[mine], taught.targets[mine, 0]
-        prior = deployed.value[leaf, 1]
+        mine = at == leaf
+        weight, target = taught.weight[mine], np.pi / 2 * taught.targets[mine, 0]
+        prior = np.arcsin(np.sqrt(deployed.value[leaf, 1]))
         expected = (weight @ target + 2 * prior) / (weight.sum() + 2)
         np.testing.assert_allclose(found[at == leaf], expected)  # routes rows in the search
 
@@ -122,7 +134,10 @@ def test_nodes_are_written_as_a_tree(factory, taught, space):
     plain = export_tree(root, space, classes=("no", "yes"), decision=0.5)
     assert (plain.n_leaves, plain.space) == (4, space)
     at = plain.apply_coded(taught.coded)
-    np.testing.assert_allclose(plain.value[at, 1], factory.predict(root, rows)[:, 0])
+    for node in plain.leaves:
+        mine = (at == node) & (rows < 150)
+        observed = np.average(taught.targets[mine, 0], weights=taught.weight[mine])
+        assert plain.value[node, 1] == pytest.approx(observed)
     np.testing.assert_allclose(plain.observed.predicted(), plain.value)
     assert plain.observed.rows()[plain.leaves].sum() == 150
     assert plain.weight[0] == pytest.approx(taught.weight[:150].sum())

@@ -31,9 +31,9 @@ __all__ = [
     "export_tree",
     "leaves_of",
     "shares_of",
-    "shrunk_mean",
     "side_condition",
     "split_of",
+    "stabilised",
 ]
 
 PRIOR_ROWS = 2.0
@@ -63,6 +63,8 @@ class SearchNode:
         anything in its subtree is.
     weight, loss, n_leaves
         Of its rows and subtree.
+    middle : array
+        For a leaf, the mean of its rows' targets on the scale of the search.
     sums : array
         Sums over its real rows, as :meth:`NodeFactory.leaf` lays them out.
     starved : bool
@@ -84,6 +86,7 @@ class SearchNode:
     weight: float = 0.0
     loss: float = 0.0
     n_leaves: int = 1
+    middle: FloatArray = field(default_factory=lambda: np.zeros(0))
     sums: FloatArray = field(default_factory=lambda: np.zeros(0))
     starved: bool = False
     cache: dict[str, Any] = field(default_factory=dict)
@@ -143,6 +146,7 @@ class NodeFactory:
         weight, targets = taught.weight, taught.targets
         number = np.arange(len(weight))
         self.k = int(targets.shape[1])
+        self.targets = stabilised(targets) if taught.n_classes is not None else targets
         self.is_real = ((number < taught.n_real) & (weight > 0)).astype(np.float64)
         old, new = (
             np.where(part & (number < taught.n_real), weight, 0.0)[:, None]
@@ -154,14 +158,15 @@ class NodeFactory:
         self._sums = np.column_stack(
             [
                 weight,
-                weight * (targets**2).sum(axis=1),
-                weight[:, None] * targets,
+                weight * (self.targets**2).sum(axis=1),
+                weight[:, None] * self.targets,
                 *(self.is_real, old + new, (old + new) * targets),
                 *(old, old * outcomes, new, new * outcomes),
             ]
         )
         overall = self._sums.sum(axis=0)
-        self.overall_mean = overall[2 : 2 + self.k] / max(overall[0], 1e-300)
+        self.overall_mean = weight @ targets / max(overall[0], 1e-300)
+        self._overall_middle = overall[2 : 2 + self.k] / max(overall[0], 1e-300)
         real = overall[2 + self.k :]
         self.unit = real[1] / real[0] if real[0] > 0 else 1.0
         self.steadying = Steadying(unit=self.unit, classifier=taught.n_classes is not None)
@@ -186,26 +191,15 @@ class NodeFactory:
         sums = self._sums[rows].sum(axis=0)
         node.weight, squares = float(sums[0]), float(sums[1])
         total, node.sums = sums[2 : 2 + self.k], sums[2 + self.k :]
-        mean = shrunk_mean(node.weight, total, prior, self._prior_weight(prior))
-        if mean is None:
-            mean = self.overall_mean
+        mean = self._overall_middle
+        if prior is not None:
+            before = stabilised(prior) if self.taught.n_classes is not None else prior
+            mean = (total + self.prior_rows * before) / (node.weight + self.prior_rows)
+        elif node.weight > 0:
+            mean = total / node.weight
+        node.middle = mean
         node.loss = max(0.0, squares - 2 * float(mean @ total) + node.weight * float(mean @ mean))
         return node
-
-    def _prior_weight(self, prior: FloatArray | None) -> float:
-        return self.prior_rows if prior is not None else 0.0
-
-    def _teacher_value(self, node: SearchNode) -> FloatArray:
-        """Mean target of a leaf's real rows, which routes rows in the search."""
-        targets = node.sums[2 : 2 + self.k]
-        mean = None
-        if node.real_weight > 0:
-            mean = shrunk_mean(
-                node.real_weight, targets, node.prior, self._prior_weight(node.prior)
-            )
-        if mean is None:
-            mean = self.overall_mean if node.prior is None else node.prior
-        return mean
 
     def leaf_rows(self, node: SearchNode) -> LeafRows | None:
         """Sum over the real rows of a node; None where there are none."""
@@ -295,13 +289,13 @@ class NodeFactory:
         return self.join(rows, split, *sides, prior=node.prior, locked=node.locked)
 
     def predict(self, node: SearchNode, rows: IndexArray) -> FloatArray:
-        """Means of the teacher's targets that a subtree gives to any rows."""
+        """Means of the targets of the search that a subtree gives to any rows."""
         out = np.empty((len(rows), self.k))
         stack = [(node, np.arange(len(rows)))]
         while stack:
             at, where = stack.pop()
             if at.is_leaf:
-                out[where] = self._teacher_value(at)
+                out[where] = at.middle
                 continue
             split, left, right = at.parts
             goes = split.goes_left(self.table.coded[rows[where], split.feature])
@@ -346,16 +340,9 @@ class NodeFactory:
         return build(0)
 
 
-def shrunk_mean(
-    weight: float, total: FloatArray, prior: FloatArray | None, prior_weight: float
-) -> FloatArray | None:
-    """Mean of the rows of a leaf, with the prior as ``prior_weight`` further rows.
-
-    Returns None where there is neither a row nor a prior.
-    """
-    if prior is None or prior_weight <= 0:
-        return total / weight if weight > 0 else None
-    return np.asarray((total + prior_weight * prior) / (weight + prior_weight))
+def stabilised(shares: FloatArray) -> FloatArray:
+    """Arcsine of the square root: squared error then weighs shares as the deviance does."""
+    return np.asarray(np.arcsin(np.sqrt(np.clip(shares, 0.0, 1.0))))
 
 
 def shares_of(value: FloatArray, n_classes: int | None) -> FloatArray:

@@ -28,9 +28,10 @@ def least_confirmed_change(
 ) -> str:
     """Name of the least change that is not clearly worse than the tree at the asked price.
 
-    Compared row by row on rows left out: the squared error of the predictions and the cost of
-    the decisions; "clearly" is by more than one standard error of the mean difference. Where
-    no row was left out there is no evidence, and only the leaves are estimated anew.
+    Compared on rows left out: the score of the frontier (AUC, R²), the squared error of the
+    predictions and the cost of the decisions; "clearly" is by more than one standard error of
+    the paired difference. Where no row was left out there is no evidence, and only the leaves
+    are estimated anew.
     """
     if not scores.folds:
         return "leaf values"
@@ -52,7 +53,10 @@ def least_confirmed_change(
 
 
 def _clearly_worse(name: str, asked: str, scores: CrossFitted, leave_out: int | None) -> bool:
-    """Whether a candidate errs or decides clearly worse than another one on rows left out."""
+    """Whether a candidate ranks, errs or decides clearly worse than another on rows left out."""
+    lead = scores.score(asked, leave_out).minus(scores.score(name, leave_out))
+    if lead.value > scores.error(lead):
+        return True
     amounts: list[PerRow] = [losses]
     if scores.classifier:
         amounts.append(decision_costs(scores.own[asked].decision))

@@ -30,7 +30,6 @@ from steadytree.growing.teacher import (
     Teacher,
     blend_with_deployed,
     choose_teacher,
-    target_columns,
     teach,
 )
 from steadytree.readers import as_tree
@@ -154,9 +153,6 @@ class CandidateMaker:
             deployed,
             taught,
             space,
-            outcome_variance=float(
-                target_columns(every.y, self.problem.n_classes).var(axis=0).sum()
-            ),
             limits=EditLimits(
                 min_leaf=options.min_samples_leaf,
                 max_depth=max(options.max_depth, deployed.depth),

@@ -45,11 +45,12 @@ class SearchOptions:
         Limits on new rules.
     copies : int, default 3
         Augmented rows per real row that the teacher is asked about.
-    edit_cost : float, default 0.005
-        What an edit must save beyond its price, as a share of the spread to be explained.
+    edit_cost : float, optional
+        What an edit must save beyond its price, as a share of what the teacher sees; by
+        default 0.001 for classes and 0.005 for a response.
     spread_floor : float, default 0.1
-        The spread counts as at least this share of the outcome's variance, so that a
-        teacher who sees nothing earns no edit.
+        The teacher counts as seeing at least this share of the outcome, so that one who sees
+        nothing earns no edit.
     label_weight : float, default 1.0
         λ of eq. (dist-paths) in the search's distance.
     """
@@ -59,7 +60,7 @@ class SearchOptions:
     max_depth: int = 8
     min_samples_leaf: int = 8
     copies: int = COPIES
-    edit_cost: float = 0.005
+    edit_cost: float | None = None
     spread_floor: float = 0.1
     label_weight: float = 1.0
 
@@ -76,7 +77,8 @@ class SearchOptions:
                 continue
             check_whole(value, name, least=least, fix=self._default_words(name))
         for name in ("edit_cost", "spread_floor", "label_weight"):
-            check_number(getattr(self, name), name, fix=self._default_words(name))
+            if getattr(self, name) is not None or name != "edit_cost":
+                check_number(getattr(self, name), name, fix=self._default_words(name))
 
     @classmethod
     def _default_words(cls, name: str) -> str:

@@ -40,7 +40,6 @@ def search(deployed, taught, space, locked=(), limits=LIMITS, labels="steady", *
         deployed,
         taught,
         space,
-        outcome_variance=float(taught.targets.var(axis=0).sum()),
         limits=replace(limits, **changes),
         locked=locked,
         labels=labels,

@@ -103,7 +103,7 @@ def _grown(
     grown = grow_best_first(
         make.table,
         make.taught.weight,
-        make.taught.targets,
+        make.targets,
         node.rows,
         max_leaves=max(sizes),
         min_leaf=limits.min_leaf,
@@ -124,6 +124,8 @@ def _grown(
             was = side_condition(node.parts[0], space)
             text = f"rebuild the part below {was} with {size} leaves, starting at {first}"
             if size == node.n_leaves == 2 and new.parts[0].feature == node.parts[0].feature:
+                if str(was) == str(first):
+                    continue  # the very same rule
                 text = f"move {was} to {first}"  # the same thing, said more simply
         out.append(_edit(node, new, kind, text))
     return out
@@ -147,7 +149,7 @@ def _routing(make: NodeFactory, node: SearchNode) -> _Routing:
     kept = node.cache.get("routing")
     if kept is None:
         _, left, right = node.parts
-        rows, targets = node.rows, make.taught.targets
+        rows, targets = node.rows, make.targets
         here = targets[rows]
         difference = np.zeros(len(targets))
         difference[rows] = make.taught.weight[rows] * (

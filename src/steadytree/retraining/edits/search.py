@@ -3,12 +3,13 @@ r"""Change a deployed tree only where it pays: greedy search over priced edits.
 Retraining from scratch throws the deployed rules away; keeping them throws the new data
 away. The search starts at the deployed tree A and minimises
 
-.. math:: J(T) = \frac{loss(T; teacher)}{S} + \mu\,\frac{d'(A, T)}{m(A)} + c \cdot (edits),
+.. math:: J(T) = missed(T; teacher) + \mu\,\frac{d'(A, T)}{m(A)} + c \cdot (edits),
 
-with d' the paper's path distance in its metric form (eq. distance; exact for every
-candidate), m(A) the deployed tree's mass, and S the spread of the teacher's targets with a
-floor, so that a teacher who sees nothing earns no edit. Decreasing prices, each started
-from the tree before, give the whole path from "keep" to "retrain" in one run.
+with "missed" the share of what the teacher sees that T does not say (``criterion``), d' the
+paper's path distance in its metric form (eq. distance; exact for every candidate) and m(A) the
+deployed tree's mass. Decreasing prices, each started from the tree before, give the whole path
+from "keep" to "retrain" in one run; at each price the best tree met anywhere on the way is
+taken, so that a lower price never means less change.
 """
 
 from __future__ import annotations
@@ -34,12 +35,17 @@ from steadytree.growing.nodes import (
 )
 from steadytree.growing.teacher import TaughtRows
 from steadytree.retraining.edits.candidates import Candidate, EditLimits, candidates_of
+from steadytree.retraining.edits.criterion import Criterion
 from steadytree.retraining.edits.distance import AnchoredDistance
 from steadytree.retraining.search_options import SearchOptions
 
 __all__ = ["EditedTree", "PricedEdits"]
 
 MAX_STEPS = 80
+
+EDIT_COST = {False: 0.001, True: 0.005}
+"""What an edit costs beyond its price, of classes and of a response (True): squared error is
+easily saved by chance, and of a response less bought more change for no gain."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +58,19 @@ class EditedTree:
     distance: float  # d'(A, T) of the metric variant
 
 
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A tree on the way of the search, and the edits that led to it."""
+
+    root: SearchNode
+    edits: tuple[str, ...]
+
+
 class PricedEdits:
     """Search over edits of one deployed tree, written in the features of ``space``.
 
-    The taught rows are rounded as the deployed tree compares them; ``outcome_variance`` is the
-    variance of the outcome itself (summed over the target columns), for the floor of S. Edits
-    do not touch ``locked`` nodes of the deployed tree: the condition of an inner node; the
+    The taught rows are rounded as the deployed tree compares them. Edits do not touch
+    ``locked`` nodes of the deployed tree: the condition of an inner node; the
     whole rule and the label of a leaf. ``decision`` is the policy of the edited trees (by
     default the deployed tree's), ``labels`` "steady" or "follow".
     """
@@ -68,7 +81,6 @@ class PricedEdits:
         taught: TaughtRows,
         space: FeatureSpace,
         *,
-        outcome_variance: float,
         limits: EditLimits,
         options: SearchOptions | None = None,
         locked: Iterable[int] = (),
@@ -88,11 +100,10 @@ class PricedEdits:
         rows = np.arange(len(taught.weight))
         kept = lock_nodes(deployed, locked)
         self.root = self.make.from_tree(deployed, rows, kept)
-        weight, targets = taught.weight, taught.targets
-        mean = np.average(targets, axis=0, weights=weight)
-        spread = float((weight[:, None] * (targets - mean) ** 2).sum())
-        floor = options.spread_floor * outcome_variance * float(weight.sum())
-        self.scale = max(spread, floor, 1e-12)
+        self.edit_cost = EDIT_COST[self.n_classes is None]
+        if options.edit_cost is not None:
+            self.edit_cost = options.edit_cost
+        self.criterion = Criterion(self.make, floor=options.spread_floor)
         self.price = np.inf
         self.anchor = AnchoredDistance(
             space,
@@ -164,35 +175,42 @@ class PricedEdits:
         """
         if any(b > a for a, b in pairwise(prices)):
             raise InputError(f"expected decreasing prices, got {list(prices)}")
+        steps = [_Step(self.root, tuple(self.edits))]
+        for price in prices:
+            self.price = float(price)
+            if np.isfinite(self.price):
+                for _ in range(MAX_STEPS):
+                    if not self._step():
+                        break
+                    steps.append(_Step(self.root, tuple(self.edits)))
+        missed = np.array([self.criterion.missed(step.root) for step in steps])
+        missed += self.edit_cost * np.array([len(step.edits) for step in steps])
+        gone = np.array([self.distance(step.root) for step in steps])
         out = []
         for price in prices:
             self.price = float(price)
             self.relabels = bool(np.isfinite(self.price))
-            if self.relabels:
-                for _ in range(MAX_STEPS):
-                    if not self._step():
-                        break
-            out.append(self._export())
+            at = int((missed + self.price * gone).argmin()) if self.relabels else 0
+            out.append(self._export(steps[at]))
             if not self.relabels and self.n_classes is not None:
                 self.relabels = True
-                out.append(self._export())
+                out.append(self._export(steps[at]))
         return out
 
     def _step(self) -> bool:
         """Make the best edit at the current price; False if none pays."""
-        now = self.distance(self.root)
-        cost, scale = self.options.edit_cost, self.scale
+        now, missed = self.distance(self.root), self.criterion.missed(self.root)
         best_gain, best_root, best_edit = 1e-9, None, None
-        found = self._candidates()
-        found.sort(key=lambda item: -item[0].gain)
-        for edit, rebuild in found:
-            gain = edit.gain / scale - cost
+        found: list[tuple[float, int, SearchNode, Candidate]] = []
+        for edit, rebuild in self._candidates():
+            root = rebuild(edit.node)
+            if root.n_leaves <= max(self.limits.max_leaves, self.root.n_leaves):
+                gain = missed - self.criterion.missed(root) - self.edit_cost
+                found.append((gain, len(found), root, edit))
+        for gain, _, root, edit in sorted(found, key=lambda item: (-item[0], item[1])):
             # No edit can bring the tree closer to A than A itself.
             if gain + self.price * now <= best_gain:
                 break
-            root = rebuild(edit.node)
-            if root.n_leaves > self.limits.max_leaves and root.n_leaves > self.root.n_leaves:
-                continue
             gain -= self.price * (self.distance(root) - now)
             if gain > best_gain:
                 best_gain, best_root, best_edit = gain, root, edit
@@ -203,8 +221,8 @@ class PricedEdits:
         return True
 
     def _candidates(self) -> list[tuple[Candidate, Callable[[SearchNode], SearchNode]]]:
-        price_per_move = min(self.price, 1e6) * 0.5 / self.anchor.mass * self.scale
-        least = max(1e-4, self.options.edit_cost) * self.scale
+        price_per_move = min(self.price, 1e6) * 0.5 / self.anchor.mass * self.criterion.spread
+        least = max(1e-4, self.edit_cost) * self.criterion.spread
         out: list[tuple[Candidate, Callable[[SearchNode], SearchNode]]] = []
 
         def visit(
@@ -231,19 +249,19 @@ class PricedEdits:
 
     # -- results ------------------------------------------------------------------
 
-    def _export(self) -> EditedTree:
+    def _export(self, step: _Step) -> EditedTree:
         labels: dict[int, int] = {}
         relabelled: list[str] = []
-        for node in leaves_of(self.root) if self.n_classes is not None else ():
+        for node in leaves_of(step.root) if self.n_classes is not None else ():
             labels[id(node)] = label = self._label(node, self.n_classes or 0)
             if node.prior is not None and node.inherited_label not in (-1, label):
                 classes = self.deployed.classes or ()
                 relabelled.append(
                     f"relabel a leaf from {classes[node.inherited_label]} to {classes[label]}"
                 )
-        edits = (*self.edits, *relabelled)
+        edits = (*step.edits, *relabelled)
         tree = export_tree(
-            self.root,
+            step.root,
             self.space,
             classes=self.deployed.classes,
             decision=self.decision,
@@ -254,7 +272,7 @@ class PricedEdits:
                 "edits": list(edits),
             },
         )
-        distance = self.anchor.distance(self.root, self._outcome)
+        distance = self.anchor.distance(step.root, self._outcome)
         return EditedTree(self.price, tree, edits, distance)
 
 
