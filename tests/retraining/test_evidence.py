@@ -77,6 +77,10 @@ def test_the_choice_is_the_least_change_that_is_not_clearly_worse(seed):
             gap = left_out(result, name, kind) - left_out(result, "price 0.05", kind)
             error = np.sqrt(((gap - gap.mean()) ** 2).sum()) / len(gap)
             worse |= gap.mean() > error * (1 + 1e-12)
+        lead = result.scores.score("price 0.05").minus(result.scores.score(name))
+        worse |= frontier["score"]["price 0.05"] - frontier["score"][name] > np.sqrt(
+            (lead.influence**2).sum()
+        )
         if not worse:
             break
     assert result.chosen == name

@@ -45,6 +45,8 @@ def rival(lead, error=0.004, *, rebuilt=True):
         (evidence(gain=CLEAR), "adopt", "predicts better than the deployed tree (AUC +0.024"),
         (evidence(gain=LOSS), "keep", "predicts worse than the deployed tree (AUC -0.030"),
         (evidence(fit=Gain(0.01, 0.002)), "adopt", "fit the new rows better"),
+        (evidence(cost=Gain(0.02, 0.005)), "adopt", "decisions cost less than the deployed tree's"),
+        (evidence(cost=Gain(0.02, 0.011)), "keep", "no clear gain"),
         (evidence(gain=Gain(0.001, 0.004), flips=0.01), "adopt", "hardly any decision changes"),
         (evidence(flips=0.01), "keep", "no clear gain"),
         (evidence("values", flips=0.01), "re-estimate only", "hardly any decision does"),
@@ -103,6 +105,7 @@ all_evidence = st.builds(
     score=st.just("AUC"),
     gain=st.one_of(gains, st.just(UNKNOWN)),
     fit=st.one_of(gains, st.just(UNKNOWN)),
+    cost=st.one_of(gains, st.just(UNKNOWN)),
     flips=st.floats(0, 1),
     policy_asked=st.booleans(),
     falls=st.sampled_from([(), ("sensitivity",)]),
@@ -121,7 +124,7 @@ def test_a_verdict_never_contradicts_its_numbers(found):
         assert found.gain.value >= -margin  # no clear loss is ever taken
         assert not found.lost
         assert (verdict.action == "adopt") == (found.change in ("rules", "another tree"))
-        better = found.gain.value > margin or found.fit.clear > 0
+        better = found.gain.value > margin or found.fit.clear > 0 or found.cost.clear > 0
         assert better or found.flips <= FEW_DECISIONS or found.policy_asked
         assert ("sensitivity clearly falls" in verdict.reason) == bool(found.falls)
     if verdict.action == "consider rebuilding":

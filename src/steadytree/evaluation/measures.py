@@ -25,6 +25,7 @@ __all__ = [
     "errors",
     "flagged",
     "losses",
+    "mean_cost",
     "recall_of",
     "share_errors",
     "squared_errors",
@@ -96,6 +97,16 @@ def decision_costs(decision: Decision) -> PerRow:
         return np.asarray(np.where(predicted.label == y, 0.0, weight[y]))
 
     return costs
+
+
+def mean_cost(decision: Decision) -> Measure:
+    """Mean cost of the decisions under a policy."""
+    costs = decision_costs(decision)
+
+    def cost(predicted: Predictions, y: NDArray[Any]) -> Parts:
+        return mean_parts(costs(predicted, y), _everyone(y))
+
+    return cost
 
 
 def squared_errors(predicted: Predictions, y: NDArray[Any]) -> Parts:

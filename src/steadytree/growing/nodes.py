@@ -474,7 +474,8 @@ def _observed(nodes: list[SearchNode], n_classes: int | None) -> Observed:
     if n_classes is None:
         per_row = np.column_stack([np.ones(taught.n_real), taught.observed[:, 0]])
     else:
-        per_row = np.array([shares_of(row, n_classes) for row in taught.observed])
+        seen = taught.observed
+        per_row = np.hstack([1.0 - seen, seen]) if n_classes == 2 else seen
     weight = taught.weight[: taught.n_real, None]
     once = make.is_real[: taught.n_real, None]
     steadied_by, strength = [], []

@@ -102,7 +102,7 @@ def retrain(
         also among them count once, and scores are taken on the others.
     price : float, default 0.2
         Exchange rate: changing rules worth the whole tree A (its mass) must save this share
-        of the spread of the outcome that can be explained. Lower prices buy more change.
+        of what the teacher sees. Lower prices buy more change.
     select : "evidence", None, a name in ``steadytree.selection.RULES`` or callable
         "evidence": the least change on the way to the tree at ``price`` that predicts and
         decides rows left out not clearly worse than that tree (by more than one paired
