@@ -80,7 +80,7 @@ def test_no_row_of_data_is_in_the_summary(kind: str) -> None:
         for c in scores[1]["candidates"]:
             for key in ("distance", "dissimilarity", "score", "score_se", "flips"):
                 c.pop(key, None)
-            for key in ("score_change", "score_change_se"):
+            for key in ("score_change", "score_change_se", "moved_5", "moved_10"):
                 c.pop(key, None)
     for side in ("old", "new"):
         summary["trees"][side].pop("value")
