@@ -116,6 +116,7 @@ def test_an_interrupt_leaves_no_half_written_file(files: Files, tmp_path: Path) 
         [
             *(sys.executable, "-m", "steadytree", "retrain", files.new, "--deployed", files.tree),
             *("--target", "outcome", "--trees", "2000", "--out", out, "--json"),
+            *("--time", "year", "--group", "patient", "--subgroup", "clinic"),
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
