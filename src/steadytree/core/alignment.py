@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.decision import Decision
 from steadytree.core.one_hot import recombine_one_hot
 from steadytree.core.space import FeatureSpace
 from steadytree.exceptions import FeatureAlignmentError
@@ -20,7 +21,7 @@ from steadytree.exceptions import FeatureAlignmentError
 if TYPE_CHECKING:
     from steadytree.core.tree import Tree
 
-__all__ = ["AlignedTree", "align_classes", "align_tree", "common_space"]
+__all__ = ["AlignedTree", "align_classes", "align_tree", "common_space", "tree_in_space"]
 
 
 @dataclass(frozen=True)
@@ -185,3 +186,46 @@ def _geometry(space: FeatureSpace) -> dict[str, Any]:
 def _some(items: Sequence[Any], most: int = 8) -> str:
     shown = [repr(item) for item in items[:most]]
     return ", ".join(shown) + (f", ... ({len(items)} in all)" if len(items) > most else "")
+
+
+def tree_in_space(tree: Tree, space: FeatureSpace, classes: tuple[Any, ...] | None = None) -> Tree:
+    """Write a tree in the columns, categories and (if given) classes of a space.
+
+    A tree grown on a resample may know fewer categories or classes. Classes it never met
+    get share 0; categories it never met go where its missing values go.
+    """
+    if space.names is None and tree.feature_names is not None:
+        space = space.replace(names=tree.feature_names)
+    if (tree.feature_names, tree.categories) != (space.names, space.categories):
+        aligned = align_tree(tree, space)
+        tree, missing_left = aligned.tree, aligned.tree.missing_left.copy()
+        sets: list[tuple[int, ...] | None] = [None] * tree.n_nodes
+        for node, mask in enumerate(aligned.left_mask):
+            if mask is None:
+                continue
+            j = int(aligned.feature[node])
+            count = len(space.categories[j] or ())
+            sets[node] = tuple(code for code in range(count) if mask >> code & 1)
+            if space.can_be_missing[j]:
+                missing_left[node] = bool(mask >> count & 1)
+        tree = tree.replace(
+            feature=aligned.feature,
+            left_categories=tuple(sets),
+            missing_left=missing_left,
+            n_features=space.n_features,
+            feature_names=space.names,
+            categories=space.categories,
+        )
+    if classes is not None and tree.classes not in (None, classes):
+        where = np.array([classes.index(c) for c in tree.classes or ()])
+        value = np.zeros((tree.n_nodes, len(classes)))
+        value[:, where] = tree.value
+        seen = tree.observed
+        tree = tree.replace(
+            value=value,
+            classes=classes,
+            label=where[tree.label],
+            observed=None if seen is None else seen.with_classes(where, len(classes)),
+            decision=Decision() if len(classes) != 2 else tree.decision,
+        )
+    return tree if tree.space is space else tree.replace(space=space)

@@ -17,10 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.decision import LARGEST_SHARE, Decision
+from steadytree.core.impurity import feature_importances, node_impurity
 from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import Categories, encode_table, plain_scalar
-from steadytree.core.tree_checks import LEAF, check_category_sets, check_shape_of_tree, first_bad
+from steadytree.core.tabular import Categories, encode_table
+from steadytree.core.tree_checks import (
+    LEAF,
+    check_category_sets,
+    check_columns,
+    check_outcome,
+    check_shape_of_tree,
+    first_bad,
+)
 from steadytree.exceptions import InputError, TreeFormatError
 
 __all__ = ["Tree"]
@@ -132,22 +140,7 @@ class Tree:
             ~leaf & ((feature < 0) | (feature >= self.n_features)),
             lambda i: f"expected feature in [0, {self.n_features}), got {feature[i]}",
         )
-        cats: Categories = tuple(
-            None if c is None else tuple(plain_scalar(v) for v in c)
-            for c in (self.categories or (None,) * self.n_features)
-        )
-        names = None if self.feature_names is None else tuple(map(str, self.feature_names))
-        if len(cats) != self.n_features:
-            raise TreeFormatError(f"expected {self.n_features} category lists, got {len(cats)}")
-        for j, listed in enumerate(cats):
-            if listed is not None and not 0 < len(set(listed)) == len(listed):
-                raise TreeFormatError(
-                    f"feature {j}: expected one or more distinct categories, got {list(listed)}"
-                )
-        if names is not None and (len(names) != self.n_features or len(set(names)) != len(names)):
-            raise TreeFormatError(
-                f"expected {self.n_features} distinct feature names, got {list(names)}"
-            )
+        cats, names = check_columns(self.n_features, self.categories, self.feature_names)
         sets = check_category_sets(self.left_categories or (None,) * n, feature, cats)
         by_set = np.array([s is not None for s in sets], dtype=bool)
         threshold = np.where(leaf | by_set, np.nan, column("threshold", np.float64))
@@ -175,7 +168,7 @@ class Tree:
             raise TreeFormatError(
                 f"expected precision 'float32' or 'float64', got {self.precision!r}"
             )
-        self._check_outcome(n, value)
+        label, decision, classes = check_outcome(value, self.label, self.classes, self.decision)
         if self.observed is not None and (
             self.observed.counts.shape[0] != n
             or self.observed.steadied_by.shape[1] != value.shape[1]
@@ -189,75 +182,19 @@ class Tree:
             ("value", value),
             ("weight", weight),
             ("missing_left", missing_left),
+            ("label", label),
         ):
             store(name, array)
+        object.__setattr__(self, "decision", decision)
+        object.__setattr__(self, "classes", classes)
         object.__setattr__(self, "_impurity_given", self.impurity is not _FILLED_IN)
         if not self._impurity_given:
-            object.__setattr__(self, "impurity", self._default_impurity())
+            object.__setattr__(self, "impurity", node_impurity(self))
         store("impurity", column("impurity", np.float64))
         object.__setattr__(self, "left_categories", sets)
         object.__setattr__(self, "categories", cats)
         object.__setattr__(self, "feature_names", names)
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
-
-    def _check_outcome(self, n: int, value: FloatArray) -> None:
-        """Check classes, shares, labels and the decisions of a classifier."""
-        stored: Any = self.label
-        label = None if stored is None else np.array(stored, dtype=np.int32)
-        if self.classes is None:
-            if value.shape[1] != 1:
-                raise TreeFormatError(
-                    f"expected one value per node in a regression tree, got {value.shape[1]}; "
-                    "a classification tree needs classes"
-                )
-            label = np.zeros(n, dtype=np.int32) if label is None else label
-            if label.shape != (n,) or label.any() or not Decision.of(self.decision).is_default:
-                raise TreeFormatError("expected no labels in a regression tree, got some")
-            label.setflags(write=False)
-            object.__setattr__(self, "label", label)
-            object.__setattr__(self, "decision", Decision())
-            return
-        classes = tuple(plain_scalar(c) for c in self.classes)
-        if len(set(classes)) != len(classes) or len(classes) != value.shape[1]:
-            raise TreeFormatError(
-                f"expected {value.shape[1]} distinct classes, got {list(classes)}"
-            )
-        first_bad(
-            (value < 0).any(axis=1) | (np.abs(value.sum(axis=1) - 1) > 1e-6),
-            lambda i: f"expected class shares that sum to 1, got {value[i]}",
-        )
-        try:
-            decision = Decision.of(self.decision)
-            decision.check(len(classes))
-        except InputError as error:
-            raise TreeFormatError(str(error)) from None
-        object.__setattr__(self, "decision", decision)
-        if label is None:
-            label = decision.labels(value)
-        else:
-            if label.shape != (n,):
-                raise TreeFormatError(f"expected {n} labels, one per node, got {label.shape}")
-            first_bad(
-                (label < 0) | (label >= len(classes)),
-                lambda i: f"expected a label in [0, {len(classes)}), got {label[i]}",
-            )
-        label.setflags(write=False)
-        object.__setattr__(self, "label", label)
-        object.__setattr__(self, "classes", classes)
-
-    def _default_impurity(self) -> FloatArray:
-        """Gini of the shares; variance of the leaf values below a node, for regression."""
-        if self.classes is not None:
-            return np.asarray(1 - (self.value**2).sum(axis=1))
-        value, weight, impurity = self.value[:, 0], self.weight, np.zeros(self.n_nodes)
-        with np.errstate(over="ignore", invalid="ignore"):  # values near the largest float
-            for node in self.preorder[::-1].tolist():
-                if self.is_leaf[node] or not weight[node] > 0:
-                    continue
-                for child in (self.children_left[node], self.children_right[node]):
-                    within = impurity[child] + (value[child] - value[node]) ** 2
-                    impurity[node] += weight[child] * within / weight[node]
-        return np.nan_to_num(impurity, nan=0.0)
 
     # -- size and shape -----------------------------------------------------------
 
@@ -467,47 +404,11 @@ class Tree:
     def in_space(self, space: FeatureSpace, classes: tuple[Any, ...] | None = None) -> Tree:
         """Write the tree in the columns, categories and (if given) classes of a space.
 
-        A tree grown on a resample may know fewer categories or classes. Classes it never met
-        get share 0; categories it never met go where its missing values go.
+        Classes it never met get share 0; categories it never met go where its missing values go.
         """
-        from steadytree.core.alignment import align_tree
+        from steadytree.core.alignment import tree_in_space
 
-        if space.names is None and self.feature_names is not None:
-            space = space.replace(names=self.feature_names)
-        tree = self
-        if (tree.feature_names, tree.categories) != (space.names, space.categories):
-            aligned = align_tree(tree, space)
-            tree, missing_left = aligned.tree, aligned.tree.missing_left.copy()
-            sets: list[tuple[int, ...] | None] = [None] * tree.n_nodes
-            for node, mask in enumerate(aligned.left_mask):
-                if mask is None:
-                    continue
-                j = int(aligned.feature[node])
-                count = len(space.categories[j] or ())
-                sets[node] = tuple(code for code in range(count) if mask >> code & 1)
-                if space.can_be_missing[j]:
-                    missing_left[node] = bool(mask >> count & 1)
-            tree = tree.replace(
-                feature=aligned.feature,
-                left_categories=tuple(sets),
-                missing_left=missing_left,
-                n_features=space.n_features,
-                feature_names=space.names,
-                categories=space.categories,
-            )
-        if classes is not None and tree.classes not in (None, classes):
-            where = np.array([classes.index(c) for c in tree.classes or ()])
-            value = np.zeros((tree.n_nodes, len(classes)))
-            value[:, where] = tree.value
-            seen = tree.observed
-            tree = tree.replace(
-                value=value,
-                classes=classes,
-                label=where[tree.label],
-                observed=None if seen is None else seen.with_classes(where, len(classes)),
-                decision=Decision() if len(classes) != 2 else tree.decision,
-            )
-        return tree if tree.space is space else tree.replace(space=space)
+        return tree_in_space(self, space, classes)
 
     def prune_at(self, leaf_nodes: Iterable[int] = ()) -> Tree:
         """Return the tree with the given nodes made leaves, renumbered from the root.
@@ -554,12 +455,7 @@ class Tree:
 
     def feature_importances(self) -> FloatArray:
         """Return the normalised total decrease of impurity brought by each feature."""
-        split = np.flatnonzero(~self.is_leaf)
-        total = self.weight * self.impurity
-        gain = total[split] - total[self.children_left[split]] - total[self.children_right[split]]
-        out = np.bincount(self.feature[split], weights=gain, minlength=self.n_features)
-        summed = out.sum()
-        return np.asarray(out / summed if summed > 0 else out, dtype=np.float64)
+        return feature_importances(self)
 
     # -- identity -----------------------------------------------------------------
 

@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.tabular import Categories
-from steadytree.exceptions import TreeFormatError
+from steadytree.core.decision import Decision
+from steadytree.core.tabular import Categories, plain_scalar
+from steadytree.exceptions import InputError, TreeFormatError
 
-__all__ = ["LEAF", "MAX_DEPTH", "check_category_sets", "check_shape_of_tree", "first_bad"]
+__all__ = [
+    "LEAF",
+    "MAX_DEPTH",
+    "check_category_sets",
+    "check_columns",
+    "check_outcome",
+    "check_shape_of_tree",
+    "first_bad",
+]
 
 IntArray = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]
@@ -114,3 +123,63 @@ def check_category_sets(
             )
         checked.append(clean)
     return tuple(checked)
+
+
+def check_columns(
+    n_features: int, categories: Any, feature_names: Sequence[Any] | None
+) -> tuple[Categories, tuple[str, ...] | None]:
+    """Check that there is one list of categories (or None) and one name for each feature."""
+    cats: Categories = tuple(
+        None if c is None else tuple(plain_scalar(v) for v in c)
+        for c in (categories or (None,) * n_features)
+    )
+    names = None if feature_names is None else tuple(map(str, feature_names))
+    if len(cats) != n_features:
+        raise TreeFormatError(f"expected {n_features} category lists, got {len(cats)}")
+    for j, listed in enumerate(cats):
+        if listed is not None and not 0 < len(set(listed)) == len(listed):
+            raise TreeFormatError(
+                f"feature {j}: expected one or more distinct categories, got {list(listed)}"
+            )
+    if names is not None and (len(names) != n_features or len(set(names)) != len(names)):
+        raise TreeFormatError(f"expected {n_features} distinct feature names, got {list(names)}")
+    return cats, names
+
+
+def check_outcome(
+    value: NDArray[np.float64], label: Any, classes: Sequence[Any] | None, decision: Any
+) -> tuple[IntArray, Decision, tuple[Any, ...] | None]:
+    """Check classes, shares, labels and policy; returns labels, policy and classes."""
+    n = len(value)
+    labels = None if label is None else np.array(label, dtype=np.int32)
+    if classes is None:
+        if value.shape[1] != 1:
+            raise TreeFormatError(
+                f"expected one value per node in a regression tree, got {value.shape[1]}; "
+                "a classification tree needs classes"
+            )
+        labels = np.zeros(n, dtype=np.int32) if labels is None else labels
+        if labels.shape != (n,) or labels.any() or not Decision.of(decision).is_default:
+            raise TreeFormatError("expected no labels in a regression tree, got some")
+        return labels, Decision(), None
+    names = tuple(plain_scalar(c) for c in classes)
+    if len(set(names)) != len(names) or len(names) != value.shape[1]:
+        raise TreeFormatError(f"expected {value.shape[1]} distinct classes, got {list(names)}")
+    first_bad(
+        (value < 0).any(axis=1) | (np.abs(value.sum(axis=1) - 1) > 1e-6),
+        lambda i: f"expected class shares that sum to 1, got {value[i]}",
+    )
+    try:
+        policy = Decision.of(decision)
+        policy.check(len(names))
+    except InputError as error:
+        raise TreeFormatError(str(error)) from None
+    if labels is None:
+        return policy.labels(value), policy, names
+    if labels.shape != (n,):
+        raise TreeFormatError(f"expected {n} labels, one per node, got {labels.shape}")
+    first_bad(
+        (labels < 0) | (labels >= len(names)),
+        lambda i: f"expected a label in [0, {len(names)}), got {labels[i]}",
+    )
+    return labels, policy, names
