@@ -102,6 +102,11 @@ def test_predictions_that_would_tell_a_count_are_coarse() -> None:
     steady = tree.replace(observed=steadied, value=steadied.predicted())
     texts = LeafTexts(steady, space, tree.classes, 1, 5)
     assert [texts.predicted[leaf] for leaf in ends] == ["26.2\u202f%", "77.0\u202f%"]
+    hardly = replace(seen, steadied_by=np.full((3, 2), 0.5), strength=np.full(3, 4.0))
+    texts = LeafTexts(
+        tree.replace(observed=hardly, value=hardly.predicted()), space, tree.classes, 1, 5
+    )
+    assert [texts.predicted[leaf] for leaf in ends] == ["≤\u202f30\u202f%", "≥\u202f79\u202f%"]
     assert LeafTexts(tree, space, tree.classes, 1, 1).predicted[ends[0]] == "2.5\u202f%"
 
 

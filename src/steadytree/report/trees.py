@@ -227,8 +227,8 @@ class LeafTexts:
         seen, told = self.tree.observed, self._told.get(leaf)
         if seen is None or (told is not None and told.exact):
             return True
-        n, k = float(seen.rows()[leaf]), float(seen.strength[leaf])
-        return n + k > 0 and n * k / (n + k) >= self.min_cell
+        # Of k rows' worth of another model any part may have had the outcome.
+        return bool(seen.strength[leaf] >= self.min_cell)
 
     def _shares(self, leaf: int) -> list[float]:
         """Predicted shares in the order of all classes, coarse where they would tell counts."""
