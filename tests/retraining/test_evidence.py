@@ -78,9 +78,8 @@ def test_the_choice_is_the_least_change_that_is_not_clearly_worse(seed):
             error = np.sqrt(((gap - gap.mean()) ** 2).sum()) / len(gap)
             worse |= gap.mean() > error * (1 + 1e-12)
         lead = result.scores.score("price 0.05").minus(result.scores.score(name))
-        worse |= frontier["score"]["price 0.05"] - frontier["score"][name] > np.sqrt(
-            (lead.influence**2).sum()
-        )
+        ahead = frontier["score"]["price 0.05"] - frontier["score"][name]
+        worse |= ahead > result.scores.error(lead)
         if not worse:
             break
     assert result.chosen == name
