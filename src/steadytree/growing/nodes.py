@@ -54,7 +54,7 @@ class SearchNode:
         Label of the deployed tree's leaf it comes from; -1 for a fresh leaf.
     prior : array or None
         Value of the deployed tree's node it comes from.
-    prior_rows : float
+    rows_before : float
         Rows that the deployed tree knows it from; 0 once an edit touched its rule.
     make : NodeFactory
         What it was made by; knows how a value is steadied.
@@ -80,7 +80,7 @@ class SearchNode:
     right: SearchNode | None = None
     inherited_label: int = -1
     prior: FloatArray | None = None
-    prior_rows: float = 0.0
+    rows_before: float = 0.0
     locked: bool = False
     holds_lock: bool = False
     weight: float = 0.0
@@ -218,7 +218,7 @@ class NodeFactory:
         if rows is None:
             value = self.overall_mean if node.prior is None else node.prior
             return value, value, self.unit
-        past = min(node.prior_rows, MOST_ROWS) * self.taught.deployed_share
+        past = min(node.rows_before, MOST_ROWS) * self.taught.deployed_share
         return self.steadying.predict(rows, node.prior, past)
 
     def steady_by(self, root: SearchNode) -> Steadying:
@@ -312,7 +312,7 @@ class NodeFactory:
             if tree.is_leaf[i]:
                 label = int(tree.label[i]) if tree.is_classifier else -1
                 leaf = self.leaf(rows, inherited_label=label, prior=prior, locked=i in locked)
-                leaf.prior_rows = 0.0 if tree.observed is None else float(tree.observed.rows()[i])
+                leaf.rows_before = 0.0 if tree.observed is None else float(tree.observed.rows()[i])
                 return leaf
             split = split_of(tree, i)
             below, above = self.divide(rows, split)
