@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks import retraining, unit_cache
+from benchmarks import coverage, retraining, unit_cache
 from benchmarks.unit_cache import UnitCache
 from reproduction.retraining_methods import OF_DECISIONS
 
@@ -80,3 +80,48 @@ def test_the_table_puts_every_method_beside_cart_and_a_coin() -> None:
     ]
     decisions = retraining.decision_table(sets.reset_index()).splitlines()
     assert decisions[4].split(" | ")[1:5] == ["price 0.2", "71.0", "1.00", "25.0"]
+
+
+def test_chance_changes_a_label_as_rarely_as_stated() -> None:
+    """Whole retrainings where every leaf's truth lies on the threshold: 31 of 100 at most."""
+    shares = {}
+    for labels in ("steady", "follow"):
+        changed = [coverage.label_changes(200, 0.3, False, labels, seed) for seed in range(10)]
+        every = [one for leaves in changed for one in leaves]
+        assert len(every) > 60
+        shares[labels] = sum(every) / len(every)
+    assert shares["steady"] < 0.31
+    assert shares["steady"] < shares["follow"] < 0.5
+
+
+def unit(n_new: int, seed: int, *, held: bool, alike: bool) -> dict[str, object]:
+    """A simulated retraining whose intervals all hold the truth, or none of them does."""
+    design = {"n_new": n_new, "rate": 0.3, "world": "noise", "start": "CART", "old_rows": True}
+    true = 0.5 if held else 0.9
+    numbers: dict[str, object] = {
+        f"{measure}: {column}": [0.0] * 4 if column == "change" and alike else [true, 0.5, 0.4, 0.6]
+        for measure in coverage.MEASURES
+        for column in coverage.COLUMNS
+    }
+    return {**design, "seed": seed, **numbers, "flips": 0.0, "dissimilarity": 0.0, "saving": 0.0}
+
+
+def test_coverage_counts_what_could_have_missed() -> None:
+    """A change between trees that cannot differ is 0 without fail, and proves nothing."""
+    units = [
+        unit(n_new, seed, held=seed > 0, alike=seed > 1)
+        for n_new in coverage.SIZES
+        for seed in range(20)
+    ]
+    frame = pd.DataFrame(units)
+    rows = coverage.covered(frame)
+    held = rows.groupby("column")["held"].agg(["mean", "size"])
+    assert held.loc["deployed", "mean"] == pytest.approx(0.95)
+    assert held.loc["change", "mean"] == 0.5
+    assert held.loc["change", "size"] == 2 * len(coverage.SIZES) * len(coverage.MEASURES)
+    words = coverage.by_column_and_size(rows)
+    assert "| deployed | 60 | 95.0 ± 4.9 | yes | 20 |" in words[2]
+    assert "| no |" not in " ".join(words[2:6])
+    cells = coverage.cells_of(rows)
+    assert (cells["beyond"] > 0).sum() == len(coverage.SIZES) * len(coverage.MEASURES)
+    assert "0.000 | 0.000 | 0 %" in coverage.on_noise(frame)[2]

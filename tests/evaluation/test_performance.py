@@ -20,6 +20,8 @@ from sklearn.metrics import (
 )
 
 from steadytree.evaluation.cross_fitting import CrossFitted
+from steadytree.evaluation.intervals import half_width, loss_interval, quantile
+from steadytree.evaluation.measures import squared_errors
 from steadytree.evaluation.performance import measure_score, performance_table
 from steadytree.evaluation.scores import auc_influence, standard_error
 from tests.evaluation.test_cross_fitting import cross_fitted, draw, fit
@@ -232,3 +234,24 @@ def test_the_decisions_counted_are_the_proposals() -> None:
     assert table.loc["accuracy", "recipe"] == pytest.approx(accuracy)
     ppv = sensitivity * rate / (own.label == 1).mean()
     assert table.loc["positive predictive value", "recipe"] == pytest.approx(min(ppv, 1))
+
+
+def test_what_learning_adds_is_in_the_intervals() -> None:
+    """Of the honest score and of the change, by the leaves of the proposal's own tree."""
+    scores = cross_fitted(200, 3)
+    table = table_of(scores).loc["all"]
+    own = scores.predictions("new")[0]
+    estimate = scores.estimate("new", squared_errors)
+    added = estimate.recipe.learning_variance(own.leaves())
+    assert added > 0
+    half = half_width(estimate.change, 0.95, groups=None, extra=added)
+    row = table.loc["Brier score"]
+    assert row["change_high"] - row["change"] == pytest.approx(half)
+    error = np.sqrt(standard_error(estimate.recipe.influence) ** 2 + added)
+    expected = loss_interval(estimate.recipe, quantile(0.95, 200), error)
+    assert row[["recipe_low", "recipe_high"]].tolist() == pytest.approx(expected)
+    narrow = loss_interval(estimate.recipe, quantile(0.95, 200), np.sqrt(error**2 - added))
+    assert row["recipe_high"] > narrow[1] + 1e-6
+    # The area too is wider than that of a tree which is given.
+    given = measure_score(replace(scores, fixed=frozenset(["new"])), "new")
+    assert measure_score(scores, "new").error() > given.error()
