@@ -124,3 +124,16 @@ def test_only_the_columns_that_a_tree_uses_are_required(files: Files, tmp_path: 
     pd.read_csv(files.new)[["outcome", "clinic"]].to_csv(path, index=False)
     with pytest.raises(InputError, match=f"as a predictor, got '{used}', which it does not have"):
         read_rows(path, "outcome", tree=tree)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("Int64", np.int64), ("boolean", np.bool_)])
+def test_outcomes_keep_their_type(run: Run, tmp_path: Path, kind: str, expected: type) -> None:
+    x = np.linspace(0, 1, 40)
+    table = pd.DataFrame({"x": x, "y": pd.array((x > 0.5).astype(int), dtype="Int64").astype(kind)})
+    path = tmp_path / "t.parquet"
+    table.to_parquet(path)
+    assert read_rows(path, "y").y.dtype == expected
+    result = run("fit", path, "--target", "y", "--out", tmp_path, "-q")
+    assert result.code == 0, result.err
+    classes = load_tree(tmp_path / "tree.json").classes
+    assert [type(c) for c in classes or ()] == [type(expected(1).item())] * 2

@@ -194,6 +194,12 @@ def test_what_is_written_meets_the_schema(regression: bool) -> None:
 # -- refusing to write ------------------------------------------------------------
 
 
+def test_categories_that_json_cannot_hold_are_named_as_such(tmp_path: Path) -> None:
+    tree = build((0, (0,), "no", "yes"), n_features=1, categories=((b"a", b"b"),))
+    with pytest.raises(InputError, match=r"^expected classes and categories that are text, .*b'a'"):
+        st.save_tree(tree, tmp_path / "tree.json")
+
+
 def test_what_json_cannot_hold_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tree.json"
     with pytest.raises(InputError, match="expected metadata that JSON can hold"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import polars as pl
 import pytest
 
 import steadytree as st
-from steadytree.core.tabular import as_table, encode_table
+from steadytree.core.tabular import as_table, encode_table, outcome_values
 from steadytree.exceptions import FeatureAlignmentError, InputError
 from tests.golden import build
 
@@ -178,6 +180,22 @@ def test_dates_and_durations_in_polars() -> None:
     stay = frame.with_columns(when=pl.col("when") - pl.col("when").min())
     with pytest.raises(InputError, match=r"column 'when', got durations, .*X\['when'\].dt.days"):
         st.FeatureSpace.from_data(stay)
+    hours = frame.with_columns(when=pl.col("when").dt.time())
+    with pytest.raises(InputError, match=r"'when', got times of day, .*lambda t: t\.hour"):
+        st.FeatureSpace.from_data(hours)
+
+
+@pytest.mark.parametrize(
+    "column", [DAYS, [day.date() for day in DAYS], DAYS.strftime("%Y-%m-%d"), [None, *DAYS[:2]]]
+)
+def test_the_days_that_are_offered_instead_of_dates_work(column: Any) -> None:
+    X = pd.DataFrame({"when": column})
+    with pytest.raises(InputError) as error:
+        st.FeatureSpace.from_data(X)
+    found = re.search(r"for example (.*\.dt\.days), or", str(error.value))
+    assert found is not None
+    days = eval(found[1], {"X": X, "pd": pd})
+    assert st.FeatureSpace.from_data(X.assign(when=days)).categories == (None,)
 
 
 def test_cells_that_hold_lists_are_refused() -> None:
@@ -210,3 +228,60 @@ def test_columns_that_are_not_needed_may_be_lacking() -> None:
         encode_table(frame, **options, needed={0})
     with pytest.raises(FeatureAlignmentError, match=r"without \['a'\]"):
         encode_table(frame, **options)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (pd.array([0, 1], dtype="Int64"), np.int64),
+        (pd.Series([True, False], dtype="boolean"), np.bool_),
+        (pd.Series([0.5, 1], dtype="Float64"), np.float64),
+        (pd.Categorical([3, 1]), np.int64),
+        (pd.Series([True, False]).astype("category"), np.bool_),
+        (np.array([0, 1], dtype=object), np.int64),
+        (np.array([True, False], dtype=object), np.bool_),
+        (pl.Series([0, 1]), np.int64),
+        (pl.Series([True, False]), np.bool_),
+        (pl.Series(["no", "yes"], dtype=pl.Enum(["yes", "no"])), np.object_),
+        (pd.Series(["no", "yes"], dtype="string"), np.object_),
+        (np.array([1, "yes"], dtype=object), np.object_),
+        (np.array([1, True], dtype=object), np.object_),
+        (np.array([2**70, 1], dtype=object), np.object_),
+        (pd.array([0, None], dtype="Int64"), np.object_),
+        (pd.Categorical([0, None]), np.object_),
+    ],
+)
+def test_outcomes_keep_their_type(values: Any, kind: type) -> None:
+    found = outcome_values(values)
+    assert found.dtype == kind
+    assert [v for v in found.tolist() if not pd.isna(v)] == [v for v in values if not pd.isna(v)]
+
+
+@pytest.mark.parametrize("number", [Decimal("0.5"), Fraction(1, 2)])
+def test_exact_numbers_are_numbers(number: Any) -> None:
+    frame = pd.DataFrame({"x": [number * i for i in range(4)] + [None]})
+    space = st.FeatureSpace.from_data(frame)
+    assert (space.lower[0], space.upper[0], space.categories) == (0.0, 1.5, (None,))
+    assert space.can_be_missing.tolist() == [True]
+
+
+def test_cells_that_are_no_single_numbers_are_refused() -> None:
+    cases = [
+        (pl.DataFrame({"q": [{"a": 1}, {"a": 2}]}), "column 'q', got cells that hold a dict"),
+        (pl.DataFrame({"q": [[1, 2], [3, 4]]}), "column 'q', got cells that hold a list"),
+        (pd.DataFrame({"q": [1j, 2.0]}), "real numbers in column 'q', got complex ones"),
+    ]
+    for table, words in cases:
+        with pytest.raises(InputError, match=words):
+            st.FeatureSpace.from_data(table)
+
+
+def test_what_is_no_table_is_refused() -> None:
+    for table, what in (
+        (None, "none"),
+        ("rows.csv", "str"),
+        ({"x": [1, 2]}, "dict"),
+        ([{"x": 1}, {"x": 2}], "a list of dictionaries"),
+    ):
+        with pytest.raises(InputError, match=f"expected a table in X_new .*, got {what}; read or"):
+            as_table(table, "X_new")

@@ -6,14 +6,17 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.core import space as space_module
 from steadytree.core import tree as tree_module
+from steadytree.core.format import load_tree, save_tree
 from steadytree.core.space import FeatureSpace
 from steadytree.distance import tree_distance
+from steadytree.estimators import DistilledTreeClassifier
 from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
 from steadytree.retraining import retrain
 from steadytree.retraining.problem import prepare_problem
@@ -129,6 +132,14 @@ def test_bad_input_is_named(cancer, mixed):
         ((first, *new), {"select": "best"}, 'select None, "evidence"'),
         ((first, *new), {"n_folds": 1}, "whole number >= 2 as n_folds, got 1; the default"),
         ((first, *new), {"locked": "no such rule"}, "got 'no such rule'"),
+        ((first, *new), {"locked": 3.5}, "a rule of the deployed tree, got 3.5"),
+        ((first, *new), {"forbid": 3.5}, "names of features in forbid, got 3.5"),
+        ((first, *new), {"n_jobs": "x"}, "whole number or None as n_jobs, got 'x'"),
+        ((first, *new), {"space": "x"}, "expected space to be a FeatureSpace, got str"),
+        ((first, *new), {"sample_weight": "x"}, "finite weights >= 0 in sample_weight"),
+        ((first, None, y[250:]), {}, "expected a table in X_new"),
+        ((first, X[250:], np.where(y[250:] == 1, np.nan, 0)), {}, "an outcome in every row"),
+        ((first, X[250:], y[250:].astype(str)), {}, "got the same as str; convert the outcomes to"),
         ((first, *new), {"groups": [1, 2]}, "expected 319 entries in groups"),
         ((first, *new), {"sample_weight": -np.ones(319)}, "finite weights >= 0"),
         ((regression, *new), {"decision_threshold": 0.3}, "two classes for a decision_threshold"),
@@ -279,3 +290,48 @@ def test_dates_and_lists_in_columns_of_the_tree_are_refused(mixed):
             retrain(first, new.assign(**{column: pd.Timestamp("2020-01-01")}), y[300:], **QUICK)
         with pytest.raises(InputError, match=f"column '{column}', got cells that hold a list"):
             retrain(first, new.assign(**{column: [[1]] * 400}), y[300:], **QUICK)
+
+
+_YES = np.array([False, True, True, False] * 40)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "classes"),
+    [
+        (pd.Series(_YES * 1).astype("Int64"), (0, 1)),
+        (pd.Series(_YES).astype("boolean"), (False, True)),
+        (pd.Series(_YES * 1).astype("category"), (0, 1)),
+        (pd.Series(_YES * 1).astype(object), (0, 1)),
+        (pd.Series(np.where(_YES, "yes", "no")).astype("string"), ("no", "yes")),
+        (pl.Series((_YES * 1).tolist()), (0, 1)),
+        (pl.Series(_YES.tolist()), (False, True)),
+        (pl.Series(np.where(_YES, "yes", "no").tolist()), ("no", "yes")),
+    ],
+)
+def test_classes_keep_their_type(tmp_path, outcomes, classes):
+    """Through the first tree, the retraining, the file and predictions, nullable columns too."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "x": _YES + rng.normal(0, 0.4, 160),
+            "count": pd.array(rng.integers(0, 5, 160), dtype="Int64"),
+            "smokes": pd.array(rng.random(160) < 0.5, dtype="boolean"),
+            "site": pd.array(rng.choice(["a", "b"], 160), dtype="string"),
+        }
+    )
+    X.loc[::9, ["count", "smokes", "site"]] = pd.NA
+    if isinstance(outcomes, pl.Series):
+        X = pl.from_pandas(X)
+    first = DistilledTreeClassifier(n_estimators=4, max_leaf_nodes=3, random_state=0)
+    first.fit(X[:80], outcomes[:80])
+    result = retrain(first, X[80:], outcomes[80:], n_estimators=4, n_folds=0, random_state=0)
+    loaded = load_tree(save_tree(result.tree, tmp_path / "tree.json"))
+    assert loaded.space.categories == (None, None, (False, True), ("a", "b"))
+    for found in (
+        first.classes_.tolist(),
+        loaded.classes,
+        sorted(set(first.predict(X).tolist())),
+        sorted(set(loaded.predict(X).tolist())),
+    ):
+        assert tuple(found) == classes
+        assert {type(label) for label in found} == {type(classes[0])}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from steadytree._optional import import_optional
 from steadytree.core.space import has_fractions
+from steadytree.core.tabular import outcome_values
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 
@@ -147,7 +148,7 @@ def read_rows(
     return RowTable(
         table=table,
         X=X,
-        y=np.zeros(0) if target is None else np.asarray(table[target].to_numpy()),
+        y=np.zeros(0) if target is None else outcome_values(table[target]),
         time=None if time is None else _sortable(table[time]),
         groups=None if group is None else np.asarray(table[group].astype(str).to_numpy()),
     )

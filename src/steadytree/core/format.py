@@ -69,6 +69,8 @@ def save_tree(tree: Tree, path: str | os.PathLike[str]) -> Path:
     try:
         text = json.dumps(tree_to_dict(tree), allow_nan=False, indent=1, ensure_ascii=False)
         data = f"{text}\n".encode()
+    except InputError:
+        raise
     except (TypeError, ValueError) as error:
         raise InputError(
             f"expected metadata that JSON can hold, got {error}; "

@@ -203,7 +203,8 @@ def code_outcomes(
             f"expected {n_rows} outcomes in {name}, one per row, got shape {values.shape}; "
             "pass the outcomes of the same rows in the same order"
         )
-    gone = int(pd.isna(values).sum()) if values.dtype.kind == "O" else 0
+    floats = values.dtype.kind == "f" and classes is not None
+    gone = int(pd.isna(values).sum()) if values.dtype.kind == "O" or floats else 0
     if gone:
         raise InputError(
             f"expected an outcome in every row of {name}, got {gone} missing; drop these rows first"
@@ -224,6 +225,12 @@ def code_outcomes(
     position = {c: i for i, c in enumerate(classes)}
     plain = values.tolist()
     unseen = sorted({str(v) for v in plain if v not in position})
+    if unseen and set(unseen) <= {str(c) for c in classes}:
+        types = [type(next(iter(part))).__name__ for part in (classes, set(plain) - set(position))]
+        raise InputError(
+            f"expected {owner}'{'' if several else 's'} classes {list(classes)} in {name}, got "
+            f"the same as {types[1]}; convert the outcomes to {types[0]} first"
+        )
     if unseen:
         shown = ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
         if values.dtype.kind == "f" and len(unseen) > 20:

@@ -11,7 +11,7 @@ import difflib
 import hashlib
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -340,7 +340,8 @@ class FeatureSpace:
         """Positions of features that the user lists by name, or by number, in an option."""
         labels = self.feature_labels
         out: set[int] = set()
-        for item in [features] if isinstance(features, (str, int)) else features or ():
+        several = isinstance(features, Iterable) and not isinstance(features, str)
+        for item in features if several else () if features is None else [features]:
             if isinstance(item, str) and item in labels:
                 out.add(labels.index(item))
             elif isinstance(item, (int, np.integer)) and 0 <= item < len(labels):

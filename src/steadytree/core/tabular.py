@@ -9,7 +9,10 @@ is coded like a missing value: it follows the direction missing values take.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+import os
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -36,6 +39,8 @@ __all__ = [
 Categories = tuple[tuple[Any, ...] | None, ...]
 
 POLARS_CATEGORICAL = ("Categorical", "Enum", "String", "Utf8", "Object", "Boolean")
+POLARS_NESTED = ("Struct", "List", "Array")
+NUMBERS = (Real, np.number, Decimal)
 
 
 def is_frame(X: Any) -> bool:
@@ -47,6 +52,13 @@ def as_table(X: Any, name: str = "X") -> Any:
     """Return frames and arrays as they are, and a list of rows as an array."""
     if hasattr(X, "shape"):
         return X
+    named = isinstance(X, Sequence) and len(X) > 0 and isinstance(X[0], Mapping)
+    if X is None or named or isinstance(X, (str, bytes, os.PathLike, Mapping)):
+        what = "a list of dictionaries" if named else "none" if X is None else type(X).__name__
+        raise InputError(
+            f"expected a table in {name} (an array, a pandas or polars frame, or a list of rows), "
+            f"got {what}; read or convert it first, for example with pandas"
+        )
     try:
         plain = np.asarray(X)
         # numpy would write numbers beside strings as strings.
@@ -61,22 +73,21 @@ def as_table(X: Any, name: str = "X") -> Any:
 def outcome_values(y: Any) -> NDArray[Any]:
     """Outcomes as an array in their own type: nullable integers and booleans stay what they are.
 
-    Only where values are missing do they become objects, for the caller to refuse.
+    So do numbers and booleans that come as categories or objects. Only where values are missing
+    do they become objects, for the caller to refuse.
     """
-    if not isinstance(y, (pd.Series, pd.api.extensions.ExtensionArray)):
-        return np.asarray(y)
-    if not isinstance(y.dtype, pd.api.extensions.ExtensionDtype):
-        return np.asarray(y)
-    values = np.asarray(y, dtype=object)
-    if not pd.isna(values).any():
-        for holds, kind in (
-            (pd.api.types.is_bool_dtype, bool),
-            (pd.api.types.is_integer_dtype, np.int64),
-            (pd.api.types.is_float_dtype, np.float64),
-        ):
-            if holds(y.dtype):
-                return values.astype(kind)
-    return values
+    own_type = isinstance(getattr(y, "dtype", None), pd.api.extensions.ExtensionDtype)
+    values = np.asarray(y, dtype=object if own_type else None)
+    if values.dtype.kind != "O" or values.ndim != 1:
+        return values
+    kinds: dict[str, type] = {"integer": np.int64, "boolean": bool, "floating": np.float64}
+    held = pd.api.types.infer_dtype(values, skipna=False)
+    if held not in kinds or pd.isna(values).any():
+        return values
+    try:
+        return values.astype(kinds[held])
+    except OverflowError:  # whole numbers beyond 64 bits
+        return values
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -115,6 +126,10 @@ def column_values(X: Any, column: int | str) -> NDArray[Any]:
         series = X[column] if isinstance(column, str) else X[X.columns[column]]
         if str(series.dtype).startswith(POLARS_CATEGORICAL):
             return np.array(series.to_list(), dtype=object)
+        if str(series.dtype).startswith(POLARS_NESTED):
+            cells = np.empty(len(series), dtype=object)
+            cells[:] = series.to_list()
+            return cells
         return np.asarray(series.to_numpy())
     return np.asarray(np.asarray(X)[:, int(column)])
 
@@ -128,7 +143,7 @@ def is_categorical_column(X: Any, column: int) -> bool:
         if pd.api.types.is_numeric_dtype(dtype):
             return False
         known = X.iloc[:, column].dropna()
-        return not all(isinstance(v, (int, float, np.number)) for v in known.head(1000))
+        return not all(isinstance(v, NUMBERS) for v in known.head(1000))
     if is_frame(X):
         return str(X[X.columns[column]].dtype).startswith(POLARS_CATEGORICAL)
     array = np.asarray(X)
@@ -137,7 +152,7 @@ def is_categorical_column(X: Any, column: int) -> bool:
     if array.dtype.kind == "b":
         return True
     values = array[:, column][:1000]
-    return any(not isinstance(v, (int, float, np.number)) and not _is_missing(v) for v in values)
+    return any(not isinstance(v, NUMBERS) and not _is_missing(v) for v in values)
 
 
 def _is_missing(value: Any) -> bool:
@@ -175,6 +190,11 @@ def refuse_dates(values: NDArray[Any], name: str) -> None:
             f"expected numbers or categories in column {name!r}, got durations, {got}; "
             f"pass numbers, for example days: X[{name!r}].dt.days"
         )
+    if what.startswith("time"):
+        raise InputError(
+            f"expected numbers or categories in column {name!r}, got times of day, {got}; pass "
+            f"numbers, for example hours: X[{name!r}].map(lambda t: t.hour + t.minute / 60)"
+        )
     raise dates_in_column(name, got)
 
 
@@ -182,7 +202,8 @@ def dates_in_column(name: str, got: str) -> InputError:
     """Return the error to raise where a column holds dates."""
     return InputError(
         f"expected numbers or categories in column {name!r}, got dates, {got}; pass days since "
-        f"a reference, for example (X[{name!r}] - pd.Timestamp('2020-01-01')).dt.days, "
+        f"a reference, for example (pd.to_datetime(X[{name!r}]) - pd.Timestamp('2020-01-01'))"
+        ".dt.days, "
         "or leave the column out"
     )
 
@@ -216,6 +237,10 @@ def numeric_column(values: NDArray[Any], name: str) -> NDArray[np.float64]:
     if values.dtype.kind in "fiub":
         return values.astype(np.float64)
     refuse_dates(values, name)
+    if values.dtype.kind == "c":
+        raise InputError(
+            f"expected real numbers in column {name!r}, got complex ones; pass their real parts"
+        )
     missing = np.asarray(pd.isna(values), dtype=bool)
     try:
         return np.where(missing, np.nan, np.where(missing, 0, values)).astype(np.float64)

@@ -38,7 +38,8 @@ def resolve_locks(
     views: list[View] = [(tree, space)]
     if printed is not None and printed.n_nodes == tree.n_nodes:
         views.append((printed, None))
-    items: Iterable[Any] = [locked] if isinstance(locked, (str, int, np.integer)) else locked
+    several = isinstance(locked, Iterable) and not isinstance(locked, str)
+    items: Iterable[Any] = locked if several else [locked]
     out: set[int] = set()
     for item in items:
         found = _nodes_of(item, tree, space, views)

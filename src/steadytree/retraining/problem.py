@@ -327,6 +327,11 @@ class _Coded:
 
 def _space_and_codes(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> _Coded:
     """Fix the space, code the new rows in it, and note where they went beyond it."""
+    if space is not None and not isinstance(space, FeatureSpace):
+        raise InputError(
+            f"expected space to be a FeatureSpace, got {type(space).__name__}; "
+            "make one with FeatureSpace.from_data(X)"
+        )
     base = space if space is not None else tree.space
     if base is not None and base.names is None and tree.feature_names is not None:
         base = base.replace(names=tree.feature_names)
@@ -480,7 +485,12 @@ def _finite(coded: FloatArray, space: FeatureSpace, name: str) -> FloatArray:
 def _weights(weight: Any, n: int, name: str) -> FloatArray | None:
     if weight is None:
         return None
-    values = np.asarray(weight, dtype=np.float64)
+    try:
+        values = np.asarray(weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"expected {n} finite weights >= 0 in {name}, one per row, got {weight!r:.60}"
+        ) from None
     if values.shape != (n,) or not np.isfinite(values).all() or (values < 0).any():
         raise InputError(
             f"expected {n} finite weights >= 0 in {name}, one per row, got shape {values.shape}"

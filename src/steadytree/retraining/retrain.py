@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from steadytree.core.decision import Decision
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import n_rows
+from steadytree.core.tabular import as_table, n_rows
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.flips import flipped, moved_shares, response_span, risk_moves
 from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
@@ -197,6 +198,8 @@ def retrain(
     if asked == EVIDENCE and n_folds == 0:
         asked = None  # no row is left out by the user's own wish: the price decides
     tuning = SearchOptions.read(options, search)
+    _check_jobs(n_jobs)
+    X_new = as_table(X_new, "X_new")
     # 1. One space, one coding of the rows.
     problem = prepare_problem(
         deployed,
@@ -291,6 +294,13 @@ def retrain(
             stacklevel=2,
         )
     return result
+
+
+def _check_jobs(n_jobs: Any) -> None:
+    if n_jobs is not None and not isinstance(n_jobs, Integral):
+        raise InputError(
+            f"expected a whole number or None as n_jobs, got {n_jobs!r}; -1: all cores"
+        )
 
 
 def _select_words(select: Rule) -> str | None:
