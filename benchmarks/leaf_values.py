@@ -100,15 +100,14 @@ def page(frame: pd.DataFrame) -> str:
             *(f"{row['auc observed']:+.2f}", f"{row['brier observed']:+.4f}"),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    for start, words in STARTS.items():
-        if start not in apart.index:
-            continue
-        part = apart.loc[start]
+    parts = [(f"From {words}", apart.loc[s]) for s, words in STARTS.items() if s in apart.index]
+    parts.append(("Both together", apart.groupby("name").mean()))
+    for whence, part in parts:
         for way, called in (("predicted", "as predicted"), ("observed", "plain observed rates")):
             auc, auc_error = mean_and_error(part[f"auc {way}"])
             brier, brier_error = mean_and_error(part[f"brier {way}"])
             text = (
-                f"\nFrom {words}, {called}: {auc:+.2f} ± {auc_error:.2f} AUC points, "
+                f"\n{whence}, {called}: {auc:+.2f} ± {auc_error:.2f} AUC points, "
                 f"Brier {brier:+.5f} ± {brier_error:.5f}"
             )
             if way == "predicted":
