@@ -9,7 +9,13 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from steadytree.comparison import compare_trees
-from steadytree.core.forbidden import forbidden_features, unseen, without_splits
+from steadytree.core.forbidden import (
+    forbidden_before,
+    forbidden_features,
+    unseen,
+    without_splits,
+)
+from steadytree.core.format import load_tree, save_tree
 from steadytree.core.space import FeatureSpace
 from steadytree.estimators import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.exceptions import InputError, SteadyTreeWarning
@@ -141,3 +147,26 @@ def test_bad_forbidden_features_are_named(mixed):
     deployed.fit(numbers[:300], y[:300])
     with pytest.raises(InputError, match=r"candidate 'mine' not to use .* rules on \['age'\]"):
         retrain(deployed, numbers[300:], y[300:], forbid="age", candidates={"mine": own}, **FAST)
+
+
+def test_what_a_tree_was_made_without_stays_forbidden(mixed, tmp_path):
+    X, y, _ = mixed
+    first = DistilledTreeClassifier(n_estimators=10, forbid=["age"], random_state=0)
+    save_tree(first.fit(X[:200], y[:200]).to_tree(), tmp_path / "tree.json")
+    deployed = load_tree(tmp_path / "tree.json")
+    assert forbidden_before(deployed) == ("age",)
+    age = list(X.columns).index("age")
+    options = {**FAST, "price": 0.0, "select": None}
+    for rows in (slice(200, 400), slice(400, 550)):  # inherited again and again
+        result = retrain(deployed, X[rows], y[rows], **options)
+        assert result.settings["forbidden"] == [age]
+        assert not any(age in tree.used_features for tree in result.trees.values())
+        deployed = result.tree
+        assert forbidden_before(deployed) == ("age",)
+    free = retrain(deployed, X[550:], y[550:], forbid=[], **options)
+    assert free.settings["forbidden"] == []
+    assert any(age in tree.used_features for tree in free.trees.values())
+    # A stranger's file may say anything.
+    odd = deployed.replace(metadata={"forbidden": "age"})
+    assert forbidden_before(odd) == ()
+    assert forbidden_before(deployed.replace(metadata={"forbidden": ["age", 3, "no"]})) == ("age",)

@@ -128,7 +128,7 @@ def command(
             tolerance=tolerance,
             **limits_of(limits),
             locked=locks,
-            forbid=forbidden,
+            forbid=forbidden or None,
             compare=with_cart,
             decision_threshold=threshold,
             groups=rows.groups,

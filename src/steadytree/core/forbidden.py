@@ -15,7 +15,17 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 
-__all__ = ["forbidden_features", "unseen", "without_splits"]
+__all__ = ["FORBIDDEN", "forbidden_before", "forbidden_features", "unseen", "without_splits"]
+
+FORBIDDEN = "forbidden"
+"""Entry of a tree's metadata: names of the features that none of its rules may use."""
+
+
+def forbidden_before(tree: Tree) -> tuple[str, ...]:
+    """Names of the features that a tree was made without by somebody's wish."""
+    listed = tree.metadata.get(FORBIDDEN)
+    names = listed if isinstance(listed, (list, tuple)) else ()
+    return tuple(name for name in names if name in tree.feature_labels)
 
 
 def forbidden_features(space: FeatureSpace, forbid: Any) -> frozenset[int]:

@@ -19,7 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.decision import LARGEST_SHARE, Decision, resolve_decision
-from steadytree.core.forbidden import forbidden_features, unseen, without_splits
+from steadytree.core.forbidden import (
+    forbidden_before,
+    forbidden_features,
+    unseen,
+    without_splits,
+)
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, column_names, find_columns, n_rows
@@ -49,9 +54,11 @@ class Problem:
     Attributes
     ----------
     left_out : frozenset of int
-        Features that no new rule may use.
+        Features that no new rule may use: forbidden ones, and those that rows lack.
     scored : bool array or None
         New rows that the deployed tree has not seen; None: all are scored.
+    forbidden : frozenset of int
+        Those of ``left_out`` that were forbidden.
     """
 
     deployed: Tree
@@ -62,6 +69,7 @@ class Problem:
     notes: tuple[str, ...] = field(default=())
     left_out: frozenset[int] = frozenset()
     scored: NDArray[np.bool_] | None = None
+    forbidden: frozenset[int] = frozenset()
 
     @property
     def n_classes(self) -> int | None:
@@ -136,7 +144,7 @@ def prepare_problem(
     sample_weight_old: Any = None,
     groups: NDArray[Any] | None = None,
     groups_old: Any = None,
-    forbid: str | Sequence[str] = (),
+    forbid: str | Sequence[str] | None = None,
     decision_threshold: Decision | float | str | None = None,
     space: FeatureSpace | None = None,
 ) -> Problem:
@@ -182,7 +190,7 @@ def prepare_problem(
     _check_classes(anchored, new, old)
     lacking, notes = _columns_left_out(fixed, X_new, X_old)
     notes += unused_orders(fixed, X_new)
-    forbidden = forbidden_features(fixed, forbid)
+    forbidden = forbidden_features(fixed, forbidden_before(tree) if forbid is None else forbid)
     old, scored, overlap = _without_copies(anchored, new, old)
     before = None if old is None else old.coded
     units = note_units(found.base, tree.in_space(found.base), new.coded, before)
@@ -205,6 +213,7 @@ def prepare_problem(
         (*found.notes, *units, *notes, *overlap),
         lacking | forbidden,
         scored,
+        forbidden,
     )
 
 

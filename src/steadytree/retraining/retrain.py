@@ -68,7 +68,7 @@ def retrain(
     sample_weight_old: Any = None,
     groups: Any = None,
     groups_old: Any = None,
-    forbid: str | Sequence[str] = (),
+    forbid: str | Sequence[str] | None = None,
     time: Any = None,
     n_folds: int = 5,
     options: SearchOptions | None = None,
@@ -148,7 +148,8 @@ def retrain(
     forbid : name or names of features, optional
         What no rule may be about. The teacher does not see these features, no edit uses them,
         and where the deployed tree does, each such condition first gives way to its heavier
-        side ("keep" is then the tree without them).
+        side ("keep" is then the tree without them). By default what the deployed tree was made
+        without; an empty list allows everything.
     time : array, optional
         Folds go forward in time: trained on earlier rows, scored on the next block.
     n_folds : int, default 5
@@ -274,7 +275,7 @@ def retrain(
             "folds": "time" if time is not None else "groups" if groups is not None else "random",
             **tuning.record(),
             "locked_nodes": list(maker.locks),
-            "forbidden": sorted(problem.space.positions_of(forbid, "forbid")),
+            "forbidden": sorted(problem.forbidden),
             "compare": compare,
             "seed": seed,
             "n_new": len(problem.new),
