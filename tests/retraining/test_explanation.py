@@ -114,6 +114,8 @@ def test_the_headline_says_every_measure_that_clearly_changes(cancer, name):
     other = choosing(result, name)
     worth = explain_retraining(other).worth
     table = other.performance().loc["all"]
+    if name == "from scratch":  # the two columns are not mistaken for each other
+        assert (table["own"] != table["recipe"]).loc[list(DECISIONS[:2])].any()
     for measure in DECISIONS:
         row = table.loc[measure]
         clear = row["change_low"] > 0 or row["change_high"] < 0
@@ -142,6 +144,28 @@ def test_labels_kept_and_changed_are_counted(cancer):
     (kept,) = (e for e in told.others if "against its share" in e[0])
     assert kept[1] >= reached
     assert "and the decisions they contradict are updated" in told.what
+
+
+def test_people_are_counted_at_the_new_rules(cancer):
+    """A rule that moved reaches other people than before."""
+    _, _, _, result = cancer
+    tree = result.trees["leaf values"]
+    coded = tree.round_values(result.rows.coded)
+    threshold, label = tree.threshold.copy(), tree.label.copy()
+    threshold[0] = np.quantile(coded[:, tree.feature[0]], 0.4)
+    label[tree.leaves] = 1 - tree.decision.labels(tree.value[tree.leaves])  # all against
+    moved = tree.replace(threshold=threshold, label=label)
+    leaf = moved.leaves[0]
+    label[[n for n in moved.leaves if n != leaf]] = tree.label[
+        [n for n in moved.leaves if n != leaf]
+    ]
+    moved = tree.replace(threshold=threshold, label=label)
+    against = np.flatnonzero(moved.kept_against_share)
+    assert leaf in against
+    told = explain_retraining(replace(choosing(result, "price 0.2"), tree=moved))
+    (kept,) = (e for e in told.others if "against its share" in e[0])
+    before = int(np.isin(tree.apply_coded(coded), against).sum())
+    assert kept[1] == int(np.isin(moved.apply_coded(coded), against).sum()) != before
 
 
 def test_kept_rules_were_not_let_go(cancer, drifted):
