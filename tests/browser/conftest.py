@@ -83,6 +83,7 @@ def visit(browser: Any) -> Iterator[Any]:
     def open_page(path: Path, **options: Any) -> Any:
         options.setdefault("viewport", {"width": 1360, "height": 900})
         context = browser.new_context(**options)
+        context.set_default_timeout(120_000)  # a busy machine is no fault of the page
         contexts.append(context)
         visits.append(Visit(context.new_page(), path))
         return visits[-1].page
