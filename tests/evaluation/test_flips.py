@@ -55,6 +55,20 @@ def test_a_risk_moves_without_any_decision_changing():
     assert np.isnan(moved_shares(moves[:0])["moved_5"])
 
 
+def test_subgroups_have_wilsons_interval_of_their_flips():
+    group = np.repeat(["a", "b"], [8, 40])
+    changed = np.r_[np.ones(3, dtype=bool), np.zeros(45, dtype=bool)]
+    table = flip_table(np.zeros((48, 1)), group, changed, np.zeros(48), min_cell=5, level=0.95)
+    z = 1.959963984540054
+    for name, hits, n in (("a", 3, 8), ("b", 0, 40)):
+        middle = (hits + z**2 / 2) / (n + z**2)
+        half = z / (n + z**2) * np.sqrt(hits * (n - hits) / n + z**2 / 4)
+        row = table.loc[name]
+        assert (row["n"], row["flips"]) == (n, pytest.approx(hits / n))
+        assert row["low"] == pytest.approx(max(middle - half, 0.0), abs=1e-12)
+        assert row["high"] == pytest.approx(middle + half)
+
+
 def test_diff_and_retraining_rule_count_the_same_flips():
     """The rule is one: the diff's share equals the mean over rows."""
     rng = np.random.default_rng(0)
