@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, mean_absolute_error, recall_score, roc_auc_score
 
+from steadytree.core.decision import Decision
 from steadytree.evaluation.measures import (
     absolute_errors,
     area_of,
+    decision_costs,
     errors,
     flagged,
     losses,
+    mean_cost,
     recall_of,
     share_errors,
     squared_errors,
@@ -33,6 +36,18 @@ def test_classes():
     assert squared_errors(found, y).value == pytest.approx(brier_score_loss(y, share))
     assert not area_of(1)(found, np.ones(80)).known
     assert np.isnan(recall_of(0)(found, np.ones(80)).value)
+
+
+def test_a_mistake_costs_what_the_policy_says():
+    y, label = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1], dtype=np.int32)
+    found = Predictions(np.full((4, 2), 0.5), label)
+    for policy, costs in (
+        (Decision(), [0, 1, 1, 0]),
+        (Decision(threshold=0.2), [0, 0.2, 0.8, 0]),  # a case missed costs four false alarms
+        (Decision(class_weight=(1.0, 3.0)), [0, 1, 3, 0]),
+    ):
+        np.testing.assert_allclose(decision_costs(policy)(found, y), costs)
+        assert mean_cost(policy)(found, y).value == pytest.approx(np.mean(costs))
 
 
 def test_several_classes_sum_the_squared_errors_of_their_shares():
