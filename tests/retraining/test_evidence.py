@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from steadytree.evaluation.scores import Score
 from steadytree.retraining import retrain
-from steadytree.retraining.evidence import least_confirmed_change
+from steadytree.retraining.evidence import _clearly_worse, least_confirmed_change
 
 QUICK = {"n_estimators": 20, "n_folds": 3}
 
@@ -103,3 +106,17 @@ def test_a_response_has_no_decisions():
     result = retrain(model, X[100:], y[100:], **QUICK, random_state=0)
     assert "labels" not in result.frontier.index
     assert result.chosen in result.frontier.index
+
+
+@pytest.mark.parametrize(("error", "worse"), [(0.05, True), (0.2, False)])
+def test_a_clearly_lower_score_is_enough(error, worse):
+    """Equal squared errors and decisions do not excuse a worse ranking."""
+    values = {"asked": 0.8, "less": 0.7}
+    scores = SimpleNamespace(
+        score=lambda name, leave_out: Score(values[name], np.zeros(10)),
+        error=lambda score: error if score.value else 0.0,
+        left_out=lambda name, amount: np.zeros(10),
+        classifier=False,
+    )
+    assert _clearly_worse("less", "asked", scores, None) is worse
+    assert not _clearly_worse("asked", "less", scores, None)
