@@ -21,7 +21,7 @@ from steadytree.cli.shared_options import (
 )
 from steadytree.cli.show import decision_data, rules_data
 from steadytree.cli.tables import RowTable
-from steadytree.core.forbidden import FORBIDDEN, forbidden_features, unseen
+from steadytree.core.forbidden import forbidden_entry, forbidden_features, unseen
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
@@ -149,7 +149,5 @@ def _fit_cart(
     fitted = model.fit(encoder.transform(coded), y)
     # The same nodes in the user's columns; what was observed at them is in scikit-learn's tree.
     tree = encoder.to_tree(fitted).replace(observed=as_tree(fitted).observed)
-    if features:
-        names = [space.feature_labels[j] for j in sorted(features)]
-        tree = tree.replace(metadata={**tree.metadata, FORBIDDEN: names})
+    tree = tree.replace(metadata={**tree.metadata, **forbidden_entry(space, features)})
     return tree if threshold is None else as_tree(tree, threshold)

@@ -15,10 +15,21 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 
-__all__ = ["FORBIDDEN", "forbidden_before", "forbidden_features", "unseen", "without_splits"]
+__all__ = [
+    "forbidden_before",
+    "forbidden_entry",
+    "forbidden_features",
+    "unseen",
+    "without_splits",
+]
 
 FORBIDDEN = "forbidden"
 """Entry of a tree's metadata: names of the features that none of its rules may use."""
+
+
+def forbidden_entry(space: FeatureSpace, features: Collection[int]) -> dict[str, list[str]]:
+    """Entry of the metadata of a tree that was made without some features; none for none."""
+    return {FORBIDDEN: [space.feature_labels[j] for j in sorted(features)]} if features else {}
 
 
 def forbidden_before(tree: Tree) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from steadytree.core.forbidden import FORBIDDEN, forbidden_features, unseen
+from steadytree.core.forbidden import forbidden_entry, forbidden_features, unseen
 from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
 from steadytree.estimators._learner import TreeLearner, check_whole
@@ -98,9 +98,11 @@ class _DistilledTree(TreeLearner):
             seed=seed,
         )
         taught = teach(teacher, learnt, teacher.out_of_bag, copies=self.n_copies, seed=seed + 11)
-        metadata = {"n_training_rows": len(rows), **self._metadata(rows, data.classes)}
-        if forbidden:
-            metadata[FORBIDDEN] = [data.space.feature_labels[j] for j in sorted(forbidden)]
+        metadata = {
+            "n_training_rows": len(rows),
+            **self._metadata(rows, data.classes),
+            **forbidden_entry(data.space, forbidden),
+        }
         self.tree_ = distil_tree(
             taught,
             data.space,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from steadytree.core.forbidden import FORBIDDEN
+from steadytree.core.forbidden import forbidden_entry
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, stack_tables
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
@@ -116,10 +116,10 @@ class CandidateMaker:
         )
         path, scratch = self._search(taught, every, options)
         if rows is None:
-            stamp: dict[str, Any] = {TRAINING_ROWS: self.problem.fingerprints}
-            if self.problem.forbidden:
-                labels = self.problem.space.feature_labels
-                stamp[FORBIDDEN] = [labels[j] for j in sorted(self.problem.forbidden)]
+            stamp = {
+                TRAINING_ROWS: self.problem.fingerprints,
+                **forbidden_entry(self.problem.space, self.problem.forbidden),
+            }
             path = [
                 replace(e, tree=e.tree.replace(metadata={**e.tree.metadata, **stamp})) for e in path
             ]
