@@ -15,6 +15,23 @@ from tests.growing.mixed import mixed_table, space_of
 from tests.retraining.edits.samples import LIMITS, search, stump
 
 
+def split_by_colour(left, share, space):
+    """A tree that asks for the colour alone."""
+    return Tree(
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        feature=[2, -1, -1],
+        threshold=[np.nan] * 3,
+        left_categories=(left, None, None),
+        value=np.column_stack([1 - share, share]),
+        classes=(0, 1),
+        n_features=4,
+        feature_names=space.names,
+        categories=space.categories,
+        space=space,
+    )
+
+
 def test_a_threshold_that_moved_is_moved():
     X, _ = mixed_table(500, 0)
     y = (X["age"] > 60).to_numpy().astype(np.int64)
@@ -32,19 +49,7 @@ def test_a_category_that_changed_sides_is_moved():
     space = space_of(X, np.array([0, 1]), "binary")
     assert space.categories[2] == ("blue", "green", "grey", "red")
     share = np.array([0.5, 0.1, 0.9])
-    deployed = Tree(
-        children_left=[1, -1, -1],
-        children_right=[2, -1, -1],
-        feature=[2, -1, -1],
-        threshold=[np.nan] * 3,
-        left_categories=((0, 1), None, None),
-        value=np.column_stack([1 - share, share]),
-        classes=(0, 1),
-        n_features=4,
-        feature_names=space.names,
-        categories=space.categories,
-        space=space,
-    )
+    deployed = split_by_colour((0, 1), share, space)
     y = X["colour"].isin(["grey", "red", "green"]).to_numpy().astype(np.int64)
     taught = TaughtRows(space.encode(X), target_columns(y, 2) * 0.9, np.ones(600), 600, 2)
     (edited,) = search(deployed, taught, space).path((0.2,))
@@ -64,19 +69,7 @@ def test_a_cut_along_an_order_that_moved_is_moved(left, moved):
     )
     space = space_of(X, np.array([0, 1]), "binary")
     share = np.array([0.5, 0.9, 0.1] if 3 in moved else [0.5, 0.1, 0.9])
-    deployed = Tree(
-        children_left=[1, -1, -1],
-        children_right=[2, -1, -1],
-        feature=[2, -1, -1],
-        threshold=[np.nan] * 3,
-        left_categories=(left, None, None),
-        value=np.column_stack([1 - share, share]),
-        classes=(0, 1),
-        n_features=4,
-        feature_names=space.names,
-        categories=space.categories,
-        space=space,
-    )
+    deployed = split_by_colour(left, share, space)
     y = (X["colour"] == "grey").to_numpy().astype(np.int64)
     taught = TaughtRows(space.encode(X), target_columns(y, 2) * 0.9, np.ones(600), 600, 2)
     make = NodeFactory(taught, BinnedTable(taught.coded, space, 600))
