@@ -44,7 +44,8 @@ class AnchoredDistance:
     """Distance of candidates to one deployed tree, with λ = ``label_weight``.
 
     An outcome is the label of a leaf, or its response scaled to [0, 1]; ``anchor_outcome``
-    gives that of the deployed tree as deployed.
+    gives that of the deployed tree as deployed. ``rules`` and ``rule_outcomes`` are its paths
+    and their outcomes in quanta, ``mass`` its mass.
     """
 
     def __init__(
@@ -60,14 +61,14 @@ class AnchoredDistance:
         self.boxes = Boxes(space)
         self.classifier = classifier
         leaves = list(self._leaf_boxes(root, {}))
-        self._anchor = np.array([self._amounts(box) for _, box in leaves])
-        self._anchor_outcome = self._outcomes([leaf for leaf, _ in leaves], anchor_outcome)
+        self.rules = np.array([self.amounts(box) for _, box in leaves])
+        self.rule_outcomes = self._outcomes([leaf for leaf, _ in leaves], anchor_outcome)
         weight = np.array([sum(side.weight for side in box.values()) for _, box in leaves])
-        self._anchor_price = self.measure.unmatched(self._anchor.sum(axis=1), weight)
+        self._anchor_price = self.measure.unmatched(self.rules.sum(axis=1), weight)
         assert self._anchor_price is not None
         self.mass = int(self._anchor_price.sum()) * self.measure.quantum
 
-    def _sides(self, split: Split, box: Box) -> tuple[Side | None, Side | None]:
+    def sides(self, split: Split, box: Box) -> tuple[Side | None, Side | None]:
         """Return what a split leaves of a box left and right; None where no value passes."""
         j, mask = split.feature, None
         if split.left is not None:
@@ -81,11 +82,12 @@ class AnchoredDistance:
             yield node, box
             return
         split, *children = node.parts
-        for child, side in zip(children, self._sides(split, box), strict=True):
+        for child, side in zip(children, self.sides(split, box), strict=True):
             if side is not None:
                 yield from self._leaf_boxes(child, {**box, split.feature: side})
 
-    def _amounts(self, box: Box) -> NDArray[np.int64]:
+    def amounts(self, box: Box) -> NDArray[np.int64]:
+        """Half of each tightening of a box, in quanta."""
         x = np.zeros(self.boxes.start[-1])
         for side in box.values():
             for coordinate, amount in side.tightening.items():
@@ -102,9 +104,9 @@ class AnchoredDistance:
         if kept is not None:
             return kept
         if node.is_leaf:
-            x = self._amounts(box)
+            x = self.amounts(box)
             kept = _Columns(
-                cdist(self._anchor, x[None, :], "cityblock"),
+                cdist(self.rules, x[None, :], "cityblock"),
                 x.sum(keepdims=True),
                 np.array([sum(side.weight for side in box.values())]),
                 (node,),
@@ -127,7 +129,7 @@ class AnchoredDistance:
         for k, child in enumerate(children):
             part: _Columns | None = child.cache.get("columns")
             if part is None:
-                sides = sides or self._sides(split, box)
+                sides = sides or self.sides(split, box)
                 side = sides[k]
                 if side is None:
                     continue
@@ -139,7 +141,7 @@ class AnchoredDistance:
         theirs = self.columns(root, {})
         outcomes = self._outcomes(theirs.leaves, outcome)
         cost = theirs.cost + self.measure.outcome_costs(
-            self._anchor_outcome, outcomes, self.classifier
+            self.rule_outcomes, outcomes, self.classifier
         )
         if cost.shape[0] >= cost.shape[1]:
             *_, total = assign(cost, lambda: self._anchor_price)
