@@ -138,15 +138,16 @@ def test_old_rows_of_a_group_that_is_scored_do_not_train():
     with pytest.warns(SteadyTreeWarning, match="200 of 200 new rows are of groups that are among"):
         problem = prepare_problem(first, X[100:], y[100:], **new, **old, groups_old=group[:100])
     train = np.flatnonzero(group[100:] < 60)
-    kept, rows = problem.training_rows(train)
+    given = problem.training_rows(train)
+    kept, rows = given.old, given.new
     assert kept is not None
     assert len(rows) == 120
     assert sorted(kept.groups) == list(range(60))
     np.testing.assert_array_equal(kept.coded, X[:60].astype(np.float32))
-    everyone, _ = problem.training_rows(None)
+    everyone = problem.training_rows(None).old
     assert everyone is not None
     assert len(everyone) == 100
-    nobody, _ = problem.training_rows(np.zeros(0, dtype=int))
+    nobody = problem.training_rows(np.zeros(0, dtype=int)).old
     assert nobody is None
 
 

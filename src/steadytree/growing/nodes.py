@@ -9,8 +9,8 @@ Estimating a leaf again changes no rule, so it is free in every retraining.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from steadytree.core.words import Condition
 from steadytree.growing.best_first import Grown
 from steadytree.growing.binning import BinnedTable, FloatArray, IndexArray, Split
 from steadytree.growing.leaf_values import MOST_ROWS, LeafRows, Steadying, estimate_steadying
+from steadytree.growing.row_counts import NodeCounts, RowBatch, count_rows
 from steadytree.growing.teacher import TaughtRows, share_columns
 
 __all__ = [
@@ -223,6 +224,9 @@ class NodeFactory:
 
     def steady_by(self, root: SearchNode) -> Steadying:
         """Estimate from the leaves of a tree how its values are steadied, and do so from now."""
+        root = self.whole(root)
+        if self.taught.batches is not None and root.n_real > 0:
+            self.unit = root.real_weight / root.n_real
         leaves = [node for node in leaves_of(root) if node.real_weight > 0]
         spread = 0.0
         if self.taught.n_classes is None and leaves:
@@ -243,6 +247,60 @@ class NodeFactory:
             drifted=self.taught.drifted,
         )
         return self.steadying
+
+    # -- values from all rows -----------------------------------------------------
+
+    def count(self, roots: Sequence[SearchNode]) -> None:
+        """Count all rows at the nodes of several trees in one pass, and keep the counts."""
+        fresh = list({id(root): root for root in roots if "counts" not in root.cache}.values())
+        for root, found in zip(fresh, count_rows(fresh, self._batches()), strict=True):
+            root.cache["counts"] = found
+
+    def _batches(self) -> Iterable[RowBatch]:
+        """All real rows: those of the search, or all those that it is a sample of."""
+        taught = self.taught
+        if taught.batches is not None:
+            return taught.batches()
+        seen = taught.observed
+        if taught.n_classes is None:
+            outcomes = np.column_stack([np.ones(taught.n_real), seen[:, 0]])
+        else:
+            outcomes = np.hstack([1.0 - seen, seen]) if taught.n_classes == 2 else seen
+        cuts = (slice(0, taught.n_old), True), (slice(taught.n_old, taught.n_real), False)
+        coded, weight = self.table.coded, taught.weight
+        return [RowBatch(coded[part], outcomes[part], weight[part], old) for part, old in cuts]
+
+    def whole(self, root: SearchNode) -> SearchNode:
+        """Return a tree with the sums of all rows; the same tree if the search saw them all.
+
+        What the teacher says of a leaf stays its mean over the rows of the search.
+        """
+        if self.taught.batches is None:
+            return root
+        kept: SearchNode | None = root.cache.get("whole")
+        if kept is None:
+            self.count([root])
+            found: NodeCounts = root.cache["counts"]
+            kept, _ = self._with_counts(root, found, 0)
+            kept.cache["counts"] = found
+            kept.cache["whole"] = root.cache["whole"] = kept
+        return kept
+
+    def _with_counts(self, node: SearchNode, found: NodeCounts, at: int) -> tuple[SearchNode, int]:
+        """Return a copy of a subtree that knows all rows, and the next position in ``found``."""
+        position, left, right = at + 1, node.left, node.right
+        if left is not None and right is not None:
+            left, position = self._with_counts(left, found, position)
+            right, position = self._with_counts(right, found, position)
+        classes, k = self.taught.n_classes is not None, self.k
+        n_rows, _ = _rows_and_outcomes(found.counts[at].sum(axis=0), k, classes=classes)
+        old, new = (
+            np.append(*_rows_and_outcomes(part, k, classes=classes)) for part in found.weighted[at]
+        )
+        weight = old[0] + new[0]
+        mean = node.sums[2 : 2 + k] / node.sums[1] if node.sums[1] > 0 else self.overall_mean
+        sums = np.concatenate([[n_rows, weight], weight * mean, old, new])
+        return replace(node, left=left, right=right, sums=sums, cache={}), position
 
     def join(
         self,
@@ -410,6 +468,7 @@ def export_tree(
     ``labels`` gives, by ``id`` of a leaf node, the label to store where it is not the one
     the shares give. Shares are never altered to suit a label.
     """
+    root = root.make.whole(root)
     n_classes = None if classes is None else len(classes)
     policy = Decision.of(decision)
     order: list[SearchNode] = []
@@ -465,28 +524,21 @@ def export_tree(
     )
 
 
+def _rows_and_outcomes(sums: FloatArray, k: int, *, classes: bool) -> tuple[float, FloatArray]:
+    """Rows, and outcomes in the teacher's columns, from sums as they are counted."""
+    return (float(sums.sum()), sums[-k:]) if classes else (float(sums[0]), sums[1:])
+
+
 def _observed(nodes: list[SearchNode], n_classes: int | None) -> Observed:
     """Count rows and outcomes of each node, the old and the new ones apart."""
-    make = nodes[0].make
-    taught = make.taught
-    width = 2 if n_classes is None else n_classes
-    counts, weighted = (np.zeros((len(nodes), 2, width)) for _ in range(2))
-    if n_classes is None:
-        per_row = np.column_stack([np.ones(taught.n_real), taught.observed[:, 0]])
-    else:
-        seen = taught.observed
-        per_row = np.hstack([1.0 - seen, seen]) if n_classes == 2 else seen
-    weight = taught.weight[: taught.n_real, None]
-    once = make.is_real[: taught.n_real, None]
-    steadied_by, strength = [], []
-    for i, node in enumerate(nodes):
-        real = node.rows[node.rows < taught.n_real]
-        for part, rows in enumerate((real[real < taught.n_old], real[real >= taught.n_old])):
-            counts[i, part] = (once[rows] * per_row[rows]).sum(axis=0)
-            weighted[i, part] = (weight[rows] * per_row[rows]).sum(axis=0)
-        _, by, rows_worth = node.steadied
-        steadied_by.append(shares_of(by, n_classes))
-        strength.append(rows_worth)
+    make, root = nodes[0].make, nodes[0]
+    make.count([root])
+    found: NodeCounts = root.cache["counts"]
+    steadied = [node.steadied for node in nodes]
     return Observed(
-        counts, weighted, np.array(steadied_by), np.array(strength), make.steadying.old_share
+        found.counts,
+        found.weighted,
+        np.array([shares_of(by, n_classes) for _, by, _ in steadied]),
+        np.array([rows_worth for *_, rows_worth in steadied]),
+        make.steadying.old_share,
     )

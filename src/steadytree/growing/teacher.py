@@ -36,6 +36,7 @@ from steadytree.evaluation.folds import make_folds
 from steadytree.evaluation.scores import predict_rows
 from steadytree.growing.binning import FloatArray
 from steadytree.growing.encoding import ColumnEncoder
+from steadytree.growing.row_counts import RowBatches
 
 __all__ = [
     "BlendedTeacher",
@@ -61,6 +62,8 @@ BOOSTING_STEPS = 5.0
 BOOSTING_FOLDS = 5
 SWAP_PROBABILITY = 0.5
 COPIES = 3
+AUGMENTED_ROWS = 60_000
+"""Most augmented rows: beyond 20,000 real rows there are fewer than three copies."""
 DRIFT_ERRORS = 2.0
 FEWEST_CASES = 10
 
@@ -119,7 +122,8 @@ class TaughtRows:
     ``outcomes`` are those of the real rows in the teacher's columns (None: the targets are the
     outcomes); the first ``n_old`` of them are rows of before. ``drifted``: the new rows no
     longer follow these. ``deployed_share``: how far the deployed tree is still believed where
-    the rows of before are not at hand.
+    the rows of before are not at hand. Where the real rows are a sample, ``batches`` goes
+    through all rows that values and counts come from (None: these are all).
     """
 
     coded: FloatArray
@@ -131,6 +135,7 @@ class TaughtRows:
     n_old: int = 0
     drifted: bool = False
     deployed_share: float = 0.0
+    batches: RowBatches | None = None
 
     @property
     def observed(self) -> FloatArray:
@@ -289,22 +294,37 @@ def teach(
     n_old: int = 0,
     drifted: bool = False,
     deployed_share: float = 0.0,
+    batches: RowBatches | None = None,
     seed: int = 0,
 ) -> TaughtRows:
-    """Real rows with their targets (weight 1) and augmented rows (together weight 1)."""
+    """Real rows with their targets (weight 1) and augmented rows (together weight 1).
+
+    There are at most ``AUGMENTED_ROWS`` augmented rows: fewer copies of more rows, and one copy
+    of a part of them where the real ones alone are more.
+    """
     weight = rows.weights
-    real = (len(rows), teacher.n_classes, target_columns(rows.y, teacher.n_classes))
+    known: dict[str, Any] = {
+        "n_real": len(rows),
+        "n_classes": teacher.n_classes,
+        "outcomes": target_columns(rows.y, teacher.n_classes),
+        "n_old": n_old,
+        "drifted": drifted,
+        "deployed_share": deployed_share,
+        "batches": batches,
+    }
     if copies == 0:
-        return TaughtRows(rows.coded, targets, weight, *real, n_old, drifted, deployed_share)
-    extra = augment(rows.coded, copies, np.random.default_rng(seed))
+        return TaughtRows(rows.coded, targets, weight, **known)
+    rng, some = np.random.default_rng(seed), np.arange(len(rows))
+    if len(rows) > AUGMENTED_ROWS:
+        some = np.sort(rng.choice(len(rows), AUGMENTED_ROWS, replace=False))
+    copies = max(1, min(copies, AUGMENTED_ROWS // len(rows)))
+    extra = augment(rows.coded if len(some) == len(rows) else rows.coded[some], copies, rng)
+    share = 1.0 if len(some) == len(rows) else weight.sum() / max(weight[some].sum(), 1e-300)
     return TaughtRows(
         np.concatenate([rows.coded, extra]),
         np.concatenate([targets, teacher.predict(extra)]),
-        np.concatenate([weight, np.tile(weight, copies) / copies]),
-        *real,
-        n_old,
-        drifted,
-        deployed_share,
+        np.concatenate([weight, np.tile(weight[some], copies) * share / copies]),
+        **known,
     )
 
 

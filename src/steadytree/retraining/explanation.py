@@ -147,6 +147,12 @@ def _what(result: Retraining) -> str:
     # Only our own recipe asks the teacher that the drift switch chooses.
     if result.drift is not None and result.drift.detected and kind not in ("CART", "own"):
         text += " The new rows no longer follow the old ones, so it was learnt from them alone."
+    rules, values = (result.settings[f"n_rows_{kind}"] for kind in ("structure", "values"))
+    if rules < values and kind not in ("CART", "own"):
+        text += (
+            f" Its rules were searched on a sample of {rules:,} of the {values:,} rows; what its "
+            "leaves predict and count comes from all of them."
+        )
     return text
 
 

@@ -10,9 +10,9 @@ rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -30,19 +30,37 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, column_names, find_columns, n_rows
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeWarning
+from steadytree.growing.row_counts import RowBatch, RowBatches
 from steadytree.readers import as_tree
-from steadytree.retraining.coding import OUTSIDE_SHARE, check_categories, note_units
-from steadytree.retraining.orders import (
-    check_orders,
-    check_place,
-    joined_categories,
-    unused_orders,
-)
+from steadytree.retraining.coding import note_units
+from steadytree.retraining.orders import unused_orders
 from steadytree.retraining.overlap import find_copies, scored_rows
+from steadytree.retraining.structure_sample import draw_rows, share_sample, with_rate
+from steadytree.retraining.widening import code_in_space, refuse_infinities, with_outcome
 
-__all__ = ["Problem", "prepare_problem"]
+__all__ = ["Problem", "TrainingRows", "prepare_problem"]
 
 FloatArray = NDArray[np.float64]
+
+BATCH_ROWS = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Rows to learn from: all there are, or a sample of them.
+
+    ``batches`` goes through all ``n_all`` rows where ``old`` and ``new`` are a sample.
+    """
+
+    old: CodedRows | None
+    new: CodedRows
+    n_all: int
+    batches: RowBatches | None
+
+    @property
+    def every(self) -> CodedRows:
+        """Old rows followed by the new ones."""
+        return CodedRows.stack([self.new] if self.old is None else [self.old, self.new])
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +112,62 @@ class Problem:
         kept = ~np.isin(old.groups, groups[held])
         return old if kept.all() else old.take(kept) if kept.any() else None
 
-    def training_rows(self, rows: NDArray[np.intp] | None) -> tuple[CodedRows | None, CodedRows]:
+    def training_rows(
+        self, rows: NDArray[np.intp] | None, *, most: int | None = None, seed: int = 0
+    ) -> TrainingRows:
         """Old rows and some of the new ones (None: all), as the deployed tree compares them.
 
         A feature that is left out is missing throughout, so that nobody can learn from it.
+        Where there are more than ``most``, a sample is drawn.
         """
-        old, new = self.kept_old(rows), self._compared(self.new, self.left_out)
-        return (
-            None if old is None else self._compared(old, self.left_out),
-            new if rows is None else new.take(rows),
+        old, n_new = self.kept_old(rows), len(self.new) if rows is None else len(rows)
+        n_old = 0 if old is None else len(old)
+        wanted = share_sample(n_old, n_new, most or n_old + n_new)
+        batches: RowBatches | None = None
+        if sum(wanted) == n_old + n_new:
+            new = self.new if rows is None else self.new.take(rows)
+        else:
+            old, new = self._sample(old, rows, wanted, seed)
+            batches = partial(self.batches, rows)
+        before = None if old is None else self._compared(old, self.left_out)
+        return TrainingRows(before, self._compared(new, self.left_out), n_old + n_new, batches)
+
+    def _sample(
+        self,
+        old: CodedRows | None,
+        rows: NDArray[np.intp] | None,
+        wanted: tuple[int, int],
+        seed: int,
+    ) -> tuple[CodedRows | None, CodedRows]:
+        """Draw old and new rows; where one kind is drawn more densely, its rows weigh less."""
+        some = np.arange(len(self.new)) if rows is None else rows
+        kind = {"classifier": self.n_classes is not None}
+        new = some[draw_rows(self.new.y[some], wanted[1], seed=seed, **kind)]
+        drawn = replace(self.new, table=None).take(new)
+        if old is None:
+            return None, drawn
+        before = replace(old, table=None).take(draw_rows(old.y, wanted[0], seed=seed + 1, **kind))
+        stands_for = [len(old) / len(before), len(some) / len(drawn)]
+        mean = (len(old) + len(some)) / (len(before) + len(drawn))
+        before, drawn = (
+            with_rate(part, times / mean)
+            for part, times in zip((before, drawn), stands_for, strict=True)
         )
+        return before, drawn
+
+    def batches(self, rows: NDArray[np.intp] | None) -> Iterator[RowBatch]:
+        """Go through the training rows, the old ones first, a part at a time."""
+        for part, old in ((self.kept_old(rows), True), (self.new, False)):
+            if part is None:
+                continue
+            plain = replace(part, table=None, groups=None)
+            some = None if old else rows
+            count = len(plain) if some is None else len(some)
+            for start in range(0, count, BATCH_ROWS):
+                stop = min(start + BATCH_ROWS, count)
+                at = np.arange(start, stop) if some is None else some[start:stop]
+                batch = self._compared(plain.take(at), self.left_out)
+                yield RowBatch.of(batch, self.n_classes, old=old)
 
     def _compared(self, part: CodedRows, left_out: Collection[int] = ()) -> CodedRows:
         """Return rows as the deployed tree compares them, without their table."""
@@ -161,13 +225,13 @@ def prepare_problem(
         find_columns(table, tree.feature_names, tree.n_features, tree.used_features)
         if n_rows(table) == 0:
             raise InputError(f"expected rows in {name}, got none; pass the rows that arrived")
-    found = _space_and_codes(tree, space, X_new, X_old)
+    found = code_in_space(tree, space, X_new, X_old)
     fixed = found.space
     y_codes = code_outcomes(y_new, tree.classes, n_rows(X_new), name="y_new")
     y_before = None
     if y_old is not None:
         y_before = code_outcomes(y_old, tree.classes, n_rows(X_old), name="y_old")
-    fixed = _with_outcome(fixed, tree, y_codes, y_before)
+    fixed = with_outcome(fixed, tree, y_codes, y_before)
     new = CodedRows(
         found.coded,
         y_codes,
@@ -178,7 +242,7 @@ def prepare_problem(
     old = None
     if y_before is not None:
         old = CodedRows(
-            _finite(fixed.encode(X_old, found.needed), fixed, "X_old"),
+            refuse_infinities(fixed.encode(X_old, found.needed), fixed, "X_old"),
             y_before,
             _weights(sample_weight_old, len(y_before), "sample_weight_old"),
             _old_groups(groups_old, groups, len(y_before)),
@@ -320,175 +384,7 @@ def _old_groups(groups_old: Any, groups: NDArray[Any] | None, n: int) -> NDArray
     return array
 
 
-# -- the space ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Coded:
-    """The space and the new rows in it; ``base`` is the space before it was widened."""
-
-    space: FeatureSpace
-    base: FeatureSpace
-    coded: FloatArray
-    notes: tuple[str, ...]
-    needed: Collection[int] | None
-
-
-def _space_and_codes(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> _Coded:
-    """Fix the space, code the new rows in it, and note where they went beyond it."""
-    if space is not None and not isinstance(space, FeatureSpace):
-        raise InputError(
-            f"expected space to be a FeatureSpace, got {type(space).__name__}; "
-            "make one with FeatureSpace.from_data(X)"
-        )
-    base = space if space is not None else tree.space
-    if base is not None and base.names is None and tree.feature_names is not None:
-        base = base.replace(names=tree.feature_names)
-    if base is not None and base.one_hot and tree.space is None:
-        tree = as_tree(tree, space=base)
-    names = tree.feature_names if base is None else base.names
-    categories = tree.categories if base is None else base.categories
-    needed = _needed(tree, names)
-    seen = FeatureSpace.of_known_features(X_new, names, categories, needed=needed)
-    if base is None:
-        # The tree has no ranges: take them from the rows it was trained on, or else from these.
-        base = seen
-        if X_old is not None:
-            base = FeatureSpace.of_known_features(X_old, names, categories, needed=needed)
-        base = _with_categories_of(tree, base, X_old is not None)
-        base = _cover_thresholds(base, tree)
-        check_orders(base, X_new, "X_new")
-        every = _union(base, seen)
-        coded = _finite(every.encode(X_new, needed), every, "X_new")
-        for j, cats in enumerate(base.categories):
-            if cats is not None and every.categories[j] != cats:
-                _check_categories(base, seen, j, every.categories[j] or (), coded[:, j])
-        return _Coded(every, base, coded, (), needed)
-    for table, name in ((X_new, "X_new"), (X_old, "X_old")):
-        check_orders(base, table, name)
-    # Fresh categories first: with them the table is coded once and for all.
-    wider = _with_categories(base, seen)
-    coded = _finite(wider.encode(X_new, needed), wider, "X_new")
-    fixed, notes = _widen(base, wider, seen, coded)
-    return _Coded(fixed, base, coded, notes, needed)
-
-
-def _needed(tree: Tree, names: tuple[str, ...] | None) -> Collection[int] | None:
-    """Positions in ``names`` of the features that the tree uses; None: all are needed."""
-    if names is None or tree.feature_names is None:
-        return None
-    used = {tree.feature_names[j] for j in tree.used_features}
-    return frozenset(j for j, name in enumerate(names) if name in used)
-
-
-def _union(a: FeatureSpace, b: FeatureSpace) -> FeatureSpace:
-    wider = _with_categories(a, b)
-    return wider.replace(
-        lower=np.fmin(a.lower, b.lower),
-        upper=np.fmax(a.upper, b.upper),
-        can_be_missing=a.can_be_missing | b.can_be_missing,
-    )
-
-
-def _cover_thresholds(space: FeatureSpace, tree: Tree) -> FeatureSpace:
-    lower, upper = space.lower.copy(), space.upper.copy()
-    for node in np.flatnonzero(np.isfinite(tree.threshold)).tolist():
-        j, t = int(tree.feature[node]), float(tree.threshold[node])
-        lower[j], upper[j] = min(lower[j], t), max(upper[j], t)
-    return space.replace(lower=lower, upper=upper)
-
-
-def _with_categories(space: FeatureSpace, seen: FeatureSpace) -> FeatureSpace:
-    """Return the space with its own categories and those that were met as well."""
-    categories = tuple(
-        None if mine is None else joined_categories(mine, also or (), ordered=bool(in_order))
-        for mine, also, in_order in zip(
-            space.categories, seen.categories, space.ordered & seen.ordered, strict=True
-        )
-    )
-    return space if categories == space.categories else space.replace(categories=categories)
-
-
-def _with_categories_of(tree: Tree, seen: FeatureSpace, joined: bool) -> FeatureSpace:
-    """Return the space of some rows with the categories of a tree that has no space.
-
-    An order that the rows declare holds if it has every category of the tree. Otherwise
-    categories that were met as well come after the tree's, if they are to be ``joined``.
-    """
-    categories: list[tuple[Any, ...] | None] = []
-    ordered = seen.ordered.copy()
-    for j, (mine, met) in enumerate(zip(tree.categories, seen.categories, strict=True)):
-        ordered[j] &= set(mine or ()) <= set(met or ())
-        if mine is None or ordered[j]:
-            categories.append(met)
-        else:
-            categories.append(joined_categories(mine, (met or ()) if joined else (), ordered=False))
-    return seen.replace(categories=tuple(categories), ordered=ordered)
-
-
-def _check_categories(
-    base: FeatureSpace, seen: FeatureSpace, j: int, now: Sequence[Any], codes: FloatArray
-) -> str | None:
-    """Return a note on new categories of a feature, or refuse them."""
-    name, known = base.feature_labels[j], base.categories[j] or ()
-    note = check_categories(name, known, now, codes)
-    if base.ordered[j]:
-        check_place(name, known, seen.categories[j] or (), ordered=bool(seen.ordered[j]))
-    return note
-
-
-def _widen(
-    base: FeatureSpace, wider: FeatureSpace, seen: FeatureSpace, coded: FloatArray
-) -> tuple[FeatureSpace, tuple[str, ...]]:
-    """Widen ranges where the new rows clearly go beyond them; say what was widened."""
-    notes: list[str] = []
-    lower, upper = base.lower.copy(), base.upper.copy()
-    missing = base.can_be_missing.copy()
-    for j, name in enumerate(base.feature_labels):
-        known, now = base.categories[j], wider.categories[j]
-        if known is not None and now is not None:
-            note = _check_categories(base, seen, j, now, coded[:, j])
-            if note is not None:
-                notes.append(note)
-        else:
-            values = coded[:, j]
-            with np.errstate(invalid="ignore"):
-                outside = (values < lower[j]) | (values > upper[j])
-            if outside.mean() > OUTSIDE_SHARE:
-                lower[j] = min(lower[j], seen.lower[j])
-                upper[j] = max(upper[j], seen.upper[j])
-                notes.append(f"{outside.mean():.0%} of {name!r} out of range")
-        if seen.can_be_missing[j] and not missing[j]:
-            missing[j] = True
-            notes.append(f"missing values in {name!r}")
-    if not notes:
-        return base, ()
-    return wider.replace(lower=lower, upper=upper, can_be_missing=missing), tuple(notes)
-
-
-def _with_outcome(
-    space: FeatureSpace, tree: Tree, y_new: NDArray[Any], y_old: NDArray[Any] | None
-) -> FeatureSpace:
-    if tree.classes is not None:
-        return space.replace(classes=tree.classes, response_range=None)
-    if space.response_range is not None:
-        return space
-    values = [y_new, tree.value[:, 0]] + ([] if y_old is None else [y_old])
-    every = np.concatenate(values)
-    return space.replace(response_range=(float(every.min()), float(every.max())), classes=None)
-
-
 # -- rows ---------------------------------------------------------------------------------
-
-
-def _finite(coded: FloatArray, space: FeatureSpace, name: str) -> FloatArray:
-    if np.isinf(coded).any():
-        culprits = [space.feature_labels[j] for j in np.flatnonzero(np.isinf(coded).any(axis=0))]
-        raise InputError(
-            f"expected finite numbers in {name}, got an infinity in {culprits}; "
-            "replace infinities with a number or with missing"
-        )
-    return coded
 
 
 def _weights(weight: Any, n: int, name: str) -> FloatArray | None:

@@ -280,6 +280,8 @@ def retrain(
             "seed": seed,
             "n_new": len(problem.new),
             "n_old": None if problem.old is None else len(problem.old),
+            "n_rows_structure": full.n_structure,
+            "n_rows_values": full.n_values,
             "share_of_deployed_in_teacher": full.blend_share,
             "space": problem.space.digest(),
         },

@@ -39,6 +39,7 @@ from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import CandidateTree
 from steadytree.retraining.problem import Problem
 from steadytree.retraining.search_options import SearchOptions
+from steadytree.retraining.structure_sample import STRUCTURE_ROWS
 
 __all__ = ["CandidateMaker", "Progress", "Run", "name_candidates", "run_with_folds"]
 
@@ -55,11 +56,16 @@ LARGER = 4
 
 @dataclass(frozen=True)
 class Run:
-    """The candidates of one run, and what its teacher was made of."""
+    """The candidates of one run, what its teacher was made of, and rows used.
+
+    ``n_structure`` rows taught the rules, ``n_values`` rows gave values and counts.
+    """
 
     candidates: list[CandidateTree]
     drift: Drift | None
     blend_share: float | None
+    n_structure: int
+    n_values: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +94,8 @@ class CandidateMaker:
         already: the tree at any price is the deployed one.
         """
         options = self.options if rows is None else self.options.in_folds()
-        old, new = self.problem.training_rows(rows)
-        every = CodedRows.stack([new] if old is None else [old, new])
+        given = self.problem.training_rows(rows, most=STRUCTURE_ROWS, seed=self.seed)
+        old, new, every = given.old, given.new, given.every
         teacher: Teacher | BlendedTeacher
         teacher, targets, drift = choose_teacher(
             self.problem.space,
@@ -112,6 +118,7 @@ class CandidateMaker:
             n_old=0 if old is None else len(old),
             drifted=drift is not None and drift.detected,
             deployed_share=share or 0.0,
+            batches=given.batches,
             seed=self.seed + 12,
         )
         path, scratch = self._search(taught, every, options)
@@ -136,7 +143,7 @@ class CandidateMaker:
         if self.compare:
             cart = cross_validated_cart(
                 self.problem.space,
-                every,
+                self.problem.training_rows(rows).every,
                 classes=deployed.classes,
                 decision=self.problem.decision,
                 seed=self.seed,
@@ -145,7 +152,7 @@ class CandidateMaker:
         for name, model in self.own.items():
             tree, fitted_here = self._own_tree(name, model, rows)
             out.append(CandidateTree(name, "own", tree, cross_fitted=fitted_here))
-        return Run(out, drift, share)
+        return Run(out, drift, share, len(every), given.n_all)
 
     def _search(
         self, taught: TaughtRows, every: CodedRows, options: SearchOptions

@@ -186,11 +186,14 @@ class PricedEdits:
         missed = np.array([self.criterion.missed(step.root) for step in steps])
         missed += self.edit_cost * np.array([len(step.edits) for step in steps])
         gone = np.array([self.distance(step.root) for step in steps])
+        best = [
+            int((missed + price * gone).argmin()) if np.isfinite(price) else 0 for price in prices
+        ]
+        self.make.count([steps[at].root for at in best])
         out = []
-        for price in prices:
+        for price, at in zip(prices, best, strict=True):
             self.price = float(price)
             self.relabels = bool(np.isfinite(self.price))
-            at = int((missed + self.price * gone).argmin()) if self.relabels else 0
             out.append(self._export(steps[at]))
             if not self.relabels and self.n_classes is not None:
                 self.relabels = True
@@ -250,9 +253,10 @@ class PricedEdits:
     # -- results ------------------------------------------------------------------
 
     def _export(self, step: _Step) -> EditedTree:
+        root = self.make.whole(step.root)
         labels: dict[int, int] = {}
         relabelled: list[str] = []
-        for node in leaves_of(step.root) if self.n_classes is not None else ():
+        for node in leaves_of(root) if self.n_classes is not None else ():
             labels[id(node)] = label = self._label(node, self.n_classes or 0)
             if node.prior is not None and node.inherited_label not in (-1, label):
                 classes = self.deployed.classes or ()
@@ -261,7 +265,7 @@ class PricedEdits:
                 )
         edits = (*step.edits, *relabelled)
         tree = export_tree(
-            step.root,
+            root,
             self.space,
             classes=self.deployed.classes,
             decision=self.decision,
@@ -272,7 +276,7 @@ class PricedEdits:
                 "edits": list(edits),
             },
         )
-        distance = self.anchor.distance(step.root, self._outcome)
+        distance = self.anchor.distance(root, self._outcome)
         return EditedTree(self.price, tree, edits, distance)
 
 

@@ -1,0 +1,193 @@
+"""One space for the deployed tree, the old rows and the new ones.
+
+The deployed tree brings its space; the new rows may go beyond it. Where they do (a new
+category, values out of range, values newly missing) the space is widened and the user is
+told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.exceptions import InputError
+from steadytree.readers import as_tree
+from steadytree.retraining.coding import OUTSIDE_SHARE, check_categories
+from steadytree.retraining.orders import check_orders, check_place, joined_categories
+
+__all__ = ["CodedInSpace", "code_in_space", "refuse_infinities", "with_outcome"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedInSpace:
+    """The space and the new rows in it; ``base`` is the space before it was widened."""
+
+    space: FeatureSpace
+    base: FeatureSpace
+    coded: FloatArray
+    notes: tuple[str, ...]
+    needed: Collection[int] | None
+
+
+def code_in_space(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> CodedInSpace:
+    """Fix the space, code the new rows in it, and note where they went beyond it."""
+    if space is not None and not isinstance(space, FeatureSpace):
+        raise InputError(
+            f"expected space to be a FeatureSpace, got {type(space).__name__}; "
+            "make one with FeatureSpace.from_data(X)"
+        )
+    base = space if space is not None else tree.space
+    if base is not None and base.names is None and tree.feature_names is not None:
+        base = base.replace(names=tree.feature_names)
+    if base is not None and base.one_hot and tree.space is None:
+        tree = as_tree(tree, space=base)
+    names = tree.feature_names if base is None else base.names
+    categories = tree.categories if base is None else base.categories
+    needed = _needed(tree, names)
+    seen = FeatureSpace.of_known_features(X_new, names, categories, needed=needed)
+    if base is None:
+        # The tree has no ranges: take them from the rows it was trained on, or else from these.
+        base = seen
+        if X_old is not None:
+            base = FeatureSpace.of_known_features(X_old, names, categories, needed=needed)
+        base = _with_categories_of(tree, base, X_old is not None)
+        base = _cover_thresholds(base, tree)
+        check_orders(base, X_new, "X_new")
+        every = _union(base, seen)
+        coded = refuse_infinities(every.encode(X_new, needed), every, "X_new")
+        for j, cats in enumerate(base.categories):
+            if cats is not None and every.categories[j] != cats:
+                _check_categories(base, seen, j, every.categories[j] or (), coded[:, j])
+        return CodedInSpace(every, base, coded, (), needed)
+    for table, name in ((X_new, "X_new"), (X_old, "X_old")):
+        check_orders(base, table, name)
+    # Fresh categories first: with them the table is coded once and for all.
+    wider = _with_categories(base, seen)
+    coded = refuse_infinities(wider.encode(X_new, needed), wider, "X_new")
+    fixed, notes = _widen(base, wider, seen, coded)
+    return CodedInSpace(fixed, base, coded, notes, needed)
+
+
+def _needed(tree: Tree, names: tuple[str, ...] | None) -> Collection[int] | None:
+    """Positions in ``names`` of the features that the tree uses; None: all are needed."""
+    if names is None or tree.feature_names is None:
+        return None
+    used = {tree.feature_names[j] for j in tree.used_features}
+    return frozenset(j for j, name in enumerate(names) if name in used)
+
+
+def _union(a: FeatureSpace, b: FeatureSpace) -> FeatureSpace:
+    wider = _with_categories(a, b)
+    return wider.replace(
+        lower=np.fmin(a.lower, b.lower),
+        upper=np.fmax(a.upper, b.upper),
+        can_be_missing=a.can_be_missing | b.can_be_missing,
+    )
+
+
+def _cover_thresholds(space: FeatureSpace, tree: Tree) -> FeatureSpace:
+    lower, upper = space.lower.copy(), space.upper.copy()
+    for node in np.flatnonzero(np.isfinite(tree.threshold)).tolist():
+        j, t = int(tree.feature[node]), float(tree.threshold[node])
+        lower[j], upper[j] = min(lower[j], t), max(upper[j], t)
+    return space.replace(lower=lower, upper=upper)
+
+
+def _with_categories(space: FeatureSpace, seen: FeatureSpace) -> FeatureSpace:
+    """Return the space with its own categories and those that were met as well."""
+    categories = tuple(
+        None if mine is None else joined_categories(mine, also or (), ordered=bool(in_order))
+        for mine, also, in_order in zip(
+            space.categories, seen.categories, space.ordered & seen.ordered, strict=True
+        )
+    )
+    return space if categories == space.categories else space.replace(categories=categories)
+
+
+def _with_categories_of(tree: Tree, seen: FeatureSpace, joined: bool) -> FeatureSpace:
+    """Return the space of some rows with the categories of a tree that has no space.
+
+    An order that the rows declare holds if it has every category of the tree. Otherwise
+    categories that were met as well come after the tree's, if they are to be ``joined``.
+    """
+    categories: list[tuple[Any, ...] | None] = []
+    ordered = seen.ordered.copy()
+    for j, (mine, met) in enumerate(zip(tree.categories, seen.categories, strict=True)):
+        ordered[j] &= set(mine or ()) <= set(met or ())
+        if mine is None or ordered[j]:
+            categories.append(met)
+        else:
+            categories.append(joined_categories(mine, (met or ()) if joined else (), ordered=False))
+    return seen.replace(categories=tuple(categories), ordered=ordered)
+
+
+def _check_categories(
+    base: FeatureSpace, seen: FeatureSpace, j: int, now: Sequence[Any], codes: FloatArray
+) -> str | None:
+    """Return a note on new categories of a feature, or refuse them."""
+    name, known = base.feature_labels[j], base.categories[j] or ()
+    note = check_categories(name, known, now, codes)
+    if base.ordered[j]:
+        check_place(name, known, seen.categories[j] or (), ordered=bool(seen.ordered[j]))
+    return note
+
+
+def _widen(
+    base: FeatureSpace, wider: FeatureSpace, seen: FeatureSpace, coded: FloatArray
+) -> tuple[FeatureSpace, tuple[str, ...]]:
+    """Widen ranges where the new rows clearly go beyond them; say what was widened."""
+    notes: list[str] = []
+    lower, upper = base.lower.copy(), base.upper.copy()
+    missing = base.can_be_missing.copy()
+    for j, name in enumerate(base.feature_labels):
+        known, now = base.categories[j], wider.categories[j]
+        if known is not None and now is not None:
+            note = _check_categories(base, seen, j, now, coded[:, j])
+            if note is not None:
+                notes.append(note)
+        else:
+            values = coded[:, j]
+            with np.errstate(invalid="ignore"):
+                outside = (values < lower[j]) | (values > upper[j])
+            if outside.mean() > OUTSIDE_SHARE:
+                lower[j] = min(lower[j], seen.lower[j])
+                upper[j] = max(upper[j], seen.upper[j])
+                notes.append(f"{outside.mean():.0%} of {name!r} out of range")
+        if seen.can_be_missing[j] and not missing[j]:
+            missing[j] = True
+            notes.append(f"missing values in {name!r}")
+    if not notes:
+        return base, ()
+    return wider.replace(lower=lower, upper=upper, can_be_missing=missing), tuple(notes)
+
+
+def with_outcome(
+    space: FeatureSpace, tree: Tree, y_new: NDArray[Any], y_old: NDArray[Any] | None
+) -> FeatureSpace:
+    """Return the space with the deployed tree's classes, or a range of responses."""
+    if tree.classes is not None:
+        return space.replace(classes=tree.classes, response_range=None)
+    if space.response_range is not None:
+        return space
+    values = [y_new, tree.value[:, 0]] + ([] if y_old is None else [y_old])
+    every = np.concatenate(values)
+    return space.replace(response_range=(float(every.min()), float(every.max())), classes=None)
+
+
+def refuse_infinities(coded: FloatArray, space: FeatureSpace, name: str) -> FloatArray:
+    """Return coded rows as they are if all their numbers are finite or missing."""
+    if np.isinf(coded).any():
+        culprits = [space.feature_labels[j] for j in np.flatnonzero(np.isinf(coded).any(axis=0))]
+        raise InputError(
+            f"expected finite numbers in {name}, got an infinity in {culprits}; "
+            "replace infinities with a number or with missing"
+        )
+    return coded
