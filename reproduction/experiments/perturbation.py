@@ -25,7 +25,8 @@ from reproduction.models import cross_validated_tree, load_problem
 from reproduction.protocols import TEST_SHARE, partition
 from reproduction.settings import generator
 from steadytree.assessment import perturb_thresholds
-from steadytree.core.paths import Paths, coordinate_start
+from steadytree.core.boxes import coordinate_start
+from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance.distances import tree_distance

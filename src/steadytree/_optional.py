@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import os
+from types import ModuleType
 from typing import Any
 
 from steadytree.exceptions import MissingDependencyError
 
-__all__ = ["import_optional"]
+__all__ = ["import_optional", "numba_if_wanted"]
 
 
 def import_optional(module: str, *, purpose: str, extra: str = "", install: str = "") -> Any:
@@ -47,3 +49,13 @@ def import_optional(module: str, *, purpose: str, extra: str = "", install: str 
             f"install it with: {command}",
             name=package,
         ) from error
+
+
+def numba_if_wanted() -> ModuleType | None:
+    """Return numba; None where it is missing, or where ``STEADYTREE_NO_NUMBA=1`` is set."""
+    if os.environ.get("STEADYTREE_NO_NUMBA", "") not in ("", "0"):
+        return None
+    try:
+        return importlib.import_module("numba")
+    except ImportError:
+        return None

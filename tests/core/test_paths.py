@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import steadytree as st
-from steadytree.core.paths import Boxes, Paths
+from steadytree.core.paths import Paths
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 from tests.golden import HOLES, RESPONSE, UNIT, build
 
@@ -129,24 +129,6 @@ def test_one_row_per_path_reaches_its_leaf() -> None:
         np.testing.assert_array_equal(inside, leaf == paths.leaf[p])
     assert len(paths.conditions) == paths.n_paths
     assert repr(paths) == "Paths(5 paths over FeatureSpace(2 features: 2 numeric))"
-
-
-def test_a_box_on_both_sides_of_a_split() -> None:
-    boxes = Boxes(SPACE)
-    assert boxes.start == [0, 4, 8]  # upper, lower, present, missing; three colours, missing
-    left, right = boxes.split({}, 0, 25.0, None, True)
-    assert left is not None
-    assert right is not None
-    assert left == ((-math.inf, 25.0, True, True), {0: 0.75}, 0.25)
-    assert right == ((25.0, math.inf, True, False), {1: 0.25, 3: 1.0}, 0.75 + 0.5)
-    # Above 25 and not missing: nothing is left below 20.
-    low, high = boxes.split({0: right}, 0, 20.0, None, True)
-    assert low is None
-    assert high == right
-    red, rest = boxes.split({}, 1, math.nan, 0b0001, False)
-    assert red == (0b0001, {5: 0.5, 6: 0.5, 7: 0.5}, 0.25)
-    assert rest is not None
-    assert rest.tightening == {4: 0.5}
 
 
 def test_the_walk_is_told_as_operations() -> None:

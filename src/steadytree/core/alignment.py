@@ -21,7 +21,14 @@ from steadytree.exceptions import FeatureAlignmentError
 if TYPE_CHECKING:
     from steadytree.core.tree import Tree
 
-__all__ = ["AlignedTree", "align_classes", "align_tree", "common_space", "tree_in_space"]
+__all__ = [
+    "AlignedTree",
+    "align_classes",
+    "align_tree",
+    "align_trees",
+    "common_space",
+    "tree_in_space",
+]
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,7 @@ class AlignedTree:
     space: FeatureSpace
     feature: NDArray[np.int64]
     left_mask: tuple[int | None, ...]
+    by_set: bool  # whether any split is by a set of categories
 
 
 def align_tree(tree: Tree, space: FeatureSpace) -> AlignedTree:
@@ -44,44 +52,77 @@ def align_tree(tree: Tree, space: FeatureSpace) -> AlignedTree:
 
     Without names on either side, features are matched by position.
     """
-    groups = {
-        group: columns
-        for group, columns in space.one_hot.items()
-        if tree.feature_names is not None and set(columns) & set(tree.feature_names)
-    }
-    if groups:
-        tree = recombine_one_hot(tree, groups)
+    return align_trees([tree], space)[0]
+
+
+def align_trees(trees: Sequence[Tree], space: FeatureSpace) -> list[AlignedTree]:
+    """Match trees with a space as :func:`align_tree`; columns in common are matched once."""
+    columns: dict[Any, _Columns] = {}
+    out = []
+    for tree in trees:
+        if space.one_hot and tree.feature_names is not None:
+            names = set(tree.feature_names)
+            groups = {g: columns for g, columns in space.one_hot.items() if names & set(columns)}
+            tree = recombine_one_hot(tree, groups) if groups else tree
+        key = (tree.feature_names, tree.n_features, tree.categories)
+        if key not in columns:
+            columns[key] = _Columns(tree, space)
+        out.append(columns[key].align(tree))
+    return out
+
+
+class _Columns:
+    """Where the columns of a tree are among those of a space, for all trees with these."""
+
+    def __init__(self, tree: Tree, space: FeatureSpace) -> None:
+        self.space = space
+        where = _positions(tree, space)
+        # Leaves have feature -1, which is the last entry, and keep it.
+        self.where = np.append(where, -1)
+        kinds = zip(tree.categories, where.tolist(), strict=True)
+        # Nothing to look up where all features are numeric in both.
+        self.plain = all(c is None and space.categories[k] is None for c, k in kinds)
+
+    def align(self, tree: Tree) -> AlignedTree:
+        feature = self.where[tree.feature]
+        if self.plain:
+            return AlignedTree(tree, self.space, feature, tree.left_categories, False)  # type: ignore[arg-type]
+        maps = {
+            j: _code_map(tree, self.space, j, int(self.where[j]))
+            for j in sorted(tree.used_features)
+        }
+        masks: list[int | None] = [None] * tree.n_nodes
+        for node, codes in enumerate(tree.left_categories):
+            if codes is None:
+                continue
+            known, every = maps[int(tree.feature[node])] or ((), 0)
+            mask = sum(1 << known[code] for code in codes)
+            if tree.missing_left[node]:
+                # Categories the tree never met travel with missing values.
+                mask |= every & ~sum(1 << code for code in known)
+            masks[node] = mask
+        by_set = any(mask is not None for mask in masks)
+        return AlignedTree(tree, self.space, feature, tuple(masks), by_set)
+
+
+def _positions(tree: Tree, space: FeatureSpace) -> NDArray[np.int64]:
+    """Position in the space of each of a tree's features."""
     if tree.feature_names is None or space.names is None:
         if tree.n_features != space.n_features:
             raise FeatureAlignmentError(
                 f"expected a tree over {space.n_features} features like the space, "
                 f"got one over {tree.n_features}; compare trees over the same columns"
             )
-        where = np.arange(tree.n_features)
-    else:
-        position = {name: j for j, name in enumerate(space.names)}
-        unknown = [name for name in tree.feature_names if name not in position]
-        if unknown:
-            raise FeatureAlignmentError(
-                f"expected features of the space {_some(space.names)}, "
-                f"got a tree with {_some(unknown)} as well; "
-                "build the space from data that has these columns"
-            )
-        where = np.array([position[name] for name in tree.feature_names], dtype=np.int64)
-    feature = np.where(tree.feature >= 0, where[tree.feature], -1)
-    used = sorted(set(tree.feature.tolist()) - {-1})
-    code_maps = {j: _code_map(tree, space, j, int(where[j])) for j in used}
-    masks: list[int | None] = [None] * tree.n_nodes
-    for node, codes in enumerate(tree.left_categories):
-        if codes is None:
-            continue
-        known, every = code_maps[int(tree.feature[node])] or ((), 0)
-        mask = sum(1 << known[code] for code in codes)
-        if tree.missing_left[node]:
-            # Categories the tree never met travel with missing values.
-            mask |= every & ~sum(1 << code for code in known)
-        masks[node] = mask
-    return AlignedTree(tree, space, feature, tuple(masks))
+        return np.arange(tree.n_features)
+    position = {name: j for j, name in enumerate(space.names)}
+    unknown = [name for name in tree.feature_names if name not in position]
+    if unknown:
+        raise FeatureAlignmentError(
+            f"expected features of the space {_some(space.names)}, "
+            f"got a tree with {_some(unknown)} as well; "
+            "build the space from data that has these columns"
+        )
+    return np.array([position[name] for name in tree.feature_names], dtype=np.int64)
 
 
 def _code_map(

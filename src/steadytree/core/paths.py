@@ -19,40 +19,24 @@ missing carries two more coordinates, those of an implied feature {present, miss
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.alignment import AlignedTree, align_tree
+from steadytree.core.alignment import AlignedTree, align_trees
+from steadytree.core.boxes import Boxes
 from steadytree.core.scale import share_of_range
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.words import Condition, NumericState, join_conditions
+from steadytree.core.walk import Nodes, Walked, walk_trees
+from steadytree.core.words import Condition, join_conditions
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 
-__all__ = ["Box", "Boxes", "Operations", "Paths", "Side", "coordinate_start"]
-
-State = NumericState | int
-
-
-class Side(NamedTuple):
-    """What a path demands of one feature, and how much that tightens the space."""
-
-    state: State
-    tightening: dict[int, float]  # by coordinate, only those above 0
-    weight: float  # the feature's part of eq. (weight-path)
-
-
-# A box: the features that a path restricts.
-Box = dict[int, Side]
-# One node of a walk: its number, depth and box, and its side of the split feature before and
-# after the last step (None at the root).
-_Step = tuple[int, int, Box, Side | None, Side | None]
+__all__ = ["Operations", "Paths"]
 
 
 class Operations(NamedTuple):
@@ -69,116 +53,6 @@ class Operations(NamedTuple):
     coord: NDArray[np.int32]
     old: NDArray[np.float64]
     new: NDArray[np.float64]
-
-
-def coordinate_start(space: FeatureSpace) -> NDArray[np.int64]:
-    """First coordinate of each feature; the last entry is the number of coordinates.
-
-    Numeric: upper side, lower side, and (if it can be missing) present, missing.
-    Categorical: one per category, and one for missing.
-    """
-    return np.array(Boxes(space).start, dtype=np.int64)
-
-
-class Boxes:
-    """How a condition narrows a box of one space, and how much a box tightens the space."""
-
-    def __init__(self, space: FeatureSpace) -> None:
-        lower, upper = space.lower.tolist(), space.upper.tolist()
-        self.ranges = list(zip(lower, upper, space.scales, strict=True))
-        self.can_miss: list[bool] = space.can_be_missing.tolist()
-        # Categories of a feature, "missing" included; 0: numeric.
-        self.count = [
-            0 if categories is None else len(categories) + missing
-            for categories, missing in zip(space.categories, self.can_miss, strict=True)
-        ]
-        sizes = [
-            count or 2 + 2 * missing
-            for count, missing in zip(self.count, self.can_miss, strict=True)
-        ]
-        self.start = [0, *accumulate(sizes)]
-
-    def state(self, box: Box, j: int) -> State:
-        """Return what a box demands of a feature; everything passes where it has no say."""
-        if j in box:
-            return box[j].state
-        if self.count[j]:
-            return (1 << self.count[j]) - 1
-        return (-np.inf, np.inf, True, self.can_miss[j])
-
-    def split(
-        self, box: Box, j: int, threshold: float, mask: int | None, missing_left: bool
-    ) -> tuple[Side | None, Side | None]:
-        """Feature j of a box on the left and right of a split; None where nothing passes.
-
-        ``mask`` is the bit set of the categories that go left (the bit after the last one is
-        "missing"), None for a split at a threshold.
-        """
-        state = self.state(box, j)
-        if isinstance(state, int):
-            assert mask is not None
-            return self._side(j, state & mask or None), self._side(j, state & ~mask or None)
-        low, high, present, missing = state
-        return (
-            self._numeric(j, low, min(high, threshold), present, missing and missing_left),
-            self._numeric(j, max(low, threshold), high, present, missing and not missing_left),
-        )
-
-    def _numeric(
-        self, j: int, low: float, high: float, present: bool, missing: bool
-    ) -> Side | None:
-        """One side of a threshold; None where neither a number nor "missing" gets through."""
-        present = present and low < high
-        return self._side(j, (low, high, present, missing) if present or missing else None)
-
-    def _side(self, j: int, state: State | None) -> Side | None:
-        if state is None:
-            return None
-        first = self.start[j]
-        if isinstance(state, int):
-            count = self.count[j]
-            out = {first + c: 2.0 / count for c in range(count) if not state >> c & 1}
-            return Side(state, out, (count - len(out)) / count if out else 0.0)
-        low, high, present, missing = state
-        lower, upper, scale = self.ranges[j]
-        out = {}
-        weight = 0.0
-        if present and upper > lower:
-            if scale is None:  # over the range: written out, most time is spent here
-                span = upper - lower
-                top = max((upper - high) / span, 0.0)
-                bottom = max((low - lower) / span, 0.0)
-            else:
-                top, bottom = scale.above(high), scale.below(low)
-            if top > 0:
-                out[first] = top = min(top, 1.0)
-            if bottom > 0:
-                out[first + 1] = bottom = min(bottom, 1.0)
-            if out:
-                weight = max(1.0 - top - bottom, 0.0)
-        if self.can_miss[j] and not (present and missing):
-            out[first + (3 if present else 2)] = 1.0
-            weight += 0.5
-        return Side(state, out, weight)
-
-    def walk(self, aligned: AlignedTree, stop: frozenset[int] | None = None) -> Iterator[_Step]:
-        """Walk the nodes that some value can reach, in preorder, not beyond those in ``stop``."""
-        tree = aligned.tree
-        left, right = tree.children_left.tolist(), tree.children_right.tolist()
-        feature, threshold = aligned.feature.tolist(), tree.threshold.tolist()
-        missing_left = tree.missing_left.tolist()
-        stack: list[_Step] = [(0, 0, {}, None, None)]
-        while stack:
-            step = stack.pop()
-            yield step
-            node, depth, box = step[:3]
-            if left[node] < 0 or (stop is not None and node in stop):
-                continue
-            j = feature[node]
-            sides = self.split(box, j, threshold[node], aligned.left_mask[node], missing_left[node])
-            for child, side in ((right[node], sides[1]), (left[node], sides[0])):
-                if side is not None:
-                    stack.append((child, depth + 1, {**box, j: side}, box.get(j), side))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -199,6 +73,8 @@ class Paths:
     label : int32 array (n_paths,)
     value : float array (n_paths, n_classes) or (n_paths, 1)
         Class shares, or the response scaled to [0, 1].
+    operations : Operations
+        The walk that leads to these paths, as changes of single coordinates.
     """
 
     tree: Tree
@@ -212,8 +88,8 @@ class Paths:
     paper_weight: NDArray[np.float64]
     label: NDArray[np.int32]
     value: NDArray[np.float64]
-    _boxes: tuple[Box, ...]
-    _steps: tuple[_Step, ...]
+    operations: Operations
+    _aligned: AlignedTree
 
     @property
     def n_paths(self) -> int:
@@ -227,9 +103,10 @@ class Paths:
 
     def conditions_of(self, path: int) -> tuple[Condition, ...]:
         """Return what one path demands, one condition per restricted feature."""
+        boxes = Boxes(self.space)
         conditions = (
             Condition.from_state(self.space, j, side.state)
-            for j, side in sorted(self._boxes[path].items())
+            for j, side in sorted(boxes.box_of(self._aligned, int(self.leaf[path])).items())
         )
         return tuple(c for c in conditions if not c.unrestricted)
 
@@ -260,29 +137,6 @@ class Paths:
         out[self.path_of_entry, self.coord] = self.tightening
         return out
 
-    @cached_property
-    def operations(self) -> Operations:
-        """The walk that leads to these paths, as changes of single coordinates."""
-        start, coord, old, new = [0], [], [], []
-        for _, _, _, side_before, side_after in self._steps:
-            before = {} if side_before is None else side_before.tightening
-            after = {} if side_after is None else side_after.tightening
-            changed = [c for c, now in after.items() if before.get(c, 0.0) != now]
-            changed += before.keys() - after.keys()
-            coord += changed
-            old += [before.get(c, 0.0) for c in changed]
-            new += [after.get(c, 0.0) for c in changed]
-            start.append(len(coord))
-        path_of = {int(node): path for path, node in enumerate(self.leaf)}
-        return Operations(
-            depth=np.array([step[1] for step in self._steps], dtype=np.int32),
-            start=np.array(start, dtype=np.int32),
-            path=np.array([path_of.get(step[0], -1) for step in self._steps], dtype=np.int32),
-            coord=np.array(coord, dtype=np.int32),
-            old=np.array(old, dtype=np.float64),
-            new=np.array(new, dtype=np.float64),
-        )
-
     def __repr__(self) -> str:
         return f"Paths({self.n_paths} paths over {self.space!r})"
 
@@ -307,75 +161,179 @@ class Paths:
         merge_equal_siblings : bool, default False
             Merge sibling leaves with the same label (a split that changes no decision).
         """
-        aligned = align_tree(tree, space)
-        tree = aligned.tree
-        clipped = _clipped_features(aligned)
-        if clipped:
-            warnings.warn(
-                f"thresholds of {clipped} lie outside the space's range and were clipped to it; "
-                "make the space from data that covers both trees",
-                ClippedThresholdWarning,
-                stacklevel=2,
-            )
         wanted = None if classes is None else tuple(classes)
-        if tree.is_classifier and wanted is None:
-            wanted = tree.classes
+        return cls.from_trees(
+            [tree], space, classes=wanted, merge_equal_siblings=merge_equal_siblings
+        )[0]
+
+    @classmethod
+    def from_trees(
+        cls,
+        trees: Sequence[Tree],
+        space: FeatureSpace,
+        *,
+        classes: tuple[Any, ...] | None = None,
+        merge_equal_siblings: bool = False,
+    ) -> list[Paths]:
+        """Make the paths of several trees in a space, as :meth:`from_tree`, in one walk."""
+        if not trees:
+            return []
+        aligned = align_trees(trees, space)
         boxes = Boxes(space)
-        stop, outcome_of = _leaf_outcomes(aligned, boxes, merge_equal_siblings)
-        steps = tuple(boxes.walk(aligned, stop))
-        ends = [step for step in steps if step[0] in stop]
-        leaf = [step[0] for step in ends]
-        indptr, coord, tightening, paper_weight = [0], list[int](), list[float](), list[float]()
-        for _, _, box, _, _ in ends:
-            weight = 0.0
-            for _, (_, amounts, part) in sorted(box.items()):
-                weight += part
-                coord += amounts
-                tightening += amounts.values()
-            indptr.append(len(coord))
-            paper_weight.append(weight)
-        label, value = _outcomes(tree, space, wanted, leaf, outcome_of)
+        nodes = _nodes(aligned, boxes)
+        _warn_of_clipping(nodes, space)
+        outcome_of: list[_OutcomeOf] = [{}] * len(trees)
+        if merge_equal_siblings:
+            nodes, outcome_of = _merged(aligned, nodes, walk_trees(nodes, boxes))
+        walked = walk_trees(nodes, boxes)
+        return [
+            cls._of_walk(one, classes, boxes.start[-1], part, merged)
+            for one, part, merged in zip(aligned, _by_tree(walked), outcome_of, strict=True)
+        ]
+
+    @classmethod
+    def _of_walk(
+        cls,
+        aligned: AlignedTree,
+        classes: tuple[Any, ...] | None,
+        n_coords: int,
+        walked: Walked,
+        outcome_of: _OutcomeOf,
+    ) -> Paths:
+        tree = aligned.tree
+        if classes is None:
+            classes = tree.classes
+        label, value = _outcomes(tree, aligned.space, classes, walked.leaf, outcome_of)
         return cls(
             tree=tree,
-            space=space,
-            classes=wanted,
-            n_coords=boxes.start[-1],
-            leaf=np.array(leaf, dtype=np.int32),
-            indptr=np.array(indptr, dtype=np.int32),
-            coord=np.array(coord, dtype=np.int32),
-            tightening=np.array(tightening, dtype=np.float64),
-            paper_weight=np.array(paper_weight, dtype=np.float64),
+            space=aligned.space,
+            classes=classes,
+            n_coords=n_coords,
+            leaf=walked.leaf,
+            indptr=walked.indptr,
+            coord=walked.coord,
+            tightening=walked.tightening,
+            paper_weight=walked.weight,
             label=label,
             value=value,
-            _boxes=tuple(step[2] for step in ends),
-            _steps=steps,
+            operations=Operations(
+                walked.depth,
+                walked.op_start,
+                walked.path,
+                walked.op_coord,
+                walked.op_old,
+                walked.op_new,
+            ),
+            _aligned=aligned,
         )
 
 
-def _clipped_features(aligned: AlignedTree) -> list[str]:
-    space, j, t = aligned.space, aligned.feature, aligned.tree.threshold
+# For merged nodes: a leaf that has their label or response, and a node with their shares.
+_OutcomeOf = dict[int, tuple[int, int]]
+
+
+def _nodes(aligned: Sequence[AlignedTree], boxes: Boxes) -> Nodes:
+    """Trees one after another, with what the walk asks of each split."""
+    trees = [one.tree for one in aligned]
+    left = np.concatenate([tree.children_left for tree in trees])
+    feature = np.concatenate([one.feature for one in aligned])
+    threshold = np.concatenate([tree.threshold for tree in trees])
+    above, below = boxes.cuts(feature, threshold)
+    # Categories of a feature, one after another for every split by a set of them.
+    set_at, sets = np.full(left.size, -1), list[int]()
+    first = np.zeros(len(trees) + 1, dtype=np.int64)
+    np.cumsum([tree.n_nodes for tree in trees], out=first[1:])
+    for one, start in zip(aligned, first.tolist(), strict=False):
+        if not one.by_set:
+            continue
+        for node, mask in enumerate(one.left_mask, start):
+            if mask is not None:
+                set_at[node] = len(sets)
+                sets += [mask >> c & 1 for c in range(boxes.count[int(feature[node])])]
+    return Nodes(
+        first=first,
+        left=left,
+        right=np.concatenate([tree.children_right for tree in trees]),
+        feature=feature,
+        threshold=threshold,
+        above=above,
+        below=below,
+        missing_left=np.concatenate([tree.missing_left for tree in trees]).view(np.uint8),
+        set_at=set_at,
+        sets=np.array(sets, dtype=np.uint8),
+        ends=(left < 0).view(np.uint8),
+    )
+
+
+def _by_tree(walked: Walked) -> list[Walked]:
+    """Return each tree's part of a walk."""
+    parts = []
+    starts = (walked.of_paths, walked.of_entries, walked.of_visits, walked.of_ops)
+    paths, entries, visits, ops = (start.tolist() for start in starts)
+    for k in range(len(paths) - 1):
+        path, entry = slice(paths[k], paths[k + 1]), slice(entries[k], entries[k + 1])
+        visit, op = slice(visits[k], visits[k + 1]), slice(ops[k], ops[k + 1])
+        parts.append(
+            Walked(
+                walked.of_paths[k : k + 2],
+                walked.of_entries[k : k + 2],
+                walked.of_visits[k : k + 2],
+                walked.of_ops[k : k + 2],
+                walked.leaf[path],
+                walked.weight[path],
+                walked.indptr[paths[k] + k : paths[k + 1] + k + 1],
+                walked.coord[entry],
+                walked.tightening[entry],
+                walked.node[visit],
+                walked.depth[visit],
+                walked.path[visit],
+                walked.op_start[visits[k] + k : visits[k + 1] + k + 1],
+                walked.op_coord[op],
+                walked.op_old[op],
+                walked.op_new[op],
+            )
+        )
+    return parts
+
+
+def _warn_of_clipping(nodes: Nodes, space: FeatureSpace) -> None:
+    j, t = nodes.feature, nodes.threshold
     # Leaves and category sets have no threshold: comparisons with NaN are false.
-    outside = ((t < space.lower[j]) | (t > space.upper[j])) & np.isfinite(t)
-    return [space.feature_labels[k] for k in sorted(set(j[outside].tolist()))]
+    outside = (((t < space.lower[j]) | (t > space.upper[j])) & np.isfinite(t)).nonzero()[0]
+    clipped: dict[int, set[int]] = {}
+    for node, tree in zip(outside, np.searchsorted(nodes.first, outside, "right"), strict=True):
+        clipped.setdefault(int(tree), set()).add(int(j[node]))
+    for features in clipped.values():
+        names = [space.feature_labels[k] for k in sorted(features)]
+        warnings.warn(
+            f"thresholds of {names} lie outside the space's range and were clipped to it; "
+            "make the space from data that covers both trees",
+            ClippedThresholdWarning,
+            stacklevel=4,
+        )
 
 
-def _leaf_outcomes(
-    aligned: AlignedTree, boxes: Boxes, merge_equal_siblings: bool
-) -> tuple[frozenset[int], dict[int, tuple[int, int]]]:
-    """Nodes where paths end, and for merged nodes what carries their outcome.
+def _merged(
+    aligned: Sequence[AlignedTree], nodes: Nodes, walked: Walked
+) -> tuple[Nodes, list[_OutcomeOf]]:
+    """Let paths end where all that some value can reach below has one outcome."""
+    outcome_of, ends = [], np.zeros_like(nodes.ends)
+    for one, first, part in zip(aligned, nodes.first.tolist(), _by_tree(walked), strict=False):
+        top, outcome = _merge_siblings(one.tree, part.node.tolist())
+        ends[[first + node for node in top]] = 1
+        outcome_of.append(outcome)
+    return nodes._replace(ends=ends), outcome_of
 
-    That is a leaf, for the label or the response, and a node, for the class shares. A
-    node with one reachable child is that child as far as outcomes go.
+
+def _merge_siblings(tree: Tree, reached: list[int]) -> tuple[list[int], _OutcomeOf]:
+    """Nodes where paths end, and what carries the outcome of each node that could be one.
+
+    A node with one reachable child is that child as far as outcomes go.
     """
-    tree = aligned.tree
-    leaves = frozenset(np.flatnonzero(tree.is_leaf).tolist())
-    if not merge_equal_siblings:
-        return leaves, {}
-    reached = [step[0] for step in boxes.walk(aligned)]
     inside = set(reached)
-    outcome: dict[int, tuple[int, int]] = {}
+    outcome: _OutcomeOf = {}
     for node in reversed(reached):
-        if node in leaves:
+        if tree.is_leaf[node]:
             outcome[node] = (node, node)
             continue
         kids = [int(k) for k in (tree.children_left[node], tree.children_right[node])]
@@ -384,15 +342,7 @@ def _leaf_outcomes(
             leaf, shares = outcome[kids[0]]
             if len({_outcome_key(tree, outcome[k][0]) for k in kids}) == 1:
                 outcome[node] = (leaf, shares if len(kids) == 1 else node)
-    top = {node for node in outcome if node == 0}
-    parents = {
-        int(child): node
-        for node in reached
-        if node not in leaves
-        for child in (tree.children_left[node], tree.children_right[node])
-    }
-    top |= {node for node in outcome if node != 0 and parents[node] not in outcome}
-    return frozenset(top), outcome
+    return [n for n in outcome if n == 0 or int(tree.parent[n]) not in outcome], outcome
 
 
 def _outcome_key(tree: Tree, node: int) -> float | int:
@@ -403,8 +353,8 @@ def _outcomes(
     tree: Tree,
     space: FeatureSpace,
     classes: tuple[Any, ...] | None,
-    nodes: list[int],
-    outcome_of: dict[int, tuple[int, int]],
+    nodes: NDArray[np.int32],
+    outcome_of: _OutcomeOf,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Labels and values where paths end, in the aligned classes or the response range.
 
@@ -413,7 +363,7 @@ def _outcomes(
     """
     leaves = shares = nodes
     if outcome_of:
-        leaves, shares = map(list, zip(*(outcome_of[node] for node in nodes), strict=True))
+        leaves, shares = np.array([outcome_of[node] for node in nodes.tolist()]).T
     if tree.classes is None:
         if space.response_range is None:
             raise FeatureAlignmentError(
@@ -423,12 +373,12 @@ def _outcomes(
         low, high = space.response_range
         value = np.clip(tree.value[leaves], low, high)
         scaled = share_of_range(value, low, high) if high > low else np.zeros_like(value)
-        return np.zeros(len(nodes), dtype=np.int32), scaled
+        return np.zeros(nodes.size, dtype=np.int32), scaled
     assert classes is not None
     if classes == tree.classes:
         return tree.label[leaves], tree.value[shares]
     position = {c: i for i, c in enumerate(classes)}
     column = np.array([position[c] for c in tree.classes], dtype=np.int32)
-    value = np.zeros((len(nodes), len(classes)))
+    value = np.zeros((nodes.size, len(classes)))
     value[:, column] = tree.value[shares]
     return column[tree.label[leaves]], value

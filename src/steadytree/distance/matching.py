@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree._views import notebook_view
-from steadytree.core.paths import Paths, coordinate_start
+from steadytree.core.boxes import coordinate_start
+from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import PLAIN
 from steadytree.distance._solver.scipy_solver import match

@@ -103,10 +103,12 @@ def paths_of(
                 f"got one of depth {deepest}; raise max_depth"
             )
     # A Tree that stands in a collection twice is walked once.
-    paths: dict[int, Paths] = {}
-    for tree in trees:
-        if id(tree) not in paths:
-            paths[id(tree)] = Paths.from_tree(
-                tree, common, classes=classes, merge_equal_siblings=options.merge_equal_siblings
-            )
-    return [paths[id(tree)] for tree in trees]
+    distinct = {id(tree): tree for tree in trees}
+    paths = Paths.from_trees(
+        list(distinct.values()),
+        common,
+        classes=classes,
+        merge_equal_siblings=options.merge_equal_siblings,
+    )
+    of_tree = dict(zip(distinct, paths, strict=True))
+    return [of_tree[id(tree)] for tree in trees]

@@ -35,13 +35,13 @@ columns the larger's, ``stride`` is m rounded up to whole vector registers (``LA
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from types import ModuleType
 
 from numpy import float64
 from numpy.typing import NDArray
 
+from steadytree._optional import numba_if_wanted
 from steadytree.core.paths import Paths
 from steadytree.distance._solver import scipy_solver
 from steadytree.distance._solver.pack import pack
@@ -55,12 +55,10 @@ SMALL_CELLS = 200_000
 
 def compiled_solver() -> ModuleType | None:
     """Return ``kernels``; None without numba, or where ``STEADYTREE_NO_NUMBA=1`` is set."""
-    if os.environ.get("STEADYTREE_NO_NUMBA", "") not in ("", "0"):
+    if numba_if_wanted() is None:
         return None
-    try:
-        from steadytree.distance._solver import kernels
-    except ImportError:
-        return None
+    from steadytree.distance._solver import kernels
+
     return kernels
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from steadytree.core.paths import Box, Boxes, Side
+from steadytree.core.boxes import Box, Boxes, Side
 from steadytree.core.space import FeatureSpace
 from steadytree.distance._solver.scipy_solver import assign
 from steadytree.distance.amounts import Measure
