@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -18,14 +19,14 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
 from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedModelError
-from steadytree.readers import READERS
+from steadytree.readers import READERS, read_models
 from tests.golden import MID_1, UNIT, build
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -272,3 +273,54 @@ def test_a_reader_is_two_functions_and_one_line(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(READERS, "other", OtherReader())
     assert st.as_tree(OtherStump()) is MID_1
     assert st.tree_distance(OtherStump(), MID_1, space=UNIT) == 0.0
+
+
+def test_many_models_are_read_as_they_are_one_by_one(tmp_path: Path) -> None:
+    table, y = load_iris(return_X_y=True)
+    frame = load_iris(as_frame=True)["data"]
+    weights = np.where(y == 0, 2.0, 1.0)
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    models: list[Any] = [
+        clone(tree).fit(table, y),
+        clone(tree).fit(frame, y),
+        clone(tree).fit(table, y == 1),
+        clone(tree).fit(table, (y == 1).astype(int)),  # 0 and 1, not False and True
+        clone(tree).fit(table, y, sample_weight=weights),
+        clone(tree).fit(table, y, sample_weight=np.linspace(1, 2, len(y))),
+        clone(tree).set_params(class_weight="balanced").fit(table, y != 0),
+        clone(tree).set_params(class_weight={0: 1.0, 1: 3.0}).fit(table, (y != 0).astype(int)),
+        DecisionTreeRegressor(max_depth=3).fit(table, table[:, 0]),
+        DecisionTreeRegressor(max_depth=3).fit(table, table[:, 0], sample_weight=weights),
+        Pipeline([("tree", clone(tree))]).fit(table, y),
+        FixedThresholdClassifier(clone(tree), threshold=0.3).fit(table, y == 1),
+        st.as_tree(clone(tree).fit(table, y)),
+    ]
+    st.save_tree(models[-1], tmp_path / "tree.json")
+    models.append(tmp_path / "tree.json")
+    alone = [st.as_tree(model) for model in models]
+    together = read_models(models)
+    assert together == alone
+    for one, other in zip(together, alone, strict=True):
+        assert list(map(type, one.classes or ())) == list(map(type, other.classes or ()))
+        assert one.metadata == other.metadata
+        assert one == one.replace()
+    # The same model, and another that is the same tree, become one tree.
+    again = clone(tree).set_params(min_samples_leaf=2).fit(table, y)
+    first, second, third = read_models([models[0], models[0], again])
+    assert first is second is third
+    with pytest.raises(UnsupportedModelError, match="got list"):
+        read_models([models[0], []])
+
+
+def test_a_reader_that_reads_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaf = st.as_tree(DecisionTreeRegressor().fit([[0.0], [0.0]], [1.0, 1.0]))
+
+    class Words:
+        def reads(self, model: Any) -> bool:
+            return isinstance(model, list)
+
+        def read(self, model: Any) -> st.Tree:
+            return leaf
+
+    monkeypatch.setitem(READERS, "words", Words())
+    assert read_models([["a"], ["b"]]) == [leaf, leaf]

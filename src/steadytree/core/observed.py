@@ -7,6 +7,7 @@ weighted) and how the observed rate was steadied: by what, and as how many rows 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,6 +99,21 @@ class Observed:
             array.setflags(write=False)
             object.__setattr__(out, name, array)
         object.__setattr__(out, "old_share", 1.0)
+        return out
+
+    def parts(self, slices: Iterable[slice]) -> list[Observed]:
+        """Return what was observed at stretches of the nodes, which share this one's memory."""
+        out = []
+        for part in slices:
+            one = object.__new__(Observed)
+            one.__dict__.update(
+                counts=self.counts[part],
+                weighted=self.weighted[part],
+                steadied_by=self.steadied_by[part],
+                strength=self.strength[part],
+                old_share=self.old_share,
+            )
+            out.append(one)
         return out
 
     @property

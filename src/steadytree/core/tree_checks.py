@@ -15,6 +15,7 @@ from steadytree.exceptions import InputError, TreeFormatError
 __all__ = [
     "LEAF",
     "MAX_DEPTH",
+    "are_plainly_trees",
     "check_category_sets",
     "check_columns",
     "check_outcome",
@@ -44,7 +45,7 @@ def check_shape_of_tree(left: IntArray, right: IntArray) -> BoolArray:
     """
     n = left.size
     leaf = left == LEAF
-    if _is_numbered_downwards(left, right, leaf):
+    if are_plainly_trees(np.array([0, n]), left, right):
         return np.asarray(leaf)
     first_bad(
         leaf != (right == LEAF),
@@ -81,20 +82,29 @@ def check_shape_of_tree(left: IntArray, right: IntArray) -> BoolArray:
     return np.asarray(leaf)
 
 
-def _is_numbered_downwards(left: IntArray, right: IntArray, leaf: BoolArray) -> bool:
-    """Whether it is plainly a tree, as most are, which is quicker to see than what is wrong.
+def are_plainly_trees(first: NDArray[np.int64], left: IntArray, right: IntArray) -> bool:
+    """Whether these are trees, as most are, which is quicker to see than what is wrong.
 
-    Every node but the root is a child once and comes after its parent: there is no cycle. Few
-    nodes leave no room for depth.
+    Trees lie one after another, from ``first[k]`` to ``first[k + 1]``, children numbered within
+    their tree. Every node but the root is a child once and comes after its parent: there is no
+    cycle. Few nodes leave no room for depth.
     """
-    inner = (~leaf).nonzero()[0]
-    children = np.concatenate([left[inner], right[inner]])
-    if not children.size == left.size - 1 < 2 * MAX_DEPTH:
+    sizes = np.diff(first)
+    inner = (left != LEAF).nonzero()[0]
+    ours, theirs = left[inner], right[inner]
+    if np.count_nonzero(right != LEAF) != inner.size or sizes.max() >= 2 * MAX_DEPTH:
         return False
-    downwards = (left[inner] > inner).all() and (right[inner] > inner).all()
-    children.sort()
-    once = (children == np.arange(1, left.size)).all()
-    return bool(downwards and once and (right[leaf] == LEAF).all())
+    if sizes.size > 1:
+        tree = np.searchsorted(first, inner, side="right") - 1
+        base, limit = first[tree], first[tree + 1]
+        ours, theirs = ours + base, theirs + base
+    else:
+        limit = first[1]
+    if (np.minimum(ours, theirs) <= inner).any() or (np.maximum(ours, theirs) >= limit).any():
+        return False
+    met = np.zeros(left.size, dtype=bool)
+    met[ours] = met[theirs] = True
+    return bool(np.count_nonzero(met) == 2 * inner.size == left.size - sizes.size)
 
 
 def check_category_sets(

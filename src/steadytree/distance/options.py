@@ -16,7 +16,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.distance.bound import check_label_weight, check_max_depth, distance_bound
 from steadytree.distance.variants import VARIANTS
 from steadytree.exceptions import InputError
-from steadytree.readers import as_tree
+from steadytree.readers import read_models
 
 __all__ = ["DistanceOptions", "check_options", "paths_of"]
 
@@ -86,7 +86,10 @@ def paths_of(
     models: Sequence[Any], space: FeatureSpace | None, options: DistanceOptions
 ) -> list[Paths]:
     """Read the models and write them as paths in one space with one list of classes."""
-    trees = [as_tree(model) for model in models]
+    given = read_models(models)
+    # A tree that stands in a collection twice is looked at once.
+    of_tree = {id(tree): tree for tree in given}
+    trees = list(of_tree.values())
     common = common_space(trees, space)
     classes = align_classes(trees, common)
     if classes is None and options.outcome != "label":
@@ -102,13 +105,8 @@ def paths_of(
                 f"expected trees of depth at most max_depth={options.max_depth}, "
                 f"got one of depth {deepest}; raise max_depth"
             )
-    # A Tree that stands in a collection twice is walked once.
-    distinct = {id(tree): tree for tree in trees}
     paths = Paths.from_trees(
-        list(distinct.values()),
-        common,
-        classes=classes,
-        merge_equal_siblings=options.merge_equal_siblings,
+        trees, common, classes=classes, merge_equal_siblings=options.merge_equal_siblings
     )
-    of_tree = dict(zip(distinct, paths, strict=True))
-    return [of_tree[id(tree)] for tree in trees]
+    paths_of_tree = dict(zip(of_tree, paths, strict=True))
+    return [paths_of_tree[id(tree)] for tree in given]

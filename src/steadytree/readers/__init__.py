@@ -3,12 +3,14 @@
 Each library has one small module here, named in ``READERS`` and imported when a model is
 read. It offers ``reads(model)``, whether the model is its own, and ``read(model)``, which
 returns a :class:`Tree` that predicts the same, leaf by leaf; and, if it knows better than
-"not supported" for models near to its own, ``advice(model)``.
+"not supported" for models near to its own, ``advice(model)``; and, if it reads many quicker
+than one by one, ``read_all(models)``.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Protocol, cast
@@ -22,7 +24,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedModelError
 
-__all__ = ["READERS", "Reader", "as_tree", "read_model"]
+__all__ = ["READERS", "Reader", "as_tree", "read_model", "read_models"]
 
 
 class Reader(Protocol):
@@ -117,11 +119,46 @@ def read_model(model: Any) -> Tree:
                 f"got {type(tree).__name__}"
             )
         return tree
+    return _reader_of(model).read(model)
+
+
+def read_models(models: Sequence[Any]) -> list[Tree]:
+    """Read several models as :func:`read_model`, at once where their reader offers ``read_all``.
+
+    A model that is given twice becomes one tree.
+    """
+    trees: dict[int, Tree] = {}
+    together: dict[int, tuple[Any, list[Any]]] = {}
+    for model in {id(model): model for model in models}.values():
+        if _is_read_alone(model):
+            trees[id(model)] = read_model(model)
+            continue
+        reader: Any = _reader_of(model)
+        if hasattr(reader, "read_all"):
+            together.setdefault(id(reader), (reader, []))[1].append(model)
+        else:
+            trees[id(model)] = reader.read(model)
+    for reader, members in together.values():
+        trees |= zip(map(id, members), reader.read_all(members), strict=True)
+    return [trees[id(model)] for model in models]
+
+
+def _is_read_alone(model: Any) -> bool:
+    """Whether a model is none of a reader's: a tree, a file, or one that makes its own tree."""
+    plain = isinstance(model, (Tree, str, type)) or hasattr(model, "__fspath__")
+    return plain or callable(getattr(model, "to_tree", None))
+
+
+def _reader_of(model: Any) -> Reader:
+    """Return the reader that knows a model, or say what could be read instead."""
     advice = ""
     for entry in READERS.values():
-        reader = cast(Reader, import_module(entry) if isinstance(entry, str) else entry)
+        # The module at once where it is there: many models ask.
+        reader: Any = entry
+        if isinstance(entry, str):
+            reader = sys.modules.get(entry) or import_module(entry)
         if reader.reads(model):
-            return reader.read(model)
+            return cast(Reader, reader)
         if not advice and hasattr(reader, "advice"):
             advice = reader.advice(model)
     raise UnsupportedModelError(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,18 +13,26 @@ from numpy.typing import NDArray
 from steadytree.core.decision import Decision
 from steadytree.core.observed import Observed
 from steadytree.core.tree import Tree
+from steadytree.core.tree_batch import build_trees
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers import read_model
 
-__all__ = ["advice", "read", "reads"]
+__all__ = ["advice", "read", "read_all", "reads"]
 
 
 def reads(model: Any) -> bool:
     """Whether this adapter can read the model (or should explain why it cannot)."""
+    return isinstance(model, _kinds())
+
+
+@cache
+def _kinds() -> tuple[type, ...]:
+    """Return what is read: models that are one tree, and models around one."""
+    from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
     from sklearn.pipeline import Pipeline
     from sklearn.tree import BaseDecisionTree
 
-    return isinstance(model, (BaseDecisionTree, Pipeline, *_threshold_models()))
+    return BaseDecisionTree, Pipeline, FixedThresholdClassifier, TunedThresholdClassifierCV
 
 
 def advice(model: Any) -> str:
@@ -42,12 +53,41 @@ def read(model: Any) -> Tree:
     scikit-learn compares float32 values with float64 thresholds, and so does the
     :class:`Tree`. Node numbers are the same, so ``apply`` agrees as well.
     """
-    from sklearn.pipeline import Pipeline
+    return read_all([model])[0]
 
-    if isinstance(model, Pipeline):
-        return _read_pipeline(model)
-    if isinstance(model, _threshold_models()):
-        return _read_threshold_model(model)
+
+def read_all(models: Sequence[Any]) -> list[Tree]:
+    """Convert several models as :func:`read`, those over the same columns and classes at once.
+
+    Models that are the same tree become one :class:`Tree`.
+    """
+    _, pipeline, *with_threshold = _kinds()
+    around = (pipeline, *with_threshold)
+    trees: list[Any] = [None] * len(models)
+    alike: dict[Any, list[int]] = {}
+    for k, model in enumerate(models):
+        if isinstance(model, around):
+            inside = _read_pipeline if isinstance(model, pipeline) else _read_threshold_model
+            trees[k] = inside(model)
+        else:
+            outside = _outside(model)
+            # 1 and True are equal, but not the same class.
+            kinds = tuple(map(type, outside[1] or ()))
+            alike.setdefault((outside, kinds), []).append(k)
+    for (outside, _), members in alike.items():
+        # Settings that change nothing give the same tree again and again: it is read once.
+        equal: dict[Any, list[int]] = {}
+        for k in members:
+            equal.setdefault(_content(models[k]), []).append(k)
+        read = _read_alike([models[same[0]] for same in equal.values()], *outside)
+        for same, tree in zip(equal.values(), read, strict=True):
+            for k in same:
+                trees[k] = tree
+    return trees
+
+
+def _outside(model: Any) -> tuple[int, tuple[Any, ...] | None, tuple[str, ...] | None]:
+    """Return the number of features, the classes and the features' names of a model."""
     if not hasattr(model, "tree_"):
         raise NotFittedTreeError(
             f"expected a fitted model, got {type(model).__name__} before fit; call fit(X, y) first"
@@ -57,51 +97,111 @@ def read(model: Any) -> Tree:
             f"expected a tree with one output, got {model.n_outputs_}; "
             "fit one tree per output and compare them one by one"
         )
-    inner = model.tree_
-    raw = np.asarray(inner.value)[:, 0, :]
-    classes = None
-    given: dict[str, Any] = {}
-    if hasattr(model, "classes_"):
-        classes = tuple(np.asarray(model.classes_).tolist())
-        given["label"] = raw.argmax(axis=1)
+    classes, names = (getattr(model, name, None) for name in ("classes_", "feature_names_in_"))
+    return (
+        int(model.n_features_in_),
+        None if classes is None else tuple(classes.tolist()),
+        None if names is None else tuple(names.tolist()),
+    )
+
+
+def _content(model: Any) -> tuple[Any, ...]:
+    """Return all that a tree is made from, to tell models that give the same tree."""
+    state = model.tree_.__getstate__()
+    by_class = getattr(model, "class_weight", None)
+    return type(model), repr(by_class), state["nodes"].tobytes(), state["values"].tobytes()
+
+
+def _read_alike(
+    models: Sequence[Any],
+    n_features: int,
+    classes: tuple[Any, ...] | None,
+    names: tuple[str, ...] | None,
+) -> list[Tree]:
+    # What scikit-learn pickles: its own table of nodes, where every property makes a view.
+    states = [model.tree_.__getstate__() for model in models]
+    first = np.zeros(len(states) + 1, dtype=np.int64)
+    np.cumsum([len(state["nodes"]) for state in states], out=first[1:])
+    # Into a table of its own, so that numpy does not compare the fields of all tables first.
+    inner = np.empty(first[-1], dtype=states[0]["nodes"].dtype)
+    np.concatenate([state["nodes"] for state in states], out=inner)
+    raw = np.concatenate([state["values"] for state in states])[:, 0, :]
+    label = np.zeros(len(raw), dtype=np.int32)
+    if classes is not None:
+        label = raw.argmax(axis=1)
         total = raw.sum(axis=1, keepdims=True)
         counts = np.abs(total - 1) > 1e-9
         if counts.any():
             # Shares already, as a rule: left alone, so that they stay equal bit for bit.
             raw = np.divide(raw, total, out=raw.copy(), where=(total > 0) & counts)
             raw = np.where(total > 0, raw, 1 / raw.shape[1])
-    alike = _alike(inner.weighted_n_node_samples, inner.n_node_samples)
-    observed, class_weight = _observed(
-        model, inner, raw, classifier=classes is not None, alike=alike
-    )
-    names = getattr(model, "feature_names_in_", None)
-    if hasattr(inner, "missing_go_to_left"):
-        given["missing_left"] = np.asarray(inner.missing_go_to_left, dtype=bool)
-    return Tree(
-        children_left=inner.children_left,
-        children_right=inner.children_right,
-        feature=inner.feature,
-        threshold=inner.threshold,
-        value=raw,
-        n_features=int(model.n_features_in_),
-        weight=inner.weighted_n_node_samples,
-        classes=classes,
-        feature_names=None if names is None else tuple(names.tolist()),
-        precision="float32",
-        impurity=inner.impurity,
-        metadata={
+    weight, rows = inner["weighted_n_node_samples"], inner["n_node_samples"]
+    parts = [slice(*ends) for ends in pairwise(first.tolist())]
+    # Whether every row weighs 1; equal as a rule, and then compared cheaply.
+    equal = np.logical_and.reduceat(weight == rows, first[:-1]).tolist()
+    seen = _observed_rows(rows, weight, raw, classes is not None).parts(parts)
+    own = []
+    for model, part, alike, plain in zip(models, parts, equal, seen, strict=True):
+        observed: Observed | None = plain
+        class_weight = None
+        by_class = getattr(model, "class_weight", None)
+        alike = alike or np.allclose(weight[part], rows[part])
+        if by_class is not None or not alike:
+            observed = None
+            if classes is not None:
+                observed, class_weight = _observed_by_weight(
+                    by_class, classes, rows[part], weight[part][:, None] * raw[part]
+                )
+        metadata = {
             "source": f"scikit-learn {type(model).__name__}",
-            "n_training_rows": int(inner.n_node_samples[0]),
-            "weighted": getattr(model, "class_weight", None) is not None or not alike,
-            **({} if class_weight is None else {"class_weight": class_weight}),
+            "n_training_rows": int(rows[part.start]),
+            "weighted": by_class is not None or not alike,
+        }
+        if class_weight is not None:
+            metadata["class_weight"] = class_weight
+        own.append({"observed": observed, "metadata": metadata})
+    return build_trees(
+        first,
+        {
+            "children_left": inner["left_child"],
+            "children_right": inner["right_child"],
+            "feature": inner["feature"],
+            "threshold": inner["threshold"],
+            "value": raw,
+            "weight": weight,
+            "missing_left": inner["missing_go_to_left"],
+            "label": label,
+            "impurity": inner["impurity"],
         },
-        observed=observed,
-        **given,
+        {
+            "n_features": n_features,
+            "classes": classes,
+            "feature_names": names,
+            "precision": "float32",
+        },
+        own,
     )
 
 
-def _observed(
-    model: Any, inner: Any, shares: NDArray[np.float64], *, classifier: bool, alike: bool
+def _observed_rows(
+    rows: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    classifier: bool,
+) -> Observed:
+    """Rows and outcomes at each node where every row weighs 1."""
+    if classifier:
+        counts = np.round(weight[:, None] * shares)
+    else:
+        counts = np.column_stack([rows, rows * shares[:, 0]])
+    return Observed.plain(counts, counts, classifier=classifier)
+
+
+def _observed_by_weight(
+    by_class: Any,
+    classes: tuple[Any, ...],
+    rows: NDArray[np.int64],
+    weighted: NDArray[np.float64],
 ) -> tuple[Observed | None, list[float] | None]:
     """Rows and outcomes at each node, and the class weights that the shares carry.
 
@@ -109,20 +209,8 @@ def _observed(
     weigh by their class alone, the rows are linear in the inverse weights, which the nodes
     determine; else what was counted cannot be told, and None is returned.
     """
-    rows = np.asarray(inner.n_node_samples, dtype=np.float64)
-    weight = np.asarray(inner.weighted_n_node_samples, dtype=np.float64)
-    if not classifier:
-        if not alike:
-            return None, None
-        sums = np.column_stack([rows, rows * shares[:, 0]])
-        return Observed.plain(sums, sums, classifier=False), None
-    weighted = weight[:, None] * shares
-    by_class = getattr(model, "class_weight", None)
-    if by_class is None and alike:
-        counts = np.round(weighted)
-        return Observed.plain(counts, counts, classifier=True), None
     if isinstance(by_class, dict):
-        inverse = np.array([1 / by_class.get(c, 1) for c in model.classes_.tolist()])
+        inverse = np.array([1 / by_class.get(c, 1) for c in classes])
     else:
         inverse = np.linalg.lstsq(weighted, rows, rcond=None)[0]
     counts = weighted * inverse
@@ -137,12 +225,6 @@ def _observed(
     found: list[float] = (1 / inverse).tolist()
     equal = np.allclose(found, found[0])
     return Observed.plain(whole, weighted, classifier=True), None if equal else found
-
-
-def _threshold_models() -> tuple[type, ...]:
-    from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
-
-    return FixedThresholdClassifier, TunedThresholdClassifierCV
 
 
 def _read_threshold_model(model: Any) -> Tree:
@@ -162,11 +244,6 @@ def _read_threshold_model(model: Any) -> Tree:
             origin=type(model).__name__,
         )
     )
-
-
-def _alike(weight: NDArray[np.float64], count: NDArray[np.int64]) -> bool:
-    """Whether every row weighs 1; equal as a rule, and then compared cheaply."""
-    return bool((weight == count).all()) or np.allclose(weight, count)
 
 
 def _read_pipeline(model: Any) -> Tree:

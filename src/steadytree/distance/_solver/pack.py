@@ -107,10 +107,17 @@ def pack(paths: Sequence[Paths], measure: Measure, *, deduplicate: bool = True) 
     distance looks at them, whatever the order of their splits. All are over one space, with
     labels aligned with one list of classes.
     """
-    flat = _Flat(paths, measure)
     inverse = np.arange(len(paths))
     if deduplicate:
-        keep, inverse = _distinct(flat)
+        # Told by their identity first, which costs nothing.
+        objects = {id(one): one for one in paths}
+        position = {key: k for k, key in enumerate(objects)}
+        inverse = np.array([position[id(one)] for one in paths])
+        paths = list(objects.values())
+    flat = _Flat(paths, measure)
+    if deduplicate:
+        keep, equal = _distinct(flat)
+        inverse = equal[inverse]
         if keep.size < len(paths):
             flat = _Flat([paths[k] for k in keep], measure)
     return _lay_out(flat, inverse, measure)
@@ -171,10 +178,13 @@ def _distinct(flat: _Flat) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
             path = _mix(path, seed) + flat.outcome[:, k].astype(np.uint64)
         path = _mix(path, seed) + flat.weight.view(np.uint64)
         columns.append(_segment_sums(_mix(path, seed), flat.first_path))
-    digest = np.stack(columns, axis=1)
-    _, first, inverse = np.unique(digest, axis=0, return_index=True, return_inverse=True)
-    keep, position = np.unique(first, return_inverse=True)
-    return keep, position[inverse.ravel()]
+    position: dict[tuple[int, ...], int] = {}
+    keep, inverse = list[int](), list[int]()
+    for k, digest in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        if position.setdefault(digest, len(keep)) == len(keep):
+            keep.append(k)
+        inverse.append(position[digest])
+    return np.array(keep), np.array(inverse)
 
 
 def _lay_out(flat: _Flat, inverse: NDArray[np.intp], measure: Measure) -> PackedCollection:
@@ -211,7 +221,12 @@ def _lay_out(flat: _Flat, inverse: NDArray[np.intp], measure: Measure) -> Packed
 
     # amounts: operations, tightenings by coordinate, column terms by label, outcomes
     entry_tree = flat.tree_of_path[flat.path_of_entry]
-    bounded, row = np.unique(entry_tree * n_coords + flat.coord, return_inverse=True)
+    # Which coordinates each tree bounds, in order, and which of these each entry belongs to.
+    at = entry_tree * n_coords + flat.coord
+    used = np.zeros(n_trees * n_coords, dtype=bool)
+    used[at] = True
+    bounded = used.nonzero()[0]
+    row = (used.cumsum() - 1)[at]
     row_start = 2 * op_coord.size + _starts(stride[bounded // n_coords])
     table_end = int(row_start[-1])
     base_start = table_end + _starts(stride * n_labels)
