@@ -48,7 +48,7 @@ def test_best_split_is_the_best_of_all(seed, ordered):
     weight = rng.uniform(0.5, 2, len(y))
     targets = (y + rng.normal(0, 0.3, len(y)))[:, None]
     table = BinnedTable(coded, space)
-    layers = [None, weight, weight * targets[:, 0]]
+    layers = np.column_stack([np.ones(len(y)), weight, weight * targets[:, 0]])
     found = best_split(table, table.histogram(np.arange(len(y)), layers), 5)
     assert found is not None
     whole = _loss(targets, weight)

@@ -9,31 +9,53 @@ targets; missing values go to the better side.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.growing._loops import loops
 from steadytree.growing.binning import BinnedTable, FloatArray, IndexArray, Split
 
-__all__ = ["Grown", "best_split", "grow_best_first"]
+__all__ = ["Grown", "GrowthRules", "best_split", "grow_best_first"]
 
 MIN_GAIN = 1e-12
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
+class GrowthRules:
+    """What a tree is grown on, and how far.
+
+    ``layers`` are summed over rows: what ``min_leaf`` counts, weight, weighted targets. Errors
+    are weighted and summed over the columns of the targets.
+    """
+
+    table: BinnedTable
+    layers: FloatArray
+    min_leaf: int
+    max_depth: int
+
+
 class Grown:
     """A tree in the order its splits were added: the i-th split made nodes 2i + 1 and 2i + 2.
 
     ``order[i]`` is the node that the i-th split divides; the tree with m leaves consists of
-    the first m - 1 splits.
+    the first m - 1 splits. It can be grown further at any time.
     """
 
-    rows: list[IndexArray]
-    split: list[Split | None]
-    children: list[tuple[int, int] | None]
-    depth: list[int]
-    order: list[int] = field(default_factory=list)
+    def __init__(self, rules: GrowthRules, rows: IndexArray) -> None:
+        self.rules = rules
+        self.rows = [rows]
+        self.split: list[Split | None] = [None]
+        self.children: list[tuple[int, int] | None] = [None]
+        self.depth = [0]
+        self.order: list[int] = []
+        self.kept: dict[int, Any] = {}
+        """What was made of its nodes once and serves every size."""
+        self._heap: list[tuple[float, int, Split, FloatArray]] = []
+        # Nodes that were made but not looked at: the parent's sums (None: the root).
+        self._pending: tuple[int, FloatArray | None] | None = (0, None)
 
     @property
     def n_leaves(self) -> int:
@@ -44,6 +66,49 @@ class Grown:
         """Children of a node in the tree with ``n_leaves`` leaves (None: a leaf there)."""
         pair = self.children[node]
         return pair if pair is not None and pair[0] < 2 * n_leaves - 1 else None
+
+    def extend(self, max_leaves: int) -> Grown:
+        """Add splits until there are ``max_leaves`` leaves or nothing is left to split."""
+        while self.n_leaves < max_leaves:
+            self._look()
+            if not self._heap:
+                break
+            _, node, split, stats = heapq.heappop(self._heap)
+            inside = self.rows[node]
+            left = split.goes_left(self.rules.table.coded[inside, split.feature])
+            first = len(self.rows)
+            self.split[node], self.children[node] = split, (first, first + 1)
+            self.order.append(node)
+            for side in (inside[left], inside[~left]):
+                self.rows.append(side)
+                self.split.append(None)
+                self.children.append(None)
+                self.depth.append(self.depth[node] + 1)
+            self._pending = (first, stats)
+        return self
+
+    def _look(self) -> None:
+        """Find the best splits of the nodes that were made last."""
+        if self._pending is None:
+            return
+        (first, stats), self._pending = self._pending, None
+        rules = self.rules
+        if stats is None:
+            self._consider(first, rules.table.histogram(self.rows[first], rules.layers))
+            return
+        # Count the smaller side; the other one is what remains.
+        small = int(len(self.rows[first + 1]) < len(self.rows[first]))
+        counted = rules.table.histogram(self.rows[first + small], rules.layers)
+        self._consider(first + small, counted)
+        self._consider(first + 1 - small, stats - counted)
+
+    def _consider(self, node: int, stats: FloatArray) -> None:
+        rules = self.rules
+        if stats[0, 0].sum() < 2 * rules.min_leaf or self.depth[node] >= rules.max_depth:
+            return
+        found = best_split(rules.table, stats, rules.min_leaf)
+        if found is not None:
+            heapq.heappush(self._heap, (-found[0], node, found[1], stats))
 
 
 def grow_best_first(
@@ -59,44 +124,12 @@ def grow_best_first(
 ) -> Grown:
     """Grow a tree on some rows that minimises the weighted squared error to the targets.
 
-    Errors are summed over the columns of the targets; ``min_leaf`` counts rows of the table,
-    or (with ``counted``) those whose entry is 1: the real ones.
+    ``min_leaf`` counts rows of the table, or (with ``counted``) those whose entry is 1: the
+    real ones.
     """
-    layers: list[FloatArray | None] = [counted, weight]
-    layers += [weight * targets[:, i] for i in range(targets.shape[1])]
-    grown = Grown([rows], [None], [None], [0])
-    heap: list[tuple[float, int, Split, FloatArray]] = []
-
-    def consider(node: int, stats: FloatArray) -> None:
-        if stats[0, 0].sum() < 2 * min_leaf or grown.depth[node] >= max_depth:
-            return
-        found = best_split(table, stats, min_leaf)
-        if found is not None:
-            heapq.heappush(heap, (-found[0], node, found[1], stats))
-
-    if max_leaves > 1:
-        consider(0, table.histogram(rows, layers))
-    while heap and grown.n_leaves < max_leaves:
-        _, node, split, stats = heapq.heappop(heap)
-        inside = grown.rows[node]
-        left = split.goes_left(table.coded[inside, split.feature])
-        sides = inside[left], inside[~left]
-        first = len(grown.rows)
-        grown.split[node], grown.children[node] = split, (first, first + 1)
-        grown.order.append(node)
-        for side in sides:
-            grown.rows.append(side)
-            grown.split.append(None)
-            grown.children.append(None)
-            grown.depth.append(grown.depth[node] + 1)
-        if grown.n_leaves == max_leaves:
-            break
-        # Count the smaller side; the other one is what remains.
-        small = int(len(sides[1]) < len(sides[0]))
-        counted = table.histogram(sides[small], layers)
-        consider(first + small, counted)
-        consider(first + 1 - small, stats - counted)
-    return grown
+    count = np.ones(len(weight)) if counted is None else counted
+    layers = np.column_stack([count, weight, weight[:, None] * targets])
+    return Grown(GrowthRules(table, layers, min_leaf, max_depth), rows).extend(max_leaves)
 
 
 def best_split(table: BinnedTable, stats: FloatArray, min_leaf: int) -> tuple[float, Split] | None:
@@ -109,7 +142,7 @@ def best_split(table: BinnedTable, stats: FloatArray, min_leaf: int) -> tuple[fl
     ranked, sets = np.flatnonzero(table.ranked), np.flatnonzero(~table.ranked)
     splits = [_best_set(table, stats[:, j], total, j, min_leaf) for j in sets.tolist()]
     if ranked.size:
-        at = _best_threshold(table, stats[:, ranked], total, ranked, min_leaf)
+        at = _best_threshold(table, stats, total, ranked, min_leaf)
         splits.insert(0, at)
     for found in splits:
         if found is not None and found[0] - base > best_gain:
@@ -139,26 +172,15 @@ def _best_threshold(
     min_leaf: int,
 ) -> tuple[float, Split] | None:
     """Best cut along the order of a feature's values: a threshold, or the first categories."""
-    below = np.cumsum(stats[:, :, :-1], axis=2)
-    missing = stats[:, :, -1:]
-    bins = np.arange(below.shape[2])
-    cuts = table.n_edges[features][:, None]
-    best: tuple[float, Split] | None = None
-    for missing_left in (False, True):
-        if missing_left and not (missing[0] > 0).any():
-            break
-        gain = _explained(below + missing if missing_left else below, total, min_leaf)
-        # Past the last cut all present values are left: a split only if missing go right.
-        gain = np.where(bins[None, :] < cuts + (not missing_left), gain, -np.inf)
-        at = int(gain.argmax())
-        row, column = divmod(at, gain.shape[1])
-        if np.isfinite(gain[row, column]) and (best is None or gain[row, column] > best[0]):
-            side = missing_left
-            if missing[0, row, 0] == 0:  # never seen here: with the heavier side
-                side = bool(below[1, row, column] * 2 >= total[1])
-            split = table.threshold_split(int(features[row]), column, side)
-            best = float(gain[row, column]), split
-    return best
+    gain, row, column, missing_left = loops().best_cut(
+        stats, features, table.n_edges, total, float(min_leaf)
+    )
+    if not np.isfinite(gain):
+        return None
+    j = int(features[row])
+    if stats[0, j, -1] == 0:  # never seen here: with the heavier side
+        missing_left = bool(np.cumsum(stats[1, j, : column + 1])[-1] * 2 >= total[1])
+    return float(gain), table.threshold_split(j, int(column), bool(missing_left))
 
 
 def _best_set(

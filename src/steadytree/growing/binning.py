@@ -9,13 +9,14 @@ statistics of all possible splits of a set of rows are then histograms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.space import FeatureSpace
+from steadytree.growing._loops import loops
 
 __all__ = ["BinnedTable", "Split", "cut_points"]
 
@@ -23,8 +24,6 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 MAX_BINS = 255
-# Rows × columns handled at once: bounds the temporary arrays to a few tens of megabytes.
-CHUNK = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +100,9 @@ class BinnedTable:
         self.ranked = self.numeric | space.by_order
         """Features that are cut in two along an order: numbers, and ordered categories."""
         self.n_bins = int(max(self.n_edges.max() + 1, self.n_categories.max(), 1))
-        self.codes = np.empty((n, p), dtype=np.int32)
-        width = self.n_bins + 1
+        kind = np.uint8 if self.n_bins < 256 else np.uint16 if self.n_bins < 65_536 else np.int32
+        self.codes: NDArray[Any] = np.empty((p, n), dtype=kind)
+        """Bin of each value, a row per feature; ``n_bins`` is "missing"."""
         for j in range(p):
             values = coded[:, j]
             gone = np.isnan(values)
@@ -110,28 +110,20 @@ class BinnedTable:
                 bins = np.searchsorted(self.edges[j], np.where(gone, 0.0, values), side="left")
             else:
                 bins = np.where(gone, 0.0, values).astype(np.intp)
-            self.codes[:, j] = j * width + np.where(gone, self.n_bins, bins)
+            self.codes[j] = np.where(gone, self.n_bins, bins)
 
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return int(self.codes.shape[1])
+        return int(self.codes.shape[0])
 
-    def histogram(self, rows: IndexArray, weights: Sequence[FloatArray | None]) -> FloatArray:
-        """Sum per feature and bin over some rows, one layer per weight (None: counts).
+    def histogram(self, rows: IndexArray, layers: FloatArray) -> FloatArray:
+        """Sum per feature and bin over some rows, for each column of ``layers``.
 
-        Returns an array (n_weights, n_features, n_bins + 1); the last bin is "missing".
+        Returns an array (n_layers, n_features, n_bins + 1); the last bin is "missing".
         """
-        p, width = self.n_features, self.n_bins + 1
-        out = np.zeros((len(weights), p * width))
-        step = max(1, CHUNK // p)
-        for start in range(0, len(rows), step):
-            part = rows[start : start + step]
-            flat = self.codes[part].ravel()
-            for i, values in enumerate(weights):
-                layer = None if values is None else np.repeat(values[part], p)
-                out[i] += np.bincount(flat, weights=layer, minlength=p * width)
-        return out.reshape(len(weights), p, width)
+        out: FloatArray = loops().histogram(self.codes, rows, layers, self.n_bins + 1)
+        return out
 
     def threshold_split(self, feature: int, bin_index: int, missing_left: bool) -> Split:
         """Make the split after a bin of a ranked feature.

@@ -17,7 +17,8 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.growing.best_first import grow_best_first
 from steadytree.growing.binning import BinnedTable
-from steadytree.growing.nodes import NodeFactory, export_tree
+from steadytree.growing.node_export import export_tree
+from steadytree.growing.nodes import NodeFactory
 from steadytree.growing.teacher import TaughtRows
 
 __all__ = ["distil_tree", "size_by_minority"]

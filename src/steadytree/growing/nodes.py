@@ -15,21 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.decision import Decision
-from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.words import Condition
+from steadytree.growing._loops import loops
 from steadytree.growing.best_first import Grown
 from steadytree.growing.binning import BinnedTable, FloatArray, IndexArray, Split
 from steadytree.growing.leaf_values import MOST_ROWS, LeafRows, Steadying, estimate_steadying
+from steadytree.growing.routing import FlatTree
 from steadytree.growing.row_counts import NodeCounts, RowBatch, count_rows
 from steadytree.growing.teacher import TaughtRows, share_columns
 
 __all__ = [
     "NodeFactory",
     "SearchNode",
-    "export_tree",
     "leaves_of",
     "shares_of",
     "side_condition",
@@ -47,8 +46,8 @@ class SearchNode:
 
     Attributes
     ----------
-    rows : int array
-        Rows of the taught table that reach it.
+    own_rows : int array or None
+        Rows of the taught table that reach it; None: those of its sides.
     split, left, right
         None for a leaf.
     inherited_label : int
@@ -74,7 +73,7 @@ class SearchNode:
         What the search computed for it and will need again.
     """
 
-    rows: IndexArray
+    own_rows: IndexArray | None
     make: NodeFactory
     split: Split | None = None
     left: SearchNode | None = None
@@ -96,6 +95,22 @@ class SearchNode:
     def is_leaf(self) -> bool:
         """Whether the node has no split."""
         return self.split is None
+
+    @property
+    def rows(self) -> IndexArray:
+        """Rows of the taught table that reach it, in their order."""
+        if self.own_rows is None:
+            _, left, right = self.parts
+            self.own_rows = np.sort(np.concatenate([left.rows, right.rows]), kind="stable")
+        return self.own_rows
+
+    @property
+    def flat(self) -> FlatTree:
+        """The subtree as flat arrays."""
+        kept: FlatTree | None = self.cache.get("flat")
+        if kept is None:
+            kept = self.cache["flat"] = FlatTree.of(self)
+        return kept
 
     @property
     def n_real(self) -> int:
@@ -165,6 +180,8 @@ class NodeFactory:
                 *(old, old * outcomes, new, new * outcomes),
             ]
         )
+        self.layers = np.column_stack([self.is_real, weight, weight[:, None] * self.targets])
+        """What growth sums over rows: count, weight, weighted targets of the search."""
         overall = self._sums.sum(axis=0)
         self.overall_mean = weight @ targets / max(overall[0], 1e-300)
         self._overall_middle = overall[2 : 2 + self.k] / max(overall[0], 1e-300)
@@ -189,18 +206,28 @@ class NodeFactory:
             locked=locked,
             holds_lock=locked,
         )
-        sums = self._sums[rows].sum(axis=0)
-        node.weight, squares = float(sums[0]), float(sums[1])
-        total, node.sums = sums[2 : 2 + self.k], sums[2 + self.k :]
-        mean = self._overall_middle
-        if prior is not None:
-            before = stabilised(prior) if self.taught.n_classes is not None else prior
-            mean = (total + self.prior_rows * before) / (node.weight + self.prior_rows)
-        elif node.weight > 0:
-            mean = total / node.weight
-        node.middle = mean
-        node.loss = max(0.0, squares - 2 * float(mean @ total) + node.weight * float(mean @ mean))
+        reached = np.zeros(len(rows), dtype=np.intp)
+        _, _, sums = loops().sum_by_leaf(reached, rows, self._sums, 1)
+        self._take_sums([node], sums)
         return node
+
+    def _take_sums(self, leaves: Sequence[SearchNode], sums: FloatArray) -> None:
+        """Give leaves their sums over rows, and their means and losses from these."""
+        k = self.k
+        weight, squares, total = sums[:, 0], sums[:, 1], sums[:, 2 : 2 + k]
+        no_prior = np.full(k, np.nan)
+        before = np.array([no_prior if leaf.prior is None else leaf.prior for leaf in leaves])
+        if self.taught.n_classes is not None:
+            before = stabilised(before)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.where(weight[:, None] > 0, total / weight[:, None], self._overall_middle)
+        steadied = (total + self.prior_rows * before) / (weight + self.prior_rows)[:, None]
+        mean = np.where(np.isnan(before), mean, steadied)
+        fits = sum(mean[:, i] * total[:, i] for i in range(k))
+        loss = np.maximum(0.0, squares - 2 * fits + weight * sum(m * m for m in mean.T))
+        for i, leaf in enumerate(leaves):
+            leaf.weight, leaf.loss = float(weight[i]), float(loss[i])
+            leaf.middle, leaf.sums = mean[i], sums[i, 2 + k :]
 
     def leaf_rows(self, node: SearchNode) -> LeafRows | None:
         """Sum over the real rows of a node; None where there are none."""
@@ -304,7 +331,7 @@ class NodeFactory:
 
     def join(
         self,
-        rows: IndexArray,
+        rows: IndexArray | None,
         split: Split,
         left: SearchNode,
         right: SearchNode,
@@ -312,7 +339,7 @@ class NodeFactory:
         prior: FloatArray | None = None,
         locked: bool = False,
     ) -> SearchNode:
-        """Make an inner node."""
+        """Make an inner node; its rows (None) may be left to be found from its sides."""
         return SearchNode(
             rows,
             self,
@@ -334,31 +361,54 @@ class NodeFactory:
         left = split.goes_left(self.table.coded[rows, split.feature])
         return rows[left], rows[~left]
 
-    def reroute(self, node: SearchNode, rows: IndexArray) -> SearchNode:
-        """Return the same subtree on other rows."""
-        if node.is_leaf:
-            label, prior, locked = node.inherited_label, node.prior, node.locked
-            moved = self.leaf(rows, inherited_label=label, prior=prior, locked=locked)
-            moved.starved = moved.n_real < self.min_leaf and not np.array_equal(rows, node.rows)
-            return moved
-        split, left, right = node.parts
-        below, above = self.divide(rows, split)
-        sides = self.reroute(left, below), self.reroute(right, above)
-        return self.join(rows, split, *sides, prior=node.prior, locked=node.locked)
+    def reroute(
+        self,
+        node: SearchNode,
+        rows: IndexArray,
+        *,
+        split: Split | None = None,
+        flipped: bool = False,
+    ) -> SearchNode:
+        """Return the same subtree on other rows, or with another condition at its root."""
+        flat = node.flat if split is None else node.flat.with_root(split, flipped=flipped)
+        reached = flat.route(self.table.coded, rows)
+        by_leaf, starts, sums = loops().sum_by_leaf(reached, rows, self._sums, len(flat.leaves))
+        leaves = []
+        for i, old in enumerate(flat.leaves):
+            inside = by_leaf[starts[i] : starts[i + 1]]
+            leaves.append(
+                SearchNode(
+                    inside,
+                    self,
+                    inherited_label=old.inherited_label,
+                    prior=old.prior,
+                    locked=old.locked,
+                    holds_lock=old.locked,
+                )
+            )
+        self._take_sums(leaves, sums)
+        for old, leaf in zip(flat.leaves, leaves, strict=True):
+            leaf.starved = leaf.n_real < self.min_leaf and not np.array_equal(leaf.rows, old.rows)
+        numbered = iter(leaves)
+
+        def build(at: SearchNode) -> SearchNode:
+            if at.is_leaf:
+                return next(numbered)
+            own, *sides = at.parts
+            left, right = (build(side) for side in sides)
+            if at is node and split is not None:
+                left, right = (right, left) if flipped else (left, right)
+                own = split
+            return self.join(None, own, left, right, prior=at.prior, locked=at.locked)
+
+        moved = build(node)
+        moved.own_rows = rows
+        return moved
 
     def predict(self, node: SearchNode, rows: IndexArray) -> FloatArray:
         """Means of the targets of the search that a subtree gives to any rows."""
-        out = np.empty((len(rows), self.k))
-        stack = [(node, np.arange(len(rows)))]
-        while stack:
-            at, where = stack.pop()
-            if at.is_leaf:
-                out[where] = at.middle
-                continue
-            split, left, right = at.parts
-            goes = split.goes_left(self.table.coded[rows[where], split.feature])
-            stack += [(left, where[goes]), (right, where[~goes])]
-        return out
+        middles = np.array([leaf.middle for leaf in node.flat.leaves])
+        return np.asarray(middles[node.flat.route(self.table.coded, rows)])
 
     def from_tree(
         self, tree: Tree, rows: IndexArray, locked: frozenset[int] = frozenset()
@@ -382,20 +432,34 @@ class NodeFactory:
 
     def from_growth(self, grown: Grown, n_leaves: int, inherited_label: int = -1) -> SearchNode:
         """Return the first ``n_leaves`` leaves of a growth as nodes."""
-        kept: dict[int, SearchNode] = {}
+        kept: dict[int, SearchNode] = grown.kept
+        # A leaf is the same in every size: made once.
+        size = 2 * n_leaves - 1
+        ends = [i for i in range(size) if grown.children_within(i, n_leaves) is None]
+        fresh = [i for i in ends if i not in kept]
+        leaves = self._leaves([grown.rows[i] for i in fresh], inherited_label)
+        kept |= zip(fresh, leaves, strict=True)
 
         def build(i: int) -> SearchNode:
             pair = grown.children_within(i, n_leaves)
             if pair is None:
-                # A leaf is the same in every size: made once.
-                if i not in kept:
-                    kept[i] = self.leaf(grown.rows[i], inherited_label=inherited_label)
                 return kept[i]
             split = grown.split[i]
             assert split is not None
             return self.join(grown.rows[i], split, build(pair[0]), build(pair[1]))
 
         return build(0)
+
+    def _leaves(self, parts: Sequence[IndexArray], inherited_label: int) -> list[SearchNode]:
+        """Make fresh leaves of several sets of rows."""
+        if not parts:
+            return []
+        rows = np.concatenate(parts)
+        reached = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        _, _, sums = loops().sum_by_leaf(reached, rows, self._sums, len(parts))
+        leaves = [SearchNode(part, self, inherited_label=inherited_label) for part in parts]
+        self._take_sums(leaves, sums)
+        return leaves
 
 
 def stabilised(shares: FloatArray) -> FloatArray:
@@ -453,92 +517,6 @@ def side_condition(split: Split, space: FeatureSpace, *, left: bool = True) -> C
     )
 
 
-def export_tree(
-    root: SearchNode,
-    space: FeatureSpace,
-    *,
-    classes: tuple[Any, ...] | None,
-    decision: Decision | float | None,
-    labels: dict[int, int] | None = None,
-    precision: str = "float64",
-    metadata: dict[str, Any] | None = None,
-) -> Tree:
-    """Write the nodes as a :class:`Tree`.
-
-    ``labels`` gives, by ``id`` of a leaf node, the label to store where it is not the one
-    the shares give. Shares are never altered to suit a label.
-    """
-    root = root.make.whole(root)
-    n_classes = None if classes is None else len(classes)
-    policy = Decision.of(decision)
-    order: list[SearchNode] = []
-    children: list[tuple[int, int]] = []
-    splits: list[Split | None] = []
-    values: list[FloatArray] = []
-    weights: list[float] = []
-    label: list[int] = []
-    impurity: list[float] = []
-
-    def add(node: SearchNode) -> int:
-        i = len(splits)
-        order.append(node)
-        children.append((-1, -1))
-        splits.append(node.split)
-        shares = shares_of(node.value, n_classes)
-        values.append(shares)
-        weights.append(node.real_weight)
-        natural = 0 if classes is None else int(policy.labels(shares[None, :])[0])
-        label.append((labels or {}).get(id(node), natural))
-        impurity.append(node.loss / node.weight if node.weight > 0 else 0.0)
-        if not node.is_leaf:
-            _, left, right = node.parts
-            children[i] = add(left), add(right)
-            # Variance within the children and between them.
-            impurity[i] = sum(
-                (weights[c] * (impurity[c] + float(((values[c] - shares) ** 2).sum())))
-                for c in children[i]
-            ) / max(node.real_weight, 1e-300)
-        return i
-
-    add(root)
-    return Tree(
-        children_left=np.array(children)[:, 0],
-        children_right=np.array(children)[:, 1],
-        feature=np.array([-1 if s is None else s.feature for s in splits]),
-        threshold=np.array([np.nan if s is None else s.threshold for s in splits]),
-        left_categories=tuple(None if s is None else s.left for s in splits),
-        missing_left=np.array([False if s is None else s.missing_left for s in splits]),
-        value=np.array(values),
-        weight=np.array(weights),
-        label=np.array(label, dtype=np.int32),
-        classes=classes,
-        n_features=space.n_features,
-        feature_names=space.names,
-        categories=space.categories,
-        precision=precision,
-        decision=policy,
-        observed=_observed(order, n_classes),
-        **({} if classes is not None else {"impurity": np.array(impurity)}),
-        space=space,
-        metadata=metadata or {},
-    )
-
-
 def _rows_and_outcomes(sums: FloatArray, k: int, *, classes: bool) -> tuple[float, FloatArray]:
     """Rows, and outcomes in the teacher's columns, from sums as they are counted."""
     return (float(sums.sum()), sums[-k:]) if classes else (float(sums[0]), sums[1:])
-
-
-def _observed(nodes: list[SearchNode], n_classes: int | None) -> Observed:
-    """Count rows and outcomes of each node, the old and the new ones apart."""
-    make, root = nodes[0].make, nodes[0]
-    make.count([root])
-    found: NodeCounts = root.cache["counts"]
-    steadied = [node.steadied for node in nodes]
-    return Observed(
-        found.counts,
-        found.weighted,
-        np.array([shares_of(by, n_classes) for _, by, _ in steadied]),
-        np.array([rows_worth for *_, rows_worth in steadied]),
-        make.steadying.old_share,
-    )

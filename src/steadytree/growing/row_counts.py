@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.rows import CodedRows
-from steadytree.growing.binning import FloatArray, Split
+from steadytree.growing.binning import FloatArray
+from steadytree.growing.routing import Branching, FlatTree
 
 __all__ = ["NodeCounts", "RowBatch", "RowBatches", "count_rows", "outcome_counts"]
 
@@ -55,20 +56,6 @@ class NodeCounts:
     weighted: FloatArray
 
 
-class Branching(Protocol):
-    """What is counted at: a node with a condition and two sides, or none."""
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether the node has no condition."""
-        ...
-
-    @property
-    def parts(self) -> tuple[Split, Any, Any]:
-        """Condition and both sides of an inner node."""
-        ...
-
-
 def outcome_counts(y: NDArray[Any], n_classes: int | None) -> FloatArray:
     """Outcomes in the columns that are counted."""
     if n_classes is None:
@@ -78,51 +65,25 @@ def outcome_counts(y: NDArray[Any], n_classes: int | None) -> FloatArray:
 
 def count_rows(roots: Sequence[Branching], batches: Iterable[RowBatch]) -> list[NodeCounts]:
     """Count the rows of all batches at every node of several trees, in one pass."""
-    sizes = [_n_nodes(root) for root in roots]
+    trees = [FlatTree.of(root) for root in roots]
     sums: list[FloatArray] = []
     for batch in batches:
         width = batch.outcomes.shape[1]
-        sums = sums or [np.zeros((2, 2, size, width)) for size in sizes]
+        sums = sums or [np.zeros((len(tree.leaf), 2, 2, width)) for tree in trees]
         every = np.arange(len(batch.coded))
         once = (batch.weight > 0)[:, None] * batch.outcomes
         weighted = batch.weight[:, None] * batch.outcomes
-        for root, size, total in zip(roots, sizes, sums, strict=True):
-            leaf = np.empty(len(every), dtype=np.intp)
-            _place(root, 0, batch.coded, every, leaf)
+        for tree, total in zip(trees, sums, strict=True):
+            at = np.flatnonzero(tree.leaf >= 0)
+            reached = tree.route(batch.coded, every)
             for kind, values in enumerate((once, weighted)):
                 for column in range(width):
-                    reached = np.bincount(leaf, values[:, column], size)
-                    total[kind, int(not batch.old), :, column] += reached
+                    counted = np.bincount(reached, values[:, column], len(at))
+                    total[at, kind, int(not batch.old), column] += counted
     if not sums and roots:
         raise ValueError("expected at least one batch of rows, got none")
-    for root, total in zip(roots, sums, strict=True):
-        _add_up(root, 0, total)
-    return [NodeCounts(*np.moveaxis(total, 2, 1)) for total in sums]
-
-
-def _n_nodes(node: Branching) -> int:
-    return 1 if node.is_leaf else 1 + sum(_n_nodes(side) for side in node.parts[1:])
-
-
-def _place(
-    node: Branching, at: int, coded: FloatArray, rows: NDArray[np.intp], leaf: NDArray[np.intp]
-) -> int:
-    """Write the position of the leaf that each row reaches; return the next free position."""
-    if node.is_leaf:
-        leaf[rows] = at
-        return at + 1
-    split, left, right = node.parts
-    goes = split.goes_left(coded[rows, split.feature])
-    following = _place(left, at + 1, coded, rows[goes], leaf)
-    return _place(right, following, coded, rows[~goes], leaf)
-
-
-def _add_up(node: Branching, at: int, total: FloatArray) -> int:
-    """Give every inner node the sums of its two sides; return the next free position."""
-    if node.is_leaf:
-        return at + 1
-    _, left, right = node.parts
-    second = _add_up(left, at + 1, total)
-    following = _add_up(right, second, total)
-    total[:, :, at] = total[:, :, at + 1] + total[:, :, second]
-    return following
+    for tree, total in zip(trees, sums, strict=True):
+        for node in range(len(total) - 1, -1, -1):  # children come after their parents
+            if tree.leaf[node] < 0:
+                total[node] = total[tree.children[node]].sum(axis=0)
+    return [NodeCounts(total[:, 0], total[:, 1]) for total in sums]

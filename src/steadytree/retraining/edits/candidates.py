@@ -8,19 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from steadytree.growing.best_first import grow_best_first
+from steadytree.core.space import FeatureSpace
+from steadytree.growing.best_first import Grown, GrowthRules
 from steadytree.growing.binning import FloatArray, Split
 from steadytree.growing.nodes import NodeFactory, SearchNode, side_condition
 
-__all__ = ["Candidate", "EditLimits", "candidates_of"]
+__all__ = ["SAME_ROWS", "Candidate", "EditLimits", "candidates_of", "forget"]
 
 GROW_SIZES = (2, 3)
 SMALL_TREE = 8
 MOVE_SHARES = (0.0, 0.25, 1.0)
 """Shares of the price of its way that the moves of a cut are chosen at."""
+
+
+SAME_ROWS = ("growth", "pruned")
+"""What is kept of a node and stays true while its rows are the same, whatever is below it."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +41,17 @@ class EditLimits:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One edit: what it saves, what it is, and the node to put in place."""
+    """One edit: what it saves, what it is (told only if asked), and the node to put in place."""
 
     gain: float
     kind: str
-    text: str
+    tell: Callable[[], str]
     node: SearchNode
+
+    @property
+    def text(self) -> str:
+        """The edit in words."""
+        return self.tell()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +89,23 @@ def candidates_of(
     return [c for c in found if c.gain > least and not c.node.starved]
 
 
+def forget(node: SearchNode, *, below: bool = False) -> None:
+    """Drop the edits that were found for a node that is no longer in the tree."""
+    for key in ("grow", "fresh", "swap", "moves", "routing", "flat", *SAME_ROWS):
+        node.cache.pop(key, None)
+    if below and not node.is_leaf:
+        for side in node.parts[1:]:
+            forget(side, below=True)
+
+
 def _kept(node: SearchNode, key: str, compute: Callable[[], list[Candidate]]) -> list[Candidate]:
     if key not in node.cache:
         node.cache[key] = compute()
     return node.cache[key]  # type: ignore[no-any-return]
 
 
-def _edit(old: SearchNode, new: SearchNode, kind: str, text: str) -> Candidate:
-    return Candidate(old.loss - new.loss, kind, text, new)
+def _edit(old: SearchNode, new: SearchNode, kind: str, tell: Callable[[], str]) -> Candidate:
+    return Candidate(old.loss - new.loss, kind, tell, new)
 
 
 # -- rebuild, grow, prune -----------------------------------------------------------------
@@ -100,16 +120,11 @@ def _grown(
 ) -> list[Candidate]:
     if node.n_real < 2 * limits.min_leaf or depth >= limits.max_depth:
         return []
-    grown = grow_best_first(
-        make.table,
-        make.taught.weight,
-        make.targets,
-        node.rows,
-        max_leaves=max(sizes),
-        min_leaf=limits.min_leaf,
-        max_depth=limits.max_depth - depth,
-        counted=make.is_real,
-    )
+    grown: Grown | None = node.cache.get("growth")
+    if grown is None:
+        rules = GrowthRules(make.table, make.layers, limits.min_leaf, limits.max_depth - depth)
+        grown = node.cache["growth"] = Grown(rules, node.rows)
+    grown.extend(max(sizes))
     space = make.table.space
     # A leaf that grows passes its label on; a rebuilt subtree starts without labels.
     inherited = node.inherited_label if node.is_leaf else -1
@@ -117,18 +132,22 @@ def _grown(
     out = []
     for size in sorted({min(size, grown.n_leaves) for size in sizes} - {1}):
         new = make.from_growth(grown, size, inherited)
-        first = side_condition(new.parts[0], space)
-        if node.is_leaf:
-            text = f"split a leaf in {size} on {first}"
-        else:
-            was = side_condition(node.parts[0], space)
-            text = f"rebuild the part below {was} with {size} leaves, starting at {first}"
-            if size == node.n_leaves == 2 and new.parts[0].feature == node.parts[0].feature:
-                if str(was) == str(first):
-                    continue  # the very same rule
-                text = f"move {was} to {first}"  # the same thing, said more simply
-        out.append(_edit(node, new, kind, text))
+        if not node.is_leaf and size == node.n_leaves == 2:
+            was, first = (side_condition(at.parts[0], space) for at in (node, new))
+            if str(was) == str(first):
+                continue  # the very same rule
+        out.append(_edit(node, new, kind, partial(_growth_words, node, new, space)))
     return out
+
+
+def _growth_words(node: SearchNode, new: SearchNode, space: FeatureSpace) -> str:
+    first, size = side_condition(new.parts[0], space), new.n_leaves
+    if node.is_leaf:
+        return f"split a leaf in {size} on {first}"
+    was = side_condition(node.parts[0], space)
+    if size == node.n_leaves == 2 and new.parts[0].feature == node.parts[0].feature:
+        return f"move {was} to {first}"  # the same thing, said more simply
+    return f"rebuild the part below {was} with {size} leaves, starting at {first}"
 
 
 def _fresh(make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits) -> list[Candidate]:
@@ -137,40 +156,39 @@ def _fresh(make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits) 
     if depth == 0:
         sizes |= set(limits.root_sizes)
     out = _grown(make, node, depth, limits, tuple(sorted(s for s in sizes if s > 1)))
-    pruned = make.leaf(node.rows, prior=node.prior)
-    text = f"remove the split on {side_condition(node.parts[0], make.table.space)}"
-    return [*out, _edit(node, pruned, "prune", text)]
+    pruned: SearchNode | None = node.cache.get("pruned")
+    if pruned is None:
+        pruned = node.cache["pruned"] = make.leaf(node.rows, prior=node.prior)
+    split, space = node.parts[0], make.table.space
+    return [
+        *out,
+        _edit(node, pruned, "prune", lambda: f"remove the split on {side_condition(split, space)}"),
+    ]
 
 
 # -- move, swap ---------------------------------------------------------------------------
 
 
 def _routing(make: NodeFactory, node: SearchNode) -> _Routing:
-    kept = node.cache.get("routing")
+    kept: _Routing | None = node.cache.get("routing")
     if kept is None:
         _, left, right = node.parts
         rows, targets = node.rows, make.targets
         here = targets[rows]
-        difference = np.zeros(len(targets))
-        difference[rows] = make.taught.weight[rows] * (
+        layers = np.empty((len(targets), 2))
+        layers[rows, 0] = make.is_real[rows]
+        layers[rows, 1] = make.taught.weight[rows] * (
             ((here - make.predict(left, rows)) ** 2).sum(axis=1)
             - ((here - make.predict(right, rows)) ** 2).sum(axis=1)
         )
-        count, cost = make.table.histogram(rows, [make.is_real, difference])
-        kept = node.cache["routing"] = _Routing(count, cost)
+        kept = node.cache["routing"] = _Routing(*make.table.histogram(rows, layers))
     return kept
 
 
 def _resplit(
     make: NodeFactory, node: SearchNode, split: Split, *, flipped: bool = False
 ) -> SearchNode:
-    _, left, right = node.parts
-    if flipped:
-        left, right = right, left
-    below, above = make.divide(node.rows, split)
-    return make.join(
-        node.rows, split, make.reroute(left, below), make.reroute(right, above), prior=node.prior
-    )
+    return make.reroute(node, node.rows, split=split, flipped=flipped)
 
 
 def _threshold_costs(
@@ -211,14 +229,19 @@ def _moves(
     if routing.count[j, -1] > 0:
         proposals.append(Split(j, split.threshold, split.left, not split.missing_left))
     done: dict[Split, Candidate] = node.cache.setdefault("moves", {})
-    was = side_condition(split, space)
     for new in dict.fromkeys(proposals):
         if new == split:
             continue
         if new not in done:
-            text = f"move {was} to {side_condition(new, space)}"
-            done[new] = _edit(node, _resplit(make, node, new), "move", text)
+            tell = partial(_exchange_words, "move {} to {}", split, new, space)
+            done[new] = _edit(node, _resplit(make, node, new), "move", tell)
         yield done[new]
+
+
+def _exchange_words(
+    text: str, old: Split, new: Split, space: FeatureSpace, *, left: bool = True
+) -> str:
+    return text.format(side_condition(old, space), side_condition(new, space, left=left))
 
 
 def _set_moves(routing: _Routing, split: Split, n_categories: int) -> list[Split]:
@@ -271,42 +294,68 @@ def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[
     """Best conditions on another feature that keep both subtrees, either way round."""
     split, _, _ = node.parts
     routing = _routing(make, node)
-    table, space = make.table, make.table.space
-    found: list[tuple[float, Split, bool]] = []
-    for j in range(table.n_features):
-        if j == split.feature:
-            continue
-        for flipped in (False, True):
-            sign = -1.0 if flipped else 1.0
-            signed = _Routing(routing.count, sign * routing.cost)
-            best = _best_routing(make, signed, j, limits.min_leaf)
-            if best is not None:
-                # Everything to one side is the common zero of both ways round.
-                offset = float(routing.cost[j].sum()) if flipped else 0.0
-                found.append((best[0] + offset, best[1], flipped))
-    found.sort(key=lambda item: item[0])
-    was = side_condition(split, space)
-    for _, new, flipped in found[:2]:
-        text = f"replace {was} by {side_condition(new, space, left=not flipped)}"
-        yield _edit(node, _resplit(make, node, new, flipped=flipped), "swap", text)
+    space = make.table.space
+    # Everything to one side is the common zero of both ways round.
+    offset = routing.cost.sum(axis=1)
+    found: list[tuple[float, int, bool, Callable[[], Split]]] = []
+    for flipped in (False, True):
+        signed = _Routing(routing.count, -routing.cost if flipped else routing.cost)
+        for cost, j, condition in _best_conditions(make, signed, limits.min_leaf):
+            if j != split.feature:
+                total = cost + (float(offset[j]) if flipped else 0.0)
+                found.append((total, j, flipped, condition))
+    found.sort(key=lambda item: item[:3])
+    for _, _, flipped, condition in found[:2]:
+        new = condition()
+        tell = partial(_exchange_words, "replace {} by {}", split, new, space, left=not flipped)
+        yield _edit(node, _resplit(make, node, new, flipped=flipped), "swap", tell)
 
 
-def _best_routing(
+def _best_conditions(
+    make: NodeFactory, routing: _Routing, min_leaf: int
+) -> Iterator[tuple[float, int, Callable[[], Split]]]:
+    """Loss of routing by the best condition on each feature, the feature, and the condition."""
+    table = make.table
+    for j in np.flatnonzero(~table.ranked).tolist():
+        best = _best_set_routing(make, routing, j, min_leaf)
+        if best is not None:
+            yield best[0], j, partial(_itself, best[1])
+    ranked = np.flatnonzero(table.ranked)
+    if not ranked.size:
+        return
+    count, cost = routing.count[ranked], routing.cost[ranked]
+    gone_count, gone_cost = count[:, -1], cost[:, -1]
+    missing_left = (gone_count > 0) & (gone_cost < 0)
+    below_count, below_cost = np.cumsum(count[:, :-1], axis=1), np.cumsum(cost[:, :-1], axis=1)
+    total = count.sum(axis=1)[:, None]
+    left = below_count + (missing_left * gone_count)[:, None]
+    allowed = (left >= min_leaf) & (total - left >= min_leaf)
+    allowed &= np.arange(left.shape[1]) < table.n_edges[ranked][:, None]
+    costs = np.where(allowed, below_cost + (missing_left * gone_cost)[:, None], np.inf)
+    at = costs.argmin(axis=1)
+    every = np.arange(len(ranked))
+    # Missing values that nobody met here go with the heavier side.
+    heavier = below_count[every, at] * 2 >= total[:, 0]
+    side = np.where(gone_count == 0, heavier, missing_left)
+    least = costs[every, at]
+    for i in np.flatnonzero(np.isfinite(least)).tolist():
+        j = int(ranked[i])
+        yield (
+            float(least[i]),
+            j,
+            partial(table.threshold_split, j, int(at[i]), missing_left=bool(side[i])),
+        )
+
+
+def _itself(split: Split) -> Split:
+    return split
+
+
+def _best_set_routing(
     make: NodeFactory, routing: _Routing, j: int, min_leaf: int
 ) -> tuple[float, Split] | None:
-    table = make.table
     gone_count, gone_cost = routing.count[j, -1], routing.cost[j, -1]
-    if table.ranked[j]:
-        missing_left = bool(gone_cost < 0) if gone_count > 0 else False
-        cost, _ = _threshold_costs(make, routing, j, min_leaf, missing_left=missing_left)
-        if not np.isfinite(cost).any():
-            return None
-        at = int(cost.argmin())
-        if gone_count == 0:
-            below = routing.count[j, : at + 1].sum()
-            missing_left = bool(below * 2 >= routing.count[j].sum())
-        return float(cost[at]), table.threshold_split(j, at, missing_left)
-    n = int(table.n_categories[j])
+    n = int(make.table.n_categories[j])
     inside = routing.cost[j, :n] < 0
     missing_left = bool(gone_cost < 0)
     count = routing.count[j, :n][inside].sum() + (gone_count if missing_left else 0)

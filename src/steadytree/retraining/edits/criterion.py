@@ -27,7 +27,7 @@ import numpy as np
 from steadytree.growing.binning import FloatArray
 from steadytree.growing.nodes import NodeFactory, SearchNode
 
-__all__ = ["Criterion", "deviance", "expected_auc"]
+__all__ = ["Criterion", "deviance", "expected_auc", "leaf_sums"]
 
 AUC_SHARE = 0.5
 
@@ -81,9 +81,12 @@ class Criterion:
 
     def missed(self, root: SearchNode) -> float:
         """Share of what the teacher sees that the tree misses."""
+        return self.missed_by(leaf_sums(root), root.loss)
+
+    def missed_by(self, leaves: FloatArray, loss: float) -> float:
+        """Share that a tree misses, from its leaves' sums and its loss."""
         if self.n_classes is None:
-            return root.loss / self.spread
-        leaves = _leaf_sums(root)
+            return loss / self.spread
         out = (1 - self.auc_share) * (deviance(leaves) - self.best_deviance) / self.deviance_room
         if self.auc_share:
             out += self.auc_share * (self.best_auc - expected_auc(leaves)) / self.auc_room
@@ -96,7 +99,7 @@ def _spread(values: FloatArray, weight: FloatArray) -> float:
     return float((weight[:, None] * (values - mean) ** 2).sum())
 
 
-def _leaf_sums(node: SearchNode) -> FloatArray:
+def leaf_sums(node: SearchNode) -> FloatArray:
     """Weight and the teacher's sums of each leaf; kept, because edits share subtrees."""
     kept: FloatArray | None = node.cache.get("leaf sums")
     if kept is None:
@@ -104,6 +107,6 @@ def _leaf_sums(node: SearchNode) -> FloatArray:
             kept = node.sums[None, 1 : 2 + node.make.k]
         else:
             _, left, right = node.parts
-            kept = np.concatenate([_leaf_sums(left), _leaf_sums(right)])
+            kept = np.concatenate([leaf_sums(left), leaf_sums(right)])
         node.cache["leaf sums"] = kept
     return kept

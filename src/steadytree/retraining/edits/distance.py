@@ -25,19 +25,36 @@ from steadytree.distance.options import check_options
 from steadytree.growing.binning import FloatArray, Split
 from steadytree.growing.nodes import SearchNode
 
-__all__ = ["AnchoredDistance"]
+__all__ = ["AnchoredDistance", "Columns"]
 
 Outcome = Callable[[SearchNode], float]
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
+class Columns:
     """Cost columns of the leaves of a subtree (only those that some value can reach)."""
 
     cost: FloatArray  # (n_anchor_paths, n_leaves): feature part, in quanta
     feature_cost: NDArray[np.int64]  # (n_leaves,): to the path without conditions, in quanta
     paper_weight: FloatArray  # (n_leaves,)
     leaves: tuple[SearchNode, ...]
+
+    @classmethod
+    def put_together(cls, parts: Sequence[Columns]) -> Columns:
+        """Columns of the leaves of several subtrees, in their order."""
+        return cls(
+            np.concatenate([p.cost for p in parts], axis=1),
+            np.concatenate([p.feature_cost for p in parts]),
+            np.concatenate([p.paper_weight for p in parts]),
+            tuple(leaf for p in parts for leaf in p.leaves),
+        )
+
+    def part(self, start: int, stop: int | None) -> Columns:
+        """Columns of some of the leaves."""
+        at = slice(start, stop)
+        return Columns(
+            self.cost[:, at], self.feature_cost[at], self.paper_weight[at], self.leaves[at]
+        )
 
 
 class AnchoredDistance:
@@ -62,7 +79,7 @@ class AnchoredDistance:
         self.classifier = classifier
         leaves = list(self._leaf_boxes(root, {}))
         self.rules = np.array([self.amounts(box) for _, box in leaves])
-        self.rule_outcomes = self._outcomes([leaf for leaf, _ in leaves], anchor_outcome)
+        self.rule_outcomes = self.outcomes([leaf for leaf, _ in leaves], anchor_outcome)
         weight = np.array([sum(side.weight for side in box.values()) for _, box in leaves])
         self._anchor_price = self.measure.unmatched(self.rules.sum(axis=1), weight)
         assert self._anchor_price is not None
@@ -94,40 +111,35 @@ class AnchoredDistance:
                 x[coordinate] = amount
         return self.measure.tightenings(x)
 
-    def _outcomes(self, leaves: Sequence[SearchNode], outcome: Outcome) -> NDArray[np.int64]:
+    def outcomes(self, leaves: Sequence[SearchNode], outcome: Outcome) -> NDArray[np.int64]:
+        """Outcomes of leaves as they are compared: one row per leaf."""
         given = np.array([outcome(leaf) for leaf in leaves])
         return self.measure.outcomes(given, given[:, None], self.classifier)
 
-    def columns(self, node: SearchNode, box: Box) -> _Columns:
+    def columns(self, node: SearchNode, box: Box) -> Columns:
         """Cost columns of a subtree; a node always sits in the same box, so they are kept."""
-        kept: _Columns | None = node.cache.get("columns")
+        kept: Columns | None = node.cache.get("columns")
         if kept is not None:
             return kept
         if node.is_leaf:
             x = self.amounts(box)
-            kept = _Columns(
+            kept = Columns(
                 cdist(self.rules, x[None, :], "cityblock"),
                 x.sum(keepdims=True),
                 np.array([sum(side.weight for side in box.values())]),
                 (node,),
             )
         else:
-            parts = list(self._parts(node, box))
-            kept = _Columns(
-                np.concatenate([p.cost for p in parts], axis=1),
-                np.concatenate([p.feature_cost for p in parts]),
-                np.concatenate([p.paper_weight for p in parts]),
-                tuple(leaf for p in parts for leaf in p.leaves),
-            )
+            kept = Columns.put_together(list(self._parts(node, box)))
         node.cache["columns"] = kept
         return kept
 
-    def _parts(self, node: SearchNode, box: Box) -> Iterator[_Columns]:
+    def _parts(self, node: SearchNode, box: Box) -> Iterator[Columns]:
         """Columns of both children; boxes are made only on the way to an edit."""
         split, *children = node.parts
         sides: tuple[Side | None, Side | None] | None = None
         for k, child in enumerate(children):
-            part: _Columns | None = child.cache.get("columns")
+            part: Columns | None = child.cache.get("columns")
             if part is None:
                 sides = sides or self.sides(split, box)
                 side = sides[k]
@@ -139,7 +151,10 @@ class AnchoredDistance:
     def distance(self, root: SearchNode, outcome: Outcome) -> float:
         """D' of a candidate to the deployed tree."""
         theirs = self.columns(root, {})
-        outcomes = self._outcomes(theirs.leaves, outcome)
+        return self.distance_of(theirs, self.outcomes(theirs.leaves, outcome))
+
+    def distance_of(self, theirs: Columns, outcomes: NDArray[np.int64]) -> float:
+        """D' of the tree that has these columns and outcomes of its leaves."""
         cost = theirs.cost + self.measure.outcome_costs(
             self.rule_outcomes, outcomes, self.classifier
         )

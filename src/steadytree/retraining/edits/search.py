@@ -26,17 +26,24 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.growing.binning import BinnedTable, FloatArray
+from steadytree.growing.node_export import export_tree
 from steadytree.growing.nodes import (
     NodeFactory,
     SearchNode,
-    export_tree,
     leaves_of,
     shares_of,
 )
 from steadytree.growing.teacher import TaughtRows
-from steadytree.retraining.edits.candidates import Candidate, EditLimits, candidates_of
+from steadytree.retraining.edits.candidates import (
+    SAME_ROWS,
+    Candidate,
+    EditLimits,
+    candidates_of,
+    forget,
+)
 from steadytree.retraining.edits.criterion import Criterion
 from steadytree.retraining.edits.distance import AnchoredDistance
+from steadytree.retraining.edits.tree_in_parts import Place, TreeInParts
 from steadytree.retraining.search_options import SearchOptions
 
 __all__ = ["EditedTree", "PricedEdits"]
@@ -202,53 +209,55 @@ class PricedEdits:
 
     def _step(self) -> bool:
         """Make the best edit at the current price; False if none pays."""
-        now, missed = self.distance(self.root), self.criterion.missed(self.root)
-        best_gain, best_root, best_edit = 1e-9, None, None
-        found: list[tuple[float, int, SearchNode, Candidate]] = []
-        for edit, rebuild in self._candidates():
-            root = rebuild(edit.node)
-            if root.n_leaves <= max(self.limits.max_leaves, self.root.n_leaves):
-                gain = missed - self.criterion.missed(root) - self.edit_cost
-                found.append((gain, len(found), root, edit))
-        for gain, _, root, edit in sorted(found, key=lambda item: (-item[0], item[1])):
+        tree = TreeInParts(self.root, self.anchor, self._outcome)
+        now, missed = tree.distance / self.anchor.mass, self.criterion.missed(self.root)
+        most = max(self.limits.max_leaves, self.root.n_leaves)
+        found: list[tuple[float, int, Place, Candidate]] = []
+        for place in tree.places:
+            for edit in self._candidates(place):
+                if self.root.n_leaves - place.node.n_leaves + edit.node.n_leaves <= most:
+                    with_edit = self.criterion.missed_by(
+                        tree.sums_with(place, edit.node), self.root.loss - edit.gain
+                    )
+                    gain = missed - with_edit - self.edit_cost
+                    found.append((gain, len(found), place, edit))
+        best_gain, best = 1e-9, None
+        for gain, _, place, edit in sorted(found, key=lambda item: (-item[0], item[1])):
             # No edit can bring the tree closer to A than A itself.
             if gain + self.price * now <= best_gain:
                 break
-            gain -= self.price * (self.distance(root) - now)
+            gone = tree.distance_with(place, edit.node) / self.anchor.mass
+            gain -= self.price * (gone - now)
             if gain > best_gain:
-                best_gain, best_root, best_edit = gain, root, edit
-        if best_root is None or best_edit is None:
+                best_gain, best = gain, (place, edit)
+        if best is None:
             return False
-        self.root = best_root
-        self.edits.append(best_edit.text)
+        place, edit = best
+        self.root = self._with_edit(place, edit.node)
+        self.edits.append(edit.text)
         return True
 
-    def _candidates(self) -> list[tuple[Candidate, Callable[[SearchNode], SearchNode]]]:
-        price_per_move = min(self.price, 1e6) * 0.5 / self.anchor.mass * self.criterion.spread
-        least = max(1e-4, self.edit_cost) * self.criterion.spread
-        out: list[tuple[Candidate, Callable[[SearchNode], SearchNode]]] = []
+    def _candidates(self, place: Place) -> list[Candidate]:
+        return candidates_of(
+            self.make,
+            place.node,
+            place.depth,
+            self.limits,
+            price_per_move=min(self.price, 1e6) * 0.5 / self.anchor.mass * self.criterion.spread,
+            least=max(1e-4, self.edit_cost) * self.criterion.spread,
+        )
 
-        def visit(
-            node: SearchNode, depth: int, rebuild: Callable[[SearchNode], SearchNode]
-        ) -> None:
-            for edit in candidates_of(
-                self.make, node, depth, self.limits, price_per_move=price_per_move, least=least
-            ):
-                out.append((edit, rebuild))
-            if node.is_leaf:
-                return
-            split, left, right = node.parts
-
-            def joined(one: SearchNode, two: SearchNode) -> SearchNode:
-                return rebuild(
-                    self.make.join(node.rows, split, one, two, prior=node.prior, locked=node.locked)
-                )
-
-            visit(left, depth + 1, lambda new: joined(new, right))
-            visit(right, depth + 1, lambda new: joined(left, new))
-
-        visit(self.root, 0, lambda new: new)
-        return out
+    def _with_edit(self, place: Place, new: SearchNode) -> SearchNode:
+        """Put a node in its place; what was computed for nodes that are no more is dropped."""
+        forget(place.node, below=True)
+        for above, on_left in reversed(place.way):
+            split, left, right = above.parts
+            sides = (new, right) if on_left else (left, new)
+            new = self.make.join(above.rows, split, *sides, prior=above.prior, locked=above.locked)
+            # The rows are the same, so is what would be grown on them.
+            new.cache |= {key: above.cache[key] for key in SAME_ROWS if key in above.cache}
+            forget(above)
+        return new
 
     # -- results ------------------------------------------------------------------
 
