@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.paths import Box
+from steadytree.core.boxes import Box
 from steadytree.growing.binning import FloatArray
 from steadytree.growing.nodes import SearchNode
 from steadytree.retraining.edits.criterion import leaf_sums
