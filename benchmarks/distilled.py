@@ -24,7 +24,9 @@ def one(name: str, seed: int) -> dict[str, object]:
     rows = split_set(name, seed)
     usual = cart(rows, seed, everything=True)
     sized = DistilledTreeClassifier(max_leaf_nodes=max(2, usual.n_leaves), random_state=seed)
-    free = DistilledTreeClassifier(random_state=seed)
+    free = DistilledTreeClassifier(random_state=seed).fit(rows.X_all, rows.y_all)
+    auto = DistilledTreeClassifier(max_leaf_nodes="auto", random_state=seed)
+    auto.fit(rows.X_all, rows.y_all)
 
     def score(model: Any) -> float:
         return auc(rows.y_test == 1, model.predict_proba(rows.X_test)[:, 1])
@@ -34,7 +36,10 @@ def one(name: str, seed: int) -> dict[str, object]:
         "leaves": usual.n_leaves,
         "CART": score(usual),
         "distilled, same leaves": score(sized.fit(rows.X_all, rows.y_all)),
-        "distilled, default size": score(free.fit(rows.X_all, rows.y_all)),
+        "distilled, default size": score(free),
+        "distilled, auto": score(auto),
+        "leaves, default size": free.n_leaves_,
+        "leaves, auto": auto.n_leaves_,
     }
 
 
@@ -47,14 +52,16 @@ def main() -> None:
     lines = [
         "# Distilled trees against cross-validated CART\n",
         f"Written by `python -m benchmarks.distilled`; {options.seeds} seeds; test AUC.\n",
-        "| set | half | CART's leaves | CART | distilled, same leaves | distilled, default size |",
-        "|" + " --- |" * 6,
+        "| set | half | CART's leaves | CART | distilled, same leaves | distilled, default size | "
+        "distilled, auto | leaves, default size | leaves, auto |",
+        "|" + " --- |" * 9,
     ]
     for name, row in means.iterrows():
         half = "tuning" if name in TUNING else "untouched"
-        cells = " | ".join(f"{value:.3f}" for value in row.iloc[1:])
-        lines.append(f"| {name} | {half} | {row['leaves']:.0f} | {cells} |")
-    for column in ("distilled, same leaves", "distilled, default size"):
+        cells = " | ".join(f"{value:.3f}" for value in row.iloc[1:5])
+        sizes = " | ".join(f"{value:.1f}" for value in row.iloc[5:])
+        lines.append(f"| {name} | {half} | {row['leaves']:.0f} | {cells} | {sizes} |")
+    for column in ("distilled, same leaves", "distilled, default size", "distilled, auto"):
         gain = 100 * (means[column] - means["CART"])
         error = gain.std(ddof=1) / np.sqrt(len(gain))
         lines.append(f"\n{column}: {gain.mean():+.2f} ± {error:.2f} AUC points against CART.")

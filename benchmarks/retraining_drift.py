@@ -17,7 +17,9 @@ from benchmarks.unit_cache import UnitCache
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.evaluation.scores import auc
 from steadytree.retraining import retrain
+from steadytree.retraining.retrain import DEFAULT_PRICE
 
+ASKED = f"price {DEFAULT_PRICE:g}"
 N_OLD, N_NEW, N_TEST = 1_600, 1_200, 2_000
 STRENGTHS = (0.33, 0.67, 1.0)
 SEEDS_DRIFT, SEEDS_NONE = 5, 20
@@ -60,11 +62,11 @@ def one(kind: str, strength: float, seed: int) -> dict[str, Any]:
     def score(name: str) -> float:
         return auc(y_test == 1, result.trees[name].predict_proba(X_test)[:, 1])
 
-    row = result.frontier.loc["price 0.2"]
+    row = result.frontier.loc[ASKED]
     assert result.drift is not None
     return {
         "auc_keep": score("keep"),
-        "auc": score("price 0.2"),
+        "auc": score(ASKED),
         "auc_scratch": score("from scratch"),
         "dissimilarity": float(row["dissimilarity"]),
         "scratch_dissimilarity": float(result.frontier.loc["from scratch", "dissimilarity"]),
@@ -87,7 +89,7 @@ def drift_section(version: str) -> str:
     frame = collect(version)
     lines = [
         "## Synthetic drift\n",
-        "Our first tree on 1,600 rows, 1,200 new rows, default price 0.2; "
+        f"Our first tree on 1,600 rows, 1,200 new rows, default price {DEFAULT_PRICE}; "
         f"{SEEDS_DRIFT} seeds, {SEEDS_NONE} without drift.\n",
         "| drift | strength | AUC keep | AUC retrained | AUC from scratch | behind scratch | "
         "median edits | mean dissimilarity % | scratch's % | drift seen |",

@@ -33,7 +33,7 @@ __all__ = [
     "priced_edits",
 ]
 
-PRICES = (0.3, 0.2, 0.1)
+PRICES = (0.3, 0.25, 0.2, 0.1)
 OF_DECISIONS = (
     *("balanced_accuracy", "sensitivity", "specificity"),
     *("calibration", "brier", "moved_5", "moved_10"),

@@ -82,6 +82,20 @@ def test_the_table_puts_every_method_beside_cart_and_a_coin() -> None:
     assert decisions[4].split(" | ")[1:5] == ["price 0.2", "71.0", "1.00", "25.0"]
 
 
+def test_an_earlier_engine_is_compared_set_by_set() -> None:
+    rows = [
+        *(row("cart", "CART retrained", 4.0, 0.80), row("cart", "keep", 0.0, 0.76)),
+        *(row("cart", "price 0.2", 1.0, 0.81), row("cart", "from scratch", 5.0, 0.82)),
+    ]
+    sets = retraining.per_set(pd.DataFrame(rows))
+    before = sets.assign(auc=sets["auc"] - 0.01, distance=2 * sets["distance"], brier=0.26)
+    line = next(
+        text for text in retraining.paired_table(sets, before).splitlines() if " price 0.2 " in text
+    )
+    # One point better; 20 % of the way to scratch instead of 40 %.
+    assert line == "| deployed CART | price 0.2 | 1.00 | -10.00 | -20.0 | 0.0 |"
+
+
 def test_chance_changes_a_label_as_rarely_as_stated() -> None:
     """Whole retrainings where every leaf's truth lies on the threshold: 31 of 100 at most."""
     shares = {}

@@ -94,8 +94,8 @@ def test_without_rows_left_out_the_price_decides_or_nothing_changes():
     X, y = noise(0)
     model = deployed_on(X[:150], y[:150])
     result = retrain(model, X[150:], y[150:], n_estimators=20, n_folds=0, random_state=0)
-    assert result.chosen == "price 0.2"
-    assert least_confirmed_change(result.frontier, 0.2, result.scores) == "leaf values"
+    assert result.chosen == "price 0.25"
+    assert least_confirmed_change(result.frontier, 0.25, result.scores) == "leaf values"
 
 
 def test_a_response_has_no_decisions():

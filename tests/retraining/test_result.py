@@ -18,7 +18,7 @@ def test_the_model_predicts_and_inherits_the_threshold(cancer):
     assert is_classifier(result.model)
     assert result.tree.decision_threshold == first.to_tree().decision_threshold
     np.testing.assert_array_equal(result.model.predict(X[:20]), result.tree.predict(X[:20]))
-    assert result.dissimilarity == result.frontier.loc["price 0.2", "dissimilarity"]
+    assert result.dissimilarity == result.frontier.loc[result.chosen, "dissimilarity"]
     assert result.diff.dissimilarity == pytest.approx(result.dissimilarity)
 
 

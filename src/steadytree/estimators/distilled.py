@@ -8,31 +8,40 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from steadytree.core.forbidden import forbidden_entry, forbidden_features, unseen
 from steadytree.core.rows import CodedRows
+from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.estimators._learner import TreeLearner, check_whole
 from steadytree.estimators.predictor import ClassifierTreeMixin, RegressorTreeMixin
 from steadytree.exceptions import InputError
 from steadytree.growing.distillation import distil_tree, size_by_minority
+from steadytree.growing.sizing import choose_size
 from steadytree.growing.teacher import fit_teacher, teach
 
 __all__ = ["DistilledTreeClassifier", "DistilledTreeRegressor"]
 
 
 def _check_size(value: Any, name: str) -> None:
-    if value is not None and (not isinstance(value, Integral) or int(value) < 2):
-        raise InputError(f"expected {name} None or at least 2, got {value!r}")
+    if value is None or (isinstance(value, str) and value == "auto"):
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 2:
+        raise InputError(
+            f"expected {name} to be a whole number >= 2, 'auto' or None, got {value!r}; 'auto' "
+            "chooses by rows left out, None by the number of minority cases"
+        )
 
 
 class _DistilledTree(TreeLearner):
     """What the classifier and the regressor share: teacher, augmentation, one tree."""
 
     tree_: Tree
+    sizes_: pd.DataFrame | None
 
     _parameter_checks: ClassVar = {
         "max_depth": check_whole(1),
@@ -45,7 +54,7 @@ class _DistilledTree(TreeLearner):
     def __init__(
         self,
         *,
-        max_leaf_nodes: int | None = None,
+        max_leaf_nodes: int | str | None = None,
         max_depth: int = 8,
         min_samples_leaf: int = 8,
         n_estimators: int = 100,
@@ -107,7 +116,7 @@ class _DistilledTree(TreeLearner):
             taught,
             data.space,
             classes=data.class_list,
-            max_leaves=int(self.max_leaf_nodes or size_by_minority(rows.y, n_classes)),
+            max_leaves=self._size(data.space, learnt, n_classes, seed),
             min_leaf=int(self.min_samples_leaf),
             max_depth=int(self.max_depth),
             decision=decision,
@@ -116,6 +125,29 @@ class _DistilledTree(TreeLearner):
         )
         self.n_leaves_ = self.tree_.n_leaves
         return self
+
+    def _size(self, space: FeatureSpace, rows: CodedRows, n_classes: int | None, seed: int) -> int:
+        """Return the number of leaves to grow; ``sizes_`` keeps what "auto" compared."""
+        self.sizes_ = None
+        if self.max_leaf_nodes is None:
+            return size_by_minority(rows.y, n_classes)
+        if self.max_leaf_nodes != "auto":
+            return int(self.max_leaf_nodes)
+        choice = choose_size(
+            space,
+            rows,
+            n_classes=n_classes,
+            min_leaf=int(self.min_samples_leaf),
+            max_depth=int(self.max_depth),
+            n_estimators=int(self.n_estimators),
+            copies=int(self.n_copies),
+            n_jobs=self.n_jobs,
+            seed=seed,
+        )
+        if choice is None:  # too few rows to leave any out
+            return size_by_minority(rows.y, n_classes)
+        self.sizes_ = choice.to_frame()
+        return choice.chosen
 
 
 class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTree):
@@ -129,8 +161,10 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
 
     Parameters
     ----------
-    max_leaf_nodes : int, optional
-        By default sized by the minority class: a leaf per 2.5 cases, 6 to 24.
+    max_leaf_nodes : int, "auto" or None
+        None: sized by the minority class, a leaf per 2.5 cases, 6 to 24. "auto": the smallest
+        of 2 to 24 leaves that predicts rows left out not worse than the best size by more
+        than one standard error (five folds, so that it takes about four times as long).
     max_depth : int, default 8
     min_samples_leaf : int, default 8
         Rows in every leaf; augmented rows do not count.
@@ -156,6 +190,9 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
     feature_space_ : FeatureSpace
     classes_ : array
     n_leaves_ : int
+    sizes_ : DataFrame or None
+        For "auto": loss of each size on rows left out (log loss), its excess over the best
+        and the standard error of that, and which was chosen.
 
     Examples
     --------
@@ -172,7 +209,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
     def __init__(
         self,
         *,
-        max_leaf_nodes: int | None = None,
+        max_leaf_nodes: int | str | None = None,
         max_depth: int = 8,
         min_samples_leaf: int = 8,
         n_estimators: int = 100,
@@ -205,8 +242,8 @@ class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree)
 
     Parameters
     ----------
-    max_leaf_nodes : int, optional
-        By default a leaf per ten rows, 6 to 24.
+    max_leaf_nodes : int, "auto" or None
+        None: a leaf per ten rows, 6 to 24. "auto" as for :class:`DistilledTreeClassifier`.
     max_depth, min_samples_leaf, n_estimators, n_copies
         As for :class:`DistilledTreeClassifier`.
     categorical_features, forbid, n_jobs, random_state
@@ -217,6 +254,8 @@ class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree)
     tree_ : Tree
     feature_space_ : FeatureSpace
     n_leaves_ : int
+    sizes_ : DataFrame or None
+        As for :class:`DistilledTreeClassifier`, with squared errors.
 
     See Also
     --------

@@ -130,10 +130,12 @@ class SearchNode:
     @property
     def steadied(self) -> tuple[FloatArray, FloatArray, float]:
         """Prediction, what it is steadied by, and the weight of that."""
-        kept: tuple[FloatArray, FloatArray, float] | None = self.cache.get("steadied")
-        if kept is None:
-            kept = self.cache["steadied"] = self.make.steadied(self)
-        return kept
+        by = self.make.steadying
+        kept: tuple[Steadying, tuple[FloatArray, FloatArray, float]] | None
+        kept = self.cache.get("steadied")
+        if kept is None or kept[0] is not by:
+            kept = self.cache["steadied"] = by, self.make.steadied(self)
+        return kept[1]
 
     @property
     def parts(self) -> tuple[Split, SearchNode, SearchNode]:

@@ -47,6 +47,8 @@ __all__ = [
     "blend_with_deployed",
     "choose_teacher",
     "fit_teacher",
+    "half_the_trees",
+    "row_losses",
     "share_columns",
     "target_columns",
     "teach",
@@ -141,6 +143,11 @@ class TaughtRows:
     def observed(self) -> FloatArray:
         """Outcomes of the real rows, in the teacher's columns."""
         return self.targets[: self.n_real] if self.outcomes is None else self.outcomes
+
+
+def half_the_trees(n_estimators: int) -> int:
+    """Size of a teacher that only helps to score: half the trees, at least 50."""
+    return max(n_estimators // 2, min(n_estimators, 50))
 
 
 def target_columns(y: NDArray[Any], n_classes: int | None) -> FloatArray:

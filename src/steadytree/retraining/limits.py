@@ -1,6 +1,6 @@
 """A price of change in words people use: at most so many decisions, at least so much gain.
 
-Nobody knows what a price of 0.2 means before seeing what it buys. "At most 3 % of the
+Nobody knows what a price of 0.25 means before seeing what it buys. "At most 3 % of the
 decisions", "at most 10 % dissimilar", "only for a gain of 0.01" can be said beforehand, and
 choose on the frontier directly.
 """

@@ -39,9 +39,9 @@ from steadytree.selection import RULES, check_tolerance
 
 __all__ = ["DEFAULT_PRICE", "PRICES", "retrain"]
 
-DEFAULT_PRICE = 0.2
+DEFAULT_PRICE = 0.25
 DEFAULT_SELECT: Rule = EVIDENCE
-PRICES = (1.0, 0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.02)
+PRICES = (1.0, 0.5, 0.3, 0.25, 0.2, 0.15, 0.1, 0.07, 0.05, 0.02)
 """Prices on every path, besides the one asked for."""
 
 
@@ -101,7 +101,7 @@ def retrain(
         switch finds that the new rows no longer follow the old. Without them A's own
         predictions stand in for them, as far as they still fit the new rows. New rows that are
         also among them count once, and scores are taken on the others.
-    price : float, default 0.2
+    price : float, default 0.25
         Exchange rate: changing rules worth the whole tree A (its mass) must save this share
         of what the teacher sees. Lower prices buy more change.
     select : "evidence", None, a name in ``steadytree.selection.RULES`` or callable

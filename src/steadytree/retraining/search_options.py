@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from steadytree.exceptions import InputError
-from steadytree.growing.teacher import COPIES
+from steadytree.growing.teacher import COPIES, half_the_trees
 
 __all__ = ["SearchOptions", "check_number", "check_whole"]
 
@@ -102,7 +102,7 @@ class SearchOptions:
 
     def in_folds(self) -> SearchOptions:
         """Options of the runs that only score: half the teacher's trees, at least 50."""
-        return replace(self, n_estimators=max(self.n_estimators // 2, min(self.n_estimators, 50)))
+        return replace(self, n_estimators=half_the_trees(self.n_estimators))
 
     def record(self) -> dict[str, Any]:
         """Entries for the settings of a result: the common ones, and what is not the default."""

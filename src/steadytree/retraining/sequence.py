@@ -143,7 +143,7 @@ def retrain_sequence(
         distilled tree of its own, and the sequence starts there.
     tolerance : float, default 0.02
         The share of the best score of a batch that may be given up for less change.
-    price : float, default 0.2
+    price : float, default 0.25
         Price of the retraining that each next one starts from.
     accumulate : bool, default True
         Retrain with the rows of all earlier batches as old rows.
