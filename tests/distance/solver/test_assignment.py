@@ -12,7 +12,7 @@ from numba import njit
 from scipy.optimize import linear_sum_assignment
 
 from steadytree.distance._solver.assignment import index_bits, solve_rectangular
-from steadytree.distance._solver.pack import LANES
+from steadytree.distance._solver.pack import LANES, padded_length
 from steadytree.distance._solver.scans import COLUMN, N_VECTORS, signed, source_digest
 
 
@@ -43,9 +43,9 @@ def assign(cost: np.ndarray, *, packed: bool = True) -> tuple[int, np.ndarray]:
     """Least total and the column of each row, laid out in memory as the kernels do it."""
     n, m = cost.shape
     width = m + 2 * LANES
-    stride = -(-m // LANES) * LANES
+    stride = padded_length(m)
     shift = index_bits(m, float(np.abs(cost).max())) if packed else 0
-    area = (n + LANES) * (m + LANES)
+    area = (n + 2 * LANES) * (m + 2 * LANES)
     at = N_VECTORS * width
     # Nothing may be read before it is written, so it starts as garbage.
     mem = np.full(at + 3 * area, -(2**62) + 1, dtype=np.int64)
@@ -99,6 +99,7 @@ def test_assignment_agrees_with_scipy(kind: int) -> None:
     [
         *[(1, 1), (1, 2), (1, 50), (2, 2), (2, 40), (12, 13), (13, 13), (90, 100), (64, 300)],
         *[(96, 96), (96, 97), (120, 121), (150, 400), (200, 205), (100, 1500)],  # auction first
+        *[(64, 64), (60, 64), (64, 128), (128, 256), (320, 320)],  # rows that are kept apart
     ],
 )
 def test_assignment_shapes(n: int, m: int) -> None:
@@ -117,8 +118,9 @@ def test_assignment_of_any_small_matrix(data: st.DataObject) -> None:
 
 
 def test_more_than_4096_columns_are_not_packed() -> None:
-    assert index_bits(4095, 10.0) > 0
-    assert index_bits(4096, 10.0) == 0
+    assert index_bits(4096, 10.0) == 12
+    assert index_bits(4097, 10.0) == 0
+    assert index_bits(1, 10.0) == 0  # one column needs no number
     assert index_bits(100, 2.0**55) == 0  # no room beside the costs
     rng = np.random.default_rng(0)
     check_assignment(rng.integers(0, 1000, (7, 4500)))

@@ -20,7 +20,6 @@ from steadytree.distance._solver.scans import (
     N_VECTORS,
     ORIGINAL,
     OUTSIDE,
-    PACKED_U,
     PACKED_V,
     ROW,
     find_exit,
@@ -46,12 +45,11 @@ def entry_point(digest: int) -> Any:
     ) -> Any:
         if digest == 0:
             return signed(0)
-        rows = (n + (LANES - 1)) & -LANES
         for i in range(n):
             find_exit(mem, width, cost, stride, i, shift)
-        size = match_rows(mem, width, cost, stride, core, stride, flip, rows, n, size, shift)
+        size = match_rows(mem, width, cost, stride, core, stride, n, size, shift)
         if settle:
-            settle_columns(mem, width, flip, rows, n, size, shift)
+            settle_columns(mem, width, core, stride, flip, n, size, shift)
         return size
 
     return search
@@ -74,10 +72,9 @@ def run(cost: np.ndarray, start: np.ndarray, *, packed: bool, settle: bool = Tru
     """Search with no partner yet, from the core of columns with ``start`` (their v) below 0."""
     n, m = cost.shape
     width, stride = m + 2 * LANES, -(-m // LANES) * LANES
-    rows = -(-n // LANES) * LANES
     shift = index_bits(m, float(np.abs(cost).max() + np.abs(start).max())) if packed else 0
     mask = (1 << shift) - 1
-    area = (n + LANES) * (m + LANES)
+    area = (n + 2 * LANES) * (m + 2 * LANES)
     at = N_VECTORS * width
     mem = np.full(at + 3 * area, -(2**62) + 1, dtype=np.int64)
 
@@ -89,15 +86,12 @@ def run(cost: np.ndarray, start: np.ndarray, *, packed: bool, settle: bool = Tru
     chosen = np.flatnonzero(start < 0)
     size = chosen.size
     core[:, :size] = table[:, chosen]
-    flip = mem[at + 2 * area :][: size * rows].reshape(size, rows)
-    flip[:, :n], flip[:, n:] = core[:, :size].T, 0
     vector(ORIGINAL)[:size] = chosen
     vector(DUAL_V)[:size] = start[chosen] << shift
     vector(PACKED_V)[:] = -FAR
     vector(PACKED_V)[:size] = (start[chosen] << shift) - (np.arange(size) & mask)
     vector(OUTSIDE)[:] = -FAR
     vector(OUTSIDE)[:m] = np.where(start < 0, -FAR, -(np.arange(m) & mask))
-    vector(PACKED_U)[:] = -FAR
     vector(DUAL_U)[:n] = (cost - start).min(axis=1) << shift
     vector(ROW)[:size], vector(COLUMN)[:n] = -1, -1
     size = search(

@@ -16,15 +16,17 @@ quanta (``distance.amounts``), shifted left to make room for column numbers in t
 
 Two collections are one pool, the second appended to the first. A thread solves its pairs in
 one block of memory ``mem``, overwritten by every pair; n rows are the smaller tree's paths, m
-columns the larger's, ``stride`` is m rounded up to whole vector registers (``LANES``)::
+columns the larger's, ``stride`` is m rounded up to whole vector registers (``LANES``), but no
+multiple of 512 bytes, which would have all rows compete for the same places of the cache::
 
     0                     16 vectors of ``width`` numbers; number k starts at k * width (``scans``):
                           column minima, duals, partners, a search's distances and steps
     cost                  n x stride: d(p, q) - c(p); row i at cost + i * stride
     core                  the columns worth scanning, gathered: row i at core + i * pitch
-    flip                  the core transposed: column a at flip + a * rows
+    flip                  the core transposed, once it is needed: column a at flip + a * rows
     stack                 a row of zeros, then a row per depth of the walk that builds the costs
     depths                where the row of each depth is: in the stack, or an ancestor's
+    learnt                what the paths of the tree at hand were worth in its last pair
 
      mem  0            cost             core             flip             stack        depths
           | vectors .. | n x stride ... | n x pitch .... | size x rows .. | rows ..... | .. |

@@ -11,7 +11,7 @@ it quick here:
 - A small core. Only columns with v < 0 or a partner are scanned; of all others a row needs
   just the cheapest, its *exit*. The core has about n columns however large m is.
 - An unmatched column must end with v = 0. Where the start set v < 0 too boldly, a search
-  from that column (over the transposed core) gives it a row or raises v to 0.
+  from that column (over the core, transposed for it) gives it a row or raises v to 0.
 - Scans without branches: costs are multiples of 2**shift, and the column number in the low
   bits turns "where is the minimum" into "what is the minimum". With ``shift=0`` (very
   large trees or weights) the place is looked up.
@@ -36,11 +36,13 @@ from steadytree.distance._solver.scans import (
     OUTSIDE,
     PACKED_U,
     PACKED_V,
+    REACH,
     ROW,
     TREE,
     compiled,
     find_exit,
     inlined,
+    lower,
     minimum,
     place_reduced,
     signed,
@@ -107,13 +109,11 @@ def _gather(
     stride: Any,
     core: Any,
     pitch: Any,
-    flip: Any,
-    rows: Any,
     n: Any,
     size: Any,
     padded: Any,
 ) -> Any:
-    """Copy the core's columns (maybe onto themselves), and transpose them, by four rows."""
+    """Copy the core's columns, by four rows."""
     original = ORIGINAL * width
     for i in range(0, n, 4):
         i1, i2, i3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
@@ -126,27 +126,13 @@ def _gather(
         t0, t1, t2, t3 = core + i * pitch, core + i1 * pitch, core + i2 * pitch, core + i3 * pitch
         for a in range(size):
             j = mem[unsigned(original + a)]
-            x0, x1, x2, x3 = (
-                mem[unsigned(c0 + j)],
-                mem[unsigned(c1 + j)],
-                mem[unsigned(c2 + j)],
-                mem[unsigned(c3 + j)],
-            )
-            f = flip + a * rows + i
-            mem[unsigned(f)] = x0
-            mem[unsigned(f + 1)] = x1
-            mem[unsigned(f + 2)] = x2
-            mem[unsigned(f + 3)] = x3
-            mem[unsigned(t0 + a)] = x0
-            mem[unsigned(t1 + a)] = x1
-            mem[unsigned(t2 + a)] = x2
-            mem[unsigned(t3 + a)] = x3
+            mem[unsigned(t0 + a)] = mem[unsigned(c0 + j)]
+            mem[unsigned(t1 + a)] = mem[unsigned(c1 + j)]
+            mem[unsigned(t2 + a)] = mem[unsigned(c2 + j)]
+            mem[unsigned(t3 + a)] = mem[unsigned(c3 + j)]
         for k in range(i, min(i + 4, n)):
             for a in range(size, padded):
                 mem[core + k * pitch + a] = 0
-    for a in range(size):
-        for i in range((n + 3) & -4, rows):
-            mem[flip + a * rows + i] = 0
 
 
 @compiled
@@ -157,8 +143,6 @@ def _auction(
     stride: Any,
     table: Any,
     pitch: Any,
-    flip: Any,
-    rows: Any,
     n: Any,
     size: Any,
     shift: Any,
@@ -203,7 +187,7 @@ def _auction(
             leave = find_exit(mem, width, cost, stride, i, shift)
         if leave < value:
             a = size
-            join_core(mem, width, cost, stride, table, pitch, flip, rows, n, size, i, mask)
+            join_core(mem, width, cost, stride, table, pitch, n, size, i, mask)
             size += 1
             padded = (size + (LANES - 1)) & -LANES
             second = min(value, find_exit(mem, width, cost, stride, i, shift))
@@ -233,8 +217,6 @@ def _start(
     stride: Any,
     table: Any,
     pitch: Any,
-    flip: Any,
-    rows: Any,
     n: Any,
     size: Any,
     padded: Any,
@@ -272,15 +254,23 @@ def _start(
                 mem[column_of + i] = a
         mem[u + i] = value
         mem[packed_u + i] = value - (i & mask)
-    for i in range(n, rows):
-        mem[packed_u + i] = -FAR
+    # The cheapest row of every column, all columns at once; two buffers take turns.
+    source, into = REACH * width, (REACH + 1) * width
+    for a in range(padded):
+        mem[source + a] = FAR
+    for i in range(n):
+        lower(mem, table + i * pitch, mem[packed_u + i], source, into, padded)
+        source, into = into, source
     for a in range(size):
         if mem[row_of + a] < 0 and (square or mem[v + a] < 0):
-            at = flip + a * rows
-            key = minimum(mem, at, packed_u, rows)
+            key = mem[source + a]
             value = (key >> shift) << shift
             if square or value < 0:
-                i = key & mask if shift > 0 else place_reduced(mem, at, packed_u, rows, key)
+                i = key & mask
+                if shift == 0:
+                    i = signed(0)
+                    while mem[table + i * pitch + a] - mem[u + i] != key:
+                        i += 1
                 if mem[column_of + i] < 0:
                     mem[column_of + i] = a
                     mem[row_of + a] = i
@@ -308,17 +298,18 @@ def solve_rectangular(
     ----------
     mem : int64 array
         Its first m numbers are the column minima of the costs. On return the columns of
-        the rows are at ``COLUMN * width``.
+        the rows are at ``COLUMN * width``, and from two rows on their duals at
+        ``DUAL_U * width``.
     width : int
         At least max(n, m) + 2 * LANES.
     cost, stride : int
-        Row i of the costs is at ``cost + i * stride``: multiples of 2**shift below 2**60
-        in size; stride is m rounded up to a multiple of LANES, the padding holds anything
-        below 2**60.
+        Row i of the costs is at ``cost + i * stride``: multiples of 2**shift below 2**59
+        in size; stride is a multiple of LANES from m on, the padding holds anything below
+        2**59.
     core, flip : int
-        Where the core and its transpose may be put, ``(n + LANES) * (m + LANES)`` each.
+        Where the core and its transpose may be put, ``(n + 2 * LANES) * (m + 2 * LANES)`` each.
     n, m, shift : int
-        shift = 0, or 2**shift > max(n, m) + LANES.
+        shift = 0, or 2**shift >= max(n, m).
     """
     column_of = COLUMN * width
     if n == 1:
@@ -332,7 +323,6 @@ def solve_rectangular(
     mask = (signed(1) << shift) - 1
     square = n == m
     compact = m > 12 and 5 * m > 6 * n
-    rows = (n + (LANES - 1)) & -LANES
     limit = signed(0)
     if not square:
         limit = (_threshold(mem, m, signed(CORE_SHARE * n)) >> shift) << shift
@@ -341,7 +331,7 @@ def solve_rectangular(
         padded = (size + (LANES - 1)) & -LANES
         pitch = stride if n >= AUCTION_FROM else (min(m, size + n) + (LANES - 1)) & -LANES
         table = core
-        _gather(mem, width, cost, stride, core, pitch, flip, rows, n, size, padded)
+        _gather(mem, width, cost, stride, core, pitch, n, size, padded)
     else:
         # Nearly all columns: they are their own core.
         size, padded, pitch, table = m, stride, stride, cost
@@ -349,7 +339,6 @@ def solve_rectangular(
             x = mem[j]
             mem[DUAL_V * width + j] = x if square else (x - limit if x < limit else 0)
             mem[ORIGINAL * width + j] = j
-        _gather(mem, width, cost, stride, cost, stride, flip, rows, n, m, stride)
     if n >= AUCTION_FROM:
         low, high = mem[0], mem[0]
         for j in range(1, m):
@@ -363,8 +352,6 @@ def solve_rectangular(
             stride,
             table,
             pitch,
-            flip,
-            rows,
             n,
             size,
             shift,
@@ -379,8 +366,6 @@ def solve_rectangular(
         stride,
         table,
         pitch,
-        flip,
-        rows,
         n,
         size,
         padded,
@@ -388,9 +373,9 @@ def solve_rectangular(
         compact,
         square,
     )
-    size = match_rows(mem, width, cost, stride, table, pitch, flip, rows, n, size, shift)
+    size = match_rows(mem, width, cost, stride, table, pitch, n, size, shift)
     if not square:
-        settle_columns(mem, width, flip, rows, n, size, shift)
+        settle_columns(mem, width, table, pitch, flip, n, size, shift)
     total = signed(0)
     for i in range(n):
         a = mem[column_of + i]
@@ -402,7 +387,7 @@ def solve_rectangular(
 def index_bits(columns: int, largest: float) -> int:
     """Low bits that hold a column number, or 0 where costs leave no room for them.
 
-    Searches add up to four costs; the sum must stay below 2**60.
+    Searches add up to four costs; the sum must stay below 2**61.
     """
-    bits = int(columns + LANES).bit_length()
-    return bits if columns < 4096 and 4 * largest * 2.0**bits < 2.0**60 else 0
+    bits = int(columns - 1).bit_length()
+    return bits if bits <= 12 and 4 * largest * 2.0**bits < 2.0**61 else 0

@@ -4,7 +4,13 @@ The cost matrix comes from walking the smaller tree. By the identity in
 :mod:`steadytree.core.paths`, d(p, q) = (s_p + s_q)/2 - sum of min(x_p, x_q) + outcome, and a
 step of the walk changes one coordinate: the row of the cost matrix at a node is its
 parent's row with one clamp per column, and it is the parent's row itself where the other
-tree never bounds that coordinate. Threads share the rows; each pair's result depends on
+tree never bounds that coordinate.
+
+A tree meets many others in turn, and what its paths are worth (their duals) changes little from
+one to the next. So while it is the smaller of the two, the duals of the last pair are taken off
+its rows, which leaves the best matching as it is and lets the search start near it.
+
+Threads share the rows; each pair's result depends on
 the pair alone, and whole numbers make it exact, so it is the same for any number of threads.
 """
 
@@ -34,6 +40,7 @@ from steadytree.distance._solver.pack import (
     PackedCollection,
 )
 from steadytree.distance._solver.scans import (
+    DUAL_U,
     FAR,
     N_VECTORS,
     compiled,
@@ -164,9 +171,10 @@ def _build_cost(
     cost: Any,
     stack: Any,
     depths: Any,
+    prior: Any,
     n_values: Any,
 ) -> Any:
-    """Cost d(p, q) - c(p), tree s as rows q, tree t as columns p; and the column minima."""
+    """Cost d(p, q) - c(p) - prior(q), tree s as rows q, tree t as columns p; column minima."""
     n = meta[s, N_PATHS]
     m = meta[t, STRIDE]
     coords, base = meta[t, COORDS], meta[t, BASE]
@@ -213,7 +221,7 @@ def _build_cost(
                 source = into
                 at = signed(-1)
         row = cost + path * m
-        own = amounts[sums + path]
+        own = amounts[sums + path] - mem[prior + path]
         if at >= 0:
             _last_step(
                 mem, source, row, amounts, at, columns, minimum, new_minimum, m, old, new, own
@@ -242,6 +250,7 @@ def _entry_point(digest: int) -> Any:
         n_values: Any,
         nearest: Any,
         shift: Any,
+        largest: Any,
         quantum: Any,
         out: Any,
     ) -> Any:
@@ -251,15 +260,19 @@ def _entry_point(digest: int) -> Any:
         """
         if digest == 0:
             return
-        width, cost, core, flip, stack, depths = layout
+        width, cost, core, flip, stack, depths, learnt = layout
         for i in range(first, last):
+            for k in range(meta[i, N_PATHS]):
+                mem[learnt + k] = 0
             for j in range(i + 1 if symmetric else 0, meta.shape[0] - others):
                 s, t = signed(i), signed(others + j)
                 if meta[s, N_PATHS] > meta[t, N_PATHS]:
                     s, t = t, s
                 n, m, stride = meta[s, N_PATHS], meta[t, N_PATHS], meta[t, STRIDE]
+                # The first row of the stack is zeros; costs of the nearest path stay as they are.
+                prior = learnt if s == i and not nearest else stack
                 _build_cost(
-                    meta, structure, amounts, s, t, mem, width, cost, stack, depths, n_values
+                    meta, structure, amounts, s, t, mem, width, cost, stack, depths, prior, n_values
                 )
                 total = meta[t, PRICE_SUM]
                 if nearest:
@@ -272,7 +285,13 @@ def _entry_point(digest: int) -> Any:
                             mem[row + q] -= mem[q]
                     for k in range(m):
                         mem[k] = 0
+                for k in range(n):
+                    total += mem[prior + k] >> shift
                 total += solve_rectangular(mem, width, cost, stride, core, flip, n, m, shift)
+                if prior == learnt and n > 1:
+                    for k in range(n):
+                        dual = mem[learnt + k] + mem[DUAL_U * width + k]
+                        mem[learnt + k] = min(max(dual, -largest), largest)
                 out[i, j] = total * quantum
 
     return rows
@@ -293,13 +312,20 @@ class _Problem:
         pools = (a.meta, a.structure, a.amounts) if same else b.appended_to(a)
         smaller, larger = sorted((a.max_paths, b.max_paths))
         self.bits = a.bits
-        self.shift = index_bits(larger, a.bound + b.bound)
+        largest = max(a.reach + b.reach, a.price, b.price)
+        self.shift = index_bits(larger, 2 * largest)  # and as much taken off again
         self.pools = pools[0], pools[1], pools[2] << self.shift
-        self.rest = a.n_values, a.nearest, np.int64(self.shift)
+        self.rest = (
+            a.n_values,
+            a.nearest,
+            np.int64(self.shift),
+            np.int64(largest) << np.int64(self.shift),
+        )
         width = larger + 2 * LANES
         depth = max(a.max_depth, b.max_depth)
-        area = (smaller + LANES) * (larger + LANES)
-        sizes = (N_VECTORS * width, area, area, area, (depth + 2) * (larger + LANES), depth + 2)
+        area = (smaller + 2 * LANES) * (larger + 2 * LANES)
+        stack = (depth + 2) * (larger + 2 * LANES)
+        sizes = (N_VECTORS * width, area, area, area, stack, depth + 2, larger)
         starts = np.cumsum(sizes)
         self.layout = tuple(np.int64(x) for x in (width, *starts[:-1]))
         self.memory = int(starts[-1])

@@ -22,6 +22,14 @@ N_PATHS, STRIDE, NODES, N_NODES, COORDS, BASE, LABELS, VALUES, SUMS, PRICE_SUM, 
 N_META = 11
 # Rows are padded to a multiple of this, so that vector loops have nothing left over.
 LANES = 8
+# Rows of so many numbers, or of a multiple, lie over each other in a processor's cache.
+CLASHING = 64
+
+
+def padded_length(columns: Any) -> Any:
+    """Length of a row, or of several, with the padding; at most ``2 * LANES`` - 1 longer."""
+    whole = -(-columns // LANES) * LANES
+    return whole + LANES * (whole % CLASHING == 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,9 +53,9 @@ class PackedCollection:
         label, outcome vectors and half sums of tightenings, in quanta.
     bits : int
         The quantum is 2**-bits.
-    bound : float
-        No path distance or unmatched cost between two such collections exceeds the sum
-        of their bounds, in quanta.
+    reach, price : float
+        In quanta: no path distance between two such collections exceeds the sum of their
+        ``reach``, no unmatched cost the larger ``price``.
     max_depth, n_ops, n_nodes : int
         Depth of the deepest tree; operations and nodes in ``structure``.
     n_values : int
@@ -62,7 +70,8 @@ class PackedCollection:
     structure: IntArray
     amounts: IntArray
     bits: int
-    bound: float
+    reach: float
+    price: float
     max_depth: int
     n_ops: int
     n_nodes: int
@@ -192,7 +201,7 @@ def _lay_out(flat: _Flat, inverse: NDArray[np.intp], measure: Measure) -> Packed
     n_trees, n_coords = len(paths), paths[0].n_coords
     n_labels = len(paths[0].classes or ()) if flat.by_label else 1
     n_values = 0 if flat.by_label else flat.outcome.shape[1]
-    stride = -(-flat.n_paths // LANES) * LANES
+    stride = padded_length(flat.n_paths)
     meta = np.zeros((n_trees, N_META), dtype=np.int64)
     meta[:, N_PATHS], meta[:, STRIDE] = flat.n_paths, stride
 
@@ -261,7 +270,8 @@ def _lay_out(flat: _Flat, inverse: NDArray[np.intp], measure: Measure) -> Packed
         structure=np.concatenate([op_coord, nodes.ravel(), where, flat.label]),
         amounts=amounts,
         bits=measure.bits,
-        bound=float(flat.sum.max() + price.max() + measure.label_weight),
+        reach=float(flat.sum.max() + measure.label_weight),
+        price=float(price.max()),
         max_depth=int(nodes[:, 0].max()),
         n_ops=op_coord.size,
         n_nodes=len(nodes),

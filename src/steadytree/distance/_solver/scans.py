@@ -17,8 +17,8 @@ from numba import njit
 
 __all__ = ["FAR", "N_VECTORS", "compiled", "find_exit", "inlined", "signed", "source_digest"]
 
-# Beyond every cost: marks columns that are out of play. Costs stay below 2**60.
-FAR = np.int64(1) << np.int64(61)
+# Beyond every sum of costs, which stay below 2**61: marks columns that are out of play.
+FAR = np.int64(1) << np.int64(62)
 # Vectors of ``width`` numbers at the start of a pair's memory (see the package's docstring).
 # The first holds the column minima of the cost matrix, the second helps to build them.
 ORIGINAL = 1  # number in the cost matrix of a column of the core
@@ -64,6 +64,16 @@ def minimum(mem: Any, row: Any, dual: Any, size: Any) -> Any:
         r = mem[r0 + j] - mem[d0 + j]
         best = r if r < best else best
     return best
+
+
+@inlined
+def lower(mem: Any, row: Any, dual: Any, source: Any, into: Any, size: Any) -> Any:
+    """Least reduced cost of every column so far, or in one more row."""
+    r0, s0, t0 = unsigned(row), unsigned(source), unsigned(into)
+    for j in range(unsigned(size)):
+        r = mem[r0 + j] - dual
+        s = mem[s0 + j]
+        mem[t0 + j] = r if r < s else s
 
 
 @inlined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steadytree.distance._solver.pack import LANES
+from steadytree.distance._solver.pack import CLASHING, LANES
 from steadytree.distance._solver.scans import (
     COLUMN,
     DISTANCE,
@@ -41,8 +41,6 @@ def join_core(
     stride: Any,
     core: Any,
     pitch: Any,
-    flip: Any,
-    rows: Any,
     n: Any,
     size: Any,
     leaver: Any,
@@ -62,11 +60,7 @@ def join_core(
             for i in range(n):
                 mem[core + i * pitch + a] = 0
     for i in range(n):
-        x = mem[cost + i * stride + j]
-        mem[flip + size * rows + i] = x
-        mem[core + i * pitch + size] = x
-    for i in range(n, rows):
-        mem[flip + size * rows + i] = 0
+        mem[core + i * pitch + size] = mem[cost + i * stride + j]
 
 
 @compiled
@@ -77,8 +71,6 @@ def match_rows(
     stride: Any,
     table: Any,
     pitch: Any,
-    flip: Any,
-    rows: Any,
     n: Any,
     size: Any,
     shift: Any,
@@ -133,7 +125,7 @@ def match_rows(
         else:
             length = leave
             end = size
-            join_core(mem, width, cost, stride, table, pitch, flip, rows, n, size, leaver, mask)
+            join_core(mem, width, cost, stride, table, pitch, n, size, leaver, mask)
             size += 1
             i = leaver
         a = end
@@ -150,13 +142,13 @@ def match_rows(
                             break
             else:
                 i = signed(free)
-                at = flip + a * rows
+                at = table + a
                 target = reached + mem[v + a]
-                if mem[at + i] - mem[u + i] != target:
+                if mem[at + i * pitch] - mem[u + i] != target:
                     for k in range(before):
                         i = mem[unsigned(row_of + mem[unsigned(tree + k)])]
                         if (
-                            mem[unsigned(at + i)]
+                            mem[unsigned(at + i * pitch)]
                             - mem[unsigned(u + i)]
                             + mem[unsigned(distance + k)]
                             == target
@@ -190,16 +182,55 @@ def match_rows(
 
 
 @compiled
+def _transpose(mem: Any, table: Any, pitch: Any, flip: Any, rows: Any, n: Any, size: Any) -> Any:
+    """Columns of the core as rows, by four; what is left over of a row is 0."""
+    for i in range(0, n, 4):
+        i1, i2, i3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
+        t0, t1, t2, t3 = (
+            table + i * pitch,
+            table + i1 * pitch,
+            table + i2 * pitch,
+            table + i3 * pitch,
+        )
+        for a in range(size):
+            f = flip + a * rows + i
+            mem[unsigned(f)] = mem[unsigned(t0 + a)]
+            mem[unsigned(f + 1)] = mem[unsigned(t1 + a)]
+            mem[unsigned(f + 2)] = mem[unsigned(t2 + a)]
+            mem[unsigned(f + 3)] = mem[unsigned(t3 + a)]
+    for a in range(size):
+        for i in range((n + 3) & -4, rows):
+            mem[flip + a * rows + i] = 0
+
+
+@compiled
 def settle_columns(
-    mem: Any, width: Any, flip: Any, rows: Any, n: Any, size: Any, shift: Any
+    mem: Any,
+    width: Any,
+    table: Any,
+    pitch: Any,
+    flip: Any,
+    n: Any,
+    size: Any,
+    shift: Any,
 ) -> Any:
     """Give every unmatched column with v < 0 a row, or raise its v to 0."""
     mask = (signed(1) << shift) - 1
     u, v, packed_u = DUAL_U * width, DUAL_V * width, PACKED_U * width
     row_of, column_of = ROW * width, COLUMN * width
     distance, tree, taker = DISTANCE * width, TREE * width, TAKER * width
+    lones = signed(0)
+    for a in range(size):
+        lones += signed(mem[row_of + a] < 0 and mem[v + a] < 0)
+    if lones == 0:
+        return
+    rows = (n + (LANES - 1)) & -LANES
+    rows += LANES * (rows % CLASHING == 0)
+    _transpose(mem, table, pitch, flip, rows, n, size)
     for i in range(n):
         mem[packed_u + i] = mem[u + i] - (i & mask)
+    for i in range(n, rows):
+        mem[packed_u + i] = -FAR
     for lone in range(size):
         if mem[row_of + lone] >= 0 or mem[v + lone] >= 0:
             continue
