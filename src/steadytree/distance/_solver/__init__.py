@@ -26,7 +26,7 @@ multiple of 512 bytes, which would have all rows compete for the same places of 
     flip                  the core transposed, once it is needed: column a at flip + a * rows
     stack                 a row of zeros, then a row per depth of the walk that builds the costs
     depths                where the row of each depth is: in the stack, or an ancestor's
-    learnt                what the paths of the tree at hand were worth in its last pair
+    learnt                what the paths of every tree were worth when it last was the smaller one
 
      mem  0            cost             core             flip             stack        depths
           | vectors .. | n x stride ... | n x pitch .... | size x rows .. | rows ..... | .. |

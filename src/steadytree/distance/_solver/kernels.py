@@ -7,8 +7,9 @@ parent's row with one clamp per column, and it is the parent's row itself where 
 tree never bounds that coordinate.
 
 A tree meets many others in turn, and what its paths are worth (their duals) changes little from
-one to the next. So while it is the smaller of the two, the duals of the last pair are taken off
-its rows, which leaves the best matching as it is and lets the search start near it.
+one to the next. So each tree keeps the duals of the last pair in which it was the smaller one.
+They are taken off its rows, which leaves the best matching as it is and lets the search start
+near it.
 
 Threads share the rows; each pair's result depends on
 the pair alone, and whole numbers make it exact, so it is the same for any number of threads.
@@ -27,6 +28,7 @@ from steadytree.distance._solver.assignment import index_bits, solve_rectangular
 from steadytree.distance._solver.pack import (
     BASE,
     COORDS,
+    FIRST_PATH,
     LABELS,
     LANES,
     N_NODES,
@@ -262,15 +264,13 @@ def _entry_point(digest: int) -> Any:
             return
         width, cost, core, flip, stack, depths, learnt = layout
         for i in range(first, last):
-            for k in range(meta[i, N_PATHS]):
-                mem[learnt + k] = 0
             for j in range(i + 1 if symmetric else 0, meta.shape[0] - others):
                 s, t = signed(i), signed(others + j)
                 if meta[s, N_PATHS] > meta[t, N_PATHS]:
                     s, t = t, s
                 n, m, stride = meta[s, N_PATHS], meta[t, N_PATHS], meta[t, STRIDE]
                 # The first row of the stack is zeros; costs of the nearest path stay as they are.
-                prior = learnt if s == i and not nearest else stack
+                prior = stack if nearest else learnt + meta[s, FIRST_PATH]
                 _build_cost(
                     meta, structure, amounts, s, t, mem, width, cost, stack, depths, prior, n_values
                 )
@@ -288,10 +288,10 @@ def _entry_point(digest: int) -> Any:
                 for k in range(n):
                     total += mem[prior + k] >> shift
                 total += solve_rectangular(mem, width, cost, stride, core, flip, n, m, shift)
-                if prior == learnt and n > 1:
+                if n > 1 and not nearest:
                     for k in range(n):
-                        dual = mem[learnt + k] + mem[DUAL_U * width + k]
-                        mem[learnt + k] = min(max(dual, -largest), largest)
+                        dual = mem[prior + k] + mem[DUAL_U * width + k]
+                        mem[prior + k] = min(max(dual, -largest), largest)
                 out[i, j] = total * quantum
 
     return rows
@@ -314,7 +314,9 @@ class _Problem:
         self.bits = a.bits
         largest = max(a.reach + b.reach, a.price, b.price)
         self.shift = index_bits(larger, 2 * largest)  # and as much taken off again
-        self.pools = pools[0], pools[1], pools[2] << self.shift
+        amounts = pools[2].copy() if same else pools[2]
+        amounts <<= self.shift  # in place: it is the largest pool
+        self.pools = pools[0], pools[1], amounts
         self.rest = (
             a.n_values,
             a.nearest,
@@ -325,7 +327,8 @@ class _Problem:
         depth = max(a.max_depth, b.max_depth)
         area = (smaller + 2 * LANES) * (larger + 2 * LANES)
         stack = (depth + 2) * (larger + 2 * LANES)
-        sizes = (N_VECTORS * width, area, area, area, stack, depth + 2, larger)
+        n_paths = a.n_paths if same else a.n_paths + b.n_paths
+        sizes = (N_VECTORS * width, area, area, area, stack, depth + 2, n_paths)
         starts = np.cumsum(sizes)
         self.layout = tuple(np.int64(x) for x in (width, *starts[:-1]))
         self.memory = int(starts[-1])
@@ -357,6 +360,7 @@ def pairwise(
 
     def work() -> None:
         mem = np.empty(problem.memory, dtype=np.int64)
+        mem[problem.layout[-1] :] = 0  # nothing is learnt yet
         while (k := next(turn)) < len(starts):
             _rows(
                 *problem.pools,

@@ -18,8 +18,21 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 # Columns of ``PackedCollection.meta``.
-N_PATHS, STRIDE, NODES, N_NODES, COORDS, BASE, LABELS, VALUES, SUMS, PRICE_SUM, OPS = range(11)
-N_META = 11
+(
+    N_PATHS,
+    STRIDE,
+    NODES,
+    N_NODES,
+    COORDS,
+    BASE,
+    LABELS,
+    VALUES,
+    SUMS,
+    PRICE_SUM,
+    OPS,
+    FIRST_PATH,
+) = range(12)
+N_META = 12
 # Rows are padded to a multiple of this, so that vector loops have nothing left over.
 LANES = 8
 # Rows of so many numbers, or of a multiple, lie over each other in a processor's cache.
@@ -88,6 +101,7 @@ class PackedCollection:
         meta[:, [NODES, COORDS, LABELS]] += skip
         meta[:, [BASE, VALUES, SUMS]] += skip_amounts
         meta[:, OPS] = skip_amounts - 2 * skip
+        meta[:, FIRST_PATH] += other.n_paths
         maps = self.n_ops + 4 * self.n_nodes
         structure[self.n_ops : maps].reshape(-1, 4)[:, 2:] += skip
         where = structure[maps : self.meta[0, LABELS]]
@@ -102,6 +116,11 @@ class PackedCollection:
     def n_distinct(self) -> int:
         """Number of distinct trees."""
         return len(self.paths)
+
+    @property
+    def n_paths(self) -> int:
+        """Leaves of all distinct trees."""
+        return int(self.meta[:, N_PATHS].sum())
 
     @property
     def max_paths(self) -> int:
@@ -144,7 +163,11 @@ class _Flat:
         self.weight = np.concatenate([p.paper_weight for p in paths])
         self.coord = np.concatenate([p.coord for p in paths]).astype(np.int64)
         self.amount = measure.tightenings(np.concatenate([p.tightening for p in paths]))
-        per_path = np.concatenate([np.diff(p.indptr) for p in paths])
+        ends, starts = (
+            np.concatenate([p.indptr[part] for p in paths])
+            for part in (slice(1, None), slice(None, -1))
+        )
+        per_path = (ends - starts).astype(np.int64)
         self.path_of_entry = np.repeat(np.arange(per_path.size), per_path)
         self.entry_start = _starts(per_path)
         self.sum = _segment_sums(self.amount, self.entry_start)
@@ -204,6 +227,7 @@ def _lay_out(flat: _Flat, inverse: NDArray[np.intp], measure: Measure) -> Packed
     stride = padded_length(flat.n_paths)
     meta = np.zeros((n_trees, N_META), dtype=np.int64)
     meta[:, N_PATHS], meta[:, STRIDE] = flat.n_paths, stride
+    meta[:, FIRST_PATH] = flat.first_path[:-1]
 
     # structure: operations' coordinates, nodes, coordinate maps, labels
     walks = [p.operations for p in paths]
