@@ -18,13 +18,14 @@ from benchmarks.peers import (
     numpy_scipy,
 )
 from benchmarks.tables import Section, interleave, number, progress
-from benchmarks.workloads import Workload, w1, w2, with_leaves
-from steadytree import FeatureSpace, as_tree, tree_distance
+from benchmarks.workloads import Workload, distinct_models, w1, w2, with_leaves
+from steadytree import FeatureSpace, as_tree, pairwise_tree_distances, tree_distance
 from steadytree.core.paths import Paths
 from steadytree.distance._solver import kernels
 from steadytree.distance._solver.pack import pack
 from steadytree.distance.amounts import Measure
 from steadytree.distance.options import check_options
+from steadytree.readers import read_models
 
 Pairs = Sequence[tuple[int, int]]
 Peer = Callable[[Any, Any], float]
@@ -181,6 +182,63 @@ def one_pair(quick: bool) -> Section:
     return section.show()
 
 
+def end_to_end(quick: bool) -> Section:
+    """Two collections of fitted models in, all their distances out; the peer's are prepared."""
+    section = Section(
+        "From fitted models to distances",
+        [
+            "collections",
+            "ours, ms",
+            "cdist + scipy, ms",
+            "ratio",
+            "read, µs a tree",
+            "paths, µs a tree",
+            "µs a distance",
+        ],
+        "Ours reads the models, walks the trees, packs them and matches their paths; the loop "
+        "over cdist + scipy starts from tables of bounds that are there already.",
+    )
+    goals = {"W1": 25.0, "W2": 15.0}
+    few, more = (30, 12) if quick else (120, 60)
+    unlike = distinct_models(w1(1000), few)
+    for name, work in (("W1", w1(few)), ("W1, no two equal", unlike), ("W2", w2(more))):
+        a, b = work.models
+        space = FeatureSpace(lower=work.lower, upper=work.upper)
+        dense = [[Dense.of(paths) for paths in side] for side in work.paths]
+        pairs = sample(work, len(a) * len(b))
+        trees = list({id(tree): tree for tree in read_models([*a, *b])}.values())
+        mine = pairwise_tree_distances(a, b, space=space, n_jobs=1)
+        check("scipy", loop(cdist_scipy, *dense, pairs), mine.ravel(), EXACT)
+        seconds = interleave(
+            {
+                "ours": lambda: pairwise_tree_distances(a, b, space=space, n_jobs=1),  # noqa: B023
+                "peer": lambda: loop(cdist_scipy, *dense, pairs),  # noqa: B023
+                "read": lambda: read_models([*a, *b]),  # noqa: B023
+                "paths": lambda: Paths.from_trees(trees, space),  # noqa: B023
+                "match": lambda: ours(*work.paths),  # noqa: B023
+            },
+            repeats=3 if quick else 5,
+        )
+        ratio = seconds["peer"] / seconds["ours"]
+        section.add(
+            f"{name}, {len(a)} × {len(b)}",
+            number(1e3 * seconds["ours"]),
+            number(1e3 * seconds["peer"]),
+            f"{number(ratio)} ×",
+            number(1e6 * seconds["read"] / (len(a) + len(b))),
+            number(1e6 * seconds["paths"] / len(trees)),
+            number(1e6 * seconds["match"] / mine.size),
+        )
+        section.notes.append(f"{name}: {work.describe()}, {len(trees)} different trees in all.")
+        if name in goals and not quick:
+            section.goal(name, ratio, goals[name])
+    section.notes.append(
+        "Models that are the same tree are read and compared once, as a grid of settings gives "
+        "many; a distance as in the tables below, all trees taken as different."
+    )
+    return section.show()
+
+
 def small_trees(quick: bool) -> Section:
     work = w1(50 if quick else 200)
     section, micro = compare(
@@ -285,6 +343,7 @@ def run(quick: bool) -> list[Section]:
     ours(*(side[:1] for side in with_leaves((8,), 3).paths))  # compile, or read the cache
     return [
         one_pair(quick),
+        end_to_end(quick),
         small_trees(quick),
         middling_trees(quick),
         large_trees(quick),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +47,10 @@ def _cached(name: str, make: Callable[[], Any]) -> Any:
     if path.exists():
         return pickle.loads(path.read_bytes())
     progress(f"growing the trees of {name} (kept in {path})")
-    made = make()
+    trees = make()
     CACHE.mkdir(exist_ok=True)
-    path.write_bytes(pickle.dumps(made))
-    return made
+    path.write_bytes(pickle.dumps(trees))
+    return trees
 
 
 def _workload(
@@ -58,7 +58,7 @@ def _workload(
 ) -> Workload:
     space = FeatureSpace.from_data(X)
     first, second = (side[:trees] for side in models)
-    paths = [[Paths.from_tree(as_tree(m), space) for m in side] for side in (first, second)]
+    paths = [Paths.from_trees([as_tree(m) for m in side], space) for side in (first, second)]
     return Workload(name, (first, second), (paths[0], paths[1]), X.min(axis=0), X.max(axis=0))
 
 
@@ -84,6 +84,21 @@ def w1(trees: int) -> Workload:
     X, y = load_breast_cancer(return_X_y=True)
     models = _cached("w1", lambda: _collections(X, y, 20))
     return _workload("W1", X, models, trees)
+
+
+def distinct_models(work: Workload, count: int) -> Workload:
+    """The first trees of each collection that differ from all before them."""
+    kept = []
+    for side in range(2):
+        first: dict[bytes, int] = {}
+        for k, model in enumerate(work.models[side]):
+            first.setdefault(model.tree_.__getstate__()["nodes"].tobytes(), k)
+        kept.append(sorted(first.values())[:count])
+    models, paths = (
+        [[collection[side][k] for k in kept[side]] for side in range(2)]
+        for collection in (work.models, work.paths)
+    )
+    return replace(work, models=tuple(models), paths=tuple(paths))
 
 
 def _hard_data(**changes: Any) -> tuple[NDArray[Any], NDArray[Any]]:
