@@ -146,7 +146,6 @@ def _auction(
     n: Any,
     size: Any,
     shift: Any,
-    compact: Any,
     step: Any,
 ) -> Any:
     """Rows bid for columns until each holds one; lowers v, and the core may grow.
@@ -167,12 +166,6 @@ def _auction(
         mem[packed_v + a] = -FAR
     for i in range(n):
         mem[waiting + i] = n - 1 - i
-        if compact:
-            find_exit(mem, width, cost, stride, i, shift)
-        else:
-            mem[way_out + i] = FAR
-            mem[exit_at + i] = 0
-            mem[outside] = 0
     count = signed(n)
     bids = 20 * n
     while count > 0 and bids > 0:
@@ -221,13 +214,13 @@ def _start(
     size: Any,
     padded: Any,
     shift: Any,
-    compact: Any,
     square: Any,
 ) -> Any:
     """Row duals; rows take their cheapest column if free, then columns their next row."""
     mask = (signed(1) << shift) - 1
     u, v, packed_u, packed_v = DUAL_U * width, DUAL_V * width, PACKED_U * width, PACKED_V * width
     row_of, column_of = ROW * width, COLUMN * width
+    way_out, exit_at, outside = EXIT * width, EXIT_AT * width, OUTSIDE * width
     for a in range(size):
         mem[packed_v + a] = mem[v + a] - (a & mask)
         mem[row_of + a] = -1
@@ -238,13 +231,9 @@ def _start(
         key = minimum(mem, at, packed_v, padded)
         value = (key >> shift) << shift
         mem[column_of + i] = -1
-        leave = FAR
-        if compact:
+        leave = mem[way_out + i]
+        if leave < value and mem[outside + mem[exit_at + i]] == -FAR:
             leave = find_exit(mem, width, cost, stride, i, shift)
-        else:
-            mem[EXIT * width + i] = FAR
-            mem[EXIT_AT * width + i] = 0
-            mem[OUTSIDE * width] = 0
         if leave < value:
             value = leave
         else:
@@ -339,6 +328,12 @@ def solve_rectangular(
             x = mem[j]
             mem[DUAL_V * width + j] = x if square else (x - limit if x < limit else 0)
             mem[ORIGINAL * width + j] = j
+    # No column outside the core costs less than the limit. That will do as a row's exit until
+    # it matters: the place after the last column counts as inside, so it is then looked for.
+    mem[OUTSIDE * width + width - 1] = -FAR if compact else 0
+    for i in range(n):
+        mem[EXIT * width + i] = limit if compact else FAR
+        mem[EXIT_AT * width + i] = width - 1
     if n >= AUCTION_FROM:
         low, high = mem[0], mem[0]
         for j in range(1, m):
@@ -355,7 +350,6 @@ def solve_rectangular(
             n,
             size,
             shift,
-            compact,
             step,
         )
         padded = (size + (LANES - 1)) & -LANES
@@ -370,7 +364,6 @@ def solve_rectangular(
         size,
         padded,
         shift,
-        compact,
         square,
     )
     size = match_rows(mem, width, cost, stride, table, pitch, n, size, shift)

@@ -30,7 +30,7 @@ EXIT = 9  # cost of the cheapest column outside the core, by row
 ROW, COLUMN = 10, 11  # partners: of a column of the core, of a row
 DISTANCE, TREE = 12, 13  # a search: distance of each step, and its column (or row)
 TAKER = 14  # who takes a column when a search ends
-EXIT_AT = 15  # the column of EXIT; it may have joined the core since, then EXIT is too low
+EXIT_AT = 15  # the column of EXIT; if it is inside the core (by now), EXIT is too low
 N_VECTORS = 16
 
 # Only entry points, which Python calls, are cached and have wrappers; the rest is compiled
