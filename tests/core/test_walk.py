@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -151,6 +152,18 @@ def test_without_numba_the_walk_is_plain() -> None:
         env={**os.environ, "STEADYTREE_NO_NUMBA": "1"},
     )  # fmt: skip
     assert done.stdout.strip() == "None"
+
+
+def test_numba_is_imported_for_many_nodes_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = walk_module._is_large
+    monkeypatch.setattr(walk_module, "compiled_walk", cache(lambda: None))
+    assert not large(walk_module.COMPILED_FROM - 1)
+    assert large(walk_module.COMPILED_FROM)  # numba is there, as these tests use it
+    monkeypatch.delitem(sys.modules, "numba")
+    assert not large(walk_module.COMPILED_FROM)
+    assert large(walk_module.IMPORTED_FROM)
+    walk_module.compiled_walk()
+    assert large(1)
 
 
 def test_a_chain_as_deep_as_trees_may_be() -> None:

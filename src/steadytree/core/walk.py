@@ -24,8 +24,10 @@ from steadytree.core.boxes import Boxes
 
 __all__ = ["Nodes", "Walked", "compiled_walk", "walk", "walk_trees"]
 
-# From so many nodes on, importing numba (which may take half a second) is worth it.
-COMPILED_FROM = 5_000
+# From so many nodes on it is worth importing numba (half a second), or, where somebody has,
+# reading the compiled walk from numba's cache (a tenth of one).
+IMPORTED_FROM = 5_000
+COMPILED_FROM = 500
 # Room for tightenings, per path; a walk that needs more says so and is taken again.
 ENTRIES_PER_PATH = 16
 
@@ -389,8 +391,10 @@ def _as_arrays(out: Walked) -> Walked:
 
 
 def _is_large(n_nodes: int) -> bool:
-    """Whether compiled code pays: there is much to do, or it is there already."""
-    return n_nodes >= COMPILED_FROM or "numba" in sys.modules
+    """Whether compiled code pays: it is at hand, or there is enough to do."""
+    if compiled_walk.cache_info().currsize:
+        return True
+    return n_nodes >= (COMPILED_FROM if "numba" in sys.modules else IMPORTED_FROM)
 
 
 _FLOATS = ("weight", "tightening", "op_old", "op_new")
