@@ -145,8 +145,14 @@ def test_sample_weights_and_progress(mixed, capsys):
         **QUICK,
     )
     assert result.tree.predict_proba(X)[:, 1].mean() > plain.tree.predict_proba(X)[:, 1].mean()
-    assert [done for _, done, _ in seen] == [0, 1, 2, 3]
-    assert "retrain: 3/3 done" in capsys.readouterr().err
+    steps = [done for _, done, _ in seen]
+    assert steps == sorted(steps)
+    assert {total for *_, total in seen} == {12}
+    assert set(steps) == set(range(13))  # within each run too
+    words = [step for step, *_ in seen]
+    assert "retraining on all rows: searching edits" in words
+    assert "scoring fold 2 of 2: searching edits" in words
+    assert "retrain: 12/12 done" in capsys.readouterr().err
 
 
 def test_without_drift_nothing_changes():

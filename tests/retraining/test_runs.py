@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.exceptions import InputError
+from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import retrain
+from steadytree.retraining.retrain import DEFAULT_PRICE
+from steadytree.retraining.runs import CandidateMaker
 from tests.retraining.conftest import QUICK
 
 
@@ -19,6 +24,55 @@ def test_results_do_not_depend_on_the_number_of_jobs(mixed):
     two = retrain(*args, n_jobs=2, **QUICK)
     assert one.tree == two.tree
     pd.testing.assert_frame_equal(one.frontier, two.frontier)
+
+
+@pytest.mark.parametrize("backend", ["sequential", "threading", "loky", "dask"])
+def test_results_do_not_depend_on_the_backend(mixed, backend):
+    X, y, first = mixed
+    args = (first, X[300:500], y[300:500])
+    one = retrain(*args, **QUICK)
+    with ExitStack() as stack:
+        if backend == "dask":
+            distributed = pytest.importorskip("distributed")
+            cluster = distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=None
+            )
+            stack.enter_context(distributed.Client(stack.enter_context(cluster)))
+        stack.enter_context(parallel_config(backend=backend, n_jobs=2))
+        other = retrain(*args, **QUICK)
+    assert one.tree == other.tree
+    assert one.trees == other.trees
+    pd.testing.assert_frame_equal(one.frontier, other.frontier)
+
+
+def test_an_interrupt_of_the_folds_leaves_the_proposal(mixed, monkeypatch):
+    """Ctrl-C while the folds run used to lose everything."""
+    X, y, first = mixed
+    args, quick = (first, X[300:500], y[300:500]), {**QUICK, "n_folds": 3}
+    whole = retrain(*args, **quick)
+    run = CandidateMaker.run
+
+    def interrupted(self, rows, *more):
+        if rows is not None and len(rows) < 150:
+            raise KeyboardInterrupt
+        return run(self, rows, *more)
+
+    monkeypatch.setattr(CandidateMaker, "run", interrupted)
+    with pytest.warns(SteadyTreeWarning, match="folds were interrupted"):
+        early = retrain(*args, max_flips=0.5, **quick)
+    assert early.chosen == f"price {DEFAULT_PRICE:g}"
+    assert early.trees == whole.trees
+    assert early.settings["folds_interrupted"]
+    assert early.settings["n_folds"] == 0
+    assert not whole.settings["folds_interrupted"]
+    assert early.frontier["score"].drop("keep").isna().all()
+    assert np.isnan(early.performance().loc[("all", early.score_name), "recipe"])
+    assert "The folds were interrupted" in early.explain()
+    assert any("still to come" in note for note in early.notes)
+    # Before there is a proposal an interrupt is an interrupt.
+    monkeypatch.setattr(CandidateMaker, "run", lambda *_: interrupted(None, np.zeros(3)))
+    with pytest.raises(KeyboardInterrupt):
+        retrain(*args, **quick)
 
 
 def test_own_candidates_fitted_and_not(cancer):

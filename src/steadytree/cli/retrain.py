@@ -140,6 +140,8 @@ def command(
             random_state=seed,
             progress=report,
         )
+    if result.settings["folds_interrupted"]:
+        raise click.Abort  # no gate can be checked: nothing is written
     gate_check = result.check(**gates)
     code = 0 if gate_check.passed else GateError.exit_code
     people = {name: rows.column(name) for name in subgroups}

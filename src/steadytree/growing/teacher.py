@@ -13,7 +13,8 @@ own rows come from five folds.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,13 +22,6 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
@@ -36,6 +30,7 @@ from steadytree.evaluation.folds import make_folds
 from steadytree.evaluation.scores import predict_rows
 from steadytree.growing.binning import FloatArray
 from steadytree.growing.encoding import ColumnEncoder
+from steadytree.growing.ensembles import Boosting, ColumnBins, Forest
 from steadytree.growing.row_counts import RowBatches
 
 __all__ = [
@@ -61,6 +56,8 @@ FOREST_SHARE = 0.5
 BOOSTING_ROUNDS = 100
 BOOSTING_STEPS = 5.0
 """Learning rate times rounds: fewer rounds take longer steps."""
+BOOSTING_LEAVES, BOOSTING_LEAF_ROWS, BOOSTING_FEATURES = 4, 20, 0.3
+"""Leaves of a tree, rows in each, and the share of the columns that a split may look at."""
 BOOSTING_FOLDS = 5
 SWAP_PROBABILITY = 0.5
 COPIES = 3
@@ -79,18 +76,17 @@ class Teacher:
     """
 
     out_of_bag: FloatArray
-    forest: Any
-    boosted: Any
+    forest: Forest
+    boosted: Boosting | None
     encoder: ColumnEncoder
+    bins: ColumnBins
     n_classes: int | None
 
     def predict(self, coded: FloatArray) -> FloatArray:
         """Targets for any coded rows, in the columns of ``out_of_bag``."""
-        columns = self.encoder.transform(coded)
-        forest = _predicted(self.forest, columns, self.n_classes)
-        if self.boosted is None:
-            return forest
-        return _mean_of(forest, _predicted(self.boosted, columns, self.n_classes))
+        table = self.bins.transform(self.encoder.transform(coded))
+        forest = self.forest.predict(table)
+        return forest if self.boosted is None else _mean_of(forest, self.boosted.predict(table))
 
 
 @dataclass(frozen=True)
@@ -164,19 +160,6 @@ def share_columns(shares: FloatArray, n_classes: int | None) -> FloatArray:
     return shares[..., 1:] if n_classes == 2 else shares
 
 
-def _class_columns(proba: Any, seen: NDArray[Any], n_classes: int) -> FloatArray:
-    out = np.zeros((len(proba), n_classes))
-    out[:, np.asarray(seen, dtype=np.intp)] = proba
-    return share_columns(out, n_classes)
-
-
-def _predicted(model: Any, columns: NDArray[Any], n_classes: int | None) -> FloatArray:
-    """Predictions of a scikit-learn ensemble in the teacher's columns."""
-    if n_classes is None:
-        return np.asarray(model.predict(columns), dtype=np.float64)[:, None]
-    return _class_columns(model.predict_proba(columns), model.classes_, n_classes)
-
-
 def _mean_of(forest: FloatArray, boosted: FloatArray) -> FloatArray:
     return np.asarray(FOREST_SHARE * forest + (1 - FOREST_SHARE) * boosted)
 
@@ -197,86 +180,56 @@ def fit_teacher(
     """
     encoder = ColumnEncoder(space)
     columns = encoder.transform(rows.coded)
-    kind = RandomForestRegressor if n_classes is None else RandomForestClassifier
-    settings: dict[str, Any] = {"max_features": 1 / 3} if n_classes is None else {}
-    forest = kind(
-        n_estimators,
-        min_samples_leaf=int(np.clip(len(rows) // 100, *FOREST_LEAF)),
-        oob_score=True,
-        bootstrap=True,
-        random_state=seed,
-        n_jobs=n_jobs,
-        **settings,
+    bins = ColumnBins(columns)
+    table, targets = bins.transform(columns), target_columns(rows.y, n_classes)
+    n_columns = columns.shape[1]
+    drawn = n_columns / 3 if n_classes is None else np.sqrt(n_columns)
+    fit_forest = partial(
+        Forest.fit,
+        table,
+        targets,
+        rows.weights,
+        n_trees=n_estimators,
+        max_features=max(1, int(drawn)),
+        min_leaf=int(np.clip(len(rows) // 100, *FOREST_LEAF)),
+        seed=seed,
     )
-    with warnings.catch_warnings():
-        # Rows that are in every bag are filled in below.
-        warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
-        warnings.filterwarnings("ignore", category=RuntimeWarning, module="sklearn")
-        forest.fit(columns, rows.y, sample_weight=rows.weight)
-    if n_classes is None:
-        raw = np.asarray(forest.oob_prediction_, dtype=np.float64)
-        # scikit-learn leaves 0 where a row was in every bag.
-        out, unknown = raw[:, None], _always_in_bag(forest, len(rows))
-    else:
-        raw = np.asarray(forest.oob_decision_function_, dtype=np.float64)
-        unknown = ~np.isfinite(raw).all(axis=1) | (raw.sum(axis=1) <= 0)
-        out = _class_columns(raw, forest.classes_, n_classes)
-    if unknown.any():
-        alone = Teacher(out, forest, None, encoder, n_classes)
-        out[unknown] = alone.predict(rows.coded[unknown])
-    # OpenMP may use as many threads as the user allows, not all there are.
-    with threadpool_limits(limits=effective_n_jobs(n_jobs), user_api="openmp"):
-        boosted = _cross_fit_boosting(columns, rows, n_classes, n_estimators, seed)
-    if boosted is None:
-        return Teacher(out, forest, None, encoder, n_classes)
-    model, own = boosted
-    return Teacher(_mean_of(out, own), forest, model, encoder, n_classes)
-
-
-def _cross_fit_boosting(
-    columns: NDArray[Any], rows: CodedRows, n_classes: int | None, n_estimators: int, seed: int
-) -> tuple[Any, FloatArray] | None:
-    """Fit on all rows, and predict each row by a model fitted without it.
-
-    Returns None where the rows are too few to leave any out.
-    """
-    y, weight = rows.y, rows.weight
-    folds = make_folds(y, classifier=n_classes is not None, n_folds=BOOSTING_FOLDS, seed=seed)
-    if not folds or len(y) < 2 * len(folds):
-        return None
-    kind = HistGradientBoostingRegressor if n_classes is None else HistGradientBoostingClassifier
     rounds = min(n_estimators, BOOSTING_ROUNDS)
+    fit_boosting = partial(
+        Boosting.fit,
+        table,
+        targets,
+        rows.weights,
+        n_classes=n_classes,
+        n_rounds=rounds,
+        step=min(1.0, BOOSTING_STEPS / rounds),
+        max_leaves=BOOSTING_LEAVES,
+        min_leaf=BOOSTING_LEAF_ROWS,
+        feature_share=BOOSTING_FEATURES,
+        seed=seed,
+    )
+    classifier = n_classes is not None
+    folds = make_folds(rows.y, classifier=classifier, n_folds=BOOSTING_FOLDS, seed=seed)
+    if len(rows) < 2 * len(folds):
+        folds = []
+    fits = [np.arange(len(rows)), *(train for train, _ in folds)] if folds else []
+    tasks: list[Callable[[], Any]] = [fit_forest, *(partial(fit_boosting, rows=r) for r in fits)]
+    forest, out, _ = (found := _in_threads(tasks, n_jobs))[0]
+    if not folds:  # too few rows to leave any out
+        return Teacher(out, forest, None, encoder, bins, n_classes)
+    own = np.zeros_like(out)
+    for (_, test), (model, score) in zip(folds, found[2:], strict=True):
+        own[test] = model.shares(score[test])
+    return Teacher(_mean_of(out, own), forest, found[1][0], encoder, bins, n_classes)
 
-    def fit(some: NDArray[Any]) -> Any:
-        model = kind(
-            learning_rate=min(1.0, BOOSTING_STEPS / rounds),
-            max_iter=rounds,
-            max_leaf_nodes=4,
-            min_samples_leaf=20,
-            max_features=0.3,
-            early_stopping=False,
-            random_state=seed,
-        )
-        part = columns[some]
-        # Boosting cannot bin a column without values; a constant one tells it as little.
-        part = np.where(np.isnan(part).all(axis=0), np.float32(0), part)
-        return model.fit(part, y[some], sample_weight=None if weight is None else weight[some])
 
-    own = np.zeros((len(y), target_columns(y[:1], n_classes).shape[1]))
-    for train, test in folds:
-        own[test] = _predicted(fit(train), columns[test], n_classes)
-    return fit(np.arange(len(y))), own
-
-
-def _always_in_bag(forest: Any, n: int) -> NDArray[np.bool_]:
-    if len(forest.estimators_) >= 40:  # chance of 0.63^40, one in 1e8
-        return np.zeros(n, dtype=bool)
-    always = np.ones(n, dtype=bool)
-    for drawn in forest.estimators_samples_:
-        inside = np.zeros(n, dtype=bool)
-        inside[drawn] = True
-        always &= inside
-    return always
+def _in_threads(tasks: Sequence[Callable[[], Any]], n_jobs: int | None) -> list[Any]:
+    """Run tasks that release the interpreter's lock; the results are in the tasks' order."""
+    workers = min(effective_n_jobs(n_jobs), len(tasks))
+    if workers == 1:
+        return [task() for task in tasks]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(lambda task: task(), tasks))
 
 
 def augment(coded: FloatArray, copies: int, rng: np.random.Generator) -> FloatArray:

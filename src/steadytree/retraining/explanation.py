@@ -194,6 +194,8 @@ def _worth(result: Retraining) -> str:
         more = "".join(f", its {m} {_share(table['deployed'][m])}" for m in shown)
         return f"On the new rows its {name} is {keep:.3f}{more}."
     gain = Gain(float(row["score_change"]), float(row["score_change_se"]))
+    if result.settings["folds_interrupted"]:
+        return "The folds were interrupted: how well it predicts is still to be measured."
     if not gain.known:
         return "How well it predicts could not be measured on the new rows."
     how = "As on rows it has not seen," if row["cross_fitted"] else "On the new rows"

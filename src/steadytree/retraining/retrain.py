@@ -43,6 +43,10 @@ DEFAULT_PRICE = 0.25
 DEFAULT_SELECT: Rule = EVIDENCE
 PRICES = (1.0, 0.5, 0.3, 0.25, 0.2, 0.15, 0.1, 0.07, 0.05, 0.02)
 """Prices on every path, besides the one asked for."""
+INTERRUPTED = (
+    "the folds were interrupted: this is the tree at the price, its scores are still to come; "
+    "retrain again with the same random_state for them, and for the choice that asks them"
+)
 
 
 def retrain(
@@ -154,10 +158,13 @@ def retrain(
         Folds go forward in time: trained on earlier rows, scored on the next block.
     n_folds : int, default 5
         Folds of the cross-fitted scores; 0 for none. Their teachers have half as many trees.
+        The proposal is made first: an interrupt (Ctrl-C) while the folds run returns it without
+        scores, with a warning.
     options : SearchOptions, optional
         Size of the teacher, limits on new rules and the constants of the search.
     n_jobs : int, optional
-        Runs of the recipe at the same time; results do not depend on it.
+        Runs of the recipe at the same time, in processes, or by whatever
+        ``joblib.parallel_config(backend=...)`` says; results do not depend on it.
     random_state : int, RandomState or None
     verbose : int, default 0
         1: progress on stderr.
@@ -245,6 +252,12 @@ def retrain(
         seed=seed,
     )
     full, in_folds = run_with_folds(maker, folds, n_jobs, _reporter(verbose, progress))
+    interrupted, notes = in_folds is None, problem.notes
+    if in_folds is None:
+        # The proposal is there; without scores the price decides.
+        in_folds, folds, asked = [], [], None
+        notes = (*notes, INTERRUPTED)
+        warnings.warn(INTERRUPTED, SteadyTreeWarning, stacklevel=2)
     # 4. Scores as on rows left out, and whom each candidate decides or sees otherwise.
     scores = _cross_fitted(problem, full, in_folds, folds)
     flips = {c.name: _flips(scores, c.name, problem.space) for c in full.candidates}
@@ -272,6 +285,7 @@ def retrain(
             "tolerance": tolerance,
             "prices": [p for p in prices if np.isfinite(p)],
             "n_folds": len(folds),
+            "folds_interrupted": interrupted,
             "folds": "time" if time is not None else "groups" if groups is not None else "random",
             **tuning.record(),
             "locked_nodes": list(maker.locks),
@@ -287,7 +301,7 @@ def retrain(
         },
         rows=problem.new,
         scores=scores,
-        notes=problem.notes,
+        notes=notes,
     )
     alarm = alarm_words(result)
     if alarm:

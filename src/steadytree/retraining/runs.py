@@ -7,12 +7,13 @@ the fold's rows can score each kind of candidate honestly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
@@ -44,6 +45,9 @@ from steadytree.retraining.structure_sample import STRUCTURE_ROWS
 __all__ = ["CandidateMaker", "Progress", "Run", "name_candidates", "run_with_folds"]
 
 Progress = Callable[[str, int, int], None]
+
+STAGES = 4
+"""Parts of a run that progress is told by: the teacher, then the prices in three parts."""
 
 RESTATED = ("leaf values", "labels")
 """Trees that keep every rule: with the leaves' values estimated anew, and with the labels too
@@ -87,8 +91,15 @@ class CandidateMaker:
     labels: str
     seed: int
 
-    def run(self, rows: NDArray[np.intp] | None, n_jobs: int | None) -> Run:
+    def run(
+        self,
+        rows: NDArray[np.intp] | None,
+        n_jobs: int | None,
+        report: Callable[[str, int], None] = lambda step, done: None,
+    ) -> Run:
         """Make the candidates from all new rows (None), or from those a fold leaves.
+
+        ``report`` is told what comes next and how many of the run's stages are done.
 
         If the deployed tree was made from these very rows, every edit has been weighed
         already: the tree at any price is the deployed one.
@@ -121,7 +132,8 @@ class CandidateMaker:
             batches=given.batches,
             seed=self.seed + 12,
         )
-        path, scratch = self._search(taught, every, options)
+        report("searching edits", 1)
+        path, scratch = self._search(taught, every, options, report)
         if rows is None:
             stamp = {
                 TRAINING_ROWS: self.problem.fingerprints,
@@ -155,7 +167,11 @@ class CandidateMaker:
         return Run(out, drift, share, len(every), given.n_all)
 
     def _search(
-        self, taught: TaughtRows, every: CodedRows, options: SearchOptions
+        self,
+        taught: TaughtRows,
+        every: CodedRows,
+        options: SearchOptions,
+        report: Callable[[str, int], None],
     ) -> tuple[list[EditedTree], Tree]:
         """Make the edited trees by decreasing price, and the one from scratch."""
         space, deployed = self.problem.space, self.problem.start
@@ -188,7 +204,13 @@ class CandidateMaker:
             make=search.make,
             metadata={"edits": []},
         )
-        return search.path(self.prices), scratch
+
+        def at_price(done: int, price: float) -> None:
+            stage = 1 + (STAGES - 1) * done // len(self.prices)
+            if np.isfinite(price) and stage > 1 + (STAGES - 1) * (done - 1) // len(self.prices):
+                report(f"searching edits at price {price:g}", stage)
+
+        return search.path(self.prices, at_price), scratch
 
     def _own_tree(self, name: str, model: Any, rows: NDArray[np.intp] | None) -> tuple[Tree, bool]:
         deployed = self.problem.deployed
@@ -231,21 +253,60 @@ class CandidateMaker:
 
 def run_with_folds(
     maker: CandidateMaker, folds: Sequence[Fold], n_jobs: int | None, report: Progress
-) -> tuple[Run, list[Run]]:
-    """Run on all rows, and without each fold; seeds are fixed, so the order does not matter."""
+) -> tuple[Run, list[Run] | None]:
+    """Run on all rows, and without each fold; seeds are fixed, so the order does not matter.
+
+    The run on all rows comes first. An interrupt after it ends the folds, not the retraining:
+    in place of their runs None is returned.
+    """
     tasks: list[NDArray[np.intp] | None] = [None, *(train for train, _ in folds)]
-    workers = min(effective_n_jobs(n_jobs), len(tasks))
-    inside = None if workers > 1 else n_jobs
-    report("retraining on all rows", 0, len(tasks))
-    stream = Parallel(n_jobs=workers, return_as="generator")(
-        delayed(maker.run)(rows, inside) for rows in tasks
-    )
+    total = len(tasks) * STAGES
     runs: list[Run] = []
-    for run in stream:
-        runs.append(run)
-        step = "cross-fitting the scores" if len(runs) < len(tasks) else "done"
-        report(step, len(runs), len(tasks))
+    report(_run_words(0, len(folds)), 0, total)
+    stream = _runs(maker, tasks, n_jobs, report)
+    try:
+        for run in stream:
+            runs.append(run)
+            done = len(runs) == len(tasks)
+            words = "done" if done else _run_words(len(runs), len(folds))
+            report(words, len(runs) * STAGES, total)
+    except KeyboardInterrupt:
+        stream.close()
+        if not runs:
+            raise
+        return runs[0], None
     return runs[0], runs[1:]
+
+
+def _run_words(number: int, n_folds: int) -> str:
+    return "retraining on all rows" if number == 0 else f"scoring fold {number} of {n_folds}"
+
+
+def _runs(
+    maker: CandidateMaker,
+    tasks: Sequence[NDArray[np.intp] | None],
+    n_jobs: int | None,
+    report: Progress,
+) -> Generator[Run, None, None]:
+    """Make the runs in their order: here, one after the other, or by joblib's workers.
+
+    Workers are processes, or whatever ``joblib.parallel_config`` asks for. What happens within
+    a run is reported only where it happens here.
+    """
+    workers = min(effective_n_jobs(n_jobs), len(tasks))
+    if workers > 1:
+        backend, _ = get_active_backend()
+        way = "generator" if backend.supports_return_generator else "list"
+        parallel = Parallel(n_jobs=workers, return_as=way, batch_size=1, pre_dispatch="all")
+        yield from parallel(delayed(maker.run)(rows, 1) for rows in tasks)
+        return
+    for number, rows in enumerate(tasks):
+        words = _run_words(number, len(tasks) - 1)
+
+        def within(step: str, done: int, number: int = number, words: str = words) -> None:
+            report(f"{words}: {step}", number * STAGES + done, len(tasks) * STAGES)
+
+        yield maker.run(rows, n_jobs, within)
 
 
 def name_candidates(candidates: Any) -> dict[str, Any]:

@@ -43,6 +43,29 @@ def test_histograms_and_cuts(case, seed, n, min_leaf):
         assert cuts[0] == cuts[1]
 
 
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.integers(1, 60))
+def test_cuts_that_keep_both_subtrees(case, seed, min_leaf):
+    table, layers = case
+    cost = np.random.default_rng(seed).normal(size=250)
+    rows = np.arange(0, 250, 2)
+    given = np.column_stack([layers[:, 0], cost])
+    stats = plain.histogram(table.codes, rows, given, table.n_bins + 1)
+    ranked = np.flatnonzero(table.ranked)
+    one, other = (
+        m.best_routes(*stats, ranked, table.n_edges, float(min_leaf)) for m in (plain, compiled)
+    )
+    np.testing.assert_array_equal(one[0], other[0])
+    known = np.isfinite(one[0])
+    np.testing.assert_array_equal(one[1][known], other[1][known])
+    np.testing.assert_array_equal(one[2][known], other[2][known])
+    for i in np.flatnonzero(known):
+        split = table.threshold_split(int(ranked[i]), int(one[1][i]), bool(one[2][i]))
+        left = split.goes_left(table.coded[rows, split.feature])
+        assert cost[rows][left].sum() == pytest.approx(one[0][i])
+        assert min(left.sum(), (~left).sum()) >= min_leaf
+
+
 def test_routing_and_sums(case):
     table, layers = case
     taught = TaughtRows(table.coded, layers[:, 2:3], layers[:, 1], 250, 2)

@@ -7,10 +7,22 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["best_cut", "histogram", "route", "sum_by_leaf"]
+__all__ = [
+    "add_values",
+    "best_cut",
+    "best_routes",
+    "grow_tree",
+    "histogram",
+    "route",
+    "sum_by_leaf",
+]
 
 _njit: Any = njit  # its stub lacks some options
 entry: Any = _njit(nogil=True, cache=True)
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_STRIDE = np.uint64(0xD1B54A32D192ED03)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @entry
@@ -32,6 +44,11 @@ def histogram(codes: Any, rows: Any, layers: Any, width: Any) -> Any:
                 one[b, 0] += some[i, 0]
                 one[b, 1] += some[i, 1]
                 one[b, 2] += some[i, 2]
+        elif n_layers == 2:
+            for i in range(m):
+                b = column[rows[i]]
+                one[b, 0] += some[i, 0]
+                one[b, 1] += some[i, 1]
         else:
             for i in range(m):
                 b = column[rows[i]]
@@ -51,6 +68,31 @@ def best_cut(stats: Any, features: Any, n_cuts: Any, total: Any, min_leaf: Any) 
     any_missing = False
     for f in features:
         any_missing = any_missing or stats[0, f, width - 1] > 0
+    if n_layers == 3:
+        for way in range(2 if any_missing else 1):
+            for row in range(len(features)):
+                f = features[row]
+                counts, weights, sums = stats[0, f], stats[1, f], stats[2, f]
+                c0, w0, s0 = 0.0, 0.0, 0.0
+                for b in range(min(n_cuts[f] + 1 - way, width - 1)):
+                    c0 += counts[b]
+                    w0 += weights[b]
+                    s0 += sums[b]
+                    count, weight, one = c0, w0, s0
+                    if way == 1:
+                        count = c0 + counts[width - 1]
+                        weight = w0 + weights[width - 1]
+                        one = s0 + sums[width - 1]
+                    if count < min_leaf or weight <= 1e-12:
+                        continue
+                    other = total[1] - weight
+                    if total[0] - count < min_leaf or other <= 1e-12:
+                        continue
+                    rest = total[2] - one
+                    gain = one * one / weight + rest * rest / other
+                    if gain > best:
+                        best, best_row, best_bin, best_missing = gain, row, b, way == 1
+        return best, best_row, best_bin, best_missing
     below = np.empty(n_layers)
     left = np.empty(n_layers)
     for way in range(2 if any_missing else 1):
@@ -76,6 +118,31 @@ def best_cut(stats: Any, features: Any, n_cuts: Any, total: Any, min_leaf: Any) 
                 if gain > best:
                     best, best_row, best_bin, best_missing = gain, row, b, way == 1
     return best, best_row, best_bin, best_missing
+
+
+@entry
+def best_routes(count: Any, cost: Any, features: Any, n_cuts: Any, min_leaf: Any) -> Any:
+    """See ``plain.best_routes``."""
+    n, gone = len(features), count.shape[1] - 1
+    least, at = np.full(n, np.inf), np.zeros(n, dtype=np.intp)
+    side = np.zeros(n, dtype=np.bool_)
+    for row in range(n):
+        counts, costs = count[features[row]], cost[features[row]]
+        missing_left = counts[gone] > 0 and costs[gone] < 0
+        more, extra = (counts[gone], costs[gone]) if missing_left else (0.0, 0.0)
+        total = counts[gone]
+        for b in range(gone):
+            total += counts[b]
+        below, sums, on_left = 0.0, 0.0, counts[0]
+        for b in range(min(n_cuts[features[row]], gone)):
+            below += counts[b]
+            sums += costs[b]
+            if below + more < min_leaf or total - (below + more) < min_leaf:
+                continue
+            if sums + extra < least[row]:
+                least[row], at[row], on_left = sums + extra, b, below
+        side[row] = missing_left if counts[gone] > 0 else on_left * 2 >= total
+    return least, at, side
 
 
 @entry
@@ -127,3 +194,263 @@ def sum_by_leaf(reached: Any, rows: Any, values: Any, n_leaves: Any) -> Any:
         by_leaf[following[number]] = rows[i]
         following[number] += 1
     return by_leaf, starts, sums
+
+
+# -- trees of ensembles -------------------------------------------------------------------
+
+
+@entry
+def _feature_order(seed: Any, node: Any, n_features: Any) -> Any:
+    keys = np.empty(n_features, dtype=np.uint64)
+    start = np.uint64(seed) + np.uint64(node + 1) * _STEP
+    for j in range(n_features):
+        x = np.uint64(j) * _STRIDE + start
+        x = (x ^ (x >> np.uint64(30))) * _FIRST
+        x = (x ^ (x >> np.uint64(27))) * _SECOND
+        keys[j] = x ^ (x >> np.uint64(31))
+    return np.argsort(keys)
+
+
+@entry
+def _fill(stats: Any, column: Any, inside: Any, near: Any, start: Any, stop: Any) -> Any:
+    """Sum count, weight and sums by bin; return the first and last bin of present values."""
+    gone, k = len(stats) - 1, near.shape[1] - 1
+    low: Any = np.int64(gone)
+    high: Any = np.int64(-1)
+    for i in range(start, stop):
+        b = np.int64(column[inside[i]])
+        stats[b, 0] += 1.0
+        stats[b, 1] += near[i, 0]
+        stats[b, 2] += near[i, 1]
+        for c in range(1, k):
+            stats[b, 2 + c] += near[i, 1 + c]
+        if b < gone:
+            low = b if b < low else low
+            high = b if b > high else high
+    return low, high
+
+
+@entry
+def _scan_one(
+    stats: Any, total: Any, low: Any, high: Any, min_leaf: Any, min_weight: Any, best: Any
+) -> Any:
+    """Best cut of one feature for one column of sums: explained error, bin, missing left."""
+    gone = len(stats) - 1
+    found: Any = best
+    at: Any = 0
+    side = 0
+    for way in range(2 if stats[gone, 0] > 0 else 1):
+        count, weight, one = 0.0, 0.0, 0.0
+        for b in range(low, high + 1 - way):
+            if stats[b, 0] == 0 and b > low:
+                continue
+            count += stats[b, 0]
+            weight += stats[b, 1]
+            one += stats[b, 2]
+            left_count, left, sums = count, weight, one
+            if way == 1:
+                left_count, left, sums = (
+                    count + stats[gone, 0],
+                    weight + stats[gone, 1],
+                    one + stats[gone, 2],
+                )
+            if left_count < min_leaf or total[0] - left_count < min_leaf:
+                continue
+            other = total[1] - left
+            if left <= min_weight or other <= min_weight:
+                continue
+            rest = total[2] - sums
+            gain = sums * sums / left + rest * rest / other
+            if gain > found:
+                found, at, side = gain, b, way
+    return found, at, side
+
+
+@entry
+def _scan(
+    stats: Any, total: Any, low: Any, high: Any, min_leaf: Any, min_weight: Any, best: Any
+) -> Any:
+    """Best cut of one feature for several columns of sums."""
+    gone, layers = len(stats) - 1, stats.shape[1]
+    found: Any = best
+    at: Any = 0
+    side = 0
+    below, left = np.zeros(layers), np.zeros(layers)
+    for way in range(2 if stats[gone, 0] > 0 else 1):
+        below[:] = 0.0
+        for b in range(low, high + 1 - way):
+            for c in range(layers):
+                below[c] += stats[b, c]
+                left[c] = below[c] + stats[gone, c] if way == 1 else below[c]
+            if left[0] < min_leaf or total[0] - left[0] < min_leaf:
+                continue
+            other = total[1] - left[1]
+            if left[1] <= min_weight or other <= min_weight:
+                continue
+            here, there = 0.0, 0.0
+            for c in range(2, layers):
+                here += left[c] * left[c]
+                rest = total[c] - left[c]
+                there += rest * rest
+            gain = here / left[1] + there / other
+            if gain > found:
+                found, at, side = gain, b, way
+    return found, at, side
+
+
+@entry
+def grow_tree(
+    codes: Any,
+    rows: Any,
+    weight: Any,
+    sums: Any,
+    width: Any,
+    max_features: Any,
+    min_leaf: Any,
+    min_weight: Any,
+    max_leaves: Any,
+    seed: Any,
+) -> Any:
+    """See ``plain.grow_tree``."""
+    k, p = sums.shape[1], codes.shape[0]
+    most = 2 * max(1, len(rows) // min_leaf) + 1
+    if max_leaves > 0:
+        most = min(most, 2 * max_leaves - 1)
+    feature = np.full(most, -1, dtype=np.int32)
+    cut = np.zeros(most, dtype=np.int32)
+    missing_left = np.zeros(most, dtype=np.bool_)
+    child = np.full(most, -1, dtype=np.int32)
+    values = np.zeros((most, k))
+    gains = np.zeros(most)
+    starts, stops = np.zeros(most, dtype=np.intp), np.zeros(most, dtype=np.intp)
+    waiting = np.zeros(most, dtype=np.intp)
+    n_waiting, n_nodes, n_leaves, looked = 0, 1, 1, 0
+    inside, spare = rows.copy(), np.empty_like(rows)
+    stops[0] = len(rows)
+    stats = np.zeros((width, k + 2))
+    total = np.zeros(k + 2)
+    near = np.empty((len(rows), k + 1))  # weight and sums of the node's rows, gathered
+    while True:
+        # Look at the nodes that were made last.
+        while looked < n_nodes:
+            node = looked
+            looked += 1
+            start, stop = starts[node], stops[node]
+            size = stop - start
+            total[:] = 0.0
+            total[0] = size
+            for i in range(start, stop):
+                row = inside[i]
+                near[i, 0] = weight[row]
+                total[1] += weight[row]
+                for c in range(k):
+                    near[i, 1 + c] = sums[row, c]
+                    total[2 + c] += sums[row, c]
+            if total[1] > 0:
+                for c in range(k):
+                    values[node, c] = total[2 + c] / total[1]
+            if size < 2 * min_leaf or total[1] <= min_weight:
+                continue
+            base = 0.0
+            for c in range(k):
+                base += total[2 + c] * total[2 + c]
+            base /= total[1]
+            best = base + (1e-12 + 1e-10 * base)
+            constant = 0
+            for visited, f in enumerate(_feature_order(seed, node, p)):
+                if visited >= max_features and visited > constant:
+                    break
+                column = codes[f]
+                low, high = _fill(stats, column, inside, near, start, stop)
+                missing = stats[width - 1, 0]
+                found, b, way = best, 0, 0
+                if high < 0 or (low == high and missing == 0):
+                    constant += 1
+                elif k == 1:
+                    found, b, way = _scan_one(stats, total, low, high, min_leaf, min_weight, best)
+                else:
+                    found, b, way = _scan(stats, total, low, high, min_leaf, min_weight, best)
+                if found > best:
+                    best = found
+                    gains[node] = found - base
+                    feature[node], cut[node] = f, b
+                    missing_left[node] = way == 1
+                    if missing == 0:
+                        on_left = 0.0
+                        for c in range(low, b + 1):
+                            on_left += stats[c, 0]
+                        missing_left[node] = on_left * 2 >= total[0]
+                if high >= 0:
+                    stats[low : high + 1] = 0.0
+                stats[width - 1] = 0.0
+            if feature[node] >= 0:
+                waiting[n_waiting] = node
+                n_waiting += 1
+        if n_waiting == 0 or (max_leaves > 0 and n_leaves >= max_leaves):
+            break
+        at: Any = n_waiting - 1
+        if max_leaves > 0:
+            at = 0
+            for i in range(1, n_waiting):
+                if gains[waiting[i]] > gains[waiting[at]]:
+                    at = i
+        node = waiting[at]
+        for i in range(at, n_waiting - 1):
+            waiting[i] = waiting[i + 1]
+        n_waiting -= 1
+        # Divide its rows, each side in its order.
+        start, stop = starts[node], stops[node]
+        column = codes[feature[node]]
+        middle: Any = start
+        kept = 0
+        for i in range(start, stop):
+            row = inside[i]
+            here = np.int64(column[row])
+            goes = missing_left[node] if here == width - 1 else here <= cut[node]
+            if goes:
+                inside[middle] = row
+                middle += 1
+            else:
+                spare[kept] = row
+                kept += 1
+        for i in range(kept):
+            inside[middle + i] = spare[i]
+        child[node] = n_nodes
+        starts[n_nodes], stops[n_nodes] = start, middle
+        starts[n_nodes + 1], stops[n_nodes + 1] = middle, stop
+        n_nodes += 2
+        n_leaves += 1
+    for i in range(n_waiting):
+        feature[waiting[i]] = -1
+    return (
+        feature[:n_nodes].copy(),
+        cut[:n_nodes].copy(),
+        missing_left[:n_nodes].copy(),
+        child[:n_nodes].copy(),
+        values[:n_nodes].copy(),
+    )
+
+
+@entry
+def add_values(
+    by_row: Any,
+    rows: Any,
+    gone: Any,
+    feature: Any,
+    cut: Any,
+    missing_left: Any,
+    child: Any,
+    values: Any,
+    scale: Any,
+    out: Any,
+) -> None:
+    """See ``plain.add_values``."""
+    k = values.shape[1]
+    for row in rows:
+        at = 0
+        while feature[at] >= 0:
+            b = np.int64(by_row[row, feature[at]])
+            goes = missing_left[at] if b == gone else b <= cut[at]
+            at = child[at] if goes else child[at] + 1
+        for c in range(k):
+            out[row, c] += scale * values[at, c]

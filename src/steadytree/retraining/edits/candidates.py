@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from steadytree.core.space import FeatureSpace
+from steadytree.growing._loops import loops
 from steadytree.growing.best_first import Grown, GrowthRules
 from steadytree.growing.binning import FloatArray, Split
 from steadytree.growing.nodes import NodeFactory, SearchNode, side_condition
@@ -314,7 +315,10 @@ def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[
 def _best_conditions(
     make: NodeFactory, routing: _Routing, min_leaf: int
 ) -> Iterator[tuple[float, int, Callable[[], Split]]]:
-    """Loss of routing by the best condition on each feature, the feature, and the condition."""
+    """Loss of routing by the best condition on a feature, the feature, and the condition.
+
+    Of the features that are cut along an order, only the three best: one may be the node's own.
+    """
     table = make.table
     for j in np.flatnonzero(~table.ranked).tolist():
         best = _best_set_routing(make, routing, j, min_leaf)
@@ -323,23 +327,13 @@ def _best_conditions(
     ranked = np.flatnonzero(table.ranked)
     if not ranked.size:
         return
-    count, cost = routing.count[ranked], routing.cost[ranked]
-    gone_count, gone_cost = count[:, -1], cost[:, -1]
-    missing_left = (gone_count > 0) & (gone_cost < 0)
-    below_count, below_cost = np.cumsum(count[:, :-1], axis=1), np.cumsum(cost[:, :-1], axis=1)
-    total = count.sum(axis=1)[:, None]
-    left = below_count + (missing_left * gone_count)[:, None]
-    allowed = (left >= min_leaf) & (total - left >= min_leaf)
-    allowed &= np.arange(left.shape[1]) < table.n_edges[ranked][:, None]
-    costs = np.where(allowed, below_cost + (missing_left * gone_cost)[:, None], np.inf)
-    at = costs.argmin(axis=1)
-    every = np.arange(len(ranked))
-    # Missing values that nobody met here go with the heavier side.
-    heavier = below_count[every, at] * 2 >= total[:, 0]
-    side = np.where(gone_count == 0, heavier, missing_left)
-    least = costs[every, at]
-    for i in np.flatnonzero(np.isfinite(least)).tolist():
+    least, at, side = loops().best_routes(
+        routing.count, routing.cost, ranked, table.n_edges, float(min_leaf)
+    )
+    for i in np.argsort(least, kind="stable")[:3].tolist():
         j = int(ranked[i])
+        if not np.isfinite(least[i]):
+            break
         yield (
             float(least[i]),
             j,

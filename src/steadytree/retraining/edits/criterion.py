@@ -22,6 +22,8 @@ nothing from earning an edit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from steadytree.growing.binning import FloatArray
@@ -37,23 +39,37 @@ def expected_auc(sums: FloatArray) -> float:
 
     Ties need no care: leaves of one share exchange equal products.
     """
-    total, positive = sums.T
+    return float(_expected_aucs(sums[None])[0])
+
+
+def _expected_aucs(sums: FloatArray) -> FloatArray:
+    """AUC of several trees; leaves without weight are none."""
+    total, positive = sums[..., 0], sums[..., 1]
     negative = total - positive
     with np.errstate(invalid="ignore", divide="ignore"):
-        order = np.argsort(positive / total)
-    positive, negative = positive[order], negative[order]
-    below = np.cumsum(negative) - negative / 2
-    pairs = positive.sum() * negative.sum()
-    return float(positive @ below / pairs) if pairs > 0 else 0.5
+        order = np.argsort(positive / total, axis=1)
+    positive, negative = (np.take_along_axis(part, order, axis=1) for part in (positive, negative))
+    below = np.cumsum(negative, axis=1) - negative / 2
+    pairs = positive.sum(axis=1) * negative.sum(axis=1)
+    ranked = (positive * below).sum(axis=1)
+    return np.where(pairs > 0, ranked / np.where(pairs > 0, pairs, 1.0), 0.5)
 
 
 def deviance(sums: FloatArray) -> float:
     """Cross-entropy of leaves (rows: weight, then classes) that predict their own shares."""
-    total, parts = sums[:, :1], sums[:, 1:]
-    if parts.shape[1] == 1:
-        parts = np.hstack([parts, total - parts])
-    parts = np.maximum(parts, 1e-12)
-    return float(-(parts * np.log(parts / parts.sum(axis=1, keepdims=True))).sum())
+    return float(_deviances(sums[None])[0])
+
+
+def _deviances(sums: FloatArray) -> FloatArray:
+    """Cross-entropy of several trees; leaves without weight are none."""
+    total, parts = sums[..., :1], sums[..., 1:]
+    if parts.shape[-1] == 1:
+        parts = np.concatenate([parts, total - parts], axis=-1)
+    parts = np.where(total > 0, np.maximum(parts, 1e-12), 0.0)
+    whole = parts.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        lost = np.where(total > 0, parts * np.log(parts / whole), 0.0)
+    return np.asarray(-lost.sum(axis=(1, 2)))
 
 
 class Criterion:
@@ -85,12 +101,20 @@ class Criterion:
 
     def missed_by(self, leaves: FloatArray, loss: float) -> float:
         """Share that a tree misses, from its leaves' sums and its loss."""
-        if self.n_classes is None:
-            return loss / self.spread
-        out = (1 - self.auc_share) * (deviance(leaves) - self.best_deviance) / self.deviance_room
+        return float(self.missed_by_each([leaves], [loss])[0])
+
+    def missed_by_each(self, leaves: Sequence[FloatArray], losses: Sequence[float]) -> FloatArray:
+        """Share that each of several trees misses."""
+        if self.n_classes is None or not leaves:
+            return np.array(losses) / self.spread
+        most = max(len(sums) for sums in leaves)
+        every = np.zeros((len(leaves), most, leaves[0].shape[1]))
+        for i, sums in enumerate(leaves):
+            every[i, : len(sums)] = sums
+        out = (1 - self.auc_share) * (_deviances(every) - self.best_deviance) / self.deviance_room
         if self.auc_share:
-            out += self.auc_share * (self.best_auc - expected_auc(leaves)) / self.auc_room
-        return out
+            out += self.auc_share * (self.best_auc - _expected_aucs(every)) / self.auc_room
+        return np.asarray(out)
 
 
 def _spread(values: FloatArray, weight: FloatArray) -> float:

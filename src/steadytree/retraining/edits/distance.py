@@ -121,32 +121,55 @@ class AnchoredDistance:
         kept: Columns | None = node.cache.get("columns")
         if kept is not None:
             return kept
-        if node.is_leaf:
-            x = self.amounts(box)
-            kept = Columns(
-                cdist(self.rules, x[None, :], "cityblock"),
-                x.sum(keepdims=True),
-                np.array([sum(side.weight for side in box.values())]),
-                (node,),
-            )
-        else:
-            kept = Columns.put_together(list(self._parts(node, box)))
-        node.cache["columns"] = kept
-        return kept
+        known: list[SearchNode] = []
+        fresh: list[tuple[SearchNode, Box]] = []
+        self._gather(node, box, known, fresh)
+        if fresh:
+            new = self._leaf_columns(fresh)
+            for i, (leaf, _) in enumerate(fresh):
+                leaf.cache["columns"] = new.part(i, i + 1)
+        if len(fresh) < len(known):
+            new = Columns.put_together([part.cache["columns"] for part in known])
+        node.cache["columns"] = new
+        return new
 
-    def _parts(self, node: SearchNode, box: Box) -> Iterator[Columns]:
-        """Columns of both children; boxes are made only on the way to an edit."""
+    def _gather(
+        self,
+        node: SearchNode,
+        box: Box,
+        known: list[SearchNode],
+        fresh: list[tuple[SearchNode, Box]],
+    ) -> None:
+        """List the parts of a subtree whose columns will be known, and the leaves yet to do."""
+        if node.is_leaf:
+            known.append(node)
+            fresh.append((node, box))
+            return
         split, *children = node.parts
         sides: tuple[Side | None, Side | None] | None = None
         for k, child in enumerate(children):
-            part: Columns | None = child.cache.get("columns")
-            if part is None:
-                sides = sides or self.sides(split, box)
-                side = sides[k]
-                if side is None:
-                    continue
-                part = self.columns(child, {**box, split.feature: side})
-            yield part
+            if "columns" in child.cache:
+                known.append(child)
+                continue
+            # Boxes are made only on the way to an edit.
+            sides = sides or self.sides(split, box)
+            side = sides[k]
+            if side is not None:
+                self._gather(child, {**box, split.feature: side}, known, fresh)
+
+    def _leaf_columns(self, leaves: Sequence[tuple[SearchNode, Box]]) -> Columns:
+        x = np.zeros((len(leaves), self.boxes.start[-1]))
+        for i, (_, box) in enumerate(leaves):
+            for side in box.values():
+                for coordinate, amount in side.tightening.items():
+                    x[i, coordinate] = amount
+        amounts = self.measure.tightenings(x)
+        return Columns(
+            cdist(self.rules, amounts, "cityblock"),
+            amounts.sum(axis=1),
+            np.array([sum(side.weight for side in box.values()) for _, box in leaves]),
+            tuple(leaf for leaf, _ in leaves),
+        )
 
     def distance(self, root: SearchNode, outcome: Outcome) -> float:
         """D' of a candidate to the deployed tree."""

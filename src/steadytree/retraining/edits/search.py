@@ -123,6 +123,7 @@ class PricedEdits:
             # Labels that a new policy gives the deployed tree are the ones to be steady about.
             self.root = self.make.from_tree(deployed.relabelled(self.decision), rows, kept)
         self.edits: list[str] = []
+        self._in_parts: TreeInParts | None = None
 
     # -- outcomes -----------------------------------------------------------------
 
@@ -174,8 +175,12 @@ class PricedEdits:
 
     # -- search -------------------------------------------------------------------
 
-    def path(self, prices: Sequence[float]) -> list[EditedTree]:
+    def path(
+        self, prices: Sequence[float], report: Callable[[int, float], None] | None = None
+    ) -> list[EditedTree]:
         """Edited trees for decreasing prices.
+
+        ``report`` is told how many prices are done, and the next one.
 
         An infinite price re-estimates leaves only, and gives two trees (of classes): with
         all labels as they are in force, and with those changed that the shares contradict.
@@ -183,8 +188,10 @@ class PricedEdits:
         if any(b > a for a, b in pairwise(prices)):
             raise InputError(f"expected decreasing prices, got {list(prices)}")
         steps = [_Step(self.root, tuple(self.edits))]
-        for price in prices:
+        for done, price in enumerate(prices):
             self.price = float(price)
+            if report is not None:
+                report(done, self.price)
             if np.isfinite(self.price):
                 for _ in range(MAX_STEPS):
                     if not self._step():
@@ -209,20 +216,25 @@ class PricedEdits:
 
     def _step(self) -> bool:
         """Make the best edit at the current price; False if none pays."""
-        tree = TreeInParts(self.root, self.anchor, self._outcome)
+        tree = self._in_parts
+        if tree is None or tree.root is not self.root:
+            tree = self._in_parts = TreeInParts(self.root, self.anchor, self._outcome)
         now, missed = tree.distance / self.anchor.mass, self.criterion.missed(self.root)
         most = max(self.limits.max_leaves, self.root.n_leaves)
-        found: list[tuple[float, int, Place, Candidate]] = []
-        for place in tree.places:
-            for edit in self._candidates(place):
-                if self.root.n_leaves - place.node.n_leaves + edit.node.n_leaves <= most:
-                    with_edit = self.criterion.missed_by(
-                        tree.sums_with(place, edit.node), self.root.loss - edit.gain
-                    )
-                    gain = missed - with_edit - self.edit_cost
-                    found.append((gain, len(found), place, edit))
+        edits = [
+            (place, edit)
+            for place in tree.places
+            for edit in self._candidates(place)
+            if self.root.n_leaves - place.node.n_leaves + edit.node.n_leaves <= most
+        ]
+        with_edit = self.criterion.missed_by_each(
+            [tree.sums_with(place, edit.node) for place, edit in edits],
+            [self.root.loss - edit.gain for _, edit in edits],
+        )
+        gains = missed - with_edit - self.edit_cost
         best_gain, best = 1e-9, None
-        for gain, _, place, edit in sorted(found, key=lambda item: (-item[0], item[1])):
+        for i in np.argsort(-gains, kind="stable").tolist():
+            gain, (place, edit) = float(gains[i]), edits[i]
             # No edit can bring the tree closer to A than A itself.
             if gain + self.price * now <= best_gain:
                 break

@@ -53,16 +53,14 @@ class TreeInParts:
     """A tree whose parts can be exchanged."""
 
     def __init__(self, root: SearchNode, anchor: AnchoredDistance, outcome: Outcome) -> None:
-        self.anchor, self.outcome = anchor, outcome
+        self.root, self.anchor, self.outcome = root, anchor, outcome
         self.columns = anchor.columns(root, {})
         self.outcomes = anchor.outcomes(self.columns.leaves, outcome)
         self.sums = leaf_sums(root)
         self.places = list(self._walk(Place(root, (), 0, 0, {})))
-
-    @property
-    def distance(self) -> float:
+        self.distance = anchor.distance_of(self.columns, self.outcomes)
         """D' of the tree as it is."""
-        return self.anchor.distance_of(self.columns, self.outcomes)
+        self._with: dict[SearchNode, float] = {}
 
     def _walk(self, place: Place) -> Iterator[Place]:
         yield place
@@ -92,11 +90,15 @@ class TreeInParts:
         """D' of the tree with another node in a place."""
         if place.box is None:
             return self.distance
+        kept = self._with.get(new)
+        if kept is not None:  # the same edit at another price
+            return kept
         mine, start = self.columns, place.first_column
         stop = start + self._n_columns(place)
         inside = self.anchor.columns(new, place.box)
         outcomes: NDArray[np.int64] = self.anchor.outcomes(inside.leaves, self.outcome)
-        return self.anchor.distance_of(
+        found = self._with[new] = self.anchor.distance_of(
             Columns.put_together([mine.part(0, start), inside, mine.part(stop, None)]),
             np.concatenate([self.outcomes[:start], outcomes, self.outcomes[stop:]]),
         )
+        return found
