@@ -105,7 +105,7 @@ def test_moves_in_risk_are_counted_and_gated(cancer):
     np.testing.assert_allclose(result.risk_moves, moves, atol=1e-12)
     moved = result.risk_moved()
     assert moved == {"moved_5": (moves > 0.05).mean(), "moved_10": (moves > 0.1).mean()}
-    assert 0 < moved["moved_10"] < moved["moved_5"]
+    assert 0 < moved["moved_10"] <= moved["moved_5"]
     assert result.frontier.loc[result.chosen, ["moved_5", "moved_10"]].to_dict() == moved
     assert result.frontier.loc["keep", ["moved_5", "moved_10"]].tolist() == [0, 0]
     assert not result.check(max_moved_5=moved["moved_5"] / 2)

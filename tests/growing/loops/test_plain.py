@@ -1,4 +1,4 @@
-"""Trees of ensembles: compiled and plain ones are the same, bit for bit."""
+"""Trees of ensembles as the plain loops grow them; the compiled ones are the same, bit for bit."""
 
 from __future__ import annotations
 
