@@ -12,7 +12,8 @@
 
 The grid search of 200,000 rows takes more than half an hour: beyond ``--whole-grid`` rows two of
 its settings (of middle size, folds as they are) are run and their time is multiplied. Both sides
-take turns, ``--repeats`` times; the least time counts. Writes ``retraining_speed.md`` beside this file.
+take turns, ``--repeats`` times; the least time counts. Writes ``retraining_speed.md`` beside this
+file.
 """
 
 from __future__ import annotations
