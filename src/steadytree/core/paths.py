@@ -300,6 +300,8 @@ def _warn_of_clipping(nodes: Nodes, space: FeatureSpace) -> None:
     j, t = nodes.feature, nodes.threshold
     # Leaves and category sets have no threshold: comparisons with NaN are false.
     outside = (((t < space.lower[j]) | (t > space.upper[j])) & np.isfinite(t)).nonzero()[0]
+    if not outside.size:
+        return
     clipped: dict[int, set[int]] = {}
     for node, tree in zip(outside, np.searchsorted(nodes.first, outside, "right"), strict=True):
         clipped.setdefault(int(tree), set()).add(int(j[node]))

@@ -325,7 +325,9 @@ def walk(nodes: Any, features: Any, room: Any, out: Any) -> None:
                             tightening[n_entries] = lower
                         n_entries += 1
                     if upper > 0 or lower > 0:
-                        part = max(1.0 - upper - lower, 0.0)
+                        part = 1.0 - upper - lower
+                        if part < 0:
+                            part = 0.0
                     if can_miss[j] == 1:
                         for k in range(at + 2, at + 4):
                             if x[k] > 0:

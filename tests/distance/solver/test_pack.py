@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from steadytree import FeatureSpace, as_tree
 from steadytree.core.paths import Paths
 from steadytree.distance._solver import kernels, scipy_solver
-from steadytree.distance._solver.pack import pack
+from steadytree.distance._solver.pack import CLASHING, LANES, pack, padded_length
 from tests.distance.solver.examples import breast_cancer_paths, measure
 
 
@@ -51,3 +51,12 @@ def test_digest_ignores_the_order_of_splits_but_not_outcomes() -> None:
     other = dataclasses.replace(paths, value=value)
     assert pack([paths, other], measure()).n_distinct == 1
     assert pack([paths, other], measure(outcome="distribution")).n_distinct == 2
+
+
+def test_rows_are_whole_registers_and_lie_beside_each_other() -> None:
+    columns = np.arange(1, 2000)
+    length = padded_length(columns)
+    assert (length % LANES == 0).all()
+    assert (length % CLASHING != 0).all()
+    assert ((length >= columns) & (length < columns + 2 * LANES)).all()
+    assert padded_length(512) == 520
