@@ -33,7 +33,8 @@ def test_results_do_not_depend_on_the_backend(mixed, backend):
     one = retrain(*args, **QUICK)
     with ExitStack() as stack:
         if backend == "dask":
-            distributed = pytest.importorskip("distributed")
+            import distributed
+
             cluster = distributed.LocalCluster(
                 n_workers=2, threads_per_worker=1, dashboard_address=None
             )
