@@ -297,9 +297,8 @@ def middling_trees(quick: bool) -> Section:
             section.notes.append(
                 "Why not 20 ×: over a quarter of ours builds the costs, with two passes a cell; "
                 "half are searches, two to three further passes. A pass of vector instructions "
-                "takes 0.35 to 0.55 ns a cell, more beside a busy neighbour on the same core, "
-                "which slows vector code but hardly scipy. An auction for smaller trees, other "
-                "sizes of the core and wider rows gained nothing."
+                "takes 0.35 to 0.55 ns a cell. An auction for smaller trees and other sizes of the "
+                "core gained nothing."
             )
     return section.show()
 
