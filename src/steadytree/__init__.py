@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.plotting import TreeComparisonDisplay as TreeComparisonDisplay
     from steadytree.plotting import TreeMapDisplay as TreeMapDisplay
     from steadytree.readers import as_tree as as_tree
+    from steadytree.retraining import CertificateOptions as CertificateOptions
     from steadytree.retraining import History as History
     from steadytree.retraining import Retraining as Retraining
     from steadytree.retraining import SearchOptions as SearchOptions
@@ -78,7 +79,14 @@ _HOME = {
         "TreeMapDisplay",
     ),
     "readers": ("as_tree",),
-    "retraining": ("History", "Retraining", "SearchOptions", "retrain", "retrain_sequence"),
+    "retraining": (
+        "CertificateOptions",
+        "History",
+        "Retraining",
+        "SearchOptions",
+        "retrain",
+        "retrain_sequence",
+    ),
     "selection": ("pareto_mask",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -248,3 +248,13 @@ def test_forbidden_columns(run: Run, files: Files, tmp_path: Path) -> None:
     wrong = run(*arguments, "--forbid", "sise", *fast)
     assert wrong.code == 2
     assert "in forbid, got 'sise'; did you mean 'size'?" in wrong.err
+
+
+def test_a_certificate_is_part_of_the_document(run: Run, files: Files) -> None:
+    what = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome", "--json")
+    result = run(*what, "--certify", "--folds", 0, "--trees", 10, "-q")
+    assert result.code == 0, result.err
+    said = result.document["certificate"]
+    assert said["lower_bound"] <= said["best_objective"] <= said["objective"]
+    assert said["words"] in result.document["explanation"]
+    assert run(*what, *FAST).document["certificate"] is None

@@ -71,6 +71,11 @@ PRICE = "price"
 )
 @forbid_option
 @click.option("--compare", "with_cart", is_flag=True, help="Add independently retrained CART.")
+@click.option(
+    "--certify",
+    is_flag=True,
+    help="Bound how much better any tree of a stated family could be than the one at the price.",
+)
 @threshold_option('A number or "prevalence".')
 @option_of("--folds", retrain, "n_folds", "For scores.", type=click.IntRange(0))
 @option_of("--trees", SearchOptions, "n_estimators", "Of the teacher.", type=click.IntRange(1))
@@ -93,6 +98,7 @@ def command(
     locks: tuple[str, ...],
     forbidden: tuple[str, ...],
     with_cart: bool,
+    certify: bool,
     decision_threshold: str | None,
     folds: int,
     trees: int,
@@ -130,6 +136,7 @@ def command(
             locked=locks,
             forbid=forbidden or None,
             compare=with_cart,
+            certify=certify,
             decision_threshold=threshold,
             groups=rows.groups,
             groups_old=_groups_of(before, group),
@@ -166,6 +173,7 @@ def command(
         "explanation": result.explain(),
         "edits": list(result.edits),
         "drift": _drift(result),
+        "certificate": None if result.certificate is None else result.certificate.to_dict(),
         "notes": list(result.notes),
         "frontier": result.frontier,
         "performance": result.performance(),

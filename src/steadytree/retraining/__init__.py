@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steadytree.evaluation.gates import GateCheck, GateResult, check_gates
+from steadytree.retraining.certificate.statement import Certificate, CertificateOptions
 from steadytree.retraining.history import History
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.retrain import retrain
@@ -10,6 +11,8 @@ from steadytree.retraining.search_options import SearchOptions
 from steadytree.retraining.sequence import TreeSequence, retrain_sequence
 
 __all__ = [
+    "Certificate",
+    "CertificateOptions",
     "GateCheck",
     "GateResult",
     "History",

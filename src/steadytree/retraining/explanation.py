@@ -44,6 +44,8 @@ class Explanation:
         What happens to the people concerned, to how many new rows, of how many.
     others : tuple of (str, int)
         Further events with their counts: risks that move, labels kept or changed.
+    certificate : str
+        What a certificate says; "" where none was asked for.
     """
 
     alarm: str
@@ -54,6 +56,7 @@ class Explanation:
     count: int
     total: int
     others: tuple[tuple[str, int], ...] = ()
+    certificate: str = ""
 
     @property
     def whom(self) -> str:
@@ -64,11 +67,13 @@ class Explanation:
     @property
     def head(self) -> tuple[str, ...]:
         """Sentences that count no people, in the order they are to be read."""
-        parts = (self.alarm, self.verdict.without_counts, self.what, self.worth)
+        said = self.verdict.without_counts, self.what, self.worth, self.certificate
+        parts = (self.alarm, *said)
         return tuple(part for part in parts if part)
 
     def __str__(self) -> str:
-        parts = (self.alarm, str(self.verdict), self.what, self.worth, self.whom)
+        worth = self.what, self.worth, self.whom, self.certificate
+        parts = (self.alarm, str(self.verdict), *worth)
         return " ".join(part for part in parts if part)
 
 
@@ -93,6 +98,7 @@ def explain_retraining(result: Retraining) -> Explanation:
         int(changed.sum()),
         len(changed),
         tuple(others),
+        "" if result.certificate is None else result.certificate.words(),
     )
 
 

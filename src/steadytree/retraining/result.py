@@ -36,6 +36,7 @@ from steadytree.retraining.verdict import Verdict, draw_verdict
 
 if TYPE_CHECKING:
     from steadytree.growing.teacher import Drift
+    from steadytree.retraining.certificate.statement import Certificate
 
 __all__ = ["Retraining"]
 
@@ -55,7 +56,7 @@ class Retraining:
     frontier : DataFrame
         One row per candidate (index ``candidate``), from "keep" to "from scratch". Columns:
         ``kind`` ("keep", "leaf values": every rule and label kept, "labels": every rule kept,
-        "priced edits", "from scratch", "CART", "own"),
+        "priced edits", "exact": found by the certificate, "from scratch", "CART", "own"),
         ``price``, ``dissimilarity`` (0 to 1), ``distance`` (the paper's), ``score`` and
         ``score_se`` (ROC AUC or R², as on rows that the tree has not seen: the ``recipe`` of
         :meth:`performance`), ``score_change`` and ``score_change_se`` (paired, against keeping
@@ -80,6 +81,9 @@ class Retraining:
         classes, or responses), weights, ``groups``, and the table as given (``X_new``).
     scores : CrossFitted
         Every candidate's own tree and its trees without each fold, to score it honestly.
+    certificate : Certificate or None
+        How much better any tree of a stated family could be than the tree at the price; None
+        where none was asked for.
     """
 
     tree: Tree
@@ -94,6 +98,7 @@ class Retraining:
     rows: CodedRows
     scores: CrossFitted
     notes: tuple[str, ...] = field(default=())
+    certificate: Certificate | None = None
 
     # -- the proposal -------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from numbers import Integral
 from typing import Any
@@ -20,6 +21,7 @@ from steadytree.evaluation.flips import flipped, moved_shares, response_span, ri
 from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
+from steadytree.retraining.certificate.statement import CertificateOptions
 from steadytree.retraining.evidence import EVIDENCE
 from steadytree.retraining.explanation import alarm_words
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
@@ -65,6 +67,7 @@ def retrain(
     locked: Any = (),
     candidates: Any = (),
     compare: bool = False,
+    certify: bool | CertificateOptions = False,
     decision_threshold: Decision | float | str | None = None,
     labels: str = "steady",
     space: FeatureSpace | None = None,
@@ -132,6 +135,10 @@ def retrain(
         estimator is cross-fitted like ours (on old and new rows).
     compare : bool, default False
         Add cross-validated CART, retrained independently.
+    certify : bool or CertificateOptions, default False
+        Also bound how much better any tree of a stated family could be than the one at
+        ``price``: ``result.certificate``. A tree of the family that is better by more than an
+        edit must save becomes the candidate "exact". Not with ``locked``.
     decision_threshold : float, "prevalence", Decision or None
         How the new tree decides; None: as the deployed tree does (its threshold, the one its
         class weights amount to, or the largest share). The deployed tree's own decisions are
@@ -206,6 +213,7 @@ def retrain(
     if asked == EVIDENCE and n_folds == 0:
         asked = None  # no row is left out by the user's own wish: the price decides
     tuning = SearchOptions.read(options, search)
+    certificate = CertificateOptions.read(certify)
     _check_jobs(n_jobs)
     X_new = as_table(X_new, "X_new")
     # 1. One space, one coding of the rows.
@@ -239,17 +247,22 @@ def retrain(
     price = float(price)
     prices = tuple(sorted({*PRICES, price, np.inf}, reverse=True))
     own = name_candidates(candidates)
+    locks = resolve_locks(locked, problem.start, problem.space, printed=as_tree(deployed))
+    if locks and certificate is not None:
+        raise InputError(
+            f"expected nothing locked where a certificate is asked for, got locked={locked!r}: it "
+            "speaks of all trees, those without the locked rules included; leave one of them out"
+        )
     maker = CandidateMaker(
         problem=problem if own else problem.without_tables(),
         prices=prices,
         options=tuning,
-        locks=tuple(
-            sorted(resolve_locks(locked, problem.start, problem.space, printed=as_tree(deployed)))
-        ),
+        locks=tuple(sorted(locks)),
         own=own,
         compare=compare,
         labels=labels,
         seed=seed,
+        certify=None if certificate is None else (price, certificate),
     )
     full, in_folds = run_with_folds(maker, folds, n_jobs, _reporter(verbose, progress))
     interrupted, notes = in_folds is None, problem.notes
@@ -291,6 +304,7 @@ def retrain(
             "locked_nodes": list(maker.locks),
             "forbidden": sorted(problem.forbidden),
             "compare": compare,
+            **({} if certificate is None else {"certify": asdict(certificate)}),
             "seed": seed,
             "n_new": len(problem.new),
             "n_old": None if problem.old is None else len(problem.old),
@@ -302,6 +316,7 @@ def retrain(
         rows=problem.new,
         scores=scores,
         notes=notes,
+        certificate=full.certificate,
     )
     alarm = alarm_words(result)
     if alarm:

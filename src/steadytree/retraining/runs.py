@@ -35,6 +35,7 @@ from steadytree.growing.teacher import (
     teach,
 )
 from steadytree.readers import as_tree
+from steadytree.retraining.certificate.statement import EXACT, Certificate, CertificateOptions
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import CandidateTree
@@ -52,7 +53,7 @@ STAGES = 4
 RESTATED = ("leaf values", "labels")
 """Trees that keep every rule: with the leaves' values estimated anew, and with the labels too
 that these contradict."""
-RESERVED = ("keep", *RESTATED, "from scratch", "CART")
+RESERVED = ("keep", *RESTATED, "from scratch", "CART", EXACT)
 
 LARGER = 4
 """An edited tree may have this many leaves more than its size asks for."""
@@ -62,7 +63,8 @@ LARGER = 4
 class Run:
     """The candidates of one run, what its teacher was made of, and rows used.
 
-    ``n_structure`` rows taught the rules, ``n_values`` rows gave values and counts.
+    ``n_structure`` rows taught the rules, ``n_values`` rows gave values and counts. A
+    certificate is made on all rows only.
     """
 
     candidates: list[CandidateTree]
@@ -70,6 +72,7 @@ class Run:
     blend_share: float | None
     n_structure: int
     n_values: int
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +83,7 @@ class CandidateMaker:
     ``prices`` decrease; infinity comes first and stands for "leaf values only". ``locks`` are
     nodes of the deployed tree that edits may not touch, ``own`` the user's candidates, fitted
     or not; ``compare`` adds cross-validated CART; ``labels`` says how labels follow the shares.
+    ``certify`` is the price of the tree to certify, and how.
     """
 
     problem: Problem
@@ -90,6 +94,7 @@ class CandidateMaker:
     compare: bool
     labels: str
     seed: int
+    certify: tuple[float, CertificateOptions] | None = None
 
     def run(
         self,
@@ -133,15 +138,20 @@ class CandidateMaker:
             seed=self.seed + 12,
         )
         report("searching edits", 1)
-        path, scratch = self._search(taught, every, options, report)
+        search, path, scratch = self._search(taught, every, options, report)
+        certificate, exact = self._certify(search, path, rows is None, report)
         if rows is None:
             stamp = {
                 TRAINING_ROWS: self.problem.fingerprints,
                 **forbidden_entry(self.problem.space, self.problem.forbidden),
             }
-            path = [
-                replace(e, tree=e.tree.replace(metadata={**e.tree.metadata, **stamp})) for e in path
-            ]
+            path, exact = (
+                [
+                    replace(e, tree=e.tree.replace(metadata={**e.tree.metadata, **stamp}))
+                    for e in some
+                ]
+                for some in (path, exact)
+            )
             scratch = scratch.replace(metadata={**scratch.metadata, **stamp})
             if self.problem.nothing_new:
                 path = [replace(e, tree=deployed, edits=(), distance=0.0) for e in path]
@@ -151,6 +161,7 @@ class CandidateMaker:
             if np.isposinf(edited.price):
                 name = kind = RESTATED[i]
             out.append(CandidateTree(name, kind, edited.tree, edited.price, edited.edits))
+        out += [CandidateTree(EXACT, EXACT, e.tree, edits=e.edits) for e in exact]
         out.append(CandidateTree("from scratch", "from scratch", scratch))
         if self.compare:
             cart = cross_validated_cart(
@@ -164,7 +175,31 @@ class CandidateMaker:
         for name, model in self.own.items():
             tree, fitted_here = self._own_tree(name, model, rows)
             out.append(CandidateTree(name, "own", tree, cross_fitted=fitted_here))
-        return Run(out, drift, share, len(every), given.n_all)
+        return Run(out, drift, share, len(every), given.n_all, certificate)
+
+    def _certify(
+        self,
+        search: PricedEdits,
+        path: Sequence[EditedTree],
+        all_rows: bool,
+        report: Callable[[str, int], None],
+    ) -> tuple[Certificate | None, list[EditedTree]]:
+        """Return a certificate where one is asked for, and the better tree where there is one.
+
+        Without a fold there always is one, that at the price where none is better: it is what
+        the same recipe gives there.
+        """
+        if self.certify is None or self.problem.nothing_new:
+            return None, []
+        # Compiled loops: imported only where they are needed.
+        from steadytree.retraining.certificate.certify import certify_search
+
+        price, options = self.certify
+        edited = next(e for e in path if e.price == price)
+        done = certify_search(search, edited, options, lambda step, *_: report(step, STAGES - 1))
+        if done.better is None:
+            return done.certificate, [] if all_rows else [edited]
+        return done.certificate, [done.better]
 
     def _search(
         self,
@@ -172,7 +207,7 @@ class CandidateMaker:
         every: CodedRows,
         options: SearchOptions,
         report: Callable[[str, int], None],
-    ) -> tuple[list[EditedTree], Tree]:
+    ) -> tuple[PricedEdits, list[EditedTree], Tree]:
         """Make the edited trees by decreasing price, and the one from scratch."""
         space, deployed = self.problem.space, self.problem.start
         size = options.max_leaf_nodes or size_by_minority(every.y, self.problem.n_classes)
@@ -210,7 +245,7 @@ class CandidateMaker:
             if np.isfinite(price) and stage > 1 + (STAGES - 1) * (done - 1) // len(self.prices):
                 report(f"searching edits at price {price:g}", stage)
 
-        return search.path(self.prices, at_price), scratch
+        return search, search.path(self.prices, at_price), scratch
 
     def _own_tree(self, name: str, model: Any, rows: NDArray[np.intp] | None) -> tuple[Tree, bool]:
         deployed = self.problem.deployed
@@ -293,20 +328,31 @@ def _runs(
     Workers are processes, or whatever ``joblib.parallel_config`` asks for. What happens within
     a run is reported only where it happens here.
     """
-    workers = min(effective_n_jobs(n_jobs), len(tasks))
+
+    def here(number: int) -> Run:
+        words = _run_words(number, len(tasks) - 1)
+
+        def within(step: str, done: int) -> None:
+            report(f"{words}: {step}", number * STAGES + done, len(tasks) * STAGES)
+
+        return maker.run(tasks[number], n_jobs, within)
+
+    first = 0
+    if maker.certify is not None:
+        run = here(0)
+        yield run
+        # Without a fold a better tree is looked for only where there is one on all rows.
+        better = run.certificate is not None and run.certificate.better
+        maker, first = maker if better else replace(maker, certify=None), 1
+    workers = min(effective_n_jobs(n_jobs), len(tasks) - first)
     if workers > 1:
         backend, _ = get_active_backend()
         way = "generator" if backend.supports_return_generator else "list"
         parallel = Parallel(n_jobs=workers, return_as=way, batch_size=1, pre_dispatch="all")
-        yield from parallel(delayed(maker.run)(rows, 1) for rows in tasks)
+        yield from parallel(delayed(maker.run)(rows, 1) for rows in tasks[first:])
         return
-    for number, rows in enumerate(tasks):
-        words = _run_words(number, len(tasks) - 1)
-
-        def within(step: str, done: int, number: int = number, words: str = words) -> None:
-            report(f"{words}: {step}", number * STAGES + done, len(tasks) * STAGES)
-
-        yield maker.run(rows, n_jobs, within)
+    for number in range(first, len(tasks)):
+        yield here(number)
 
 
 def name_candidates(candidates: Any) -> dict[str, Any]:

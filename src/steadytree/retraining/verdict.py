@@ -48,7 +48,7 @@ REBUILDING_MARGIN = 0.02
 RIVAL_ERRORS = 2.0
 """The best of many is flattered, so a rival must lead by so many paired standard errors."""
 
-REBUILT = ("from scratch", "CART", "own")
+REBUILT = ("from scratch", "CART", "own", "exact")
 
 
 @dataclass(frozen=True)

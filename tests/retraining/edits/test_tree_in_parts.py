@@ -16,8 +16,8 @@ def test_exchanged_parts_count_as_the_whole_tree(task):
     run.price = 0.05
     tried = 0
     for _ in range(3):
-        tree = TreeInParts(run.root, run.anchor, run._outcome)
-        assert tree.distance == run.anchor.distance(run.root, run._outcome)
+        tree = TreeInParts(run.root, run.anchor, run.outcome)
+        assert tree.distance == run.anchor.distance(run.root, run.outcome)
         for place in tree.places:
             for edit in run._candidates(place):
                 root = edit.node
@@ -26,7 +26,7 @@ def test_exchanged_parts_count_as_the_whole_tree(task):
                     sides = (root, right) if on_left else (left, root)
                     root = run.make.join(above.rows, split, *sides, prior=above.prior)
                 assert (tree.sums_with(place, edit.node) == leaf_sums(root)).all()
-                exact = run.anchor.distance(root, run._outcome)
+                exact = run.anchor.distance(root, run.outcome)
                 assert tree.distance_with(place, edit.node) == exact
                 tried += 1
         if not run._step():

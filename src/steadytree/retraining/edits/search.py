@@ -63,6 +63,7 @@ class EditedTree:
     tree: Tree
     edits: tuple[str, ...]  # in words, in the order they were made; relabelled leaves last
     distance: float  # d'(A, T) of the metric variant
+    root: SearchNode | None = None  # the tree while the search's rows are at hand
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +123,7 @@ class PricedEdits:
         if self.n_classes is not None and self.decision != deployed.decision:
             # Labels that a new policy gives the deployed tree are the ones to be steady about.
             self.root = self.make.from_tree(deployed.relabelled(self.decision), rows, kept)
+        self.start = self.root
         self.edits: list[str] = []
         self._in_parts: TreeInParts | None = None
 
@@ -142,7 +144,8 @@ class PricedEdits:
             return lambda leaf: leaf.inherited_label
         return lambda leaf: self._scaled(leaf.prior if leaf.prior is not None else leaf.value)
 
-    def _outcome(self, leaf: SearchNode) -> float:
+    def outcome(self, leaf: SearchNode) -> float:
+        """Label of a leaf, or its response scaled to [0, 1]."""
         if self.n_classes is not None:
             return self._label(leaf, self.n_classes)
         return self._scaled(leaf.value)
@@ -171,7 +174,7 @@ class PricedEdits:
 
     def distance(self, root: SearchNode) -> float:
         """D' of a candidate, in units of the deployed tree's mass."""
-        return self.anchor.distance(root, self._outcome) / self.anchor.mass
+        return self.anchor.distance(root, self.outcome) / self.anchor.mass
 
     # -- search -------------------------------------------------------------------
 
@@ -218,7 +221,7 @@ class PricedEdits:
         """Make the best edit at the current price; False if none pays."""
         tree = self._in_parts
         if tree is None or tree.root is not self.root:
-            tree = self._in_parts = TreeInParts(self.root, self.anchor, self._outcome)
+            tree = self._in_parts = TreeInParts(self.root, self.anchor, self.outcome)
         now, missed = tree.distance / self.anchor.mass, self.criterion.missed(self.root)
         most = max(self.limits.max_leaves, self.root.n_leaves)
         edits = [
@@ -271,6 +274,18 @@ class PricedEdits:
             forget(above)
         return new
 
+    # -- any tree -----------------------------------------------------------------
+
+    def objective(self, root: SearchNode, price: float) -> float:
+        """J of any tree on the rows of the search, without the cost of edits."""
+        self.relabels = True
+        return self.criterion.missed(root) + price * self.distance(root)
+
+    def export(self, root: SearchNode, edits: tuple[str, ...], price: float) -> EditedTree:
+        """Write a tree that was found otherwise as the search writes its own."""
+        self.price, self.relabels = price, True
+        return self._export(_Step(root, edits))
+
     # -- results ------------------------------------------------------------------
 
     def _export(self, step: _Step) -> EditedTree:
@@ -297,8 +312,8 @@ class PricedEdits:
                 "edits": list(edits),
             },
         )
-        distance = self.anchor.distance(root, self._outcome)
-        return EditedTree(self.price, tree, edits, distance)
+        distance = self.anchor.distance(root, self.outcome)
+        return EditedTree(self.price, tree, edits, distance, step.root)
 
 
 def lock_nodes(tree: Tree, locked: Iterable[int]) -> frozenset[int]:
