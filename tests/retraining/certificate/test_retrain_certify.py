@@ -89,7 +89,7 @@ def test_other_outcomes_and_no_folds(task):
     )
     said = result.certificate
     assert said.lower_bound <= said.best_objective <= said.objective
-    assert said.price == 0.2
+    assert said.price == result.settings["price"]
 
 
 def test_locks_and_certificates_exclude_each_other(mixed):
