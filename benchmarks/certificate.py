@@ -48,8 +48,8 @@ def certified(name: str, leaves: int, prices: tuple[float, ...]) -> list[dict[st
     out = []
     search_path = runs.PricedEdits.path
 
-    def watched(search: Any, given: Any) -> Any:
-        path = search_path(search, given)
+    def watched(search: Any, *given: Any) -> Any:
+        path = search_path(search, *given)
         for price in prices:
             edited = next(e for e in path if e.price == price)
             start = time.process_time()
