@@ -34,6 +34,8 @@ __all__ = [
     "code_outcomes",
     "code_table",
     "fingerprint",
+    "fingerprint_of",
+    "mixed_bits",
     "row_hashes",
     "stack_tables",
 ]
@@ -108,14 +110,14 @@ def row_hashes(rows: CodedRows, *, weighted: bool = False) -> NDArray[np.uint64]
     for column in columns:
         values = np.asarray(column, dtype=np.float64) + 0.0  # -0.0 + 0.0 is 0.0
         values[np.isnan(values)] = np.nan  # one NaN for all
-        hashes = _mixed(hashes ^ _mixed(values.view(np.uint64)))
+        hashes = mixed_bits(hashes ^ mixed_bits(values.view(np.uint64)))
     return hashes
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Finish of splitmix64: every bit of the input changes about half of the output's."""
     bits = bits + _GOLDEN
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -135,7 +137,12 @@ def fingerprint(rows: CodedRows) -> str:
     categories by position.
     """
     total = row_hashes(rows, weighted=True).sum(dtype=np.uint64)
-    return f"{len(rows)}x{rows.coded.shape[1]}-{int(total):016x}"
+    return fingerprint_of(int(total), len(rows), rows.coded.shape[1])
+
+
+def fingerprint_of(total: int, n_rows: int, n_features: int) -> str:
+    """Digest of rows of which only the sum of the hashes is at hand, taken batch by batch."""
+    return f"{n_rows}x{n_features}-{total % 2**64:016x}"
 
 
 def stack_tables(tables: Sequence[Any]) -> Any:

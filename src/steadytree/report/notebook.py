@@ -105,7 +105,7 @@ def retraining_html(result: Retraining, *, min_cell: int = 5) -> str:
     told = result.explanation
     n = told.total
     changed = PeopleCount.of(told.count, n, min_cell)
-    whom = whom_words(told.event, told.count, n, changed.replaced)
+    whom = whom_words(told.event, told.count, n, changed.replaced, rows_name=told.rows_name)
     summary = f"<p>{escape(clean(' '.join((*told.head, whom))))}</p>"
     body = []
     for name, row in result.frontier.iterrows():

@@ -259,7 +259,9 @@ def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, 
             people_moved = PeopleCount.of(moved, total, min_cell)
             facts.append(_people_fact("Risk moves over 5 points", people_moved, min_cell, what))
         if event and people.total is not None:
-            sentences.append(whom_words(event, round(count), total, people.replaced))
+            sentences.append(
+                whom_words(event, round(count), total, people.replaced, rows_name=what)
+            )
     text = clean(" ".join(sentences)).replace(" <= ", " ≤ ")
     if not sentences:
         text = _change_sentence(diff)

@@ -46,6 +46,8 @@ class Explanation:
         Further events with their counts: risks that move, labels kept or changed.
     certificate : str
         What a certificate says; "" where none was asked for.
+    rows_name : str
+        What is counted: "new rows", or those of a sample of them.
     """
 
     alarm: str
@@ -57,12 +59,14 @@ class Explanation:
     total: int
     others: tuple[tuple[str, int], ...] = ()
     certificate: str = ""
+    rows_name: str = "new rows"
 
     @property
     def whom(self) -> str:
         """Sentences on whom it affects, with the exact counts."""
         events = ((self.event, self.count), *self.others)
-        return " ".join(whom_words(event, count, self.total) for event, count in events)
+        name = self.rows_name
+        return " ".join(whom_words(e, count, self.total, rows_name=name) for e, count in events)
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -99,19 +103,27 @@ def explain_retraining(result: Retraining) -> Explanation:
         len(changed),
         tuple(others),
         "" if result.certificate is None else result.certificate.words(),
+        result.rows_name,
     )
 
 
-def whom_words(event: str, count: int, total: int, masked: str | None = None) -> str:
+def whom_words(
+    event: str,
+    count: int,
+    total: int,
+    masked: str | None = None,
+    *,
+    rows_name: str = "new rows",
+) -> str:
     """Sentence on how many rows something happens to.
 
     ``masked`` stands in place of a count that is not shown: "fewer than 5".
     """
     if masked is not None:
-        return f"{event} for {masked} of the {total:,} new rows."
+        return f"{event} for {masked} of the {total:,} {rows_name}."
     if count == 0:
-        return f"{event} for none of the {total:,} new rows."
-    return f"{event} for {count:,} of the {total:,} new rows ({_percent(count / total)})."
+        return f"{event} for none of the {total:,} {rows_name}."
+    return f"{event} for {count:,} of the {total:,} {rows_name} ({_percent(count / total)})."
 
 
 def alarm_words(result: Retraining) -> str:
@@ -189,6 +201,14 @@ def _rows_of(rules: list[RuleChange], total: int) -> int:
 
 
 def _worth(result: Retraining) -> str:
+    """Say how well it predicts; where the rows in memory are a sample, of how many."""
+    scored, n_new = (int(result.settings[key]) for key in ("n_rows_scores", "n_new"))
+    if len(result.rows) == n_new:
+        return _worth_words(result)
+    return f"{_worth_words(result)} Scores are of a sample of {scored:,} of the {n_new:,} new rows."
+
+
+def _worth_words(result: Retraining) -> str:
     row = result.frontier.loc[result.chosen].to_dict()
     name, keep = result.score_name, float(result.frontier["score"]["keep"])
     table = result.performance().droplevel("group")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from steadytree.core.rows import CodedRows, row_hashes
 
-__all__ = ["Copies", "find_copies", "scored_rows"]
+__all__ = ["Copies", "beyond_chance", "find_copies", "scored_rows"]
 
 BoolArray = NDArray[np.bool_]
 
@@ -53,10 +53,7 @@ def find_copies(new: CodedRows, old: CodedRows) -> Copies | None:
     recurs = np.isin(in_new, in_old)
     values, which, count = np.unique(in_old, return_inverse=True, return_counts=True)
     by_chance = float((count[which] > 1).mean())
-    expected = len(new) * by_chance
-    slack = CHANCE_ERRORS * np.sqrt(expected * (1 - by_chance) + 1)
-    beyond = (recurs.mean() - by_chance) / max(1 - by_chance, 1e-12)
-    if recurs.sum() <= expected + slack or beyond <= CLEAR_SHARE + by_chance:
+    if not beyond_chance(float(recurs.mean()), len(new), by_chance):
         return None
     # As many copies of a row as there are new ones: the first of them.
     order = np.argsort(which, kind="stable")
@@ -67,6 +64,14 @@ def find_copies(new: CodedRows, old: CodedRows) -> Copies | None:
     at = np.clip(np.searchsorted(found, values), 0, len(found) - 1)
     wanted = np.where(found[at] == values, times[at], 0)
     return Copies(recurs, nth < wanted[which])
+
+
+def beyond_chance(share: float, n: int, by_chance: float) -> bool:
+    """Whether a share of ``n`` new rows that recur is more than rows that are equal by chance."""
+    expected = n * by_chance
+    slack = CHANCE_ERRORS * np.sqrt(expected * (1 - by_chance) + 1)
+    beyond = (share - by_chance) / max(1 - by_chance, 1e-12)
+    return bool(share * n > expected + slack and beyond > CLEAR_SHARE + by_chance)
 
 
 def scored_rows(seen: BoolArray, y: NDArray[np.int64], n_classes: int | None) -> BoolArray | None:

@@ -33,6 +33,7 @@ from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.row_counts import RowBatch, RowBatches
 from steadytree.readers import as_tree
 from steadytree.retraining.coding import note_units
+from steadytree.retraining.disk_rows import RowsOnDisk
 from steadytree.retraining.orders import unused_orders
 from steadytree.retraining.overlap import find_copies, scored_rows
 from steadytree.retraining.structure_sample import draw_rows, share_sample, with_rate
@@ -77,6 +78,8 @@ class Problem:
         New rows that the deployed tree has not seen; None: all are scored.
     forbidden : frozenset of int
         Those of ``left_out`` that were forbidden.
+    on_disk : RowsOnDisk or None
+        Where all rows are of which ``new`` and ``old`` are a sample; None: these are all.
     """
 
     deployed: Tree
@@ -88,6 +91,7 @@ class Problem:
     left_out: frozenset[int] = frozenset()
     scored: NDArray[np.bool_] | None = None
     forbidden: frozenset[int] = frozenset()
+    on_disk: RowsOnDisk | None = None
 
     @property
     def n_classes(self) -> int | None:
@@ -123,14 +127,20 @@ class Problem:
         old, n_new = self.kept_old(rows), len(self.new) if rows is None else len(rows)
         n_old = 0 if old is None else len(old)
         wanted = share_sample(n_old, n_new, most or n_old + n_new)
-        batches: RowBatches | None = None
-        if sum(wanted) == n_old + n_new:
-            new = self.new if rows is None else self.new.take(rows)
-        else:
+        whole = rows is None and self.on_disk is not None
+        sampled = sum(wanted) < n_old + n_new
+        if sampled:
             old, new = self._sample(old, rows, wanted, seed)
-            batches = partial(self.batches, rows)
-        before = None if old is None else self._compared(old, self.left_out)
-        return TrainingRows(before, self._compared(new, self.left_out), n_old + n_new, batches)
+        else:
+            new = self.new if rows is None else self.new.take(rows)
+        if old is not None and (sampled or self.on_disk is not None):
+            old, new = self._stand_for((n_old, n_new), old, new)
+        n_all = n_old + n_new
+        if whole and self.on_disk is not None:
+            n_all = self.on_disk.n_old + self.on_disk.n_new
+        before = None if old is None else self.compared(old, self.left_out)
+        batches = partial(self.batches, rows) if sampled or whole else None
+        return TrainingRows(before, self.compared(new, self.left_out), n_all, batches)
 
     def _sample(
         self,
@@ -139,7 +149,7 @@ class Problem:
         wanted: tuple[int, int],
         seed: int,
     ) -> tuple[CodedRows | None, CodedRows]:
-        """Draw old and new rows; where one kind is drawn more densely, its rows weigh less."""
+        """Draw old and new rows."""
         some = np.arange(len(self.new)) if rows is None else rows
         kind = {"classifier": self.n_classes is not None}
         new = some[draw_rows(self.new.y[some], wanted[1], seed=seed, **kind)]
@@ -147,17 +157,31 @@ class Problem:
         if old is None:
             return None, drawn
         before = replace(old, table=None).take(draw_rows(old.y, wanted[0], seed=seed + 1, **kind))
-        stands_for = [len(old) / len(before), len(some) / len(drawn)]
-        mean = (len(old) + len(some)) / (len(before) + len(drawn))
-        before, drawn = (
-            with_rate(part, times / mean)
-            for part, times in zip((before, drawn), stands_for, strict=True)
-        )
         return before, drawn
+
+    def _stand_for(
+        self, n_from: tuple[int, int], old: CodedRows, new: CodedRows
+    ) -> tuple[CodedRows, CodedRows]:
+        """Let old and new rows of a sample weigh by what they stand for, 1 in the mean.
+
+        ``n_from``: rows in memory that they were drawn from.
+        """
+        n_old, n_new = (float(n) for n in n_from)
+        if self.on_disk is not None and self.old is not None:
+            n_old *= self.on_disk.n_old / len(self.old)
+            n_new *= self.on_disk.n_new / len(self.new)
+        mean = (n_old + n_new) / (len(old) + len(new))
+        return with_rate(old, n_old / len(old) / mean), with_rate(new, n_new / len(new) / mean)
 
     def batches(self, rows: NDArray[np.intp] | None) -> Iterator[RowBatch]:
         """Go through the training rows, the old ones first, a part at a time."""
         for part, old in ((self.kept_old(rows), True), (self.new, False)):
+            left = None if rows is not None or self.on_disk is None else self.on_disk.part(old=old)
+            if left is not None:
+                for every in left.coded(self.space, self.deployed):
+                    batch = self.compared(every, self.left_out)
+                    yield RowBatch.of(batch, self.n_classes, old=old)
+                continue
             if part is None:
                 continue
             plain = replace(part, table=None, groups=None)
@@ -166,21 +190,32 @@ class Problem:
             for start in range(0, count, BATCH_ROWS):
                 stop = min(start + BATCH_ROWS, count)
                 at = np.arange(start, stop) if some is None else some[start:stop]
-                batch = self._compared(plain.take(at), self.left_out)
+                batch = self.compared(plain.take(at), self.left_out)
                 yield RowBatch.of(batch, self.n_classes, old=old)
 
-    def _compared(self, part: CodedRows, left_out: Collection[int] = ()) -> CodedRows:
+    def compared(self, part: CodedRows, left_out: Collection[int] = ()) -> CodedRows:
         """Return rows as the deployed tree compares them, without their table."""
         coded = unseen(self.deployed.round_values(part.coded), left_out)
         return replace(part, coded=coded, table=None)
 
+    @property
+    def row_counts(self) -> dict[str, int | None]:
+        """Count all rows given, and the new rows that scores are taken on."""
+        n_new, n_old = len(self.new), None if self.old is None else len(self.old)
+        scored = n_new if self.scored is None else int(self.scored.sum())
+        if self.on_disk is not None:
+            n_new, n_old = self.on_disk.n_new, self.on_disk.n_old or None
+        return {"n_new": n_new, "n_old": n_old, "n_rows_scores": scored}
+
     @cached_property
     def fingerprints(self) -> list[str]:
         """Digests of all rows, and of the new rows, by which a tree made from them is known."""
-        new = self._compared(self.new)
+        if self.on_disk is not None:
+            return list(self.on_disk.fingerprints)
+        new = self.compared(self.new)
         if self.old is None:
             return [fingerprint(new)]
-        return [fingerprint(CodedRows.stack([self._compared(self.old), new])), fingerprint(new)]
+        return [fingerprint(CodedRows.stack([self.compared(self.old), new])), fingerprint(new)]
 
     @property
     def nothing_new(self) -> bool:

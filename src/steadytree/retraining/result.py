@@ -78,7 +78,9 @@ class Retraining:
         Everything needed to repeat the run.
     rows : CodedRows
         The new rows, coded once in ``space``: codes, outcomes (``y_new``: positions in the
-        classes, or responses), weights, ``groups``, and the table as given (``X_new``).
+        classes, or responses), weights, ``groups``, and the table as given (``X_new``). Of a
+        table on disk that is larger than memory, a sample: what is said of rows (``flips``,
+        ``performance``, ``diff``, scores) is then about these; leaves count all rows.
     scores : CrossFitted
         Every candidate's own tree and its trees without each fold, to score it honestly.
     certificate : Certificate or None
@@ -116,6 +118,16 @@ class Retraining:
     def groups(self) -> NDArray[Any] | None:
         """Groups of the new rows, as given."""
         return self.rows.groups
+
+    @property
+    def rows_name(self) -> str:
+        """What ``rows`` are: the new rows, or a sample of those of a table on disk."""
+        return f"rows{self._sampled_words}" if self._sampled_words else "new rows"
+
+    @property
+    def _sampled_words(self) -> str:
+        n_new = int(self.settings["n_new"])
+        return f" of a sample of the {n_new:,} new rows" if len(self.rows) < n_new else ""
 
     @cached_property
     def model(self) -> Any:
@@ -325,7 +337,7 @@ class Retraining:
             # What counts as a changed prediction is said nowhere else on the page.
             affected=(
                 "" if self.deployed.is_classifier else told.event,
-                *(told.count, told.total, "new rows"),
+                *(told.count, told.total, self.rows_name),
             ),
             score=(
                 *(score, float(self.frontier["score"]["keep"]), float(row["score"])),
@@ -343,7 +355,7 @@ class Retraining:
                 n_rows=told.total,
             ),
             provenance=(
-                ("New data", (self.X_new, self.y_new)),
+                (f"New data{self._sampled_words}", (self.X_new, self.y_new)),
                 ("Deployed tree", self.deployed),
                 ("Proposed tree", self.tree),
                 ("How the score was estimated", how),

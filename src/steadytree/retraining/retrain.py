@@ -22,6 +22,7 @@ from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
 from steadytree.retraining.certificate.statement import CertificateOptions
+from steadytree.retraining.disk_rows import load_sample, look_at_rows
 from steadytree.retraining.evidence import EVIDENCE
 from steadytree.retraining.explanation import alarm_words
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
@@ -102,12 +103,18 @@ def retrain(
     X_new, y_new
         The rows that arrived. A category A never met follows A's missing values and can be
         learned; the space is then widened, with a warning. Columns that A does not use may be
-        lacking.
+        lacking. A table may stay on disk: the path of a Parquet file, of a folder of them or a
+        pattern (``"rows/*.parquet"``), a ``pyarrow.dataset.Dataset`` or a polars ``LazyFrame``.
+        The outcome, and every other argument with an entry per row, is then the name of a
+        column; columns so named are no predictors. Of more than 200,000 rows on disk a sample is
+        held in memory: rules, scores and counts of people are from it, what leaves predict and
+        count is from all rows.
     X_old, y_old : optional
         Rows A was trained on: with them the teacher learns from both, unless the drift
         switch finds that the new rows no longer follow the old. Without them A's own
         predictions stand in for them, as far as they still fit the new rows. New rows that are
-        also among them count once, and scores are taken on the others.
+        also among them count once, and scores are taken on the others. They may stay on disk,
+        as the new ones may.
     price : float, default 0.25
         Exchange rate: changing rules worth the whole tree A (its mass) must save this share
         of what the teacher sees. Lower prices buy more change.
@@ -215,22 +222,32 @@ def retrain(
     tuning = SearchOptions.read(options, search)
     certificate = CertificateOptions.read(certify)
     _check_jobs(n_jobs)
-    X_new = as_table(X_new, "X_new")
-    # 1. One space, one coding of the rows.
-    problem = prepare_problem(
+    seed = int(check_random_state(random_state).randint(2**31 - 100))
+    # 1. One space, one coding of the rows; of tables on disk those of a sample.
+    given, on_disk = load_sample(
         deployed,
-        X_new,
-        y_new,
-        X_old=X_old,
-        y_old=y_old,
-        sample_weight=sample_weight,
-        sample_weight_old=sample_weight_old,
-        groups=check_rowwise(groups, n_rows(X_new), "groups"),
-        groups_old=groups_old,
-        forbid=forbid,
-        decision_threshold=decision_threshold,
-        space=space,
+        {
+            "X_new": X_new,
+            "y_new": y_new,
+            "X_old": X_old,
+            "y_old": y_old,
+            "sample_weight": sample_weight,
+            "sample_weight_old": sample_weight_old,
+            "groups": groups,
+            "groups_old": groups_old,
+            "time": time,
+            "decision_threshold": decision_threshold,
+        },
+        seed,
     )
+    given["X_new"] = as_table(given["X_new"], "X_new")
+    given["groups"] = check_rowwise(given["groups"], n_rows(given["X_new"]), "groups")
+    time = given.pop("time")
+    problem = prepare_problem(deployed, **given, forbid=forbid, space=space)
+    if on_disk is not None:
+        problem, warned = look_at_rows(problem, on_disk)
+        for note in warned:
+            warnings.warn(note, SteadyTreeWarning, stacklevel=2)
     if problem.nothing_new:
         warnings.warn(
             "the deployed tree was made from these very rows: there is nothing new to learn, "
@@ -240,7 +257,6 @@ def retrain(
             stacklevel=2,
         )
         n_folds = 0
-    seed = int(check_random_state(random_state).randint(2**31 - 100))
     # 2. Folds of the new rows.
     folds = _folds(problem, n_folds, time, seed)
     # 3. Every candidate, made on all rows and again without each fold.
@@ -306,8 +322,7 @@ def retrain(
             "compare": compare,
             **({} if certificate is None else {"certify": asdict(certificate)}),
             "seed": seed,
-            "n_new": len(problem.new),
-            "n_old": None if problem.old is None else len(problem.old),
+            **problem.row_counts,
             "n_rows_structure": full.n_structure,
             "n_rows_values": full.n_values,
             "share_of_deployed_in_teacher": full.blend_share,

@@ -9,6 +9,7 @@ rows they count, come from all rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from steadytree.core.rows import CodedRows
 
-__all__ = ["STRUCTURE_ROWS", "draw_rows", "share_sample", "with_rate"]
+__all__ = ["STRUCTURE_ROWS", "draw_ordinals", "draw_rows", "share_sample", "with_rate"]
 
 STRUCTURE_ROWS = 100_000
 """Most real rows, old and new together, that rules are searched on."""
@@ -35,13 +36,21 @@ def draw_rows(y: NDArray[Any], wanted: int, *, classifier: bool, seed: int) -> N
     """Draw rows without replacement, in their order; each class in its share, at least once."""
     if wanted >= len(y):
         return np.arange(len(y))
-    rng = np.random.default_rng(seed)
     strata = [np.flatnonzero(y == k) for k in np.unique(y)] if classifier else [np.arange(len(y))]
-    drawn = [
-        rng.choice(rows, max(1, round(wanted * len(rows) / len(y))), replace=False)
-        for rows in strata
+    drawn = draw_ordinals([len(rows) for rows in strata], wanted, seed)
+    return np.sort(np.concatenate([rows[at] for rows, at in zip(strata, drawn, strict=True)]))
+
+
+def draw_ordinals(counts: Sequence[int], wanted: int, seed: int) -> list[NDArray[np.int64]]:
+    """Draw from classes of which only the numbers of rows are known: which rows of each.
+
+    The first row of a class is 0; each class that has rows is drawn at least once.
+    """
+    rng, total = np.random.default_rng(seed), sum(counts)
+    return [
+        np.sort(rng.choice(n, min(n, max(1, round(wanted * n / total))), replace=False))
+        for n in counts
     ]
-    return np.sort(np.concatenate(drawn))
 
 
 def with_rate(rows: CodedRows, times: float) -> CodedRows:

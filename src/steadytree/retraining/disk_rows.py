@@ -1,0 +1,444 @@
+"""Rows of tables on disk: a sample of them in memory, values and counts from all.
+
+Three things are read off a table that is larger than memory. Its outcomes, to draw a sample in
+which each class has its share (groups are kept whole). The rows of that sample: rules are
+searched on them, and scores, decisions that change and the report are about them. And later all
+rows once more, a batch at a time, for what leaves predict and count. Before anything is searched
+every row is looked at, so that what the sample does not show (a rare category, a value newly
+missing, rows that are in both tables) is said rather than passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from steadytree.core.decision import resolve_decision
+from steadytree.core.rows import CodedRows, code_outcomes, fingerprint_of, mixed_bits, row_hashes
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import as_table, column_values, n_rows, outcome_values
+from steadytree.core.tree import Tree
+from steadytree.exceptions import InputError
+from steadytree.readers import as_tree
+from steadytree.retraining.disk_tables import DiskTable, is_on_disk, open_table
+from steadytree.retraining.overlap import beyond_chance
+from steadytree.retraining.structure_sample import draw_ordinals, share_sample
+from steadytree.retraining.widening import refuse_infinities
+
+if TYPE_CHECKING:
+    from steadytree.retraining.problem import Problem
+
+__all__ = ["MEMORY_ROWS", "DiskRows", "RowsOnDisk", "load_sample", "look_at_rows"]
+
+MEMORY_ROWS = 200_000
+"""Most rows of tables on disk, old and new together, that are held in memory."""
+GROUP_BINS = 1 << 16
+SHOWN = 5
+
+NAMED = {
+    "new": {"weight": "sample_weight", "groups": "groups", "time": "time"},
+    "old": {"weight": "sample_weight_old", "groups": "groups_old"},
+}
+"""Arguments of ``retrain`` that have an entry per row, by the table they belong to."""
+
+
+@dataclass(frozen=True, eq=False)
+class DiskRows:
+    """The old or the new rows on disk, and which columns of theirs are what.
+
+    ``counts`` holds the rows of each class (of a regression: all rows), ``in_bins`` those of
+    groups by the bin that a group falls into.
+    """
+
+    table: DiskTable
+    which: str
+    classes: tuple[Any, ...] | None
+    outcome: str
+    predictors: tuple[str, ...]
+    weight: str | None = None
+    groups: str | None = None
+    time: str | None = None
+    seed: int = 0
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    in_bins: NDArray[np.int64] | None = None
+
+    @classmethod
+    def read(cls, tree: Tree, which: str, given: Mapping[str, Any], seed: int) -> DiskRows:
+        """Open a table, find its columns, and count its outcomes."""
+        table = open_table(given[f"X_{which}"], f"X_{which}")
+        named: dict[str, Any] = {
+            part: given.get(argument)
+            for part, argument in NAMED[which].items()
+            if given.get(argument) is not None
+        }
+        outcome = given[f"y_{which}"]
+        arguments = [(NAMED[which][part], name) for part, name in named.items()]
+        table.require([(f"y_{which}", outcome), *arguments])
+        known = set(tree.feature_names or ())
+        others = {outcome, *(name for name in named.values() if name not in known)}
+        predictors = tuple(name for name in table.names if name not in others)
+        if not predictors:
+            raise InputError(
+                f"expected predictors in {table.source}, got no column besides {sorted(others)}"
+            )
+        rows = cls(table, which, tree.classes, outcome, predictors, **named, seed=seed)
+        return rows._counted()
+
+    def __len__(self) -> int:
+        return int(self.counts.sum())
+
+    def _counted(self) -> DiskRows:
+        """Go through the outcomes: rows of each class, and of each bin of groups."""
+        counts = np.zeros(1 if self.classes is None else len(self.classes), dtype=np.int64)
+        bins = None if self.groups is None else np.zeros(GROUP_BINS, dtype=np.int64)
+        missing, columns = 0, [c for c in (self.outcome, self.weight, self.groups) if c is not None]
+        for part in self.table.parts(list(dict.fromkeys(columns))):
+            y = outcome_values(part[self.outcome])
+            gone = np.asarray(pd.isna(y), dtype=bool)
+            missing += int(gone.sum())
+            counts += np.bincount(self._strata(y[~gone]), minlength=len(counts))
+            self._weights(part)
+            if bins is not None:
+                bins += np.bincount(self._bins(part), minlength=GROUP_BINS)
+        if missing:
+            raise InputError(
+                f"expected an outcome in every row of {self.table.source}, got {missing:,} missing "
+                f"in {self.outcome!r}; drop these rows first, for example with a polars lazy "
+                f"frame: scan_parquet(...).drop_nulls({self.outcome!r})"
+            )
+        if not counts.sum():
+            raise InputError(
+                f"expected rows in X_{self.which}, got none in {self.table.source}; "
+                "pass the rows that arrived"
+            )
+        return replace(self, counts=counts, in_bins=bins)
+
+    def _outcomes(self, y: NDArray[Any]) -> NDArray[Any]:
+        return code_outcomes(y, self.classes, len(y), name=f"y_{self.which}")
+
+    def _strata(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Position of the class of each row; a response has one stratum."""
+        coded = self._outcomes(y)
+        return coded if self.classes is not None else np.zeros(len(y), dtype=np.int64)
+
+    def _weights(self, part: Any) -> NDArray[np.float64] | None:
+        if self.weight is None:
+            return None
+        values = pd.to_numeric(pd.Series(column_values(part, self.weight)), errors="coerce")
+        weights = values.to_numpy(dtype=np.float64)
+        if not (np.isfinite(weights) & (weights >= 0)).all():
+            raise InputError(
+                f"expected finite weights >= 0 in column {self.weight!r} of {self.table.source}, "
+                "got others; replace them first"
+            )
+        return weights
+
+    def _bins(self, part: Any) -> NDArray[np.intp]:
+        """Bin of the group of each row: the same for a group wherever it occurs."""
+        values = column_values(part, self.groups or "")
+        if values.dtype.kind in "iufb":  # whole numbers become fractions beside missing ones
+            values = values.astype(np.float64)
+        hashes = pd.util.hash_array(values if values.dtype.kind == "f" else values.astype(object))
+        spread = mixed_bits(hashes.astype(np.uint64) ^ np.uint64(self.seed))
+        return (spread >> np.uint64(64 - 16)).astype(np.intp)
+
+    # -- a sample in memory -----------------------------------------------------------
+
+    def bins_within(self, wanted: int) -> int:
+        """As many bins of groups as have at most ``wanted`` rows together."""
+        if self.in_bins is None:
+            raise ValueError("expected groups")
+        within = int(np.searchsorted(np.cumsum(self.in_bins), wanted, side="right"))
+        if not self.in_bins[:within].any():
+            raise InputError(
+                f"expected groups of which many fit into {wanted:,} rows, got larger ones in "
+                f"column {self.groups!r} of {self.table.source}; pass finer groups, or none"
+            )
+        return within
+
+    def sample(self, wanted: int, bins: int | None) -> dict[str, Any]:
+        """Read some rows: those of the first ``bins`` of groups, or each class in its share.
+
+        Returns the arguments of ``retrain`` for them.
+        """
+        seed = self.seed + (self.which == "old")
+        drawn: list[NDArray[np.int64]] = []
+        if bins is None and wanted < len(self):
+            drawn = draw_ordinals(self.counts.tolist(), wanted, seed)
+        met = np.zeros(len(self.counts), dtype=np.int64)
+
+        def choose(part: Any) -> NDArray[np.intp]:
+            if wanted >= len(self):
+                return np.arange(n_rows(part))
+            if bins is not None:
+                return np.flatnonzero(self._bins(part) < bins)
+            strata, kept = self._strata(outcome_values(part[self.outcome])), []
+            for k, ordinals in enumerate(drawn):
+                rows = np.flatnonzero(strata == k)
+                first, last = np.searchsorted(ordinals, [met[k], met[k] + len(rows)])
+                kept.append(rows[ordinals[first:last] - met[k]])
+                met[k] += len(rows)
+            return np.sort(np.concatenate(kept))
+
+        beside = {p: getattr(self, p) for p in NAMED[self.which] if getattr(self, p) is not None}
+        columns = list(dict.fromkeys([*self.predictors, self.outcome, *beside.values()]))
+        keys = [self.outcome if self.groups is None else self.groups]
+        frame = self.table.gather(columns, keys, choose)
+        out = {f"X_{self.which}": frame[list(self.predictors)], f"y_{self.which}": None}
+        out[f"y_{self.which}"] = outcome_values(frame[self.outcome])
+        for part, name in beside.items():
+            out[NAMED[self.which][part]] = column_values(frame, name)
+        return out
+
+    # -- all rows ---------------------------------------------------------------------
+
+    def frames(self, space: FeatureSpace) -> Iterator[tuple[Any, NDArray[Any], Any]]:
+        """Go through all rows: predictors that the space knows, outcomes and weights."""
+        wanted = self.predictors
+        if space.names is not None:
+            wanted = tuple(name for name in self.predictors if name in set(space.names))
+        columns = [*wanted, self.outcome, *([] if self.weight is None else [self.weight])]
+        met = 0
+        for part in self.table.parts(list(dict.fromkeys(columns))):
+            met += n_rows(part)
+            yield (
+                part[list(wanted)],
+                self._outcomes(outcome_values(part[self.outcome])),
+                self._weights(part),
+            )
+        if met != len(self):
+            raise InputError(
+                f"expected the same rows whenever {self.table.source} is read, got {len(self):,} "
+                f"and then {met:,}; pass a table that nobody writes to and that draws nothing at "
+                "random"
+            )
+
+    def coded(self, space: FeatureSpace, tree: Tree) -> Iterator[CodedRows]:
+        """Go through all rows as the space codes them."""
+        for frame, y, weight in self.frames(space):
+            coded = space.encode(frame, tree.used_features)
+            yield CodedRows(refuse_infinities(coded, space, f"X_{self.which}"), y, weight)
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOnDisk:
+    """The tables of which only a sample is in memory, for who needs all rows.
+
+    ``n_old`` and ``n_new`` count all rows; ``fingerprints`` are those of all rows.
+    """
+
+    old: DiskRows | None
+    new: DiskRows | None
+    n_old: int
+    n_new: int
+    fingerprints: tuple[str, ...] = ()
+
+    def part(self, *, old: bool) -> DiskRows | None:
+        """Return the old or the new rows; None where all of them are in memory."""
+        return self.old if old else self.new
+
+
+# -- before the search ----------------------------------------------------------------------
+
+
+def load_sample(
+    deployed: Any, given: Mapping[str, Any], seed: int
+) -> tuple[dict[str, Any], RowsOnDisk | None]:
+    """Read tables on disk into memory, as much of them as may be held.
+
+    ``given`` are arguments of ``retrain``; returned are the same with ordinary tables in place
+    of those on disk, and where to find the rows that were left there (None: nowhere).
+    """
+    which = [w for w in ("old", "new") if is_on_disk(given[f"X_{w}"])]
+    if not which:
+        return dict(given), None
+    tree = as_tree(deployed)
+    rows = {w: DiskRows.read(tree, w, given, seed) for w in which}
+    in_memory = {
+        w: 0 if given[f"X_{w}"] is None else n_rows(as_table(given[f"X_{w}"], f"X_{w}"))
+        for w in ("old", "new")
+        if w not in which
+    }
+    total = {w: len(rows[w]) if w in rows else in_memory[w] for w in ("old", "new")}
+    if len(rows) == 2:
+        n_old, n_new = share_sample(total["old"], total["new"], MEMORY_ROWS)
+        wanted = {"old": n_old, "new": n_new}
+    else:
+        room = max(MEMORY_ROWS - sum(in_memory.values()), MEMORY_ROWS // 2)
+        wanted = {w: min(room, total[w]) for w in which}
+    sampled = {w: rows[w] for w in which if wanted[w] < total[w]}
+    bins = {w: r.bins_within(wanted[w]) for w, r in sampled.items() if r.groups is not None}
+    if len(bins) == 2:  # all old rows of a group that is among the new ones
+        bins = dict.fromkeys(bins, min(bins.values()))
+    out = dict(given)
+    for w in which:
+        out.update(rows[w].sample(wanted[w], bins.get(w)))
+    if not sampled:
+        return out, None
+    if given.get("decision_threshold") == "prevalence":
+        positive = sum(_positive(rows.get(w), given, w, tree) for w in ("old", "new"))
+        out["decision_threshold"] = resolve_decision(
+            "prevalence", tree.classes, lambda: positive / sum(total.values())
+        )
+    left = RowsOnDisk(sampled.get("old"), sampled.get("new"), total["old"], total["new"])
+    return out, left
+
+
+def _positive(rows: DiskRows | None, given: Mapping[str, Any], which: str, tree: Tree) -> int:
+    """Count the rows of the second class."""
+    if rows is not None:
+        return int(rows.counts[1]) if len(rows.counts) > 1 else 0
+    y = given[f"y_{which}"]
+    if y is None:
+        return 0
+    return int((code_outcomes(y, tree.classes, len(y), name=f"y_{which}") == 1).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """What goes beyond the space in one table, and hashes of its rows."""
+
+    rows: DiskRows
+    space: FeatureSpace
+    unseen: list[int]
+    examples: list[list[Any]]
+    missing: list[int]
+    outside: list[int]
+
+    @classmethod
+    def empty(cls, rows: DiskRows, space: FeatureSpace) -> _Look:
+        n = space.n_features
+        return cls(rows, space, [0] * n, [[] for _ in range(n)], [0] * n, [0] * n)
+
+    def add(self, frame: Any, coded: NDArray[np.float64]) -> None:
+        """Look at a batch."""
+        space = self.space
+        gone = np.isnan(coded)
+        for j, categories in enumerate(space.categories):
+            if categories is None:
+                with np.errstate(invalid="ignore"):
+                    beyond = (coded[:, j] < space.lower[j]) | (coded[:, j] > space.upper[j])
+                self.outside[j] += int(beyond.sum())
+            unknown = 0
+            lacking = space.names is not None and space.names[j] not in frame.columns
+            if lacking or not gone[:, j].any():
+                continue
+            if categories is not None:
+                column = j if space.names is None else space.names[j]
+                values = column_values(frame, column)[gone[:, j]]
+                fresh = values[~np.asarray(pd.isna(values), dtype=bool)]
+                unknown = len(fresh)
+                for value in pd.unique(fresh):
+                    if len(self.examples[j]) < SHOWN and value not in self.examples[j]:
+                        self.examples[j].append(value)
+            self.unseen[j] += unknown
+            if not space.can_be_missing[j]:
+                self.missing[j] += int(gone[:, j].sum()) - unknown
+
+    def warnings(self) -> Iterator[str]:
+        """Say what rows beyond the sample are treated as."""
+        every = f"of the {len(self.rows):,} {self.rows.which} rows"
+        for j, name in enumerate(self.space.feature_labels):
+            if self.unseen[j]:
+                shown = ", ".join(repr(value) for value in self.examples[j])
+                yield (
+                    f"{self.unseen[j]:,} {every} have categories of {name!r} that no row of the "
+                    f"sample has ({shown}); they follow missing values, and count where these go"
+                )
+            if self.missing[j]:
+                yield (
+                    f"{self.missing[j]:,} {every} have no {name!r}, which every row of the sample "
+                    "has; they count where missing values go"
+                )
+
+    def remarks(self) -> Iterator[str]:
+        """Say what is no cause for alarm."""
+        beyond = [j for j, count in enumerate(self.outside) if count]
+        if beyond:
+            names = ", ".join(
+                f"{self.space.feature_labels[j]!r} in {self.outside[j]:,}" for j in beyond[:SHOWN]
+            )
+            yield (
+                f"of the {len(self.rows):,} {self.rows.which} rows some have numbers beyond the "
+                f"range of the space ({names}{', ...' if len(beyond) > SHOWN else ''}); they count "
+                "in the outermost rules, and the range that dissimilarities are measured over "
+                "stays as it is"
+            )
+
+
+def look_at_rows(problem: Problem, left: RowsOnDisk) -> tuple[Problem, list[str]]:
+    """Look at every row before the search; return the problem that knows them, and warnings.
+
+    ``problem`` is the one of the sample. Rows that are among the old as well as among the new
+    ones would count twice: they are refused.
+    """
+    space, deployed = problem.space, problem.deployed
+    totals = {True: 0, False: 0}
+    warned: list[str] = []
+    remarks: list[str] = []
+    in_new = row_hashes(problem.compared(problem.new))
+    wanted = in_new
+    if problem.old is not None:
+        wanted = np.concatenate([in_new, row_hashes(problem.compared(problem.old))])
+    targets = np.unique(wanted)
+    met = np.zeros(len(targets), dtype=np.int64)
+    for old, memory in ((True, problem.old), (False, problem.new)):
+        rows = left.part(old=old)
+        if rows is None:
+            if memory is not None:
+                hashes = row_hashes(problem.compared(memory), weighted=True)
+                totals[old] = int(hashes.sum(dtype=np.uint64))
+            continue
+        look = _Look.empty(rows, space)
+        for frame, y, weight in rows.frames(space):
+            coded = space.encode(frame, deployed.used_features)
+            look.add(frame, refuse_infinities(coded, space, f"X_{rows.which}"))
+            compared = problem.compared(CodedRows(coded, y, weight))
+            totals[old] += int(row_hashes(compared, weighted=True).sum(dtype=np.uint64))
+            if old:
+                at = _positions(targets, row_hashes(compared))
+                met += np.bincount(at[at >= 0], minlength=len(targets))
+        warned += look.warnings()
+        remarks += look.remarks()
+    n_memory = 0 if problem.old is None else len(problem.old)
+    if left.old is not None:
+        of_new, of_old = met[_positions(targets, in_new)], met[_positions(targets, wanted)]
+        _refuse_copies(float((of_new > 0).mean()), of_old[len(in_new) :], len(in_new))
+    elif left.n_old != n_memory:  # found and left out, but only those of the sample
+        _refuse_copies((left.n_old - n_memory) / len(in_new))
+    width = space.n_features
+    stamps = [fingerprint_of(totals[False], left.n_new, width)]
+    if left.n_old:
+        every = totals[True] + totals[False]
+        stamps.insert(0, fingerprint_of(every, left.n_old + left.n_new, width))
+    notes = (*problem.notes, *warned, *remarks)
+    left = replace(left, fingerprints=tuple(stamps))
+    return replace(problem, on_disk=left, notes=notes), warned
+
+
+def _positions(targets: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Position of each hash in sorted targets; -1 where it is none."""
+    at = np.clip(np.searchsorted(targets, hashes), 0, len(targets) - 1)
+    return np.where(targets[at] == hashes, at, -1)
+
+
+def _refuse_copies(share: float, times: NDArray[np.int64] | None = None, n: int = 0) -> None:
+    """Refuse tables that overlap: a ``share`` of the sampled new rows is among the old ones.
+
+    ``times``: how often each of some old rows occurs among all of them, which says how often
+    rows are equal by chance.
+    """
+    if times is not None:
+        by_chance = float((times > 1).mean()) if len(times) else 0.0
+        if not beyond_chance(share, n, by_chance):
+            return
+    raise InputError(
+        f"expected old rows that are not among the new rows too, got {share:.0%} of a sample of "
+        "the new rows in both tables; on disk they cannot be told apart, so leave them out first, "
+        "for example with a filter of a polars lazy frame"
+    )
