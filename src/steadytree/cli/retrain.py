@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from steadytree.cli.large_tables import (
+    DISK_ROWS,
+    TableOnDisk,
+    groups_of,
+    leave_on_disk,
+)
 from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.shared_options import (
     FILE,
@@ -28,8 +32,10 @@ from steadytree.cli.shared_options import (
 )
 from steadytree.cli.tables import RowTable, read_rows
 from steadytree.core.format import load_tree
+from steadytree.core.tabular import column_values
 from steadytree.exceptions import GateError
 from steadytree.retraining import Retraining, SearchOptions, retrain
+from steadytree.retraining.disk_rows import MEMORY_ROWS
 from steadytree.retraining.evidence import EVIDENCE
 from steadytree.retraining.history import History
 from steadytree.selection import RULES
@@ -41,6 +47,14 @@ PRICE = "price"
 
 @click.command(
     "retrain",
+    help=f"""Retrain the deployed tree on the rows of DATA (CSV or Parquet).
+
+    Proposes the tree that changes least among those that predict as well as can be had,
+    explains every change, and ends with code 3 when a gate does not hold.
+
+    Parquet files of more than {DISK_ROWS:,} rows, DATA and --old together, are not read into
+    memory: rules and scores come from a sample of {MEMORY_ROWS:,}, leaves count all rows.
+    """,
     epilog=example(
         "steadytree retrain 2024.csv --deployed model/tree.json --target died",
         "--old 2023.csv --out proposal --choose max-flips=0.03 --min-score-change 0",
@@ -110,18 +124,25 @@ def command(
     seed: int,
     **gates: Any,
 ) -> int:
-    """Retrain the deployed tree on the rows of DATA (CSV or Parquet).
-
-    Proposes the tree that changes least among those that predict as well as can be had,
-    explains every change, and ends with code 3 when a gate does not hold.
-    """
+    """Retrain the deployed tree on the rows of a file; the help page is above."""
     tree = load_tree(deployed)
     task = "classification" if tree.is_classifier else "regression"
     threshold = threshold_of(decision_threshold, task)
     past = None if history is None else History.open(history)
     known: dict[str, Any] = {"tree": tree, "with_unknown": True}
-    rows = read_rows(data, target, time=time, group=group, subgroups=subgroups, **known)
-    before = None if old is None else read_rows(old, target, **known)
+    on_disk, told = leave_on_disk([data, old])
+    if told:
+        output.say(told)
+    columns: dict[str, Any] = {"time": time, "group": group, "subgroups": subgroups}
+    rows: RowTable | TableOnDisk
+    before: RowTable | TableOnDisk | None = None
+    if data in on_disk:
+        rows = TableOnDisk.of(data, target, **columns)
+    else:
+        rows = read_rows(data, target, **columns, **known)
+    if old is not None:
+        left = old in on_disk
+        before = TableOnDisk.of(old, target) if left else read_rows(old, target, **known)
     with output.progress("retrain") as report:
         result = retrain(
             tree,
@@ -138,8 +159,8 @@ def command(
             compare=with_cart,
             certify=certify,
             decision_threshold=threshold,
-            groups=rows.groups,
-            groups_old=_groups_of(before, group),
+            groups=groups_of(rows, group, as_text=not on_disk),
+            groups_old=groups_of(before, group, as_text=not on_disk),
             time=rows.time,
             n_folds=folds,
             n_estimators=trees,
@@ -151,7 +172,10 @@ def command(
         raise click.Abort  # no gate can be checked: nothing is written
     gate_check = result.check(**gates)
     code = 0 if gate_check.passed else GateError.exit_code
-    people = {name: rows.column(name) for name in subgroups}
+    people = {
+        name: rows.column(name) if isinstance(rows, RowTable) else column_values(result.X_new, name)
+        for name in subgroups
+    }
     flips = {name: result.flips(by=values) for name, values in people.items()}
     performance = {name: result.performance(by=values) for name, values in people.items()}
     folder.tree("tree.json", result.tree)
@@ -209,10 +233,3 @@ def _text(result: Retraining, flips: dict[str, pd.DataFrame], gates: str) -> str
     ]
     parts += [f"Decisions that change, by {name}\n{t.to_string()}" for name, t in flips.items()]
     return "\n\n".join([*parts, gates] if gates else parts)
-
-
-def _groups_of(rows: RowTable | None, group: str | None) -> NDArray[Any] | None:
-    """Return the groups of the old rows, where their table has the column."""
-    if rows is None or group is None or group not in rows.table.columns:
-        return None
-    return np.asarray(rows.table[group].astype(str).to_numpy())
