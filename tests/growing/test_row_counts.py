@@ -69,3 +69,13 @@ def test_responses_are_counted_and_summed(sample):
 def test_no_rows_at_all_is_an_error(sample):
     with pytest.raises(ValueError, match="at least one batch"):
         count_rows(sample[1], [])
+
+
+def test_without_trees_no_row_is_read():
+    """Every tree that was counted already cost another pass over all rows."""
+
+    def refused():
+        pytest.fail("a row was read")
+        yield
+
+    assert count_rows([], refused()) == []

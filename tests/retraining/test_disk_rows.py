@@ -456,3 +456,12 @@ def test_memory_does_not_grow_with_the_file(tmp_path, form):
         done = subprocess.run(call, capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout))
     assert peaks[1] < peaks[0] + 100, peaks
+
+
+def test_passes_over_all_rows(mixed, on_disk, small_memory, monkeypatch):
+    """Look at them, count the tree from scratch, count all edited trees: no more than that."""
+    passes = []
+    frames = DiskRows.frames
+    monkeypatch.setattr(DiskRows, "frames", lambda *given: passes.append(1) or frames(*given))
+    retrain(mixed[2], predictors(on_disk[2]), "died", **QUICK)
+    assert len(passes) == 3

@@ -65,6 +65,8 @@ def outcome_counts(y: NDArray[Any], n_classes: int | None) -> FloatArray:
 
 def count_rows(roots: Sequence[Branching], batches: Iterable[RowBatch]) -> list[NodeCounts]:
     """Count the rows of all batches at every node of several trees, in one pass."""
+    if not roots:
+        return []
     trees = [FlatTree.of(root) for root in roots]
     sums: list[FloatArray] = []
     for batch in batches:
@@ -80,7 +82,7 @@ def count_rows(roots: Sequence[Branching], batches: Iterable[RowBatch]) -> list[
                 for column in range(width):
                     counted = np.bincount(reached, values[:, column], len(at))
                     total[at, kind, int(not batch.old), column] += counted
-    if not sums and roots:
+    if not sums:
         raise ValueError("expected at least one batch of rows, got none")
     for tree, total in zip(trees, sums, strict=True):
         for node in range(len(total) - 1, -1, -1):  # children come after their parents
