@@ -422,11 +422,11 @@ def test_a_tree_without_names_reads_columns_by_place(tmp_path, small_memory):
 
 PEAK = """
 import resource, sys
-import numpy as np, polars as pl, pyarrow as pa, pyarrow.parquet as pq
+import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 from sklearn.tree import DecisionTreeClassifier
 from steadytree.retraining import disk_rows, disk_tables, retrain
 
-path, n_groups, form = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+path, n_groups = sys.argv[1], int(sys.argv[2])
 disk_rows.MEMORY_ROWS, disk_tables.BATCH_ROWS = 5_000, 20_000
 rng, writer = np.random.default_rng(0), None
 for _ in range(n_groups):
@@ -438,21 +438,19 @@ for _ in range(n_groups):
     writer.write_table(table, row_group_size=100_000)
 writer.close()
 deployed = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:1000], y[:1000])
-source = pl.scan_parquet(path) if form == "lazy" else path
-result = retrain(deployed, source, "y", n_estimators=10, n_folds=0, random_state=0)
+result = retrain(deployed, path, "y", n_estimators=10, n_folds=0, random_state=0)
 assert result.trees["leaf values"].observed.rows()[0] == 100_000 * n_groups
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["path", "lazy"])
-def test_memory_does_not_grow_with_the_file(tmp_path, form):
+def test_memory_does_not_grow_with_the_file(tmp_path):
     """The larger table alone has 384 MB more of numbers than the smaller one."""
     peaks = []
     for n_groups in (6, 30):
         path = str(tmp_path / f"{n_groups}.parquet")
-        call = [sys.executable, "-c", PEAK, path, str(n_groups), form]
+        call = [sys.executable, "-c", PEAK, path, str(n_groups)]
         done = subprocess.run(call, capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout))
     assert peaks[1] < peaks[0] + 100, peaks
