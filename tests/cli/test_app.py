@@ -11,9 +11,11 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
+from steadytree.cli import app
 from steadytree.cli.app import COMMANDS, group
 from tests.cli.conftest import Files, Run
 
@@ -109,6 +111,23 @@ def test_results_go_to_stdout_and_progress_to_stderr(files: Files, tmp_path: Pat
     assert "\x1b[" not in done.stdout + done.stderr
 
 
+def test_an_interrupt_within_a_compiled_loop_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """Compiled code tells Ctrl-C as a SystemError, which used to be an unexpected error."""
+
+    @click.command()
+    def command() -> None:
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    assert app.run([], command=command) == 130
+    assert "Interrupted" in capsys.readouterr().err
+
+    @click.command()
+    def faulty() -> None:
+        raise SystemError("a fault of its own")
+
+    assert app.run([], command=faulty) == 1
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals as on Unix")
 @pytest.mark.parametrize("step", ["retraining on all rows", "scoring fold"])
 def test_an_interrupt_writes_nothing(files: Files, tmp_path: Path, step: str) -> None:
@@ -117,7 +136,7 @@ def test_an_interrupt_writes_nothing(files: Files, tmp_path: Path, step: str) ->
     running = subprocess.Popen(
         [
             *(sys.executable, "-m", "steadytree", "retrain", files.new, "--deployed", files.tree),
-            *("--target", "outcome", "--trees", "2000", "--out", out, "--json"),
+            *("--target", "outcome", "--trees", "5000", "--out", out, "--json"),
             *("--time", "year", "--group", "patient", "--subgroup", "clinic"),
         ],
         stdout=subprocess.PIPE,
@@ -126,7 +145,7 @@ def test_an_interrupt_writes_nothing(files: Files, tmp_path: Path, step: str) ->
     )
     assert running.stderr is not None
     assert any(f" {step}" in line for line in running.stderr)
-    time.sleep(0.3)
+    time.sleep(0.1)
     running.send_signal(signal.SIGINT)
     printed, told = running.communicate()
     assert running.returncode == 130

@@ -46,7 +46,20 @@ def test_results_do_not_depend_on_the_backend(mixed, backend):
     pd.testing.assert_frame_equal(one.frontier, other.frontier)
 
 
-def test_an_interrupt_of_the_folds_leaves_the_proposal(mixed, monkeypatch):
+def in_a_compiled_loop():
+    """What Ctrl-C looks like where a compiled loop meets it."""
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt as error:
+        raise SystemError("grow_tree returned a result with an exception set") from error
+
+
+def in_python():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("interrupt", [in_python, in_a_compiled_loop])
+def test_an_interrupt_of_the_folds_leaves_the_proposal(mixed, monkeypatch, interrupt):
     """Ctrl-C while the folds run used to lose everything."""
     X, y, first = mixed
     args, quick = (first, X[300:500], y[300:500]), {**QUICK, "n_folds": 3}
@@ -55,7 +68,7 @@ def test_an_interrupt_of_the_folds_leaves_the_proposal(mixed, monkeypatch):
 
     def interrupted(self, rows, *more):
         if rows is not None and len(rows) < 150:
-            raise KeyboardInterrupt
+            interrupt()
         return run(self, rows, *more)
 
     monkeypatch.setattr(CandidateMaker, "run", interrupted)

@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from steadytree.cli.output import error_document
-from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning
+from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning, is_interrupt
 
 __all__ = ["COMMANDS", "group", "run"]
 
@@ -95,18 +95,24 @@ def run(
                 click.echo(error_document(error, error.exit_code, error.format_message()))
             return error.exit_code
         except (KeyboardInterrupt, click.Abort):
-            click.echo("Interrupted; no file was left half written.", err=True)
-            return INTERRUPTED
+            return _interrupted()
         except BrokenPipeError:
             # The reader of a pipe (head, less) has seen enough.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except Exception as error:
+            if is_interrupt(error):
+                return _interrupted()
             if verbose:
                 traceback.print_exc()
             hint = "" if verbose else "; run again with -v for the details"
             return _fail(error, 1, as_json=as_json, kind="Unexpected error", hint=hint)
     return int(code or 0)
+
+
+def _interrupted() -> int:
+    click.echo("Interrupted; no file was left half written.", err=True)
+    return INTERRUPTED
 
 
 def _fail(

@@ -22,7 +22,7 @@ from steadytree.core.forbidden import forbidden_entry
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, stack_tables
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
-from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
+from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError, is_interrupt
 from steadytree.growing.cart import cross_validated_cart
 from steadytree.growing.distillation import distil_tree, size_by_minority
 from steadytree.growing.teacher import (
@@ -305,10 +305,12 @@ def run_with_folds(
             done = len(runs) == len(tasks)
             words = "done" if done else _run_words(len(runs), len(folds))
             report(words, len(runs) * STAGES, total)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
         stream.close()
-        if not runs:
+        if not is_interrupt(error):
             raise
+        if not runs:
+            raise KeyboardInterrupt from error
         return runs[0], None
     return runs[0], runs[1:]
 
