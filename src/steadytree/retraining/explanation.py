@@ -71,13 +71,11 @@ class Explanation:
     @property
     def head(self) -> tuple[str, ...]:
         """Sentences that count no people, in the order they are to be read."""
-        said = self.verdict.without_counts, self.what, self.worth, self.certificate
-        parts = (self.alarm, *said)
+        parts = (self.alarm, self.verdict.without_counts, self.what, self.worth, self.certificate)
         return tuple(part for part in parts if part)
 
     def __str__(self) -> str:
-        worth = self.what, self.worth, self.whom, self.certificate
-        parts = (self.alarm, str(self.verdict), *worth)
+        parts = (self.alarm, str(self.verdict), self.what, self.worth, self.whom, self.certificate)
         return " ".join(part for part in parts if part)
 
 

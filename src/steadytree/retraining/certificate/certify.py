@@ -106,12 +106,12 @@ def certify_search(
         number, conditions = out.tree
         node = places[number].node
         best_root = _with_part(search, found, node, _built(search, family, conditions, node.rows))
-    said = search.objective(found, price) + objective.edited(found)
-    value, better = said, None
-    if out.best < said - TOLERANCE:
+    proposed = search.objective(found, price) + objective.edited(found)
+    value, better = proposed, None
+    if out.best < proposed - TOLERANCE:
         best_root = _with_best_labels(objective, best_root)
-        value = min(said, search.objective(best_root, price) + objective.edited(best_root))
-        if value < said - objective.edit_cost:
+        value = min(proposed, search.objective(best_root, price) + objective.edited(best_root))
+        if value < proposed - objective.edit_cost:
             better = search.export(best_root, (EDIT,), price)
     features = [search.space.feature_labels[j] for j in family.features]
     certificate = Certificate(
@@ -121,7 +121,7 @@ def certify_search(
         features=tuple(features),
         n_trees=count_trees(depth, len(cuts)),
         min_samples_leaf=search.limits.min_leaf,
-        objective=said,
+        objective=proposed,
         best_objective=value,
         lower_bound=min(lower, out.best, value),
         edit_cost=objective.edit_cost,
