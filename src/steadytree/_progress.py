@@ -1,4 +1,4 @@
-"""Show on the terminal how far a long run is; never on standard output."""
+"""Show on the terminal how far a long run is (never on standard output), and see it stopped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from sklearn.utils.parallel import Parallel
 
-__all__ = ["run_jobs", "track"]
+__all__ = ["is_interrupt", "run_jobs", "track"]
 
 T = TypeVar("T")
 
@@ -62,3 +62,11 @@ def run_jobs(
     options: dict[str, Any] = {"return_as": "generator"} if verbose else {}
     results = Parallel(n_jobs=n_jobs, prefer="threads", **options)(jobs)
     return list(track(results, total=total, label=label, verbose=verbose))
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C stopped the work: a compiled loop that it meets tells it as a SystemError."""
+    at: BaseException | None = error
+    while isinstance(at, SystemError):
+        at = at.__cause__ or at.__context__
+    return isinstance(at, KeyboardInterrupt)

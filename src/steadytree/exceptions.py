@@ -16,7 +16,6 @@ __all__ = [
     "SteadyTreeWarning",
     "TreeFormatError",
     "UnsupportedModelError",
-    "is_interrupt",
 ]
 
 
@@ -68,11 +67,3 @@ class SteadyTreeWarning(UserWarning):
 
 class ClippedThresholdWarning(SteadyTreeWarning):
     """A threshold lies outside its feature's bounds and was clipped to them."""
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Whether Ctrl-C stopped the work: a compiled loop that it meets tells it as a SystemError."""
-    at: BaseException | None = error
-    while isinstance(at, SystemError):
-        at = at.__cause__ or at.__context__
-    return isinstance(at, KeyboardInterrupt)

@@ -17,8 +17,9 @@ from typing import Any
 
 import click
 
+from steadytree._progress import is_interrupt
 from steadytree.cli.output import error_document
-from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning, is_interrupt
+from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning
 
 __all__ = ["COMMANDS", "group", "run"]
 

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from steadytree._progress import is_interrupt
 from steadytree.core.forbidden import forbidden_entry
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, stack_tables
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
-from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError, is_interrupt
+from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
 from steadytree.growing.cart import cross_validated_cart
 from steadytree.growing.distillation import distil_tree, size_by_minority
 from steadytree.growing.teacher import (
