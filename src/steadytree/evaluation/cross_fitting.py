@@ -32,6 +32,7 @@ from steadytree.evaluation.scores import (
     Predictions,
     Score,
     mean_score,
+    predict_leaves,
     predict_rows,
     r2_score,
     standard_error,
@@ -111,10 +112,11 @@ class CrossFitted:
         init=False, default_factory=dict, repr=False
     )
     _latest: dict[str, list[Predictions]] = field(init=False, default_factory=dict, repr=False)
+    _leaves: dict[int, NDArray[np.int32]] = field(init=False, default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {k: v for k, v in self.__dict__.items() if k != "before"}
-        return {**kept, "_scores": {}, "_latest": {}}
+        return {**kept, "_scores": {}, "_latest": {}, "_leaves": {}}
 
     @property
     def classifier(self) -> bool:
@@ -131,7 +133,8 @@ class CrossFitted:
     def predictions(self, name: str) -> list[Predictions]:
         """Predict all rows by a candidate: by its own tree, then by the tree of each fold.
 
-        Only those of the candidate asked for last are kept. A fixed candidate has one tree.
+        Only those of the candidate asked for last are kept, and the leaves of all rows in every
+        tree. A fixed candidate has one tree.
         """
         if name not in self._latest:
             trees = [self.own[name]]
@@ -139,10 +142,15 @@ class CrossFitted:
                 trees += [fold[name] for fold in self.in_folds]
             self._latest.clear()
             self._latest[name] = [
-                self.before if tree is self.deployed else predict_rows(tree, self.coded)
-                for tree in trees
+                self.before if tree is self.deployed else self._predict(tree) for tree in trees
             ]
         return self._latest[name]
+
+    def _predict(self, tree: Tree) -> Predictions:
+        leaf = self._leaves.get(id(tree))
+        if leaf is None:
+            leaf = self._leaves[id(tree)] = tree.apply_coded(tree.round_values(self.coded))
+        return predict_leaves(tree, leaf)
 
     def left_out(self, name: str, amount: PerRow) -> FloatArray:
         """Amount of each row by a tree made without it; NaN for rows never left out.

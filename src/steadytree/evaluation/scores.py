@@ -31,6 +31,7 @@ __all__ = [
     "explained",
     "mean_parts",
     "mean_score",
+    "predict_leaves",
     "predict_rows",
     "r2_influence",
     "r2_score",
@@ -84,7 +85,11 @@ class Predictions:
 
 def predict_rows(tree: Tree, coded: FloatArray) -> Predictions:
     """Predict rows coded in the tree's features, rounded as its learner rounds them."""
-    leaf = tree.apply_coded(tree.round_values(coded))
+    return predict_leaves(tree, tree.apply_coded(tree.round_values(coded)))
+
+
+def predict_leaves(tree: Tree, leaf: NDArray[np.int32]) -> Predictions:
+    """Predict rows whose leaves are known."""
     return Predictions(tree.value[leaf], tree.label[leaf], leaf, tree.value)
 
 
