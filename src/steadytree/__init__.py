@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.retraining import retrain as retrain
     from steadytree.retraining import retrain_sequence as retrain_sequence
     from steadytree.selection import pareto_mask as pareto_mask
+    from steadytree.writers import export_tree as export_tree
 
 __version__ = "0.1.0"
 
@@ -88,6 +89,7 @@ _HOME = {
         "retrain_sequence",
     ),
     "selection": ("pareto_mask",),
+    "writers": ("export_tree",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 import re
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -471,3 +472,36 @@ def test_preorder_and_depths() -> None:
     assert tree.leaves.tolist() == [2, 3, 4]
     assert repr(tree) == "Tree(3 leaves, depth 2, 2 features, 2 classes)"
     assert tree.feature_labels == ("x0", "x1")
+
+
+# -- categories never met -----------------------------------------------------------
+
+
+def test_a_category_never_met_can_go_another_way_than_a_missing_value(tmp_path: Path) -> None:
+    fields: dict[str, Any] = {
+        "children_left": [1, -1, -1],
+        "children_right": [2, -1, -1],
+        "feature": [0, -1, -1],
+        "threshold": [np.nan] * 3,
+        "left_categories": ((0,), None, None),
+        "value": [[1.5], [1.0], [2.0]],
+        "n_features": 1,
+        "categories": (("red", "blue"),),
+        "feature_names": ("colour",),
+        "missing_left": [True, False, False],
+    }
+    frame = pd.DataFrame({"colour": ["red", "blue", "pink", None]})
+    together = st.Tree(**fields)
+    assert together.predict(frame).tolist() == [1, 2, 1, 1]
+    assert not together.tells_unseen_from_missing
+    apart = st.Tree(**fields, unseen_left=[False, False, False])
+    assert apart.predict(frame).tolist() == [1, 2, 2, 1]
+    assert apart.tells_unseen_from_missing
+    # A wider space makes it a category like any other, and it still goes the same way.
+    space = st.FeatureSpace.from_data(frame)
+    assert apart.in_space(space).predict(frame).tolist() == [1, 2, 2, 1]
+    assert together.in_space(space).predict(frame).tolist() == [1, 2, 1, 1]
+    for tree in (apart, together, apart.prune_at()):
+        path = st.save_tree(tree, tmp_path / "tree.json")
+        assert st.load_tree(path) == tree
+        assert st.load_tree(path).predict(frame).tolist() == tree.predict(frame).tolist()

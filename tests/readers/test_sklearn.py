@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.tree import (
 import steadytree as st
 from steadytree.core.decision import Decision
 from steadytree.exceptions import NotFittedTreeError
+from tests.readers.contract import Case
 
 CLASSIFIERS = (DecisionTreeClassifier, ExtraTreeClassifier)
 REGRESSORS = (DecisionTreeRegressor, ExtraTreeRegressor)
@@ -54,6 +56,28 @@ def same_predictions(model: Any, tree: st.Tree, X: Any) -> None:
     np.testing.assert_array_equal(tree.predict(X), model.predict(X))
     if hasattr(model, "classes_"):
         np.testing.assert_array_equal(tree.predict_proba(X), model.predict_proba(X))
+
+
+def make_case(seed: int, folder: Path) -> Case:
+    """Make a random model on a table with missing values, where it takes them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 5)) * 10.0 ** rng.integers(-2, 4, size=5)
+    kind: Any = (*CLASSIFIERS, *REGRESSORS)[seed % 4]
+    y = np.digitize(X[:, 0] / np.abs(X[:, 0]).max() + X[:, 1] / np.abs(X[:, 1]).max(), [-0.1, 0.2])
+    X[rng.random(X.shape) < 0.15] = np.nan
+    model = kind(max_depth=int(rng.integers(1, 7)), random_state=seed)
+    model.fit(X, y if kind in CLASSIFIERS else y + rng.normal(size=len(y)))
+    rows = rng.normal(size=(10_000, 5)) * np.nanstd(X, axis=0)
+    for j in range(5):
+        t = model.tree_.threshold[(model.tree_.feature == j) & np.isfinite(model.tree_.threshold)]
+        if t.size:
+            near = np.concatenate(
+                [t, np.nextafter(t, np.inf), np.nextafter(t, -np.inf), np.float32(t)]
+            )
+            rows[:, j] = np.where(rng.random(10_000) < 0.5, rng.choice(near, 10_000), rows[:, j])
+    rows[rng.random(rows.shape) < 0.15] = np.nan
+    shares = model.predict_proba(rows) if kind in CLASSIFIERS else None
+    return Case(model, rows, model.predict(rows), shares, model.apply(rows))
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)

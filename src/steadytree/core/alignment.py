@@ -97,9 +97,11 @@ class _Columns:
                 continue
             known, every = maps[int(tree.feature[node])] or ((), 0)
             mask = sum(1 << known[code] for code in codes)
+            missing = every & 1 << len(self.space.categories[int(feature[node])] or ())
             if tree.missing_left[node]:
-                # Categories the tree never met travel with missing values.
-                mask |= every & ~sum(1 << code for code in known)
+                mask |= missing
+            if tree.unseen_left[node]:
+                mask |= every & ~missing & ~sum(1 << code for code in known)
             masks[node] = mask
         by_set = any(mask is not None for mask in masks)
         return AlignedTree(tree, self.space, feature, tuple(masks), by_set)
@@ -233,7 +235,7 @@ def tree_in_space(tree: Tree, space: FeatureSpace, classes: tuple[Any, ...] | No
     """Write a tree in the columns, categories and (if given) classes of a space.
 
     A tree grown on a resample may know fewer categories or classes. Classes it never met
-    get share 0; categories it never met go where its missing values go.
+    get share 0; categories it never met go where its splits send them.
     """
     if space.names is None and tree.feature_names is not None:
         space = space.replace(names=tree.feature_names)

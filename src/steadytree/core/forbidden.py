@@ -96,6 +96,8 @@ def without_splits(tree: Tree, features: Collection[int]) -> Tree:
         name: getattr(tree, name)[index]
         for name in ("feature", "threshold", "value", "missing_left", "weight", "label")
     }
+    if tree.tells_unseen_from_missing:
+        fields["unseen_left"] = tree.unseen_left[index]
     return tree.replace(
         **fields,
         children_left=side(0),

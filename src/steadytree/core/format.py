@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 FORMAT_NAME = "steadytree-tree"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Written where a space has knots or ordered categories; else 1, without these entries."""
 MAX_BYTES = 256 * 2**20
 MAX_NODES = 2_000_000
@@ -90,9 +90,15 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
             for group, columns in space["one_hot"].items()
         }
     impurity = tree.given_fields()["impurity"]  # what reading fills in again is not written
+    unseen = tree.tells_unseen_from_missing
     return {
         "format": FORMAT_NAME,
-        "version": FORMAT_VERSION if {"knots", "ordered"} & set(space or ()) else 1,
+        # As old as it can be read with: earlier versions know no orders, and then no unseen_left.
+        "version": FORMAT_VERSION
+        if unseen
+        else 2
+        if {"knots", "ordered"} & set(space or ())
+        else 1,
         "written_with": library_versions(("steadytree", "numpy", "scikit-learn")),
         "task": "classification" if tree.is_classifier else "regression",
         "classes": _scalars(tree.classes),
@@ -109,6 +115,7 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
             "threshold": _numbers(tree.threshold.tolist()),
             "left_categories": [None if c is None else list(c) for c in tree.left_categories],
             "missing_left": tree.missing_left.tolist(),
+            **({"unseen_left": tree.unseen_left.tolist()} if unseen else {}),
             "value": [_numbers(row) for row in tree.value.tolist()],
             "weight": _numbers(tree.weight.tolist()),
             "label": tree.label.tolist() if tree.is_classifier else None,
@@ -275,6 +282,8 @@ def tree_from_dict(content: Any) -> Tree:
         given["label"] = nodes.ints("label", label)
     if (impurity := nodes.get("impurity", list, optional=True)) is not None:
         given["impurity"] = np.array(nodes.floats("impurity", impurity))
+    if nodes.content.get("unseen_left") is not None:
+        given["unseen_left"] = np.array(nodes.bools("unseen_left"))
     classes = top.get("classes", list, optional=True)
     if (task == "classification") != (classes is not None):
         raise TreeFormatError(f"classes: expected {'some' if classes is None else 'none'}: {task}")

@@ -106,6 +106,7 @@ def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:
         new_index[j] = position[target]
     sets = list(tree.left_categories)
     missing_left = tree.missing_left.copy()
+    unseen_left = tree.unseen_left.copy()
     for node in np.flatnonzero(tree.feature >= 0).tolist():
         name = names[tree.feature[node]]
         if name not in owner:
@@ -114,10 +115,12 @@ def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:
         sets[node], missing_left[node] = categories_left(
             float(tree.threshold[node]), list(columns).index(name), len(columns)
         )
+        unseen_left[node] = missing_left[node]
     return tree.replace(
         feature=np.where(tree.feature >= 0, new_index[tree.feature], -1),
         left_categories=tuple(sets),
         missing_left=missing_left,
+        unseen_left=unseen_left,
         n_features=len(new_names),
         feature_names=tuple(new_names),
         categories=tuple(categories),

@@ -4,7 +4,7 @@ A tree compares numbers with thresholds and looks categories up in sets. Whateve
 user passes (an array, a pandas or a polars frame) becomes one float matrix here:
 numeric columns as they are, categorical columns as the position of the value in the
 feature's list of categories, and NaN for "missing". A category that is not in the list
-is coded like a missing value: it follows the direction missing values take.
+is coded like a missing value, unless the caller tells the two apart.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from steadytree.exceptions import FeatureAlignmentError, InputError
 
 __all__ = [
+    "UNSEEN",
     "as_table",
     "code_categories",
     "column_names",
@@ -37,6 +38,9 @@ __all__ = [
 ]
 
 Categories = tuple[tuple[Any, ...] | None, ...]
+
+UNSEEN = -1.0
+"""Code of a category that is not in the list, where it is told from a missing value."""
 
 POLARS_CATEGORICAL = ("Categorical", "Enum", "String", "Utf8", "Object", "Boolean")
 POLARS_NESTED = ("Struct", "List", "Array")
@@ -209,16 +213,19 @@ def dates_in_column(name: str, got: str) -> InputError:
 
 
 def code_categories(
-    values: NDArray[Any], categories: Sequence[Hashable], name: str = ""
+    values: NDArray[Any],
+    categories: Sequence[Hashable],
+    name: str = "",
+    unseen: float = np.nan,
 ) -> NDArray[np.float64]:
-    """Position of each value in ``categories``; NaN where it is missing or not listed."""
+    """Position of each value in ``categories``; NaN if it is missing, ``unseen`` if not listed."""
     refuse_dates(values, name)
     try:
         codes, uniques = pd.factorize(values)
     except TypeError:
         raise lists_in_cells(values, name) from None
     position = {category: i for i, category in enumerate(categories)}
-    table = np.array([position.get(plain_scalar(u), np.nan) for u in uniques] + [np.nan])
+    table = np.array([position.get(plain_scalar(u), unseen) for u in uniques] + [np.nan])
     return np.asarray(table[codes], dtype=np.float64)
 
 
@@ -306,13 +313,14 @@ def encode_table(
     n_features: int,
     categories: Categories,
     needed: Collection[int] | None = None,
+    unseen: float = np.nan,
 ) -> NDArray[np.float64]:
     """Code a table as a float matrix in the order of the tree's or space's features.
 
     Frames are read by name where both sides have names, otherwise by position.
     ``categories`` holds for each feature its list of categories, or None if it is numeric.
     A column that a frame lacks and that is not ``needed`` (by default all are) is missing
-    throughout.
+    throughout. ``unseen`` is the code of a category that is not listed.
     """
     X = as_table(X)
     columns = find_columns(X, names, n_features, needed)
@@ -326,6 +334,8 @@ def encode_table(
         cats = categories[j]
         label = names[j] if names is not None else f"x{j}"
         out[:, j] = (
-            numeric_column(values, label) if cats is None else code_categories(values, cats, label)
+            numeric_column(values, label)
+            if cats is None
+            else code_categories(values, cats, label, unseen)
         )
     return out

@@ -2,7 +2,8 @@
 
 Flat arrays, one entry per node, as in scikit-learn: node 0 is the root, a leaf has no
 children. Numeric rule: ``x <= threshold`` goes left. Categorical rule: a value in the
-left category set goes left. Each split says where missing values go.
+left category set goes left. Each split says where missing values go, and where a category
+goes that it never met.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.decision import LARGEST_SHARE, Decision
+from steadytree.core.exports import TreeExports
 from steadytree.core.impurity import feature_importances, node_impurity
 from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import Categories, encode_table
+from steadytree.core.tabular import UNSEEN, Categories, encode_table
 from steadytree.core.tree_checks import (
     LEAF,
     check_category_sets,
@@ -42,7 +44,7 @@ _FILLED_IN: Any = None
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Tree:
+class Tree(TreeExports):
     """A decision tree as flat arrays, checked when built, never changed afterwards.
 
     Parameters
@@ -61,6 +63,8 @@ class Tree:
         For each node None, or the codes of the categories that go left.
     missing_left : bool array, optional
         Where missing values go; by default with the heavier child.
+    unseen_left : bool array, optional
+        Where categories go that are not among ``categories``; by default with the missing values.
     weight : float array, optional
         Total sample weight of each node (default 1).
     label : int array, optional
@@ -96,6 +100,7 @@ class Tree:
     n_features: int
     left_categories: tuple[tuple[int, ...] | None, ...] = ()
     missing_left: BoolArray = _FILLED_IN
+    unseen_left: BoolArray = _FILLED_IN
     weight: FloatArray = _FILLED_IN
     label: IntArray = _FILLED_IN
     classes: tuple[Any, ...] | None = None
@@ -164,6 +169,7 @@ class Tree:
         if self.missing_left is _FILLED_IN:
             heavier_left = weight[np.where(leaf, 0, left)] >= weight[np.where(leaf, 0, right)]
         missing_left = column("missing_left", bool, heavier_left)
+        unseen_left = np.where(by_set, column("unseen_left", bool, missing_left), missing_left)
         if self.precision not in ("float32", "float64"):
             raise TreeFormatError(
                 f"expected precision 'float32' or 'float64', got {self.precision!r}"
@@ -182,6 +188,7 @@ class Tree:
             ("value", value),
             ("weight", weight),
             ("missing_left", missing_left),
+            ("unseen_left", unseen_left),
             ("label", label),
         ):
             store(name, array)
@@ -267,6 +274,11 @@ class Tree:
         """Features that some condition uses."""
         return frozenset(self.feature[~self.is_leaf].tolist())
 
+    @cached_property
+    def tells_unseen_from_missing(self) -> bool:
+        """Whether at some split a category never met goes another way than a missing value."""
+        return not np.array_equal(self.unseen_left, self.missing_left)
+
     @property
     def decision_threshold(self) -> float | None:
         """The share of the positive class from which a leaf is labelled positive."""
@@ -285,7 +297,7 @@ class Tree:
         """Code a table for this tree: rounded numbers, category positions, NaN = missing.
 
         A frame needs the columns that the tree uses; others count as missing where it lacks
-        them.
+        them. A category it never met is missing too, or ``UNSEEN`` where it goes another way.
         """
         coded = encode_table(
             X,
@@ -293,6 +305,7 @@ class Tree:
             n_features=self.n_features,
             categories=self.categories,
             needed=self.used_features,
+            unseen=UNSEEN if self.tells_unseen_from_missing else np.nan,
         )
         return self.round_values(coded)
 
@@ -324,8 +337,10 @@ class Tree:
         start, table = self._category_table
         if table.size:
             by_set = start[nodes] >= 0
-            codes = np.where(by_set & ~np.isnan(values), values, 0).astype(np.intp)
-            left = np.where(by_set, table[np.where(by_set, start[nodes], 0) + codes], left)
+            met = by_set & (values >= 0)
+            codes = np.where(met, values, 0).astype(np.intp)
+            listed = table[np.where(by_set, start[nodes], 0) + codes]
+            left = np.where(met, listed, np.where(by_set, self.unseen_left[nodes], left))
         return np.asarray(np.where(np.isnan(values), self.missing_left[nodes], left))
 
     @cached_property
@@ -375,7 +390,11 @@ class Tree:
         """Return what it takes to build the tree again; None for what is then filled in."""
         kept = {f.name: getattr(self, f.name) for f in fields(self)}
         kept["metadata"] = dict(self.metadata)
-        return kept if self._impurity_given else {**kept, "impurity": None}
+        if not self._impurity_given:
+            kept["impurity"] = None
+        if not self.tells_unseen_from_missing:
+            kept["unseen_left"] = None
+        return kept
 
     def relabelled(self, decision: Decision | float | None) -> Tree:
         """Return the same tree with the labels its shares give under a policy.
@@ -404,7 +423,7 @@ class Tree:
     def in_space(self, space: FeatureSpace, classes: tuple[Any, ...] | None = None) -> Tree:
         """Write the tree in the columns, categories and (if given) classes of a space.
 
-        Classes it never met get share 0; categories it never met go where its missing values go.
+        Classes it never met get share 0; categories it never met go where its splits send them.
         """
         from steadytree.core.alignment import tree_in_space
 
@@ -441,6 +460,7 @@ class Tree:
                 None if node in cut else self.left_categories[node] for node in kept
             ),
             missing_left=self.missing_left[index],
+            unseen_left=self.unseen_left[index] if self.tells_unseen_from_missing else None,
             weight=self.weight[index],
             label=self.label[index],
             observed=None if self.observed is None else self.observed.take(index),

@@ -79,6 +79,7 @@ def build_trees(
         state.update(common)
         for name, array in arrays.items():
             state[name] = array[part]
+        state["unseen_left"] = state["missing_left"]
         state["left_categories"] = (None,) * (part.stop - part.start)
         state["observed"] = fields["observed"]
         state["metadata"] = MappingProxyType(fields["metadata"])

@@ -9,7 +9,7 @@ statistics of all possible splits of a set of rows are then histograms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,17 +28,27 @@ MAX_BINS = 255
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """One condition: a threshold or a category set, and where missing values go."""
+    """One condition: a threshold or a category set, and where missing values go.
+
+    ``unseen_left`` is carried from the tree that the condition was read from; a new one sends
+    categories it never met where missing values go.
+    """
 
     feature: int
     threshold: float  # NaN for a category set
     left: tuple[int, ...] | None  # codes that go left; None for a threshold
     missing_left: bool
+    unseen_left: bool | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.threshold != self.threshold:
             # One NaN for all, so that equal category sets are equal splits.
             object.__setattr__(self, "threshold", np.nan)
+
+    @property
+    def sends_unseen_left(self) -> bool:
+        """Whether a category never met goes left."""
+        return self.missing_left if self.unseen_left is None else self.unseen_left
 
     def goes_left(self, values: FloatArray) -> NDArray[np.bool_]:
         """Whether each coded value goes left."""

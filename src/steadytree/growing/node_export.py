@@ -72,6 +72,7 @@ def export_tree(
         threshold=np.array([np.nan if s is None else s.threshold for s in splits]),
         left_categories=tuple(None if s is None else s.left for s in splits),
         missing_left=np.array([False if s is None else s.missing_left for s in splits]),
+        unseen_left=np.array([s is not None and s.sends_unseen_left for s in splits]),
         value=np.array(values),
         weight=np.array(weights),
         label=np.array(label, dtype=np.int32),

@@ -500,6 +500,7 @@ def split_of(tree: Tree, node: int) -> Split:
         float(tree.threshold[node]),
         tree.left_categories[node],
         bool(tree.missing_left[node]),
+        bool(tree.unseen_left[node]) if tree.tells_unseen_from_missing else None,
     )
 
 

@@ -1,45 +1,56 @@
-"""One door for every kind of tree: a fitted model or a tree file becomes a ``Tree``.
+"""One door for every kind of tree: a fitted model or a model file becomes a ``Tree``.
 
-Each library has one small module here, named in ``READERS`` and imported when a model is
-read. It offers ``reads(model)``, whether the model is its own, and ``read(model)``, which
-returns a :class:`Tree` that predicts the same, leaf by leaf; and, if it knows better than
-"not supported" for models near to its own, ``advice(model)``; and, if it reads many quicker
-than one by one, ``read_all(models)``.
+Each library or format has one small module here, named in ``READERS`` and imported when a
+model is read. It offers, as far as they make sense:
+
+- ``reads(model)``, whether a model is its own, and ``read(model, tree_index=None)``, which
+  returns a :class:`Tree` that predicts the same, leaf by leaf;
+- ``reads_file(path, start)``, whether a file is its own (``start``: its first bytes), and
+  ``read_file(path, tree_index=None)``, which parses it with bounds and executes nothing. A
+  module that must execute what the file says sets ``EXECUTES_FILES = True`` and is asked only
+  with ``allow_pickle=True``;
+- ``advice(model)``, if it knows better than "not supported" for models near to its own;
+- ``read_all(models)``, if it reads many quicker than one by one.
+
+Other packages add readers by an entry point of the group ``steadytree.readers`` that names
+such a module.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
-from typing import Any, Protocol, cast
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from steadytree.core.decision import Decision, resolve_decision
-from steadytree.core.format import load_tree
 from steadytree.core.one_hot import recombine_one_hot
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedModelError
+from steadytree.exceptions import (
+    InputError,
+    NotFittedTreeError,
+    TreeFormatError,
+    UnsupportedModelError,
+)
 
-__all__ = ["READERS", "Reader", "as_tree", "read_model", "read_models"]
+__all__ = ["ENTRY_POINTS", "READERS", "as_tree", "choose_tree", "read_model", "read_models"]
 
-
-class Reader(Protocol):
-    """What a module named in ``READERS`` offers."""
-
-    def reads(self, model: Any) -> bool:
-        """Whether the model is this reader's to read (or to explain why it cannot)."""
-
-    def read(self, model: Any) -> Tree:
-        """Convert a fitted model, leaf by leaf the same predictions."""
-
-
-READERS: dict[str, str | Reader] = {"scikit-learn": "steadytree.readers.sklearn"}
+READERS: dict[str, Any] = {
+    "scikit-learn": "steadytree.readers.sklearn",
+    "steadytree": "steadytree.readers.own_files",
+}
 """The readers in the order in which they are asked: a module to import, or anything that
-offers ``reads`` and ``read``."""
+offers the same functions."""
+
+ENTRY_POINTS = "steadytree.readers"
+HEAD_BYTES = 4096
 
 
 def as_tree(
@@ -49,15 +60,17 @@ def as_tree(
     one_hot: Mapping[str, Mapping[str, Any] | Sequence[str]] | None = None,
     feature_names: Sequence[str] | None = None,
     space: FeatureSpace | None = None,
+    tree_index: int | None = None,
+    allow_pickle: bool = False,
 ) -> Tree:
     """Read any supported model as a :class:`Tree`, so that trees can be compared.
 
     Parameters
     ----------
-    model : fitted model, Tree, or path of a tree file
+    model : fitted model, Tree, or path of a model file
         scikit-learn DecisionTree and ExtraTree classifiers and regressors, steadytree's
-        own estimators, a pipeline whose last step is one of these and whose other steps
-        keep the columns, or the path of a file written by :func:`save_tree`.
+        own estimators, and whatever else ``steadytree.readers.READERS`` lists; or the path of
+        a file written by :func:`save_tree` or in a format listed there.
     decision_threshold : float, "prevalence", Decision or None
         For two classes: a leaf is labelled ``classes_[1]`` where its share reaches this
         number. "prevalence" takes the rate of ``classes_[1]`` in the training rows. By
@@ -70,6 +83,11 @@ def as_tree(
         Names for a model that was fitted without.
     space : FeatureSpace, optional
         Stored with the tree; its one-hot groups are recombined.
+    tree_index : int, optional
+        Which tree of a model that has several.
+    allow_pickle : bool, default False
+        Read pickle and joblib files too. Opening one runs whatever code its author put into
+        it: only for files you would run as a program.
 
     Returns
     -------
@@ -84,7 +102,7 @@ def as_tree(
     >>> st.as_tree(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y))
     Tree(3 leaves, depth 2, 4 features, 3 classes)
     """
-    tree = read_model(model)
+    tree = read_model(model, tree_index=tree_index, allow_pickle=allow_pickle)
     if feature_names is not None:
         tree = tree.replace(feature_names=tuple(feature_names))
     groups = dict(one_hot or {})
@@ -100,12 +118,12 @@ def as_tree(
     return tree if decision is None else tree.relabelled(decision)
 
 
-def read_model(model: Any) -> Tree:
-    """Read a model with the reader that knows it, as it is."""
+def read_model(model: Any, *, tree_index: int | None = None, allow_pickle: bool = False) -> Tree:
+    """Read a model or a model file with the reader that knows it, as it is."""
     if isinstance(model, Tree):
         return model
     if isinstance(model, (str, os.PathLike)):
-        return load_tree(model)
+        return _read_path(Path(model), tree_index, allow_pickle)
     if isinstance(model, type):
         raise NotFittedTreeError(
             f"expected a fitted model, got the class {model.__name__}; create it and call fit first"
@@ -119,7 +137,61 @@ def read_model(model: Any) -> Tree:
                 f"got {type(tree).__name__}"
             )
         return tree
-    return _reader_of(model).read(model)
+    tree = _reader_of(model).read(model, tree_index=tree_index)
+    return tree  # type: ignore[no-any-return]
+
+
+def choose_tree(n_trees: int, tree_index: int | None, what: str) -> int:
+    """Return the position of the tree to read of a model that has ``n_trees``."""
+    if tree_index is None:
+        if n_trees == 1:
+            return 0
+        raise UnsupportedModelError(
+            f"expected one tree, got {what} of {n_trees}; pass tree_index= for one of them, "
+            "or distil the model into one tree with DistilledTreeClassifier or -Regressor"
+        )
+    if not -n_trees <= tree_index < n_trees:
+        raise InputError(
+            f"expected tree_index below {n_trees}, the number of trees, got {tree_index!r}"
+        )
+    return int(tree_index) % n_trees
+
+
+def _read_path(path: Path, tree_index: int | None, allow_pickle: bool) -> Tree:
+    """Read a file with the reader that knows its beginning or its name."""
+    try:
+        if not path.is_file():
+            raise TreeFormatError(f"expected a readable tree file, got {_no_file(path)}: {path}")
+        with path.open("rb") as file:
+            start = file.read(HEAD_BYTES)
+    except OSError as error:
+        raise TreeFormatError(
+            f"expected a readable tree file, got {error.strerror}: {path}"
+        ) from error
+    for reader in _readers():
+        if not (hasattr(reader, "reads_file") and reader.reads_file(path, start)):
+            continue
+        if getattr(reader, "EXECUTES_FILES", False) and not allow_pickle:
+            raise TreeFormatError(
+                f"{path}: expected a file that can be read without running it, got a pickle, which "
+                "runs whatever code its author put into it; if you would run it as a program, pass "
+                "allow_pickle=True (on the command line --allow-pickle), else ask for the model "
+                "as .skops, ONNX or PMML"
+            )
+        tree: Tree = reader.read_file(path, tree_index=tree_index)
+        return tree
+    raise TreeFormatError(
+        f"{path}: expected a model file of a kind that can be read, got another; "
+        f"they are {', '.join(_file_kinds())}"
+    )
+
+
+def _no_file(path: Path) -> str:
+    return "a folder" if path.is_dir() else "no such file" if not path.exists() else "a device"
+
+
+def _file_kinds() -> list[str]:
+    return [reader.FILES for reader in _readers() if hasattr(reader, "FILES")]
 
 
 def read_models(models: Sequence[Any]) -> list[Tree]:
@@ -149,23 +221,33 @@ def _is_read_alone(model: Any) -> bool:
     return plain or callable(getattr(model, "to_tree", None))
 
 
-def _reader_of(model: Any) -> Reader:
+def _reader_of(model: Any) -> Any:
     """Return the reader that knows a model, or say what could be read instead."""
     advice = ""
-    for entry in READERS.values():
-        # The module at once where it is there: many models ask.
-        reader: Any = entry
-        if isinstance(entry, str):
-            reader = sys.modules.get(entry) or import_module(entry)
-        if reader.reads(model):
-            return cast(Reader, reader)
+    for reader in _readers():
+        if hasattr(reader, "reads") and reader.reads(model):
+            return reader
         if not advice and hasattr(reader, "advice"):
             advice = reader.advice(model)
     raise UnsupportedModelError(
-        f"expected a fitted decision tree, a Tree or the path of a tree file, "
+        f"expected a fitted decision tree, a Tree or the path of a model file, "
         f"got {type(model).__name__}"
         + (advice or "; fit a scikit-learn decision tree, or give the model a to_tree() method")
     )
+
+
+def _readers() -> Iterator[Any]:
+    """Go through the readers in the order in which they are asked, those of others last."""
+    for entry in READERS.values():
+        # The module at once where it is there: many models ask.
+        yield (sys.modules.get(entry) or import_module(entry)) if isinstance(entry, str) else entry
+    yield from _readers_of_others()
+
+
+@cache
+def _readers_of_others() -> tuple[Any, ...]:
+    """Load what other packages offer."""
+    return tuple(entry.load() for entry in entry_points(group=ENTRY_POINTS))
 
 
 def _training_rate(tree: Tree) -> float:

@@ -47,7 +47,7 @@ def advice(model: Any) -> str:
     return ""
 
 
-def read(model: Any) -> Tree:
+def read(model: Any, tree_index: int | None = None) -> Tree:
     """Convert a fitted scikit-learn tree, leaf by leaf the same predictions.
 
     scikit-learn compares float32 values with float64 thresholds, and so does the

@@ -228,7 +228,8 @@ def _moves(
                 at = int((cost + share * price * way).argmin())
                 proposals.append(Split(j, float(edges[at]), None, split.missing_left))
     if routing.count[j, -1] > 0:
-        proposals.append(Split(j, split.threshold, split.left, not split.missing_left))
+        flipped = not split.missing_left
+        proposals.append(Split(j, split.threshold, split.left, flipped, split.unseen_left))
     done: dict[Split, Candidate] = node.cache.setdefault("moves", {})
     for new in dict.fromkeys(proposals):
         if new == split:
@@ -260,7 +261,7 @@ def _set_moves(routing: _Routing, split: Split, n_categories: int) -> list[Split
         left = tuple(np.flatnonzero(new).tolist())
         # Both sides must still receive something.
         if flip.any() and count[new].sum() > 0 and count[~new].sum() > 0:
-            out.append(Split(j, float("nan"), left, split.missing_left))
+            out.append(Split(j, float("nan"), left, split.missing_left, split.unseen_left))
     return out
 
 
@@ -288,7 +289,7 @@ def _order_moves(
     way = (sets ^ inside).sum(axis=1) / make.table.space.n_categories(j) * node.n_leaves
     best = (int((cost + share * price * way).argmin()) for share in MOVE_SHARES)
     chosen = (tuple(np.flatnonzero(sets[at]).tolist()) for at in best)
-    return [Split(j, float("nan"), left, split.missing_left) for left in chosen]
+    return [Split(j, float("nan"), left, split.missing_left, split.unseen_left) for left in chosen]
 
 
 def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[Candidate]:

@@ -1,0 +1,72 @@
+"""``tree.to_sql()`` and its kin: the formats of :func:`steadytree.export_tree`, by name."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from steadytree._views import export_tree
+
+__all__ = ["TreeExports"]
+
+Path = str | os.PathLike[str] | None
+
+
+class TreeExports:
+    """Methods that write a tree in other systems' formats.
+
+    Each takes a path to write to, or returns what it would write; options are those of the
+    format in :func:`steadytree.export_tree`.
+    """
+
+    def to_sklearn(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as a fitted scikit-learn model."""
+        return export_tree(self, "sklearn", path, **options)
+
+    def to_onnx(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as an ONNX model."""
+        return export_tree(self, "onnx", path, **options)
+
+    def to_pmml(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as PMML 4.4."""
+        return export_tree(self, "pmml", path, **options)
+
+    def to_sql(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as an SQL ``CASE`` expression."""
+        return export_tree(self, "sql", path, **options)
+
+    def to_python(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as a Python function."""
+        return export_tree(self, "python", path, **options)
+
+    def to_c(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as a C function."""
+        return export_tree(self, "c", path, **options)
+
+    def to_javascript(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as a JavaScript function."""
+        return export_tree(self, "javascript", path, **options)
+
+    def to_r(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as an R function."""
+        return export_tree(self, "r", path, **options)
+
+    def to_excel(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as an Excel formula or workbook."""
+        return export_tree(self, "excel", path, **options)
+
+    def to_dict(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as nested dictionaries."""
+        return export_tree(self, "dict", path, **options)
+
+    def to_markdown(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as a Markdown table of rules."""
+        return export_tree(self, "markdown", path, **options)
+
+    def to_dot(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as a Graphviz picture."""
+        return export_tree(self, "dot", path, **options)
+
+    def to_mermaid(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree as a Mermaid picture."""
+        return export_tree(self, "mermaid", path, **options)

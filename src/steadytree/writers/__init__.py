@@ -1,0 +1,80 @@
+"""One door out: a tree goes back to where the old one ran, and decides the same there.
+
+Each format has one small module here, named in ``WRITERS`` and imported when it is asked for.
+It offers ``write(tree, **options)``, which returns text, bytes or a model, or refuses by name
+what the format cannot say; ``SUFFIXES``, how its files end, the usual one first; and, where it
+returns a model, ``save(model, path)``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from steadytree.core.atomic import write_atomic
+from steadytree.exceptions import InputError
+from steadytree.readers import as_tree
+
+__all__ = ["WRITERS", "export_tree", "format_of"]
+
+WRITERS: dict[str, Any] = {}
+"""The formats: a module to import, or anything that offers the same."""
+
+
+def export_tree(
+    tree: Any, to: str | None = None, path: str | os.PathLike[str] | None = None, **options: Any
+) -> Any:
+    """Write a tree so that another system decides exactly as it does.
+
+    Parameters
+    ----------
+    tree : Tree, fitted model or path
+        Whatever :func:`as_tree` reads.
+    to : str, optional
+        A format of ``steadytree.writers.WRITERS``, such as "sql", "onnx" or "sklearn". By
+        default the one that files with the suffix of ``path`` are in.
+    path : path, optional
+        Where to write; the file is written whole or not at all.
+    **options
+        Of the format, see its writer: ``dialect="postgres"`` for SQL.
+
+    Returns
+    -------
+    str, bytes or a model
+        What was written; with ``path`` the path.
+    """
+    if to is None:
+        if path is None:
+            raise InputError(
+                f"expected a format or a path, got neither; the formats are {', '.join(WRITERS)}"
+            )
+        to = format_of(path)
+    writer = _writer(to)
+    written = writer.write(as_tree(tree), **options)
+    if path is None:
+        return written
+    if hasattr(writer, "save"):
+        return Path(writer.save(written, Path(path)))
+    return write_atomic(path, written)
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the format that files with this suffix are in."""
+    suffix = Path(path).suffix.lower()
+    known = {end: name for name in reversed(WRITERS) for end in _writer(name).SUFFIXES}
+    if suffix not in known:
+        raise InputError(
+            f"expected a path that ends in one of {', '.join(sorted(known))}, got "
+            f"{str(path)!r}; name the format: to={next(iter(WRITERS))!r}"
+        )
+    return known[suffix]
+
+
+def _writer(name: str) -> Any:
+    if name not in WRITERS:
+        raise InputError(f"expected a format of {', '.join(WRITERS)}, got {name!r}")
+    entry = WRITERS[name]
+    return (sys.modules.get(entry) or import_module(entry)) if isinstance(entry, str) else entry

@@ -1,0 +1,52 @@
+"""Every writer in ``WRITERS``: random trees through the real consumer, every row as we say.
+
+The tests of a writer offer ``run(tree, rows, folder)``, which writes the tree, lets the real
+consumer predict the rows and returns labels (or responses), and class shares or None; ``SINGLES``
+if the consumer rounds values to single precision; and ``TREES``, options of ``random_tree`` beyond
+which the format refuses. A format that is only looked at says ``PICTURE = True``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from steadytree.writers import WRITERS
+from tests.foreign import probe_rows, random_tree
+
+KINDS = ("binary", "multiclass", "regression")
+TREES_EACH = 5
+ROWS = 10_000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", WRITERS)
+def test_the_consumer_decides_as_the_tree(name: str, kind: str, tmp_path: Path) -> None:
+    tests = import_module(f"tests.writers.test_{WRITERS[name].rpartition('.')[2]}")
+    if getattr(tests, "PICTURE", False):
+        return
+    limits: dict[str, Any] = getattr(tests, "TREES", {})
+    for seed in range(TREES_EACH):
+        tree = random_tree(
+            seed,
+            kind=kind,
+            **{
+                "precision": ("float64", "float32")[seed % 2],
+                "kept_labels": kind != "regression",
+                **limits,
+            },
+        )
+        rows = probe_rows(tree, ROWS, seed, singles=getattr(tests, "SINGLES", False))
+        found, shares = tests.run(tree, rows, tmp_path)
+        if tree.is_classifier:
+            np.testing.assert_array_equal(np.asarray(found), tree.predict(rows))
+        else:
+            np.testing.assert_allclose(
+                np.asarray(found, dtype=float), tree.predict(rows), rtol=1e-6
+            )
+        if shares is not None:
+            np.testing.assert_allclose(shares, tree.predict_proba(rows), atol=1e-6)
