@@ -185,7 +185,7 @@ def test_unexpected_errors_are_short_and_verbose_on_demand(
     def broken(*_: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("steadytree.cli.show.load_tree", broken)
+    monkeypatch.setattr("steadytree.cli.model_files.as_tree", broken)
     result = run("show", files.tree)
     assert result.code == 1
     assert "Unexpected error: RuntimeError: boom; run again with -v" in result.err

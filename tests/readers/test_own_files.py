@@ -28,7 +28,7 @@ def test_the_beginning_tells_where_the_name_does_not(tmp_path: Path) -> None:
 def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(TreeFormatError, match="expected a readable tree file, got a folder"):
         st.as_tree(tmp_path)
-    with pytest.raises(TreeFormatError, match="got no such file"):
+    with pytest.raises(TreeFormatError, match="got No such file or directory"):
         st.as_tree(tmp_path / "none.json")
     other = tmp_path / "picture.png"
     other.write_bytes(b"\x89PNG")

@@ -23,7 +23,7 @@ from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning
 
 __all__ = ["COMMANDS", "group", "run"]
 
-COMMANDS = ("fit", "compare", "retrain", "assess", "show", "completion")
+COMMANDS = ("fit", "compare", "retrain", "assess", "export", "show", "completion")
 """Names of the commands, in the order of the help page; those without a file are left out."""
 
 MOVED = {

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import pandas as pd
 
+from steadytree.cli.model_files import Reading, model_options, tree_index_option
 from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.shared_options import (
     FILE,
@@ -19,7 +20,6 @@ from steadytree.cli.shared_options import (
 )
 from steadytree.cli.tables import read_rows
 from steadytree.comparison import TRAINED_ON, compare_trees
-from steadytree.core.format import load_tree
 from steadytree.exceptions import GateError, InputError
 
 __all__ = ["command"]
@@ -34,6 +34,9 @@ __all__ = ["command"]
 )
 @click.argument("old", type=FILE)
 @click.argument("new", type=FILE)
+@tree_index_option("--old-tree-index")
+@tree_index_option("--new-tree-index")
+@model_options
 @click.option("--data", type=FILE, help="Rows to count: a CSV or Parquet file.")
 @click.option("--target", metavar="COLUMN", help="The outcome in DATA, to score both trees.")
 @click.option("--group", metavar="COLUMN", help="Rows that belong together, for the error.")
@@ -49,6 +52,9 @@ __all__ = ["command"]
 def command(
     old: Path,
     new: Path,
+    old_tree_index: int | None,
+    new_tree_index: int | None,
+    reading: Reading,
     data: Path | None,
     target: str | None,
     group: str | None,
@@ -60,11 +66,13 @@ def command(
     seed: int,
     **gates: Any,
 ) -> int:
-    """Say what changed from the tree file OLD to the tree file NEW.
+    """Say what changed from the tree in the file OLD to the one in NEW.
+
+    The files are ours or another library's: whatever `steadytree show` reads.
 
     Ends with code 3 when a gate does not hold.
     """
-    before, after = load_tree(old), load_tree(new)
+    before, after = reading.tree(old, old_tree_index), reading.tree(new, new_tree_index)
     if data is None and (target or group or subgroups):
         raise InputError("expected --data with --target, --group or --subgroup, got none")
     rows = None

@@ -14,6 +14,7 @@ from steadytree.cli.large_tables import (
     groups_of,
     leave_on_disk,
 )
+from steadytree.cli.model_files import Reading, model_options, tree_index_option
 from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.shared_options import (
     FILE,
@@ -31,7 +32,6 @@ from steadytree.cli.shared_options import (
     threshold_option,
 )
 from steadytree.cli.tables import RowTable, read_rows
-from steadytree.core.format import load_tree
 from steadytree.core.tabular import column_values
 from steadytree.exceptions import GateError
 from steadytree.retraining import Retraining, SearchOptions, retrain
@@ -62,6 +62,8 @@ PRICE = "price"
 )
 @click.argument("data", type=FILE)
 @click.option("--deployed", type=FILE, required=True, metavar="FILE", help="The tree in force.")
+@tree_index_option()
+@model_options
 @data_options
 @click.option("--old", type=FILE, metavar="FILE", help="Rows the deployed tree was trained on.")
 @option_of("--price", retrain, "price", "Price of change.", type=float)
@@ -101,6 +103,8 @@ PRICE = "price"
 def command(
     data: Path,
     deployed: Path,
+    tree_index: int | None,
+    reading: Reading,
     target: str,
     time: str | None,
     group: str | None,
@@ -125,7 +129,7 @@ def command(
     **gates: Any,
 ) -> int:
     """Retrain the deployed tree on the rows of a file; the help page is above."""
-    tree = load_tree(deployed)
+    tree = reading.tree(deployed, tree_index)
     task = "classification" if tree.is_classifier else "regression"
     threshold = threshold_of(decision_threshold, task)
     past = None if history is None else History.open(history)

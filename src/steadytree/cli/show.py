@@ -1,4 +1,4 @@
-"""``steadytree show``: a tree file as rules."""
+"""``steadytree show``: the tree in a model file as rules."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import click
 import numpy as np
 
+from steadytree.cli.model_files import Reading, model_options, tree_index_option
 from steadytree.cli.output import Output
 from steadytree.cli.shared_options import FILE, example
-from steadytree.core.format import load_tree, plain_json
+from steadytree.core.format import plain_json
 from steadytree.core.observed import Observed
 from steadytree.core.rules import tree_rules
 from steadytree.core.tree import Tree
@@ -21,7 +22,9 @@ __all__ = ["command", "decision_data", "rules_data"]
 
 
 @click.command("show", epilog=example("steadytree show out/tree.json --format rules"))
-@click.argument("tree_file", metavar="TREE", type=FILE)
+@click.argument("tree_file", metavar="MODEL", type=FILE)
+@tree_index_option()
+@model_options
 @click.option(
     "--format",
     "style",
@@ -35,11 +38,18 @@ __all__ = ["command", "decision_data", "rules_data"]
 @click.option("-q", "--quiet", is_flag=True, help="Only the rules, no heading.")
 @click.option("-v", "--verbose", is_flag=True, help="The metadata stored with the tree as well.")
 def command(
-    tree_file: Path, style: str, as_json: bool, seed: int | None, quiet: bool, verbose: bool
+    tree_file: Path,
+    tree_index: int | None,
+    reading: Reading,
+    style: str,
+    as_json: bool,
+    seed: int | None,
+    quiet: bool,
+    verbose: bool,
 ) -> None:
-    """Print the rules of the tree file TREE."""
+    """Print the rules of the tree in the file MODEL, ours or another library's."""
     output = Output("show", as_json=as_json, verbosity=verbose - quiet)
-    tree = load_tree(tree_file)
+    tree = reading.tree(tree_file, tree_index)
     rules = rules_data(tree)
     lines = [] if quiet else [*_heading(tree), ""]
     if verbose:

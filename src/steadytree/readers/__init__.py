@@ -9,6 +9,7 @@ model is read. It offers, as far as they make sense:
   ``read_file(path, tree_index=None)``, which parses it with bounds and executes nothing. A
   module that must execute what the file says sets ``EXECUTES_FILES = True`` and is asked only
   with ``allow_pickle=True``;
+- ``load_file(path)``, which returns the model in the form of its own library;
 - ``advice(model)``, if it knows better than "not supported" for models near to its own;
 - ``read_all(models)``, if it reads many quicker than one by one.
 
@@ -19,6 +20,7 @@ such a module.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -40,7 +42,15 @@ from steadytree.exceptions import (
     UnsupportedModelError,
 )
 
-__all__ = ["ENTRY_POINTS", "READERS", "as_tree", "choose_tree", "read_model", "read_models"]
+__all__ = [
+    "ENTRY_POINTS",
+    "READERS",
+    "as_tree",
+    "choose_tree",
+    "load_model",
+    "read_model",
+    "read_models",
+]
 
 READERS: dict[str, Any] = {
     "scikit-learn": "steadytree.readers.sklearn",
@@ -123,7 +133,8 @@ def read_model(model: Any, *, tree_index: int | None = None, allow_pickle: bool 
     if isinstance(model, Tree):
         return model
     if isinstance(model, (str, os.PathLike)):
-        return _read_path(Path(model), tree_index, allow_pickle)
+        reader = _reader_of_file(Path(model), allow_pickle)
+        return reader.read_file(Path(model), tree_index=tree_index)  # type: ignore[no-any-return]
     if isinstance(model, type):
         raise NotFittedTreeError(
             f"expected a fitted model, got the class {model.__name__}; create it and call fit first"
@@ -137,8 +148,7 @@ def read_model(model: Any, *, tree_index: int | None = None, allow_pickle: bool 
                 f"got {type(tree).__name__}"
             )
         return tree
-    tree = _reader_of(model).read(model, tree_index=tree_index)
-    return tree  # type: ignore[no-any-return]
+    return _reader_of(model).read(model, tree_index=tree_index)  # type: ignore[no-any-return]
 
 
 def choose_tree(n_trees: int, tree_index: int | None, what: str) -> int:
@@ -157,11 +167,20 @@ def choose_tree(n_trees: int, tree_index: int | None, what: str) -> int:
     return int(tree_index) % n_trees
 
 
-def _read_path(path: Path, tree_index: int | None, allow_pickle: bool) -> Tree:
-    """Read a file with the reader that knows its beginning or its name."""
+def load_model(path: str | os.PathLike[str], *, allow_pickle: bool = False) -> Any:
+    """Load the model in a file in the form of its own library; a Tree where there is no other."""
+    reader = _reader_of_file(Path(path), allow_pickle)
+    load = getattr(reader, "load_file", reader.read_file)
+    return load(Path(path))
+
+
+def _reader_of_file(path: Path, allow_pickle: bool) -> Any:
+    """Return the reader that knows the beginning or the name of a file."""
     try:
-        if not path.is_file():
-            raise TreeFormatError(f"expected a readable tree file, got {_no_file(path)}: {path}")
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):  # a pipe or a device could be read for ever
+            got = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+            raise TreeFormatError(f"expected a readable tree file, got {got}: {path}")
         with path.open("rb") as file:
             start = file.read(HEAD_BYTES)
     except OSError as error:
@@ -178,16 +197,11 @@ def _read_path(path: Path, tree_index: int | None, allow_pickle: bool) -> Tree:
                 "allow_pickle=True (on the command line --allow-pickle), else ask for the model "
                 "as .skops, ONNX or PMML"
             )
-        tree: Tree = reader.read_file(path, tree_index=tree_index)
-        return tree
+        return reader
     raise TreeFormatError(
         f"{path}: expected a model file of a kind that can be read, got another; "
         f"they are {', '.join(_file_kinds())}"
     )
-
-
-def _no_file(path: Path) -> str:
-    return "a folder" if path.is_dir() else "no such file" if not path.exists() else "a device"
 
 
 def _file_kinds() -> list[str]:

@@ -1,13 +1,14 @@
 """One door out: a tree goes back to where the old one ran, and decides the same there.
 
 Each format has one small module here, named in ``WRITERS`` and imported when it is asked for.
-It offers ``write(tree, **options)``, which returns text, bytes or a model, or refuses by name
+It offers ``write(tree, *, option=...)``, which returns text, bytes or a model, or refuses by name
 what the format cannot say; ``SUFFIXES``, how its files end, the usual one first; and, where it
 returns a model, ``save(model, path)``.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from importlib import import_module
@@ -18,7 +19,7 @@ from steadytree.core.atomic import write_atomic
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
-__all__ = ["WRITERS", "export_tree", "format_of"]
+__all__ = ["WRITERS", "export_tree", "format_of", "options_of"]
 
 WRITERS: dict[str, Any] = {}
 """The formats: a module to import, or anything that offers the same."""
@@ -53,12 +54,27 @@ def export_tree(
             )
         to = format_of(path)
     writer = _writer(to)
+    known = options_of(to)
+    if unknown := sorted(set(options) - set(known)):
+        raise InputError(
+            f"expected options of {to!r} ({', '.join(known) or 'there are none'}), "
+            f"got {', '.join(unknown)}"
+        )
     written = writer.write(as_tree(tree), **options)
     if path is None:
         return written
     if hasattr(writer, "save"):
         return Path(writer.save(written, Path(path)))
     return write_atomic(path, written)
+
+
+def options_of(to: str) -> dict[str, Any]:
+    """Return the options of a format, each with its default."""
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(_writer(to).write).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
 
 
 def format_of(path: str | os.PathLike[str]) -> str:

@@ -1,0 +1,105 @@
+"""``steadytree export``: the tree in a model file, written for another system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from steadytree.cli.model_files import Reading, model_options, tree_index_option
+from steadytree.cli.output import Output
+from steadytree.cli.shared_options import FILE, common_options, example
+from steadytree.exceptions import InputError
+from steadytree.writers import WRITERS, export_tree, format_of, options_of
+
+__all__ = ["command"]
+
+
+@click.command(
+    "export",
+    epilog=example("steadytree export proposal/tree.json --to sql --set dialect=postgres"),
+)
+@click.argument("model", type=FILE)
+@click.option(
+    "--to", type=click.Choice(list(WRITERS)), help="The format; by default as --out ends."
+)
+@click.option("--out", type=FILE, metavar="FILE", help="Where to write; else standard output.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="OPTION=VALUE",
+    help="An option of the format, such as dialect=duckdb for SQL. Repeat.",
+)
+@click.option(
+    "--like",
+    type=FILE,
+    metavar="FILE",
+    help="The model that the tree replaces: a pipeline comes back with its tree exchanged.",
+)
+@tree_index_option()
+@model_options
+@common_options
+def command(
+    model: Path,
+    to: str | None,
+    out: Path | None,
+    settings: tuple[str, ...],
+    like: Path | None,
+    tree_index: int | None,
+    reading: Reading,
+    as_json: bool,
+    seed: int,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Write the tree in the file MODEL so that another system decides exactly as it does."""
+    output = Output("export", as_json=as_json, verbosity=verbose - quiet)
+    if to is None:
+        if out is None:
+            raise InputError(
+                f"expected --to or --out, got neither; --to is one of {', '.join(WRITERS)}"
+            )
+        to = format_of(out)
+    options = _options(settings, to)
+    if like is not None:
+        options["like"] = reading.model(like)
+    tree = reading.tree(model, tree_index)
+    written = export_tree(tree, to, out, **options)
+    document = {"model": str(model), "format": to, "file": None if out is None else str(out)}
+    if out is not None:
+        output.result(f"wrote {out}", document)
+        return
+    if not isinstance(written, str):
+        raise InputError(f"expected --out with --to {to}, which is no text, got none; name a file")
+    output.result(written.removesuffix("\n"), {**document, "text": written})
+
+
+def _options(settings: tuple[str, ...], to: str) -> dict[str, Any]:
+    """Read ``--set dialect=postgres``, in the type of the option's default."""
+    known = options_of(to)
+    options: dict[str, Any] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals or name not in known or name == "like":
+            raise InputError(
+                f"expected OPTION=VALUE as --set, with an option of {to} "
+                f"({', '.join(sorted(set(known) - {'like'})) or 'it has none'}), got {text!r}"
+            )
+        options[name] = _value(value, known[name])
+    return options
+
+
+def _value(text: str, default: Any) -> Any:
+    """Read a value: flags and numbers where the option's default is one."""
+    if isinstance(default, bool):
+        if text.lower() not in ("true", "false"):
+            raise InputError(f"expected true or false, got {text!r}")
+        return text.lower() == "true"
+    if isinstance(default, (int, float)):
+        try:
+            return type(default)(text)
+        except ValueError:
+            raise InputError(f"expected a number, got {text!r}") from None
+    return text

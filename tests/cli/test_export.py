@@ -1,0 +1,72 @@
+"""``steadytree export``: what it writes is what the Python call writes, options and all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import steadytree as st
+from steadytree.writers import WRITERS
+from tests.cli.conftest import Files, Run
+
+
+def test_to_standard_output_and_to_a_file(run: Run, files: Files, tmp_path: Path) -> None:
+    tree = st.load_tree(files.tree)
+    printed = run("export", files.tree, "--to", "sql")
+    assert printed.code == 0
+    assert printed.out.strip() == str(st.export_tree(tree, "sql")).strip()
+    written = run("export", files.tree, "--out", tmp_path / "tree.sql", "--set", "dialect=duckdb")
+    assert written.code == 0
+    text = (tmp_path / "tree.sql").read_text(encoding="utf-8")
+    assert text == st.export_tree(tree, "sql", dialect="duckdb")
+    document = run("export", files.tree, "--to", "sql", "--json").document
+    assert document["format"] == "sql"
+    assert document["text"] == st.export_tree(tree, "sql")
+
+
+@pytest.mark.parametrize("to", WRITERS)
+def test_every_format_can_be_asked_for(run: Run, files: Files, tmp_path: Path, to: str) -> None:
+    done = run("export", files.tree, "--to", to, "--out", tmp_path / "written.bin")
+    assert done.code == 0, done.err
+    assert (tmp_path / "written.bin").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected --to or --out, got neither"),
+        (["--out", "tree.oak"], "expected a path that ends in one of"),
+        (["--to", "sql", "--set", "dialect"], "expected OPTION=VALUE as --set"),
+        (["--to", "sql", "--set", "colour=red"], "with an option of sql"),
+        (["--to", "onnx"], "expected --out with --to onnx, which is no text"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    run: Run, files: Files, arguments: list[str], message: str
+) -> None:
+    failed = run("export", files.tree, *arguments)
+    assert failed.code == 2
+    assert message in failed.err
+
+
+def test_other_libraries_files_are_shown_and_compared(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
+    """One tree by two routes: our file, and ONNX written from it."""
+    tree = st.load_tree(files.tree)
+    path = tmp_path / "tree.pmml"
+    st.export_tree(tree, "pmml", path)
+    assert run("show", path, "-q", "--format", "rules").code == 0
+    found = run("compare", files.tree, path, "--json").document
+    assert found["distance"] == 0
+    assert found["dissimilarity"] == 0
+
+
+def test_a_pickle_is_opened_only_on_request(run: Run, files: Files, tmp_path: Path) -> None:
+    path = tmp_path / "model.joblib"
+    st.export_tree(st.load_tree(files.tree), "sklearn", path)
+    refused = run("show", path)
+    assert refused.code == 2
+    assert "--allow-pickle" in refused.err
+    assert run("show", path, "--allow-pickle").code == 0
