@@ -9,7 +9,7 @@ from typing import Any
 
 from steadytree.exceptions import MissingDependencyError
 
-__all__ = ["import_optional", "numba_if_wanted"]
+__all__ = ["compiled", "import_optional", "numba_if_wanted"]
 
 
 def import_optional(module: str, *, purpose: str, extra: str = "", install: str = "") -> Any:
@@ -59,3 +59,9 @@ def numba_if_wanted() -> ModuleType | None:
         return importlib.import_module("numba")
     except ImportError:
         return None
+
+
+def compiled(function: Any) -> Any:
+    """Return a function of plain loops, compiled by numba where that is wanted and possible."""
+    numba = numba_if_wanted()
+    return function if numba is None else numba.njit(cache=True, nogil=True)(function)

@@ -42,9 +42,7 @@ def test_every_format_can_be_asked_for(run: Run, files: Files, tmp_path: Path, t
         (["--to", "onnx"], "expected --out with --to onnx, which is no text"),
     ],
 )
-def test_what_is_wrong_is_said(
-    run: Run, files: Files, arguments: list[str], message: str
-) -> None:
+def test_what_is_wrong_is_said(run: Run, files: Files, arguments: list[str], message: str) -> None:
     failed = run("export", files.tree, *arguments)
     assert failed.code == 2
     assert message in failed.err

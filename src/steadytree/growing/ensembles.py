@@ -1,7 +1,7 @@
-"""Forests and boosting on columns that are cut into bins once: a teacher in a tenth of the time.
+"""Forests and boosting on columns that are cut into bins once per teacher.
 
-The teacher is fitted again in every fold of every retraining, on the same columns. So these are
-cut into at most 255 bins once, and all trees of forest and boosting grow on the bins. The
+The teacher is fitted again in every fold of every retraining, so its speed matters most. Its
+columns are cut into at most 255 bins, and all trees of forest and boosting grow on them. The
 recipes are the usual ones (Breiman's forest with out-of-bag predictions; gradient boosting with
 second derivatives, as histogram-based libraries do it); the draws depend on the seed alone.
 """
@@ -76,11 +76,11 @@ class Forest:
         max_features: int,
         min_leaf: int,
         seed: int,
-    ) -> tuple[Forest, FloatArray, NDArray[np.bool_]]:
+    ) -> tuple[Forest, FloatArray]:
         """Fit, and predict each row by the trees that did not draw it.
 
-        Squared error of class shares is Gini impurity. Returns the forest, the predictions,
-        and the rows that every tree drew (their predictions are those of all trees).
+        Squared error of class shares is Gini impurity. A row that every tree drew is
+        predicted by all of them. Returns the forest and the predictions.
         """
         n = len(table)
         rng = np.random.default_rng(seed)
@@ -112,7 +112,7 @@ class Forest:
         if always.any():
             rows = np.flatnonzero(always)
             out[rows] = forest.predict(BinnedColumns(table.by_row[rows], table.by_column[:, rows]))
-        return forest, out, always
+        return forest, out
 
     def predict(self, table: BinnedColumns) -> FloatArray:
         """Targets of any rows."""

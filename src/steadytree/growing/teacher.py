@@ -96,13 +96,13 @@ class Drift:
     Attributes
     ----------
     detected : bool
-        Whether a forest on the new rows alone predicts them better than one on old and new
+        Whether a teacher on the new rows alone predicts them better than one on old and new
         rows, by more than ``limit`` standard errors.
     statistic : float
         Mean difference of the paired out-of-bag losses over its standard error (above 0: the
         new rows alone do better); NaN where the new rows were too few to ask.
     loss_both, loss_new : float
-        Mean out-of-bag loss on the new rows of either forest (log loss, or squared error).
+        Mean out-of-bag loss on the new rows of either teacher (log loss, or squared error).
     limit : float
     """
 
@@ -214,7 +214,7 @@ def fit_teacher(
         folds = []
     fits = [np.arange(len(rows)), *(train for train, _ in folds)] if folds else []
     tasks: list[Callable[[], Any]] = [fit_forest, *(partial(fit_boosting, rows=r) for r in fits)]
-    forest, out, _ = (found := _in_threads(tasks, n_jobs))[0]
+    forest, out = (found := _in_threads(tasks, n_jobs))[0]
     if not folds:  # too few rows to leave any out
         return Teacher(out, forest, None, encoder, bins, n_classes)
     own = np.zeros_like(out)
@@ -310,7 +310,7 @@ def choose_teacher(
 ) -> tuple[Teacher, FloatArray, Drift | None]:
     """Teacher on old and new rows, or on new rows alone if those have drifted away.
 
-    The two forests are compared on the new rows by their paired out-of-bag losses; the one
+    The two teachers are compared on the new rows by their paired out-of-bag losses; the one
     on new rows alone wins if it is better by two standard errors. Without ``old`` there is no
     switch. Returns the teacher, the targets of the old rows (if any) followed by the new
     ones, and what the switch saw.

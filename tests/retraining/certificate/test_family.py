@@ -31,7 +31,7 @@ def test_states_add_up_to_the_distances_of_the_search(task):
                 break
             box = {**box, j: part}
         else:
-            x = run.anchor.amounts(box)
+            x = run.anchor.amounts([box])[0]
             away = family.base + family.states.added[states].sum(axis=0)
             exact = np.abs(run.anchor.rules - x).sum(axis=1) * unit
             np.testing.assert_allclose(away[:-1], exact, atol=1e-12)

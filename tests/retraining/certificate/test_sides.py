@@ -7,7 +7,7 @@ import pytest
 
 from steadytree.retraining.certificate.cuts import choose_cuts
 from steadytree.retraining.certificate.family import make_family
-from steadytree.retraining.certificate.kernels import Leaves
+from steadytree.retraining.certificate.leaf_loops import Leaves
 from steadytree.retraining.certificate.objective import LeafwiseObjective
 from steadytree.retraining.certificate.sides import FirstConditions, Part, Relaxation
 from tests.retraining.certificate.brute_force import Judge, all_subtrees

@@ -6,9 +6,10 @@ run over rows in their order in both.
 
 from __future__ import annotations
 
-import os
 from functools import lru_cache
 from typing import Any
+
+from steadytree._optional import numba_if_wanted
 
 __all__ = ["loops"]
 
@@ -16,12 +17,10 @@ __all__ = ["loops"]
 @lru_cache(maxsize=1)
 def loops() -> Any:
     """Return ``compiled``; ``plain`` without numba, or where ``STEADYTREE_NO_NUMBA=1`` is set."""
-    from steadytree.growing._loops import plain
+    if numba_if_wanted() is None:
+        from steadytree.growing._loops import plain
 
-    if os.environ.get("STEADYTREE_NO_NUMBA", "") not in ("", "0"):
         return plain
-    try:
-        from steadytree.growing._loops import compiled
-    except ImportError:
-        return plain
+    from steadytree.growing._loops import compiled
+
     return compiled

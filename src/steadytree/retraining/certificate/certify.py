@@ -17,7 +17,7 @@ import numpy as np
 from steadytree.core.boxes import Box
 from steadytree.growing.binning import IndexArray
 from steadytree.growing.nodes import SearchNode
-from steadytree.retraining.certificate import kernels
+from steadytree.retraining.certificate import leaf_loops
 from steadytree.retraining.certificate.bound import (
     TOLERANCE,
     Bounded,
@@ -27,7 +27,7 @@ from steadytree.retraining.certificate.bound import (
 )
 from steadytree.retraining.certificate.cuts import choose_cuts, nodes_of
 from steadytree.retraining.certificate.family import Family, make_family
-from steadytree.retraining.certificate.kernels import Leaves
+from steadytree.retraining.certificate.leaf_loops import Leaves
 from steadytree.retraining.certificate.objective import LeafwiseObjective, Terms
 from steadytree.retraining.certificate.sides import (
     Conditions,
@@ -164,7 +164,7 @@ def _bound(
 
 
 def _work(options: CertificateOptions) -> float:
-    return options.work if kernels.COMPILED else options.work / SLOWER
+    return options.work if leaf_loops.COMPILED else options.work / SLOWER
 
 
 def _choose_family(

@@ -165,7 +165,7 @@ def _states(
             table[state, c, k] = new
         if side is not None:
             first, last = anchor.boxes.start[j], anchor.boxes.start[j + 1]
-            x = anchor.amounts({j: side})[first:last]
+            x = anchor.amounts([{j: side}])[0, first:last]
             mine_of_rules = rules[:, first:last]
             added[state, :-1] = np.abs(mine_of_rules - x).sum(axis=1) - mine_of_rules.sum(axis=1)
             added[state, -1] = x.sum()

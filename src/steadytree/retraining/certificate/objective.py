@@ -19,9 +19,9 @@ from steadytree.evaluation.intervals import quantile
 from steadytree.growing.binning import FloatArray
 from steadytree.growing.leaf_values import INTERVAL
 from steadytree.growing.nodes import SearchNode
-from steadytree.retraining.certificate import kernels
+from steadytree.retraining.certificate import leaf_loops, subtree_loops
 from steadytree.retraining.certificate.family import row_sums
-from steadytree.retraining.certificate.kernels import Judging, Leaves
+from steadytree.retraining.certificate.leaf_loops import Judging, Leaves
 from steadytree.retraining.edits.search import PricedEdits
 
 __all__ = ["LeafwiseObjective", "Terms"]
@@ -79,13 +79,13 @@ class LeafwiseObjective:
         room = np.zeros(width), np.zeros(width), np.zeros(width, dtype=bool)
         for i, leaf in enumerate(columns.leaves):
             sums = self.stats[leaf.rows].sum(axis=0)
-            kernels.describe(sums, np.ascontiguousarray(away[i]), judging, leaves, i, *room)
+            leaf_loops.describe(sums, np.ascontiguousarray(away[i]), judging, leaves, i, *room)
         for i in np.flatnonzero(np.isinf(leaves.fixed)).tolist():
             self._without_rows(leaves, i, columns.leaves[i], away[i])
         partner = np.zeros(n, dtype=np.int64)
         multipliers = np.zeros(away.shape[1] - 1)
-        moved = kernels.assign(leaves.reach, n, partner, multipliers)
-        loss, area = kernels.tree_value(leaves.fixed, leaves.events, leaves.others, n)
+        moved = subtree_loops.assign(leaves.reach, n, partner, multipliers)
+        loss, area = subtree_loops.tree_value(leaves.fixed, leaves.events, leaves.others, n)
         value = self.constant + loss - self.ranking * area + self.price * moved
         return Terms(leaves, float(value), float(area), partner, multipliers)
 

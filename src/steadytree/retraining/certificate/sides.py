@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from steadytree.growing.binning import FloatArray
-from steadytree.retraining.certificate import kernels
+from steadytree.retraining.certificate import leaf_loops, subtree_loops
 from steadytree.retraining.certificate.family import Family, IntArray
-from steadytree.retraining.certificate.kernels import Layout, Leaves
+from steadytree.retraining.certificate.leaf_loops import Layout, Leaves
 from steadytree.retraining.certificate.objective import LeafwiseObjective
 
 __all__ = ["Conditions", "FirstConditions", "Part", "Relaxation", "Tried", "scaled_shape"]
@@ -112,15 +112,17 @@ class FirstConditions:
         self._half = np.zeros((n_atoms, n_stats))
         self.whole = self._cut_sums(np.ones(len(self.atoms), dtype=bool))
         n_rules = objective.judging.rule_price.shape[0]
-        one, two = (_Side(kernels.empty_leaves(self.n_cuts, self.below, n_rules)) for _ in range(2))
+        one, two = (
+            _Side(leaf_loops.empty_leaves(self.n_cuts, self.below, n_rules)) for _ in range(2)
+        )
         self.sides = one, two
         self.rest = _Side(part.rest)
         self.start = family.base + states.added[part.states].sum(axis=0)
 
     def _cut_sums(self, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> FloatArray:
         table = np.zeros((self.n_cuts, self.n_cuts, self.stats.shape[1]))
-        kernels.atom_pairs(self.atoms, self.stats, chosen, self._pairs)
-        kernels.cut_sums(self._pairs, self.layout, self._half, table)
+        leaf_loops.atom_pairs(self.atoms, self.stats, chosen, self._pairs)
+        leaf_loops.cut_sums(self._pairs, self.layout, self._half, table)
         return table
 
     @property
@@ -154,7 +156,7 @@ class FirstConditions:
             states = self.part.states.copy()
             states[j] = after[k]
             start = self.start + family.states.added[after[k]] - family.states.added[now]
-            kernels.fill_leaves(
+            leaf_loops.fill_leaves(
                 *(*sums, self.below, states, start, self.layout, judging, self.sides[k].leaves)
             )
         return True
@@ -183,7 +185,7 @@ class FirstConditions:
     def _price_rest(self, by: Relaxation, price: float, slope: float) -> float:
         """Relaxed cost of the leaves outside the part, which all trees share."""
         rest = self.rest
-        kernels.price_leaves(
+        subtree_loops.price_leaves(
             *(rest.leaves, by.multipliers, price, slope, by.shape),
             *(rest.cost, rest.near, rest.partner),
         )
@@ -192,11 +194,11 @@ class FirstConditions:
     def _cheapest(
         self, side: _Side, leaves: Leaves, by: Relaxation, price: float, slope: float
     ) -> None:
-        kernels.price_leaves(
+        subtree_loops.price_leaves(
             leaves, by.multipliers, price, slope, by.shape, side.cost, side.near, side.partner
         )
         side.least = float(
-            kernels.cheapest_subtree(side.cost, self.n_cuts, self.below, side.chosen)
+            subtree_loops.cheapest_subtree(side.cost, self.n_cuts, self.below, side.chosen)
         )
 
     def interval(self, by: Relaxation) -> tuple[float, float]:
@@ -207,7 +209,7 @@ class FirstConditions:
         # Whatever follows only adds area.
         some = [(side.leaves, [0]) for side in self.sides]
         _, events, others, _ = self._gather(some)
-        _, area = kernels.tree_value(np.zeros(events.size), events, others, events.size)
+        _, area = subtree_loops.tree_value(np.zeros(events.size), events, others, events.size)
         low = np.sqrt(area)
         rest = self.rest.leaves
         widest = -self._price_rest(by, 0.0, 1.0) + float(rest.fixed.sum())
@@ -225,10 +227,10 @@ class FirstConditions:
         chosen = [(side.leaves, side.chosen[side.chosen >= 0]) for side in self.sides]
         fixed, events, others, reach = self._gather(chosen)
         n, objective = fixed.size, self.objective
-        loss, area = kernels.tree_value(fixed, events, others, n)
+        loss, area = subtree_loops.tree_value(fixed, events, others, n)
         unused = np.zeros(n, dtype=np.int64), np.zeros(reach.shape[1] - 1)
         value = objective.constant + objective.edit_cost + loss - objective.ranking * area
-        value += objective.price * kernels.assign(reach, n, *unused)
+        value += objective.price * subtree_loops.assign(reach, n, *unused)
         return float(value), scaled_shape(events, others)
 
     def _gather(self, some: list[tuple[Leaves, Any]]) -> tuple[FloatArray, ...]:
@@ -256,7 +258,7 @@ class FirstConditions:
         for side, other in (self.sides, self.sides[::-1]):
             trees = np.empty((MOST_SUBTREES, 4), dtype=np.int64)
             costs = np.empty(MOST_SUBTREES)
-            n = kernels.list_subtrees(
+            n = subtree_loops.list_subtrees(
                 side.cost, self.n_cuts, self.below, limit - other.least, trees, costs
             )
             work += side.cost.size
@@ -272,7 +274,7 @@ class FirstConditions:
         exact = objective.constant + objective.edit_cost
         relaxed = exact - objective.price * float(by.multipliers.sum())
         relaxed += float(self.rest.near.sum())
-        best, solved = kernels.search_pairs(
+        best, solved = subtree_loops.search_pairs(
             *(side.leaves for side in (*self.sides, self.rest)),
             *(side.near for side in self.sides),
             *(trees, more_trees, costs, more_costs),
@@ -316,7 +318,7 @@ def _tree_of(paths: list[frozenset[int]]) -> Conditions | None:
 
 def scaled_shape(events: FloatArray, others: FloatArray) -> FloatArray | None:
     """Zonogon of a tree's leaves, scaled so that widths across it bound √area; None if flat."""
-    _, area = kernels.tree_value(np.zeros(events.size), events, others, events.size)
+    _, area = subtree_loops.tree_value(np.zeros(events.size), events, others, events.size)
     if area < FLAT:
         return None
     return np.ascontiguousarray(np.column_stack([events, others]) / (2 * np.sqrt(area)))

@@ -78,7 +78,7 @@ class AnchoredDistance:
         self.boxes = Boxes(space)
         self.classifier = classifier
         leaves = list(self._leaf_boxes(root, {}))
-        self.rules = np.array([self.amounts(box) for _, box in leaves])
+        self.rules = self.amounts([box for _, box in leaves])
         self.rule_outcomes = self.outcomes([leaf for leaf, _ in leaves], anchor_outcome)
         weight = np.array([sum(side.weight for side in box.values()) for _, box in leaves])
         self._anchor_price = self.measure.unmatched(self.rules.sum(axis=1), weight)
@@ -103,12 +103,13 @@ class AnchoredDistance:
             if side is not None:
                 yield from self._leaf_boxes(child, {**box, split.feature: side})
 
-    def amounts(self, box: Box) -> NDArray[np.int64]:
-        """Half of each tightening of a box, in quanta."""
-        x = np.zeros(self.boxes.start[-1])
-        for side in box.values():
-            for coordinate, amount in side.tightening.items():
-                x[coordinate] = amount
+    def amounts(self, boxes: Sequence[Box]) -> NDArray[np.int64]:
+        """Half of each tightening of some boxes, in quanta: one row per box."""
+        x = np.zeros((len(boxes), self.boxes.start[-1]))
+        for i, box in enumerate(boxes):
+            for side in box.values():
+                for coordinate, amount in side.tightening.items():
+                    x[i, coordinate] = amount
         return self.measure.tightenings(x)
 
     def outcomes(self, leaves: Sequence[SearchNode], outcome: Outcome) -> NDArray[np.int64]:
@@ -158,12 +159,7 @@ class AnchoredDistance:
                 self._gather(child, {**box, split.feature: side}, known, fresh)
 
     def _leaf_columns(self, leaves: Sequence[tuple[SearchNode, Box]]) -> Columns:
-        x = np.zeros((len(leaves), self.boxes.start[-1]))
-        for i, (_, box) in enumerate(leaves):
-            for side in box.values():
-                for coordinate, amount in side.tightening.items():
-                    x[i, coordinate] = amount
-        amounts = self.measure.tightenings(x)
+        amounts = self.amounts([box for _, box in leaves])
         return Columns(
             cdist(self.rules, amounts, "cityblock"),
             amounts.sum(axis=1),
