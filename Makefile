@@ -38,7 +38,7 @@ paper: setup ## regenerate the paper's experiments into steadytree-paper/ (QUICK
 	$(BIN)/python -m reproduction $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))
 
 test: lint ## lint, then every test but the slow ones
-	@sh scripts/ensure_chromium.sh
+	@sh scripts/ensure_programs.sh
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-slow: setup ## the long tests

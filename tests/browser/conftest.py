@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.programs import require_program
 
 FLAGS = [
     "--no-sandbox",
@@ -22,24 +22,11 @@ FLAGS = [
 ]
 
 
-def find_browser() -> str | None:
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        found = shutil.which(name)
-        if found:
-            return found
-    return None
-
-
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
-    program = find_browser()
-    if program is None:
-        message = "no browser: install the package `chromium` (apt-get install chromium)"
-        if os.environ.get("STEADYTREE_REQUIRE_BROWSER") == "1":
-            pytest.fail(message)
-        pytest.skip(message)
+    program = require_program("chromium", "chromium-browser", "google-chrome", package="chromium")
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield running
