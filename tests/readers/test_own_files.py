@@ -34,3 +34,10 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     other.write_bytes(b"\x89PNG")
     with pytest.raises(TreeFormatError, match="expected a model file of a kind that can be read"):
         st.as_tree(other)
+
+
+def sample_files(folder: Path) -> list[Path]:
+    return [
+        st.save_tree(random_tree(seed, kind=kind, depth=3), folder / f"{kind}.json")
+        for seed, kind in enumerate(("binary", "multiclass", "regression"))
+    ]
