@@ -21,7 +21,9 @@ from steadytree.readers import as_tree
 
 __all__ = ["WRITERS", "export_tree", "format_of", "options_of"]
 
-WRITERS: dict[str, Any] = {}
+WRITERS: dict[str, Any] = {
+    "onnx": "steadytree.writers.onnx",
+}
 """The formats: a module to import, or anything that offers the same."""
 
 
