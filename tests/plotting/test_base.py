@@ -13,18 +13,12 @@ from steadytree.plotting import (
     TreeComparisonDisplay,
     TreeMapDisplay,
 )
-from steadytree.plotting._base import OKABE_ITO, axes_for, check_lengths, literal, styled, tint
+from steadytree.plotting._base import axes_for, check_lengths, literal, styled
 from tests.report import samples
 
 
 def test_dollar_signs_are_shown() -> None:
     assert literal("US$ and $x$") == r"US\$ and \$x\$"
-
-
-def test_tints_lie_between_the_colour_and_white() -> None:
-    assert tint("#000000", 1.0) == "#000000"
-    assert tint("#0072B2", 0.0) == "#FFFFFF"
-    assert len(set(OKABE_ITO.values())) == 8
 
 
 def test_every_display_passes_style_keywords_to_matplotlib() -> None:

@@ -17,6 +17,7 @@ from steadytree.core.rules import tree_rules
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
 from steadytree.core.words import PLAIN
+from steadytree.writers.markdown import rules_table
 
 __all__ = ["command", "decision_data", "rules_data"]
 
@@ -59,10 +60,7 @@ def command(
     elif style == "rules":
         lines += [f"{rule['text']}: {rule['outcome']}" for rule in rules]
     else:
-        lines += ["| rule | outcome | share of training weight |", "| --- | --- | --: |"]
-        for rule in rules:
-            cells = (_md(rule["text"]), _md(rule["outcome"]), PLAIN.percent(rule["share"], 1))
-            lines.append(f"| {' | '.join(cells)} |")
+        lines += rules_table(tree)
     document = {
         "file": str(tree_file),
         "task": "classification" if tree.is_classifier else "regression",
@@ -90,10 +88,6 @@ def _heading(tree: Tree) -> list[str]:
             counted += f" In its predictions an old row counts {share} of a new one."
         lines.append(counted)
     return lines
-
-
-def _md(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def rules_data(tree: Tree) -> list[dict[str, Any]]:

@@ -151,8 +151,10 @@ def side_condition(
     return condition, categories
 
 
-def branch_texts(tree: Tree, space: FeatureSpace | None = None) -> dict[int, tuple[str, str]]:
-    """Both sides of each split in words, as the listing of the tree writes them."""
+def branch_texts(
+    tree: Tree, space: FeatureSpace | None = None, style: WordStyle = PLAIN
+) -> dict[int, tuple[str, str]]:
+    """Both sides of each split in words, by default as the listing of the tree writes them."""
     features = tree.feature.tolist()
     reach = reaching_values(
         tree.children_left.tolist(),
@@ -166,16 +168,15 @@ def branch_texts(tree: Tree, space: FeatureSpace | None = None) -> dict[int, tup
     for node, here in reach.items():
         j = features[node]
         one, two = (
-            side_condition(
-                j,
-                tree.feature_labels[j],
-                here,
-                left=left,
-                **_split_of(tree, node, space),
-            )[0]
-            for left in (True, False)
+            condition.words(style, categories)
+            for condition, categories in (
+                side_condition(
+                    j, tree.feature_labels[j], here, left=left, **_split_of(tree, node, space)
+                )
+                for left in (True, False)
+            )
         )
-        out[node] = (str(one), str(two))
+        out[node] = (one, two)
     return out
 
 

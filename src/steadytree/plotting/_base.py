@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sized
 from typing import Any, Self
 
 from steadytree._optional import import_optional
+from steadytree.core.colours import INK, OKABE_ITO, PAIR_COLOURS, tint
 from steadytree.exceptions import InputError
 
 __all__ = [
@@ -24,24 +25,6 @@ __all__ = [
     "tint",
 ]
 
-OKABE_ITO = {
-    "black": "#000000",
-    "orange": "#E69F00",
-    "sky": "#56B4E9",
-    "green": "#009E73",
-    "yellow": "#F0E442",
-    "blue": "#0072B2",
-    "vermillion": "#D55E00",
-    "purple": "#CC79A7",
-}
-"""Colours that people with any kind of colour vision can tell apart (Okabe and Ito, 2008)."""
-
-PAIR_COLOURS = tuple(
-    OKABE_ITO[name] for name in ("blue", "orange", "green", "purple", "sky", "vermillion", "yellow")
-)
-"""Colours of matched rules, taken in turn; rules are numbered too, so that they may repeat."""
-
-INK = "#222222"
 MUTED = "#8A8A8A"
 SCORE_MAP = "cividis"
 """A colour map whose lightness rises evenly, also for colour-blind readers."""
@@ -110,12 +93,6 @@ def plain_axes(ax: Any) -> None:
     ax.tick_params(colors=INK, which="both")
     ax.grid(True, color="#E6E6E6", linewidth=0.8)
     ax.set_axisbelow(True)
-
-
-def tint(colour: str, strength: float = 0.3) -> str:
-    """Colour mixed with white, so that dark text can be read on it."""
-    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(255 + (part - 255) * strength):02X}" for part in parts)
 
 
 def literal(text: str) -> str:

@@ -23,6 +23,9 @@ __all__ = ["WRITERS", "export_tree", "format_of", "options_of"]
 
 WRITERS: dict[str, Any] = {
     "onnx": "steadytree.writers.onnx",
+    "markdown": "steadytree.writers.markdown",
+    "dot": "steadytree.writers.dot",
+    "mermaid": "steadytree.writers.mermaid",
 }
 """The formats: a module to import, or anything that offers the same."""
 
