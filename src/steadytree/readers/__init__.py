@@ -54,6 +54,7 @@ __all__ = [
 
 READERS: dict[str, Any] = {
     "scikit-learn": "steadytree.readers.sklearn",
+    "LightGBM": "steadytree.readers.lightgbm",
     "steadytree": "steadytree.readers.own_files",
 }
 """The readers in the order in which they are asked: a module to import, or anything that
