@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 from sklearn.base import is_classifier
+from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.exceptions import InputError
+import steadytree as st
+from steadytree.exceptions import InputError, UnsupportedModelError
 
 
 def test_the_model_predicts_and_inherits_the_threshold(cancer):
@@ -112,3 +115,34 @@ def test_moves_in_risk_are_counted_and_gated(cancer):
     assert result.check(max_moved_5=moved["moved_5"], max_moved_10=moved["moved_10"])
     table = result.flips(by="mean radius")
     assert (table["moved_5"] * table["n"]).sum() == pytest.approx((moves > 0.05).sum())
+
+
+def test_the_proposed_tree_in_the_form_of_the_deployed_model(deployed_stump):
+    X, model, update = deployed_stump
+    written = update.to_like(model)
+    np.testing.assert_array_equal(written.predict(X), update.tree.predict(X))
+    assert type(written) is DecisionTreeClassifier
+    assert written.get_params() == model.get_params()
+
+
+def test_a_form_that_cannot_tell_two_rows_apart_is_refused(deployed_stump):
+    _, model, update = deployed_stump
+    at = float(np.float32(update.tree.threshold[0]))
+    threshold = np.where(np.arange(update.tree.n_nodes) == 0, at, update.tree.threshold)
+    rows = update.X_new.copy()
+    # Above the threshold, until scikit-learn rounds it.
+    rows.iloc[0, update.tree.feature[0]] = np.nextafter(at, np.inf)
+    sharp = dataclasses.replace(
+        update,
+        tree=update.tree.replace(precision="float64", threshold=threshold),
+        rows=dataclasses.replace(update.rows, table=rows),
+    )
+    with pytest.raises(UnsupportedModelError, match="another prediction for 1 of"):
+        sharp.to_like(model)
+
+
+@pytest.fixture(scope="module")
+def deployed_stump():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X[:250], y[:250])
+    return X, model, st.retrain(model, X[250:], y[250:], n_folds=0, price=5, random_state=0)

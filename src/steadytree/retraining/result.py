@@ -31,8 +31,10 @@ from steadytree.evaluation.flips import (
 )
 from steadytree.evaluation.gates import GateCheck, check_gates
 from steadytree.evaluation.performance import performance_table
+from steadytree.exceptions import UnsupportedModelError
 from steadytree.retraining.explanation import Explanation, explain_retraining
 from steadytree.retraining.verdict import Verdict, draw_verdict
+from steadytree.writers.like import rows_told_otherwise, write_like
 
 if TYPE_CHECKING:
     from steadytree.growing.teacher import Drift
@@ -133,6 +135,35 @@ class Retraining:
     def model(self) -> Any:
         """The proposed tree as a scikit-learn predictor."""
         return predictor_of(self.tree)
+
+    def to_like(self, model: Any, *, prefer: str | None = "labels") -> Any:
+        """Return the proposed tree in the form of a model, to run where that one ran.
+
+        Parameters
+        ----------
+        model : fitted model
+            A scikit-learn tree, a pipeline or a search around one, a LightGBM or an XGBoost
+            model: usually the one that was retrained. It is not changed.
+        prefer : {"labels", "shares"} or None
+            Most forms derive labels from shares. Where a leaf keeps its label against its
+            share, "labels" moves the share to the boundary, "shares" changes the label, and
+            None refuses.
+
+        Returns
+        -------
+        model
+            Held against :attr:`tree` on the new rows: it predicts each of them the same.
+        """
+        written = write_like(self.tree, model, prefer=prefer)
+        if prefer != "shares":
+            other = rows_told_otherwise(self.tree, written, self.X_new)
+            if other:
+                raise UnsupportedModelError(
+                    f"expected a {type(model).__name__} that predicts as the proposed tree, got "
+                    f"another prediction for {other:,} of {len(self.rows):,} new rows, whose "
+                    "values it cannot tell apart; use result.model, or export the tree"
+                )
+        return written
 
     @property
     def dissimilarity(self) -> float:

@@ -22,6 +22,7 @@ from steadytree.readers import as_tree
 __all__ = ["WRITERS", "export_tree", "format_of", "options_of"]
 
 WRITERS: dict[str, Any] = {
+    "sklearn": "steadytree.writers.sklearn",
     "onnx": "steadytree.writers.onnx",
     "markdown": "steadytree.writers.markdown",
     "dot": "steadytree.writers.dot",

@@ -1,0 +1,174 @@
+"""Write a tree as a fitted scikit-learn model, to run wherever scikit-learn runs.
+
+A tree over numbers becomes a ``DecisionTreeClassifier`` or ``-Regressor``, node for node. One
+with categories becomes a ``Pipeline`` that codes them first. A decision threshold becomes a
+``FixedThresholdClassifier`` around it. scikit-learn rounds values to single precision before it
+compares: every value that single precision holds goes as in the tree; a double that lies between
+a threshold and the next single may not.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree._optional import import_optional
+from steadytree.core.atomic import write_atomic
+from steadytree.core.tree import Tree
+from steadytree.exceptions import InputError
+from steadytree.writers.kept_labels import leaf_shares
+from steadytree.writers.sklearn_categories import coded_columns
+
+__all__ = ["SUFFIXES", "children_last", "decided_by_threshold", "fitted_tree", "save", "write"]
+
+SUFFIXES = (".skops",)
+PICKLES = (".joblib", ".pkl", ".pickle")
+
+
+def write(tree: Tree, *, prefer: str | None = None, like: Any = None, X: Any = None) -> Any:
+    """Return a tree as a fitted scikit-learn model.
+
+    Parameters
+    ----------
+    tree : Tree
+    prefer : {"labels", "shares"}, optional
+        scikit-learn's labels always follow the shares. Where a leaf's label does not, one of
+        them has to give way; without a preference such a tree is refused.
+    like : model, optional
+        Return a model of this one's form instead: a pipeline with the tree exchanged, a
+        LightGBM or XGBoost model of one tree; see :mod:`steadytree.writers.like`.
+    X : table, optional
+        With ``like``: rows on which the model is held against the tree.
+
+    Returns
+    -------
+    model
+        Predicts single-precision values exactly as the tree does. Missing values are NaN, in
+        columns of text also None; pandas' NA in text, and None among categories that are
+        numbers, are categories never met to scikit-learn.
+    """
+    if like is not None:
+        from steadytree.writers.like import write_like
+
+        return write_like(tree, like, prefer=prefer, X=X)
+    if X is not None:
+        raise InputError("expected like= with X=, got rows alone; they are for checking a model")
+    tree = children_last(tree)
+    shares = leaf_shares(tree, prefer, "scikit-learn")
+    if any(categories is not None for categories in tree.categories):
+        from sklearn.pipeline import Pipeline
+
+        columns, numeric = coded_columns(tree)
+        model: Any = Pipeline([("columns", columns), ("tree", fitted_tree(numeric, shares))])
+    else:
+        model = fitted_tree(tree, shares)
+    return decided_by_threshold(model, tree)
+
+
+def children_last(tree: Tree) -> Tree:
+    """Return a tree whose nodes are numbered above their parents', as scikit-learn expects."""
+    inner = np.flatnonzero(~tree.is_leaf)
+    first = np.minimum(tree.children_left, tree.children_right)[inner]
+    return tree if (first > inner).all() else tree.prune_at()
+
+
+def fitted_tree(tree: Tree, shares: NDArray[np.float64], kind: Any = None) -> Any:
+    """Return a fitted scikit-learn tree with the nodes of a tree over numbers.
+
+    ``shares`` are its node values; ``kind`` is an unfitted model to fill, by default a new one.
+    """
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+    from sklearn.tree._tree import Tree as SklearnTree
+
+    model = kind
+    if model is None:
+        model = DecisionTreeClassifier() if tree.is_classifier else DecisionTreeRegressor()
+    model.n_features_in_ = model.max_features_ = tree.n_features
+    model.n_outputs_ = 1
+    if tree.feature_names is not None:
+        model.feature_names_in_ = np.array(tree.feature_names, dtype=object)
+    n_values = 1
+    if tree.classes is not None:
+        model.classes_ = tree.class_names(np.arange(len(tree.classes)))
+        n_values = len(tree.classes)
+        model.n_classes_ = np.int64(n_values)
+    inside = SklearnTree(tree.n_features, np.array([n_values], dtype=np.intp), 1)
+    inside.__setstate__(
+        {
+            "max_depth": tree.depth,
+            "node_count": tree.n_nodes,
+            "nodes": _node_table(tree),
+            "values": np.ascontiguousarray(shares[:, None, :]),
+        }
+    )
+    model.tree_ = inside
+    return model
+
+
+def _node_table(tree: Tree) -> NDArray[Any]:
+    """Return the nodes as the installed scikit-learn lays them out."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    # Of a tree that it has fitted itself: versions differ in the columns.
+    layout = DecisionTreeRegressor().fit([[0.0]], [0.0]).tree_.__getstate__()["nodes"].dtype
+    rows = tree.weight if tree.observed is None else tree.observed.rows()
+    columns = {
+        "left_child": tree.children_left,
+        "right_child": tree.children_right,
+        "feature": np.where(tree.is_leaf, -2, tree.feature),
+        "threshold": np.where(tree.is_leaf, -2.0, tree.threshold),
+        "impurity": tree.impurity,
+        "n_node_samples": np.round(rows).astype(np.int64),
+        "weighted_n_node_samples": tree.weight,
+        "missing_go_to_left": tree.missing_left & ~tree.is_leaf,
+    }
+    table = np.zeros(tree.n_nodes, dtype=layout)
+    for name, values in columns.items():
+        table[name] = values
+    return table
+
+
+def decided_by_threshold(model: Any, tree: Tree) -> Any:
+    """Let a fitted classifier decide by the tree's threshold, where it has one."""
+    if tree.decision_threshold is None:
+        return model
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.model_selection import FixedThresholdClassifier
+
+    around = FixedThresholdClassifier(
+        FrozenEstimator(model),
+        threshold=tree.decision_threshold,
+        pos_label=(tree.classes or ())[tree.decision.positive],
+        response_method="predict_proba",
+    )
+    # What fit() would set; there are no rows to call it with.
+    around.estimator_ = model
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(around, name, getattr(model, name))
+    return around
+
+
+def save(model: Any, path: Path) -> Path:
+    """Write a model to a file: as .skops, or as a pickle where the path asks for one."""
+    suffix = path.suffix.lower()
+    if suffix in SUFFIXES:
+        skops = import_optional("skops.io", purpose="writing .skops files", extra="skops")
+        return write_atomic(path, skops.dumps(model))
+    if suffix == ".joblib":
+        import joblib
+
+        packed = io.BytesIO()
+        joblib.dump(model, packed)
+        return write_atomic(path, packed.getvalue())
+    if suffix in PICKLES:
+        return write_atomic(path, pickle.dumps(model))
+    raise InputError(
+        f"expected a path that ends in .skops, {', '.join(PICKLES)}, got {str(path)!r}; .skops can "
+        "be opened without running code"
+    )
