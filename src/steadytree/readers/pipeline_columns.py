@@ -1,0 +1,289 @@
+"""What a fitted pipeline makes of each raw column, asked of the pipeline itself.
+
+A tree in a pipeline compares numbers that the steps before it computed. To tell it in the raw
+columns, or to put another tree in its place, one has to know which raw column each transformed
+column comes from and what it is for every raw value. Repeating the arithmetic of every step
+would be right only almost everywhere; so the fitted steps are run on rows made for the purpose.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from steadytree.core.tabular import Categories
+from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
+from steadytree.readers.pipeline_steps import (
+    SAME,
+    Origin,
+    RawColumns,
+    is_missing,
+    trace,
+)
+
+__all__ = ["PipelineColumns", "RawTable", "pipeline_columns"]
+
+FloatArray = NDArray[np.float64]
+LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """What the pipeline makes of every value that a categorical raw column can have.
+
+    Attributes
+    ----------
+    categories : tuple
+        The categories, in the user's own values.
+    rows : array (n_categories, n_columns)
+        The transformed row of each: only the columns that come from this raw column mean it.
+    missing, unseen : array (n_columns,) or None
+        The same for a missing value and for a category never met; None where the pipeline
+        refuses them.
+    """
+
+    categories: tuple[Any, ...]
+    rows: NDArray[Any]
+    missing: NDArray[Any] | None
+    unseen: NDArray[Any] | None
+
+
+class PipelineColumns:
+    """The raw columns of a pipeline, and the columns its steps make of them.
+
+    Attributes
+    ----------
+    feature_names : tuple of str or None
+        Names of the raw columns; None where the pipeline was fitted on an array.
+    n_raw, n_columns : int
+        How many raw columns go in, and how many transformed ones come out.
+    source : int array (n_columns,)
+        The raw column that each transformed column comes from.
+    how : tuple of str
+        How it depends on it: "same" (the value itself, missing ones perhaps filled in),
+        "number" (rises or falls with it within each stretch between ``breaks``), "category" (a
+        number for each category), "flag" (depends only on whether the value is missing).
+    categories : tuple
+        For each raw column its categories if the pipeline takes it for a categorical one,
+        else None.
+    breaks : tuple of float arrays
+        For each raw column the largest value of each stretch but the last.
+    """
+
+    def __init__(self, steps: Any, n_raw: int, feature_names: tuple[str, ...] | None) -> None:
+        self._steps = steps
+        self.n_raw = n_raw
+        self.feature_names = feature_names
+        self.labels = feature_names or tuple(f"x{j}" for j in range(n_raw))
+        self._raw = RawColumns(self.labels)
+        made = trace(steps, "", [Origin(j, SAME) for j in range(n_raw)], self._raw)
+        self.source = np.array([origin.raw for origin in made], dtype=np.int64)
+        self.how = tuple(origin.how for origin in made)
+        self.categories: Categories = tuple(self._categories(j) for j in range(n_raw))
+        self.breaks: tuple[FloatArray, ...] = tuple(
+            np.array(sorted(self._raw.breaks.get(j, ()))) for j in range(n_raw)
+        )
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns the steps make."""
+        return len(self.how)
+
+    def columns_of(self, raw: int) -> list[int]:
+        """Positions of the transformed columns that come from a raw column."""
+        return np.flatnonzero(self.source == raw).tolist()
+
+    def _categories(self, raw: int) -> tuple[Any, ...] | None:
+        if raw not in self._raw.coded:
+            return None
+        listed = self._raw.categories[raw]
+        return (*listed, *(v for v in self._raw.stand_ins.get(raw, ()) if v not in listed))
+
+    def with_categories(self, raw: int, categories: Sequence[Any], who: str) -> None:
+        """Take a raw column that reaches the tree as it is for a categorical one."""
+        self._raw.take_categories(raw, categories, who)
+        every = list(self.categories)
+        every[raw] = self._categories(raw)
+        self.categories = tuple(every)
+
+    def taken_as(self, raw: int) -> str:
+        """Say which step takes a raw column for what it does, for messages."""
+        return self._raw.coded.get(raw) or self._raw.numbers.get(raw) or "no step"
+
+    # -- running the pipeline -------------------------------------------------------
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Run the fitted steps on a table; returns a dense array, whatever they make."""
+        made = self._run(X)
+        made = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+        if made.ndim != 2 or made.shape[1] != self.n_columns:
+            raise UnsupportedModelError(
+                f"expected the steps of the pipeline to make {self.n_columns} columns, got an "
+                f"array of shape {made.shape}; pass pipeline[-1] and compare in the transformed "
+                "columns"
+            )
+        return made
+
+    def _run(self, X: Any) -> Any:
+        if not self._steps.steps:
+            return X
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return self._steps.transform(X)
+
+    @cached_property
+    def sparse(self) -> bool:
+        """Whether the steps make a sparse matrix."""
+        return hasattr(self._run(self._raw_rows([0], [self._some(0)])), "toarray")
+
+    def probe(self, raw: Sequence[int] | NDArray[Any], values: Sequence[Any]) -> NDArray[Any]:
+        """Transform rows of which each has one value in one raw column, the others something.
+
+        Row i has ``values[i]`` in column ``raw[i]``. The other columns hold a value that the
+        pipeline takes; what comes from them means nothing.
+        """
+        return self.transform(self._raw_rows(raw, values))
+
+    def _raw_rows(self, raw: Sequence[int] | NDArray[Any], values: Sequence[Any]) -> Any:
+        at = np.asarray(raw)
+        columns: list[Any] = []
+        for j in range(self.n_raw):
+            column = np.empty(len(at), dtype=object if self._holds_objects(j) else np.float64)
+            column[:] = self._some(j)
+            for i in np.flatnonzero(at == j).tolist():
+                column[i] = values[i]
+            columns.append(column)
+        if self.feature_names is not None:
+            return pd.DataFrame(dict(zip(self.feature_names, columns, strict=True)))
+        plain = all(column.dtype.kind == "f" for column in columns)
+        table = np.empty((len(at), self.n_raw), dtype=np.float64 if plain else object)
+        for j, column in enumerate(columns):
+            table[:, j] = column
+        return table
+
+    def _some(self, raw: int) -> Any:
+        """Return a value that the pipeline takes in a raw column."""
+        categories = self.categories[raw]
+        return 1.0 if categories is None else categories[0]
+
+    def _holds_objects(self, raw: int) -> bool:
+        return not all(_is_number(c) for c in self.categories[raw] or ())
+
+    def rows(self, raw: Sequence[int], values: Sequence[Any]) -> list[NDArray[Any] | None]:
+        """Transform rows as :meth:`probe`; None where the pipeline refuses the value."""
+        try:
+            return list(self.probe(raw, values)) if len(raw) else []
+        except (ValueError, TypeError):
+            if len(raw) == 1:
+                return [None]
+            half = len(raw) // 2
+            return self.rows(raw[:half], values[:half]) + self.rows(raw[half:], values[half:])
+
+    # -- categorical columns --------------------------------------------------------
+
+    def tables(self, raw: Sequence[int]) -> dict[int, RawTable]:
+        """Tell what the pipeline makes of categories, missing and unseen values of raw columns."""
+        listed = {j: self.categories[j] or () for j in raw}
+        ends = np.cumsum([len(c) for c in listed.values()]).tolist()
+        made = self.probe(
+            [j for j, c in listed.items() for _ in c], [v for c in listed.values() for v in c]
+        )
+        unseen = self.rows(list(raw), [self.unseen(j) for j in raw])
+        return {
+            j: RawTable(listed[j], made[end - len(listed[j]) : end], self.missing[j], new)
+            for j, end, new in zip(listed, ends, unseen, strict=True)
+        }
+
+    @cached_property
+    def missing(self) -> dict[int, NDArray[Any] | None]:
+        """The transformed row of a missing value of each raw column; None where it is refused."""
+        asked = [
+            (j, value)
+            for j in sorted(set(self.source.tolist()))
+            for value in self._raw.missing.get(j) or [np.nan]
+        ]
+        found: dict[int, NDArray[Any] | None] = {}
+        answers = self.rows([j for j, _ in asked], [value for _, value in asked])
+        for (j, _), row in zip(asked, answers, strict=True):
+            mine = self.columns_of(j)
+            if j in found and _cells(found[j], mine) != _cells(row, mine):
+                raise UnsupportedModelError(
+                    f"expected one way of writing a missing value in column {self.labels[j]!r}, "
+                    "got a pipeline that treats None and NaN as two categories "
+                    f"({self.taken_as(j)}); replace None by NaN in the training rows and fit again"
+                )
+            found.setdefault(j, row)
+        return found
+
+    def unseen(self, raw: int) -> Any:
+        """Return a category that a raw column never had, of the kind of the others."""
+        categories = self.categories[raw] or ()
+        if categories and not self._holds_objects(raw):
+            return max(categories) + 1
+        name = "never met"
+        while name in categories:
+            name += " before"
+        return name
+
+    # -- missing values that are filled in ------------------------------------------
+
+    @cached_property
+    def imputed(self) -> dict[int, Any]:
+        """For raw columns whose missing values are treated as a value: that value.
+
+        Everything the pipeline makes of the column is the same for the two.
+        """
+        asked = []
+        for j, row in self.missing.items():
+            listed = self.categories[j]
+            fills = self._raw.fills.get(j, [])
+            if row is not None:
+                asked += [(j, v) for v in fills if listed is None or v in listed]
+                asked += [(j, v) for v in listed or ()]
+        found: dict[int, Any] = {}
+        answers = self.rows([j for j, _ in asked], [value for _, value in asked])
+        for (j, value), row in zip(asked, answers, strict=True):
+            mine = self.columns_of(j)
+            if j not in found and _cells(row, mine) == _cells(self.missing[j], mine):
+                found[j] = value
+        return found
+
+
+def _cells(row: NDArray[Any] | None, columns: list[int]) -> tuple[Any, ...] | None:
+    """Return cells so that equal ones are equal, NaN among them."""
+    if row is None:
+        return None
+    return tuple(None if is_missing(v) else v for v in row[columns].tolist())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def pipeline_columns(pipeline: Any) -> PipelineColumns:
+    """Return what the steps before the last of a fitted pipeline make of the raw columns.
+
+    Raises
+    ------
+    UnsupportedModelError
+        Where a step makes a column from several, naming the step, its class and why.
+    """
+    steps = pipeline[:-1]
+    active = [step for _, step in steps.steps if not (step is None or step == "passthrough")]
+    first = active[0] if active else pipeline.steps[-1][1]
+    if not hasattr(first, "n_features_in_"):
+        raise NotFittedTreeError(
+            f"expected a fitted model, got {type(pipeline).__name__} before fit; "
+            "call fit(X, y) first"
+        )
+    names = getattr(first, "feature_names_in_", None)
+    return PipelineColumns(
+        steps, int(first.n_features_in_), None if names is None else tuple(map(str, names))
+    )
