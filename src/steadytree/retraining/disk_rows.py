@@ -403,6 +403,8 @@ def look_at_rows(problem: Problem, left: RowsOnDisk) -> tuple[Problem, list[str]
             if old:
                 at = _positions(targets, row_hashes(compared))
                 met += np.bincount(at[at >= 0], minlength=len(targets))
+        for j in problem.imputed:
+            look.missing[j] = 0  # the deployed pipeline fills them in
         warned += look.warnings()
         remarks += look.remarks()
     n_memory = 0 if problem.old is None else len(problem.old)

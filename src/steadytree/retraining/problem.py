@@ -10,7 +10,7 @@ rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -34,6 +34,7 @@ from steadytree.growing.row_counts import RowBatch, RowBatches
 from steadytree.readers import as_tree
 from steadytree.retraining.coding import note_units
 from steadytree.retraining.disk_rows import RowsOnDisk
+from steadytree.retraining.imputed import fill_in, imputed_codes, missing_as_imputed
 from steadytree.retraining.orders import unused_orders
 from steadytree.retraining.overlap import find_copies, scored_rows
 from steadytree.retraining.structure_sample import draw_rows, share_sample, with_rate
@@ -80,6 +81,8 @@ class Problem:
         Those of ``left_out`` that were forbidden.
     on_disk : RowsOnDisk or None
         Where all rows are of which ``new`` and ``old`` are a sample; None: these are all.
+    imputed : mapping of int to float
+        Features whose missing values the deployed pipeline fills in, and with what code.
     """
 
     deployed: Tree
@@ -92,6 +95,7 @@ class Problem:
     scored: NDArray[np.bool_] | None = None
     forbidden: frozenset[int] = frozenset()
     on_disk: RowsOnDisk | None = None
+    imputed: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int | None:
@@ -195,7 +199,8 @@ class Problem:
 
     def compared(self, part: CodedRows, left_out: Collection[int] = ()) -> CodedRows:
         """Return rows as the deployed tree compares them, without their table."""
-        coded = unseen(self.deployed.round_values(part.coded), left_out)
+        filled = fill_in(part.coded, self.imputed)
+        coded = unseen(self.deployed.round_values(filled), left_out)
         return replace(part, coded=coded, table=None)
 
     @property
@@ -267,6 +272,7 @@ def prepare_problem(
     if y_old is not None:
         y_before = code_outcomes(y_old, tree.classes, n_rows(X_old), name="y_old")
     fixed = with_outcome(fixed, tree, y_codes, y_before)
+    imputed = imputed_codes(tree, fixed)
     new = CodedRows(
         found.coded,
         y_codes,
@@ -285,7 +291,7 @@ def prepare_problem(
         )
     elif groups_old is not None:
         raise InputError("expected X_old and y_old with groups_old, got neither; pass them too")
-    anchored = tree.in_space(fixed)
+    anchored = missing_as_imputed(tree.in_space(fixed), imputed)
     _check_classes(anchored, new, old)
     lacking, notes = _columns_left_out(fixed, X_new, X_old)
     notes += unused_orders(fixed, X_new)
@@ -313,6 +319,7 @@ def prepare_problem(
         lacking | forbidden,
         scored,
         forbidden,
+        imputed=imputed,
     )
 
 

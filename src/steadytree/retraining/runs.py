@@ -43,6 +43,7 @@ from steadytree.retraining.certificate.statement import EXACT, Certificate, Cert
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import CandidateTree
+from steadytree.retraining.imputed import imputed_entry, missing_as_imputed
 from steadytree.retraining.problem import Problem
 from steadytree.retraining.search_options import SearchOptions
 from steadytree.retraining.structure_sample import STRUCTURE_ROWS
@@ -148,6 +149,7 @@ class CandidateMaker:
             stamp = {
                 TRAINING_ROWS: self.problem.fingerprints,
                 **forbidden_entry(self.problem.space, self.problem.forbidden),
+                **imputed_entry(self.problem.deployed),
             }
             path, exact = (
                 [
@@ -176,6 +178,8 @@ class CandidateMaker:
                 seed=self.seed,
             )
             out.append(CandidateTree("CART", "CART", cart))
+        imputed = self.problem.imputed
+        out = [replace(c, tree=missing_as_imputed(c.tree, imputed)) for c in out]
         for name, model in self.own.items():
             tree, fitted_here = self._own_tree(name, model, rows)
             out.append(CandidateTree(name, "own", tree, cross_fitted=fitted_here))

@@ -19,6 +19,7 @@ from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 from steadytree.retraining.coding import OUTSIDE_SHARE, check_categories
+from steadytree.retraining.imputed import never_missing
 from steadytree.retraining.orders import check_orders, check_place, joined_categories
 
 __all__ = ["CodedInSpace", "code_in_space", "refuse_infinities", "with_outcome"]
@@ -53,13 +54,14 @@ def code_in_space(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any
     categories = tree.categories if base is None else base.categories
     needed = _needed(tree, names)
     seen = FeatureSpace.of_known_features(X_new, names, categories, needed=needed)
+    seen = never_missing(seen, tree)
     if base is None:
         # The tree has no ranges: take them from the rows it was trained on, or else from these.
         base = seen
         if X_old is not None:
             base = FeatureSpace.of_known_features(X_old, names, categories, needed=needed)
         base = _with_categories_of(tree, base, X_old is not None)
-        base = _cover_thresholds(base, tree)
+        base = _cover_thresholds(never_missing(base, tree), tree)
         check_orders(base, X_new, "X_new")
         every = _union(base, seen)
         coded = refuse_infinities(every.encode(X_new, needed), every, "X_new")
@@ -67,6 +69,7 @@ def code_in_space(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any
             if cats is not None and every.categories[j] != cats:
                 _check_categories(base, seen, j, every.categories[j] or (), coded[:, j])
         return CodedInSpace(every, base, coded, (), needed)
+    base = never_missing(base, tree)
     for table, name in ((X_new, "X_new"), (X_old, "X_old")):
         check_orders(base, table, name)
     # Fresh categories first: with them the table is coded once and for all.

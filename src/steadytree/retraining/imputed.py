@@ -1,0 +1,84 @@
+"""Missing values that a deployed pipeline fills in, so that no rule can tell them from a value.
+
+A pipeline with an imputer treats a missing income as, say, the median. A new tree that is to
+run in it can do nothing else: rows without an income are learnt from as rows of the median,
+the column cannot be missing as far as the search knows, and every split of a new tree sends
+missing values where it sends the median. Then the tree decides raw rows as the pipeline will.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+
+__all__ = [
+    "IMPUTED",
+    "fill_in",
+    "imputed_codes",
+    "imputed_entry",
+    "missing_as_imputed",
+    "never_missing",
+]
+
+IMPUTED = "imputed"
+"""Where a tree's metadata names the columns, and what stands for a missing value of each."""
+
+
+def imputed_codes(tree: Tree, space: FeatureSpace) -> dict[int, float]:
+    """Return, for features whose missing values are filled in, the code of what stands for them."""
+    named: Mapping[str, Any] = tree.metadata.get(IMPUTED) or {}
+    found: dict[int, float] = {}
+    for feature, name in enumerate(space.feature_labels):
+        if name not in named:
+            continue
+        value, categories = named[name], space.categories[feature]
+        if categories is None:
+            found[feature] = float(value)
+        elif value in categories:
+            found[feature] = float(categories.index(value))
+    return found
+
+
+def imputed_entry(tree: Tree) -> dict[str, Any]:
+    """Return what the metadata of a tree made from this one should say."""
+    return {IMPUTED: tree.metadata[IMPUTED]} if tree.metadata.get(IMPUTED) else {}
+
+
+def never_missing(space: FeatureSpace, tree: Tree) -> FeatureSpace:
+    """Return a space in which the columns that a tree has filled in cannot be missing."""
+    named = tree.metadata.get(IMPUTED) or {}
+    filled = np.array([name in named for name in space.feature_labels], dtype=bool)
+    if not (filled & space.can_be_missing).any():
+        return space
+    return space.replace(can_be_missing=space.can_be_missing & ~filled)
+
+
+def fill_in(coded: NDArray[np.float64], codes: Mapping[int, float]) -> NDArray[np.float64]:
+    """Return coded rows with what stands for missing values in their place."""
+    if not codes:
+        return coded
+    out = coded.copy()
+    for feature, code in codes.items():
+        column = out[:, feature]
+        column[np.isnan(column)] = code
+    return out
+
+
+def missing_as_imputed(tree: Tree, codes: Mapping[int, float]) -> Tree:
+    """Return a tree whose splits send missing values where they send what stands for them."""
+    asked = np.array([int(f) in codes for f in tree.feature]) & ~tree.is_leaf
+    nodes = np.flatnonzero(asked)
+    if not nodes.size:
+        return tree
+    values = np.array([[codes[int(tree.feature[node])] for node in nodes]])
+    missing_left = tree.missing_left.copy()
+    missing_left[nodes] = tree.goes_left(nodes, tree.round_values(values)[0])
+    if np.array_equal(missing_left, tree.missing_left):
+        return tree
+    return tree.replace(missing_left=missing_left, unseen_left=tree.unseen_left)
