@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import steadytree
-from steadytree._versions import library_versions
+from steadytree._versions import library_versions, with_version
 
 
 def test_versions_for_a_bug_report(capsys: pytest.CaptureFixture[str]) -> None:
@@ -21,3 +21,8 @@ def test_packages_that_are_not_installed_are_left_out() -> None:
     found = library_versions(("numpy", "no-such-package"))
     assert list(found) == ["python", "numpy"]
     assert found["numpy"] == numpy.__version__
+
+
+def test_a_package_with_its_version() -> None:
+    assert with_version("numpy") == f"numpy {numpy.__version__}"
+    assert with_version("no-such-package") == "no-such-package"

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 
-__all__ = ["library_versions", "show_versions"]
+__all__ = ["library_versions", "show_versions", "with_version"]
 
 CORE = ("steadytree", "numpy", "scipy", "scikit-learn", "pandas", "joblib", "numba")
 OPTIONAL = ("click", "rich", "matplotlib", "jinja2", "polars", "pyarrow")
@@ -21,6 +21,12 @@ def library_versions(packages: Iterable[str]) -> dict[str, str]:
         except PackageNotFoundError:  # not installed, or run from a bare source tree
             continue
     return found
+
+
+def with_version(package: str) -> str:
+    """Return a package's name with its version, where it is installed: "numpy 2.4.0"."""
+    found = library_versions((package,))
+    return f"{package} {found[package]}" if package in found else package
 
 
 def show_versions() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from pycontree import ConTree
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -227,11 +228,14 @@ def test_the_estimate_scores_each_folds_own_choice(trees: list[Tree]) -> None:
     assert len(asked) == 2
 
 
-def test_the_papers_grid_as_far_as_the_estimator_knows_it() -> None:
+def test_the_papers_grid_is_for_learners_that_have_all_of_it() -> None:
     base, grid = base_and_grid(None, None, task="regression")
     assert isinstance(base, DecisionTreeRegressor)
     assert len(grid) == 50
     _, unknown = base_and_grid(GaussianNB(), None, task="classification")
     assert unknown == [{}]
+    # A solver that has a depth alone would never end at depth 12.
+    _, solver = base_and_grid(ConTree(max_depth=2), None, task="classification")
+    assert solver == [{}]
     _, one = base_and_grid(DecisionTreeClassifier(), [{"max_depth": [4]}], task="classification")
     assert one == [{"max_depth": 4}]

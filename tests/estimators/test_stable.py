@@ -311,6 +311,50 @@ def test_a_distilled_tree_as_base(cancer: tuple[pd.DataFrame, pd.Series]) -> Non
     assert model.score(*cancer) > 0.85
 
 
+def _optimal_bases() -> dict[str, tuple[Any, Any]]:
+    from gosdt import GOSDTClassifier, ThresholdGuessBinarizer
+    from licketysplit import LicketySPLITClassifier
+    from pycontree import ConTree
+    from pystreed import STreeDClassifier
+
+    guess = ThresholdGuessBinarizer(n_estimators=5, max_depth=1, column_elimination=False)
+    return {
+        "pystreed": (STreeDClassifier(n_thresholds=3), {"max_depth": [1, 2]}),
+        "pycontree": (ConTree(), {"max_depth": [1, 2]}),
+        "gosdt": (make_pipeline(guess, GOSDTClassifier(regularization=0.05, depth_budget=2)), None),
+        "licketysplit": (
+            make_pipeline(guess, LicketySPLITClassifier()),
+            {"licketysplitclassifier__depth_budget": [1, 2]},
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["pystreed", "pycontree", "gosdt", "licketysplit"])
+@pytest.mark.parametrize("labels", [(0, 1), ("benign", "malignant"), (-1, 1)])
+def test_optimal_trees_as_base(
+    name: str, labels: tuple[Any, Any], cancer: tuple[pd.DataFrame, pd.Series]
+) -> None:
+    base, grid = _optimal_bases()[name]
+    X, y = cancer[0].iloc[:150, :3], np.array(labels)[cancer[1].to_numpy()[:150]]
+    model = StableTreeClassifier(base, grid, n_bootstraps=2, random_state=0).fit(X, y)
+    tree = model.to_tree()
+    assert tree.classes == labels
+    assert tree.feature_names == tuple(X.columns)
+    assert 1 <= tree.depth <= 2
+    assert model.score(X, y) > 0.75
+    np.testing.assert_array_equal(model.predict(X), tree.predict(X))
+
+
+def test_an_optimal_regression_tree_as_base(cancer: tuple[pd.DataFrame, pd.Series]) -> None:
+    from pystreed import STreeDRegressor
+
+    X, y = cancer[0].iloc[:150, :2], cancer[0].iloc[:150, 3]
+    base = STreeDRegressor(max_depth=2, n_thresholds=3)
+    model = StableTreeRegressor(base, n_bootstraps=2, random_state=0).fit(X, y)
+    assert model.best_params_ == {}
+    assert model.score(X, y) > 0.3
+
+
 def test_growth_options_of_the_base_are_kept(cancer: tuple[pd.DataFrame, pd.Series]) -> None:
     model = small(estimator=DecisionTreeClassifier(criterion="entropy", max_features=3)).fit(
         *cancer

@@ -66,7 +66,11 @@ OBJECTIVES = {"distance": False, "score": True, "n_leaves": False, "depth": Fals
 def base_and_grid(
     estimator: Any, param_grid: Grid | None, *, task: str
 ) -> tuple[Any, list[dict[str, Any]]]:
-    """Return the learner and the settings to try: by default CART and the paper's grid."""
+    """Return the learner and the settings to try: by default CART and the paper's grid.
+
+    That grid is for learners that have all of its settings: an exact solver with a ``max_depth``
+    alone would search for years at depth 12. Others are tried as they are.
+    """
     classifies = task == "classification"
     base = estimator
     if base is None:
@@ -81,7 +85,7 @@ def base_and_grid(
     grid: Any = param_grid
     if grid is None:
         known = base.get_params(deep=False)
-        grid = {name: values for name, values in PAPER_GRID.items() if name in known}
+        grid = PAPER_GRID if set(PAPER_GRID) <= set(known) else {}
     settings = [dict(one) for one in ParameterGrid(grid)]
     if not settings:
         raise InputError(f"expected param_grid to hold at least one setting, got {grid!r}")

@@ -278,7 +278,8 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
         A scikit-learn tree, or any estimator whose fitted form :func:`as_tree` reads.
     param_grid : dict or list of dicts, optional
         Settings to try, as in ``GridSearchCV``. Default: the paper's, depth 3-12 and
-        ``min_samples_leaf`` 3, 5, 10, 30, 50 (those that the estimator has).
+        ``min_samples_leaf`` 3, 5, 10, 30, 50; an estimator without these two is tried as
+        it is.
     n_bootstraps : int, default 10
         Bootstraps per batch; every setting is grown on each.
     first_batch : float, default 0.5

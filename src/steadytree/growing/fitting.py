@@ -29,7 +29,7 @@ from steadytree.core.tabular import outcome_values, plain_scalar
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.growing.encoding import ColumnEncoder
-from steadytree.readers import as_tree
+from steadytree.readers import as_tree, numbers_classes
 
 __all__ = ["Task", "TrainingData", "fit_by_weight", "fit_tree"]
 
@@ -136,7 +136,8 @@ def fit_tree(
     ``min_samples_leaf`` counts them as the paper does; with sample weights a leaf must
     also hold the weight of as many average rows. Other estimators are given the
     user's own table; if their ``fit`` takes ``sample_weight``, repeats become weights,
-    so that an out-of-bag estimate inside them never meets a copy of its own row.
+    so that an out-of-bag estimate inside them never meets a copy of its own row. Those that
+    learn only numbered classes are given numbers.
 
     The estimator is a scikit-learn tree, a search over one (``GridSearchCV``), or anything
     whose fitted form ``as_tree`` reads; ``seed`` goes to every ``random_state`` of the copy.
@@ -148,7 +149,8 @@ def fit_tree(
     inner = model.estimator if searches else model
     on_columns = isinstance(inner, BaseDecisionTree)
     table = data.columns if on_columns else data.rows.table
-    y = data.rows.y if data.classes is None or on_columns else data.classes[data.rows.y]
+    numbered = on_columns or numbers_classes(inner)
+    y = data.rows.y if data.classes is None or numbered else data.classes[data.rows.y]
     if has_fit_parameter(inner, "sample_weight"):
         kept, times = np.unique(rows, return_counts=True)
         weights = times * (1.0 if data.rows.weight is None else data.rows.weight[kept])
@@ -164,6 +166,8 @@ def fit_tree(
     if on_columns:
         return data.read(fitted, rows.size, decision)
     tree = as_tree(fitted, decision, space=data.space)
+    if numbered and tree.classes is not None and data.class_list is not None:
+        tree = tree.replace(classes=tuple(data.class_list[k] for k in tree.classes))
     if tree.is_classifier != (data.classes is not None):
         kinds = ("regression", "classification")
         raise InputError(

@@ -11,7 +11,8 @@ model is read. It offers, as far as they make sense:
   with ``allow_pickle=True``;
 - ``load_file(path)``, which returns the model in the form of its own library;
 - ``advice(model)``, if it knows better than "not supported" for models near to its own;
-- ``read_all(models)``, if it reads many quicker than one by one.
+- ``read_all(models)``, if it reads many quicker than one by one;
+- ``NUMBERED_CLASSES = True``, if its estimators learn only classes numbered from 0.
 
 Other packages add readers by an entry point of the group ``steadytree.readers`` that names
 such a module.
@@ -48,13 +49,19 @@ __all__ = [
     "as_tree",
     "choose_tree",
     "load_model",
+    "numbers_classes",
     "read_model",
     "read_models",
 ]
 
 READERS: dict[str, Any] = {
+    # Before scikit-learn's: they know their own binarizers in a pipeline.
+    "gosdt": "steadytree.readers.gosdt",
+    "licketysplit": "steadytree.readers.licketysplit",
     "scikit-learn": "steadytree.readers.sklearn",
     "LightGBM": "steadytree.readers.lightgbm",
+    "pycontree": "steadytree.readers.pycontree",
+    "pystreed": "steadytree.readers.pystreed",
     "steadytree": "steadytree.readers.own_files",
 }
 """The readers in the order in which they are asked: a module to import, or anything that
@@ -228,6 +235,13 @@ def read_models(models: Sequence[Any]) -> list[Tree]:
     for reader, members in together.values():
         trees |= zip(map(id, members), reader.read_all(members), strict=True)
     return [trees[id(model)] for model in models]
+
+
+def numbers_classes(model: Any) -> bool:
+    """Whether an estimator, fitted or not, learns only classes that are numbered from 0."""
+    own = not _is_read_alone(model)
+    found = (r for r in _readers() if own and hasattr(r, "reads") and r.reads(model))
+    return getattr(next(found, None), "NUMBERED_CLASSES", False)
 
 
 def _is_read_alone(model: Any) -> bool:
