@@ -1,4 +1,4 @@
-"""Random tables and rows for the tests of boosted models, and what their files are broken into."""
+"""Random tables and rows for the tests of boosted models."""
 
 from __future__ import annotations
 
@@ -91,30 +91,3 @@ def assert_refused(path: Path, content: bytes | str, match: str = "", **options:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(SteadyTreeError, match=match):
         st.as_tree(path, **options)
-
-
-def survives(path: Path, content: bytes) -> None:
-    """Read what may be broken: a tree or one of our errors."""
-    path.write_bytes(content)
-    try:
-        st.as_tree(path, tree_index=0)
-    except SteadyTreeError:
-        return
-
-
-def broken_versions(content: bytes, seed: int, n: int) -> list[bytes]:
-    """Return a file cut off, with bytes changed, parts repeated and numbers exchanged."""
-    rng = np.random.default_rng(seed)
-    out = [content[: int(rng.integers(len(content)))] for _ in range(n // 4)]
-    for _ in range(n - len(out)):
-        changed = bytearray(content)
-        for _ in range(int(rng.integers(1, 6))):
-            at = int(rng.integers(len(changed)))
-            if rng.random() < 0.5:
-                changed[at] = int(rng.integers(256))
-            else:
-                words = (b"-1", b"nan", b"1e999", b"99999999999", b"null", b"[", b"=", b" ")
-                word = words[int(rng.integers(len(words)))]
-                changed[at : at + len(word)] = word
-        out.append(bytes(changed))
-    return out

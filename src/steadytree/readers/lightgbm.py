@@ -41,6 +41,7 @@ from steadytree.readers.stored_nodes import (
     nest_nodes,
     parse_json,
     read_bytes,
+    split_around_missing,
 )
 
 __all__ = ["FILES", "read", "read_file", "reads", "reads_file"]
@@ -433,23 +434,16 @@ def _numeric_split(feature: int, threshold: float, kind: int, left: Node, right:
     default_left = bool(kind & _DEFAULT_LEFT)
     missing = kind >> 2 & 3
 
-    def at(t: float, below: Node, above: Node, missing_left: bool) -> Branch:
-        return Branch(
-            feature=feature, left=below, right=above, threshold=t, missing_left=missing_left
-        )
-
-    if missing == _MISSING_NONE:
-        return at(threshold, left, right, threshold >= 0)  # missing is read as 0.0
-    if missing == _MISSING_NAN:
-        return at(threshold, left, right, default_left)
-    if missing != _MISSING_ZERO:
+    if missing == _MISSING_ZERO:
+        zero = (BELOW_ZERO, ZERO)
+        return split_around_missing(feature, threshold, zero, default_left, left, right)
+    if missing not in (_MISSING_NONE, _MISSING_NAN):
         raise TreeFormatError(f"expected a decision_type with a missing type up to 2, got {kind}")
-    if default_left == (threshold >= 0):
-        return at(threshold, left, right, default_left)
-    if threshold in (ZERO, BELOW_ZERO):
-        return at(ZERO if default_left else BELOW_ZERO, left, right, default_left)
-    if default_left:  # left up to the threshold, and around zero
-        above = at(BELOW_ZERO, right, at(ZERO, left, right, True), True)
-        return at(threshold, left, above, True)
-    below = at(BELOW_ZERO, left, at(ZERO, right, left, False), False)
-    return at(threshold, below, right, False)
+    return Branch(
+        feature=feature,
+        left=left,
+        right=right,
+        threshold=threshold,
+        # Without a way of their own missing values are read as 0.0.
+        missing_left=default_left if missing == _MISSING_NAN else threshold >= 0,
+    )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from steadytree.core.branches import MAX_NODES, Node
+from steadytree.core.branches import MAX_NODES, Branch, Node
 from steadytree.core.tree_checks import MAX_DEPTH
 from steadytree.exceptions import TreeFormatError
 
@@ -25,6 +25,7 @@ __all__ = [
     "nest_nodes",
     "parse_json",
     "read_bytes",
+    "split_around_missing",
 ]
 
 MAX_BYTES = 256 * 2**20
@@ -32,7 +33,7 @@ MAX_BYTES = 256 * 2**20
 MAX_FEATURES = 1_000_000
 MAX_CATEGORIES = 100_000
 """Categories of one feature; what one-tree models have comes nowhere near."""
-MAX_CATEGORY_CELLS = 50_000_000
+MAX_CATEGORY_CELLS = 10_000_000
 """Categories summed over all splits by category: what deciding with them keeps in memory."""
 
 
@@ -125,3 +126,33 @@ def check_features(features: Sequence[int], n_features: int) -> None:
     for node, j in enumerate(features):
         if not 0 <= j < n_features:
             raise TreeFormatError(f"node {node}: expected feature in [0, {n_features}), got {j}")
+
+
+def split_around_missing(
+    feature: int,
+    threshold: float,
+    missing: tuple[float, float],
+    missing_left: bool,
+    left: Node,
+    right: Node,
+) -> Branch:
+    """Make a split at which some values count as missing: one condition, or up to three.
+
+    ``missing`` holds the largest value below those that do, and the largest of them.
+    """
+    low, high = missing
+
+    def at(t: float, below: Node, above: Node) -> Branch:
+        return Branch(
+            feature=feature, left=below, right=above, threshold=t, missing_left=missing_left
+        )
+
+    if missing_left and low <= threshold < high:
+        threshold = high
+    elif not missing_left and low < threshold <= high:
+        threshold = low
+    if missing_left and threshold < low:
+        return at(threshold, left, at(low, right, at(high, left, right)))
+    if not missing_left and threshold > high:
+        return at(threshold, at(low, left, at(high, right, left)), right)
+    return at(threshold, left, right)
