@@ -59,6 +59,7 @@ READERS: dict[str, Any] = {
     "gosdt": "steadytree.readers.gosdt",
     "licketysplit": "steadytree.readers.licketysplit",
     "scikit-learn": "steadytree.readers.sklearn",
+    "HistGradientBoosting": "steadytree.readers.hist_boosting",
     "LightGBM": "steadytree.readers.lightgbm",
     "pycontree": "steadytree.readers.pycontree",
     "pystreed": "steadytree.readers.pystreed",
