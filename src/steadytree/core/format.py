@@ -7,6 +7,7 @@ puts in one, the answer is a tree or a :class:`TreeFormatError` that says what a
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -31,6 +32,7 @@ __all__ = [
     "FORMAT_VERSION",
     "load_tree",
     "save_tree",
+    "tree_digest",
     "tree_from_dict",
     "tree_json_schema",
     "tree_to_dict",
@@ -125,6 +127,14 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
         "space": space,
         "metadata": dict(tree.metadata),
     }
+
+
+def tree_digest(tree: Tree) -> str:
+    """Return 16 characters that tell trees apart, whatever wrote them."""
+    content = tree_to_dict(tree)
+    content.pop("written_with", None)
+    text = json.dumps(content, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _decision_to_dict(decision: Decision) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from scipy.stats import norm
 
 from steadytree._versions import library_versions
 from steadytree._views import ReportContent
-from steadytree.core.format import tree_to_dict
+from steadytree.core.format import tree_digest
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, column_values, n_rows
 from steadytree.core.tree import Tree
@@ -370,11 +370,7 @@ def _column_bytes(values: Any) -> bytes:
 
 def _tree_words(tree: Tree) -> str:
     """Size and fingerprint of a tree."""
-    content = tree_to_dict(tree)
-    content.pop("written_with", None)
-    text = json.dumps(content, sort_keys=True, default=str)
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
-    return f"{tree.n_leaves} rules, depth {tree.depth}, fingerprint {digest}"
+    return f"{tree.n_leaves} rules, depth {tree.depth}, fingerprint {tree_digest(tree)}"
 
 
 def _setting_words(value: Any) -> str:

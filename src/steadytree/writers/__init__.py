@@ -27,6 +27,11 @@ WRITERS: dict[str, Any] = {
     "markdown": "steadytree.writers.markdown",
     "dot": "steadytree.writers.dot",
     "mermaid": "steadytree.writers.mermaid",
+    "sql": "steadytree.writers.sql",
+    "python": "steadytree.writers.python_code",
+    "c": "steadytree.writers.c_code",
+    "javascript": "steadytree.writers.javascript",
+    "r": "steadytree.writers.r_code",
 }
 """The formats: a module to import, or anything that offers the same."""
 
