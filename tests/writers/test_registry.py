@@ -1,9 +1,10 @@
 """Every writer in ``WRITERS``: random trees through the real consumer, every row as we say.
 
 The tests of a writer offer ``run(tree, rows, folder)``, which writes the tree, lets the real
-consumer predict the rows and returns labels (or responses), and class shares or None; ``SINGLES``
-if the consumer rounds values to single precision; and ``TREES``, options of ``random_tree`` beyond
-which the format refuses. A format that is only looked at says ``PICTURE = True``.
+consumer predict the rows and returns labels (or responses), and class shares or None (or
+``run_all(cases, folder)`` for several trees with rows, where the consumer is slow to start);
+``SEEDS`` where it is slow throughout; ``SINGLES`` if it rounds values to single precision; and
+``TREES``, options of ``random_tree`` beyond which the format refuses. A format that is only looked at says ``PICTURE = True``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def test_the_consumer_decides_as_the_tree(name: str, kind: str, tmp_path: Path) 
     if getattr(tests, "PICTURE", False):
         return
     limits: dict[str, Any] = getattr(tests, "TREES", {})
-    for seed in range(TREES_EACH):
+    cases = []
+    for seed in getattr(tests, "SEEDS", range(TREES_EACH)):
         tree = random_tree(
             seed,
             kind=kind,
@@ -41,7 +43,12 @@ def test_the_consumer_decides_as_the_tree(name: str, kind: str, tmp_path: Path) 
             },
         )
         rows = probe_rows(tree, ROWS, seed, singles=getattr(tests, "SINGLES", False))
-        found, shares = tests.run(tree, rows, tmp_path)
+        cases.append((tree, rows))
+    if hasattr(tests, "run_all"):
+        predicted = tests.run_all(cases, tmp_path)
+    else:
+        predicted = [tests.run(tree, rows, tmp_path) for tree, rows in cases]
+    for (tree, rows), (found, shares) in zip(cases, predicted, strict=True):
         if tree.is_classifier:
             np.testing.assert_array_equal(np.asarray(found), tree.predict(rows))
         else:

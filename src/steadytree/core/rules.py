@@ -12,7 +12,7 @@ from steadytree.core.tree import Tree
 from steadytree.core.tree_words import LeafNumbers
 from steadytree.core.words import Condition, join_conditions
 
-__all__ = ["RuleWords", "tree_rules"]
+__all__ = ["RuleWords", "display_space", "tree_rules"]
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,18 @@ def tree_rules(tree: Tree, space: FeatureSpace | None = None) -> list[RuleWords]
 
     In the given space, else the tree's own, else one made up from its thresholds.
     """
-    paths = Paths.from_tree(tree, space or tree.space or _display_space(tree))
+    paths = Paths.from_tree(tree, space or tree.space or display_space(tree))
     return [
         RuleWords(leaf, paths.conditions_of(p), LeafNumbers.of(paths.tree, leaf))
         for p, leaf in enumerate(paths.leaf.tolist())
     ]
 
 
-def _display_space(tree: Tree) -> FeatureSpace:
-    """Make up a space just wide enough to word the rules of a tree that has none."""
+def display_space(tree: Tree, *, all_can_miss: bool = False) -> FeatureSpace:
+    """Make up a space just wide enough to word the rules of a tree that has none.
+
+    With ``all_can_miss`` every condition says whether missing values pass.
+    """
     lower, upper = np.zeros(tree.n_features), np.zeros(tree.n_features)
     for j in range(tree.n_features):
         cuts = tree.threshold[(tree.feature == j) & np.isfinite(tree.threshold)]
@@ -69,5 +72,6 @@ def _display_space(tree: Tree) -> FeatureSpace:
         classes=tree.classes,
         response_range=response,
         # A threshold of infinity asks whether there is a value: so it can be missing.
-        can_be_missing=np.isin(np.arange(tree.n_features), tree.feature[np.isinf(tree.threshold)]),
+        can_be_missing=all_can_miss
+        | np.isin(np.arange(tree.n_features), tree.feature[np.isinf(tree.threshold)]),
     )

@@ -2,8 +2,9 @@
 
 Each format has one small module here, named in ``WRITERS`` and imported when it is asked for.
 It offers ``write(tree, *, option=...)``, which returns text, bytes or a model, or refuses by name
-what the format cannot say; ``SUFFIXES``, how its files end, the usual one first; and, where it
-returns a model, ``save(model, path)``.
+what the format cannot say; ``SUFFIXES``, how its files end, the usual one first; where it returns
+a model, ``save(model, path)``; and, where a file holds more than what is returned,
+``write_file(tree, path, *, option=...)``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ __all__ = ["WRITERS", "export_tree", "format_of", "options_of"]
 WRITERS: dict[str, Any] = {
     "sklearn": "steadytree.writers.sklearn",
     "onnx": "steadytree.writers.onnx",
+    "excel": "steadytree.writers.excel",
     "markdown": "steadytree.writers.markdown",
     "dot": "steadytree.writers.dot",
     "mermaid": "steadytree.writers.mermaid",
@@ -71,6 +73,8 @@ def export_tree(
             f"expected options of {to!r} ({', '.join(known) or 'there are none'}), "
             f"got {', '.join(unknown)}"
         )
+    if path is not None and hasattr(writer, "write_file"):
+        return Path(writer.write_file(as_tree(tree), Path(path), **options))
     written = writer.write(as_tree(tree), **options)
     if path is None:
         return written
