@@ -4,7 +4,8 @@ The tests of a writer offer ``run(tree, rows, folder)``, which writes the tree, 
 consumer predict the rows and returns labels (or responses), and class shares or None (or
 ``run_all(cases, folder)`` for several trees with rows, where the consumer is slow to start);
 ``SEEDS`` where it is slow throughout; ``SINGLES`` if it rounds values to single precision; and
-``TREES``, options of ``random_tree`` beyond which the format refuses. A format that is only looked at says ``PICTURE = True``.
+``TREES``, options of ``random_tree`` beyond which the format refuses. A format that is only
+looked at says ``PICTURE = True``.
 """
 
 from __future__ import annotations
