@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ import pandas as pd
 from steadytree._versions import library_versions
 from steadytree.core.atomic import write_atomic
 from steadytree.core.decision import Decision
+from steadytree.core.json_entries import JsonObject, as_list, as_number, kind_of, read_scalars
 from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import plain_scalar
@@ -43,7 +44,6 @@ FORMAT_VERSION = 3
 """Written where a space has knots or ordered categories; else 1, without these entries."""
 MAX_BYTES = 256 * 2**20
 MAX_NODES = 2_000_000
-_SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 # -- writing ----------------------------------------------------------------------
@@ -258,7 +258,7 @@ def _no_constant(name: str) -> Any:
 
 def tree_from_dict(content: Any) -> Tree:
     """Rebuild a tree from the plain values of :func:`tree_to_dict`, checking everything."""
-    top = _Reader(content, "")
+    top = JsonObject(content, "")
     if top.get("format", str) != FORMAT_NAME:
         raise TreeFormatError(
             f"format: expected {FORMAT_NAME!r}, got {content['format']!r}; this is not a tree file"
@@ -274,7 +274,7 @@ def tree_from_dict(content: Any) -> Tree:
     task = top.get("task", str)
     if task not in ("classification", "regression"):
         raise TreeFormatError(f"task: expected classification or regression, got {task!r}")
-    nodes = _Reader(top.get("nodes", dict), "nodes.")
+    nodes = JsonObject(top.get("nodes", dict), "nodes.")
     left = nodes.get("children_left", list)
     if len(left) > MAX_NODES:
         raise TreeFormatError(f"nodes: expected at most {MAX_NODES:,} nodes, got {len(left):,}")
@@ -282,7 +282,7 @@ def tree_from_dict(content: Any) -> Tree:
     if not 0 <= n_features <= MAX_NODES:
         raise TreeFormatError(f"n_features: expected a count up to {MAX_NODES:,}, got {n_features}")
     value = [
-        nodes.floats(f"value[{i}]", _list(row, f"nodes.value[{i}]"))
+        nodes.floats(f"value[{i}]", as_list(row, f"nodes.value[{i}]"))
         for i, row in enumerate(nodes.get("value", list))
     ]
     if len({len(row) for row in value}) > 1:
@@ -312,7 +312,7 @@ def tree_from_dict(content: Any) -> Tree:
             missing_left=np.array(nodes.bools("missing_left")),
             weight=np.array(nodes.floats("weight")),
             **given,
-            classes=None if classes is None else tuple(_read_scalars(classes, "classes")),
+            classes=None if classes is None else tuple(read_scalars(classes, "classes")),
             feature_names=_names(top),
             categories=_read_categories(top),
             precision=top.get("precision", str),
@@ -327,11 +327,11 @@ def tree_from_dict(content: Any) -> Tree:
         raise TreeFormatError(str(error)) from None
 
 
-def _read_decision(top: _Reader) -> Decision:
+def _read_decision(top: JsonObject) -> Decision:
     threshold = top.get("decision_threshold", (int, float), optional=True)
     if top.content.get("decision") is None:  # files of before say only the threshold
         return Decision(threshold=threshold)
-    entry = _Reader(top.get("decision", dict), "decision.")
+    entry = JsonObject(top.get("decision", dict), "decision.")
     weight = entry.get("class_weight", list, optional=True)
     return Decision(
         threshold=threshold,
@@ -341,10 +341,10 @@ def _read_decision(top: _Reader) -> Decision:
     )
 
 
-def _read_observed(nodes: _Reader) -> Observed | None:
+def _read_observed(nodes: JsonObject) -> Observed | None:
     if nodes.content.get("observed") is None:
         return None
-    entry = _Reader(nodes.get("observed", dict), "nodes.observed.")
+    entry = JsonObject(nodes.get("observed", dict), "nodes.observed.")
     arrays = {}
     for name in OBSERVED_ARRAYS:
         try:
@@ -356,129 +356,28 @@ def _read_observed(nodes: _Reader) -> Observed | None:
     return Observed(**arrays, old_share=float(entry.get("old_share", (int, float))))
 
 
-_WANTED = {
-    "_int32": "a whole number below 2^31",
-    "_float": 'a number, "inf", "-inf" or "nan"',
-    "_bool": "true or false",
-}
-
-
-class _Reader:
-    """Typed access to a JSON object, with errors that say where."""
-
-    def __init__(self, content: Any, where: str) -> None:
-        if not isinstance(content, Mapping):
-            raise TreeFormatError(
-                f"{where.rstrip('.') or 'file'}: expected an object, got {_kind(content)}"
-            )
-        self.content, self.where = content, where
-
-    def get(self, name: str, kind: Any, *, optional: bool = False) -> Any:
-        if name not in self.content:
-            raise TreeFormatError(f"{self.where}{name}: expected an entry, got none")
-        value = self.content[name]
-        if value is None and optional:
-            return None
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise TreeFormatError(
-                f"{self.where}{name}: expected {_kind_name(kind)}, got {_kind(value)}"
-            )
-        return value
-
-    def ints(self, name: str, values: Any = None) -> Any:
-        return self._each(name, values, _int32)
-
-    def floats(self, name: str, values: Any = None) -> list[float]:
-        return self._each(name, values, _float)
-
-    def bools(self, name: str) -> list[bool]:
-        return self._each(name, None, _bool)
-
-    def _each(self, name: str, values: Any, read: Callable[[Any], Any]) -> list[Any]:
-        values = self.get(name, list) if values is None else _list(values, self.where + name)
-        out = []
-        for i, value in enumerate(values):
-            try:
-                out.append(read(value))
-            except (TypeError, ValueError, OverflowError):
-                raise TreeFormatError(
-                    f"{self.where}{name}[{i}]: expected {_WANTED[read.__name__]}, "
-                    f"got {str(value)[:40]!r}"
-                ) from None
-        return out
-
-
-def _list(value: Any, where: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise TreeFormatError(f"{where}: expected a list, got {_kind(value)}")
-    return value
-
-
-def _int32(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
-        raise ValueError
-    return value
-
-
-def _float(value: Any) -> float:
-    if isinstance(value, str):
-        if value not in _SPECIAL:
-            raise ValueError
-        return _SPECIAL[value]
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError
-    return float(value)
-
-
-def _bool(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
-
-
-def _kind(value: Any) -> str:
-    return "null" if value is None else _kind_name(type(value))
-
-
-def _kind_name(kind: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "text", int: "a whole number", bool: "a flag"}
-    return names.get(kind, "a number")
-
-
-def _read_scalars(values: Sequence[Any], where: str) -> list[Any]:
-    out: list[Any] = []
-    for i, value in enumerate(values):
-        if isinstance(value, dict) and set(value) == {"float"} and value["float"] in _SPECIAL:
-            out.append(_SPECIAL[value["float"]])
-        elif isinstance(value, (str, bool, int, float)):
-            out.append(value)
-        else:
-            raise TreeFormatError(f"{where}[{i}]: expected text or a number, got {_kind(value)}")
-    return out
-
-
-def _names(reader: _Reader, name: str = "feature_names") -> tuple[str, ...] | None:
+def _names(reader: JsonObject, name: str = "feature_names") -> tuple[str, ...] | None:
     names = reader.get(name, list, optional=True)
     if names is None:
         return None
     for i, item in enumerate(names):
         if not isinstance(item, str):
-            raise TreeFormatError(f"{reader.where}{name}[{i}]: expected text, got {_kind(item)}")
+            raise TreeFormatError(f"{reader.where}{name}[{i}]: expected text, got {kind_of(item)}")
     return tuple(names)
 
 
-def _read_categories(reader: _Reader) -> tuple[tuple[Any, ...] | None, ...]:
+def _read_categories(reader: JsonObject) -> tuple[tuple[Any, ...] | None, ...]:
     out: list[tuple[Any, ...] | None] = []
     for i, c in enumerate(reader.get("categories", list)):
         where = f"{reader.where}categories[{i}]"
-        out.append(None if c is None else tuple(_read_scalars(_list(c, where), where)))
+        out.append(None if c is None else tuple(read_scalars(as_list(c, where), where)))
     return tuple(out)
 
 
 def _read_space(content: Any) -> FeatureSpace | None:
     if content is None:
         return None
-    reader = _Reader(content, "space.")
+    reader = JsonObject(content, "space.")
     bounds = reader.get("bounds", list)
     pairs = [
         [0.0, 0.0] if b is None else reader.floats(f"bounds[{i}]", b) for i, b in enumerate(bounds)
@@ -491,8 +390,8 @@ def _read_space(content: Any) -> FeatureSpace | None:
         raise TreeFormatError("space.response_range: expected two numbers, got another length")
     one_hot: dict[str, dict[str, Any]] = {}
     for group, columns in reader.get("one_hot", dict).items():
-        inner = _Reader(columns, f"space.one_hot.{group}").content
-        values = _read_scalars(list(inner.values()), f"space.one_hot.{group}")
+        inner = JsonObject(columns, f"space.one_hot.{group}").content
+        values = read_scalars(list(inner.values()), f"space.one_hot.{group}")
         one_hot[group] = dict(zip(inner, values, strict=True))
     return FeatureSpace(
         lower=np.array([pair[0] for pair in pairs]),
@@ -500,8 +399,10 @@ def _read_space(content: Any) -> FeatureSpace | None:
         categories=_read_categories(reader),
         can_be_missing=np.array(reader.bools("can_be_missing"), dtype=bool),
         names=_names(reader, "names"),
-        classes=None if classes is None else tuple(_read_scalars(classes, "space.classes")),
-        response_range=None if response is None else (_float(response[0]), _float(response[1])),
+        classes=None if classes is None else tuple(read_scalars(classes, "space.classes")),
+        response_range=None
+        if response is None
+        else (as_number(response[0]), as_number(response[1])),
         one_hot=one_hot,
         knots=_read_knots(reader),
         ordered=np.array(
@@ -510,7 +411,7 @@ def _read_space(content: Any) -> FeatureSpace | None:
     )
 
 
-def _read_knots(reader: _Reader) -> tuple[tuple[tuple[float, float], ...] | None, ...]:
+def _read_knots(reader: JsonObject) -> tuple[tuple[tuple[float, float], ...] | None, ...]:
     """Knots of the quantile scale; files on the paper's scale have no such entry."""
     if reader.content.get("knots") is None:
         return ()
@@ -520,7 +421,7 @@ def _read_knots(reader: _Reader) -> tuple[tuple[tuple[float, float], ...] | None
         if knots is None:
             out.append(None)
             continue
-        pairs = [reader.floats(name, pair) for pair in _list(knots, reader.where + name)]
+        pairs = [reader.floats(name, pair) for pair in as_list(knots, reader.where + name)]
         if any(len(pair) != 2 for pair in pairs):
             raise TreeFormatError(f"space.{name}: expected pairs of numbers, got other lengths")
         out.append(tuple((value, position) for value, position in pairs))

@@ -61,6 +61,7 @@ READERS: dict[str, Any] = {
     "scikit-learn": "steadytree.readers.sklearn",
     "HistGradientBoosting": "steadytree.readers.hist_boosting",
     "LightGBM": "steadytree.readers.lightgbm",
+    "CatBoost": "steadytree.readers.catboost",
     "pycontree": "steadytree.readers.pycontree",
     "pystreed": "steadytree.readers.pystreed",
     "XGBoost": "steadytree.readers.xgboost",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from steadytree.exceptions import UnsupportedModelError
 
-__all__ = ["Outcome", "identity", "logistic", "refuse_objective", "two_shares"]
+__all__ = ["Outcome", "identity", "logistic", "refuse_objective", "softmax", "two_shares"]
 
 FloatArray = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ class Outcome:
     """What the leaves of a tree predict.
 
     ``values`` makes class shares (one column per class) or responses (one column) of raw
-    scores. ``classes`` is None for responses.
+    scores, one per leaf or one per leaf and class. ``classes`` is None for responses.
     """
 
     values: Callable[[FloatArray], FloatArray]
@@ -37,7 +37,7 @@ class Outcome:
         scores = np.asarray(raw, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             # What is not finite is for the tree to refuse, with the node it stands at.
-            return np.asarray(self.values(scores), dtype=np.float64).reshape(scores.size, -1)
+            return np.asarray(self.values(scores), dtype=np.float64).reshape(len(scores), -1)
 
 
 def identity(raw: FloatArray) -> FloatArray:
@@ -54,6 +54,12 @@ def logistic(raw: FloatArray, scale: float = 1.0) -> FloatArray:
 def two_shares(share: FloatArray) -> FloatArray:
     """Shares of both classes from that of the second."""
     return np.column_stack([1.0 - share, share])
+
+
+def softmax(raw: FloatArray) -> FloatArray:
+    """Shares of the classes from a score for each, one row per leaf."""
+    powers = np.exp(raw - raw.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 def refuse_objective(name: str, library: str, known: Iterable[str]) -> NoReturn:
