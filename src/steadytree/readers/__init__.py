@@ -65,7 +65,10 @@ READERS: dict[str, Any] = {
     "pycontree": "steadytree.readers.pycontree",
     "pystreed": "steadytree.readers.pystreed",
     "XGBoost": "steadytree.readers.xgboost",
+    "skops": "steadytree.readers.skops_files",
     "steadytree": "steadytree.readers.own_files",
+    # The last: whatever else can be read without running it.
+    "pickle": "steadytree.readers.pickled",
 }
 """The readers in the order in which they are asked: a module to import, or anything that
 offers the same functions."""
