@@ -62,6 +62,7 @@ READERS: dict[str, Any] = {
     "HistGradientBoosting": "steadytree.readers.hist_boosting",
     "LightGBM": "steadytree.readers.lightgbm",
     "CatBoost": "steadytree.readers.catboost",
+    "YDF": "steadytree.readers.ydf",
     "pycontree": "steadytree.readers.pycontree",
     "pystreed": "steadytree.readers.pystreed",
     "XGBoost": "steadytree.readers.xgboost",
