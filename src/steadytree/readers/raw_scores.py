@@ -66,5 +66,5 @@ def refuse_objective(name: str, library: str, known: Iterable[str]) -> NoReturn:
     """Raise for an objective whose predictions are not known from its scores."""
     raise UnsupportedModelError(
         f"expected a {library} model with one of the objectives {', '.join(sorted(known))}, "
-        f"got {name!r}; read the score of one tree with tree_index="
+        f"got {name!r}; fit it with one of them"
     )

@@ -55,7 +55,8 @@ def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
 def parse_json(content: bytes | str) -> Any:
     """Return what JSON says, whatever is in it; NaN and infinities are left to the caller."""
     try:
-        return json.loads(content)
+        # Strictly: json itself would let halves of characters pass.
+        return json.loads(content if isinstance(content, str) else content.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         raise TreeFormatError(
             f"expected JSON, got {error.msg} at line {error.lineno}, column {error.colno}; "
