@@ -1,0 +1,234 @@
+"""A retraining in MLflow: the tree as a model, its numbers, its report, in one run.
+
+The model is stored as the tree's own JSON file and loaded by this module, so that nothing in it
+is pickled: whoever loads it runs the code of the installed steadytree, and no other.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from steadytree._optional import import_optional
+from steadytree._versions import library_versions
+from steadytree.core.format import load_tree, plain_json, save_tree
+from steadytree.core.tree import Tree
+from steadytree.retraining import Retraining
+
+__all__ = ["TreeModel", "log_retraining", "log_tree"]
+
+FOLDER = "steadytree"
+"""Folder of the artifacts in the run."""
+PARAMETER_LENGTH = 500
+# What MLflow allows in the name of a metric.
+_NOT_ALLOWED = re.compile(r"[^\w.\- :/]")
+# Each column of Retraining.performance: what it is a score of.
+SCORE_OF = {
+    "deployed": "deployed tree on the new rows",
+    "own": "proposed tree on rows it was trained on",
+    "recipe": "proposed tree as on unseen rows",
+    "change": "change as on unseen rows",
+}
+
+
+def log_retraining(
+    result: Retraining,
+    *,
+    name: str = "tree",
+    registered_model_name: str | None = None,
+    run_name: str | None = None,
+    report: bool = True,
+    tags: Mapping[str, str] | None = None,
+) -> Any:
+    """Log a retraining to the active MLflow run, or to a new one.
+
+    The run gets the settings as parameters, what changes and how good it is as metrics, and as
+    artifacts in the folder ``steadytree`` both trees, the differences and the report. The model
+    takes the raw rows that the tree takes and returns ``label`` and one ``share of ...`` per
+    class, or ``response``. Nobody's row is stored: the input example is made up. The report
+    masks small groups.
+
+    Parameters
+    ----------
+    result : Retraining
+        What :func:`steadytree.retrain` returned.
+    name : str, default "tree"
+        Name of the model.
+    registered_model_name : str, optional
+        Register the model under this name, as a new version.
+    run_name : str, optional
+        Name of the run, where none is active.
+    report : bool, default True
+        Write the report too; it needs ``steadytree[report]``.
+    tags : mapping, optional
+        Tags of the run.
+
+    Returns
+    -------
+    mlflow.models.model.ModelInfo
+        Of the logged model; ``mlflow.pyfunc.load_model(info.model_uri)`` loads it.
+
+    Examples
+    --------
+    >>> from steadytree.mlflow import log_retraining  # doctest: +SKIP
+    >>> info = log_retraining(result, registered_model_name="churn")  # doctest: +SKIP
+    """
+    mlflow = _import_mlflow("mlflow")
+    with _quiet(), _run(mlflow, run_name), tempfile.TemporaryDirectory() as folder:
+        mlflow.set_tags({"steadytree.verdict": result.verdict.action, **(tags or {})})
+        mlflow.log_params(parameters(result))
+        mlflow.log_metrics(metrics(result))
+        for path in _write_artifacts(result, Path(folder), report=report):
+            mlflow.log_artifact(str(path), FOLDER)
+        return log_tree(result.tree, name=name, registered_model_name=registered_model_name)
+
+
+@contextmanager
+def _run(mlflow: Any, run_name: str | None) -> Iterator[None]:
+    """Use the active run, or one that is started and ended here."""
+    if mlflow.active_run() is not None:
+        yield
+        return
+    with mlflow.start_run(run_name=run_name):
+        yield
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Pass over what MLflow says of its own code: nobody who logs a tree could mend it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _import_mlflow(module: str) -> Any:
+    with _quiet():
+        return import_optional(module, extra="mlflow", purpose="steadytree.mlflow")
+
+
+# -- what is logged --------------------------------------------------------------------
+
+
+def parameters(result: Retraining) -> dict[str, str]:
+    """Return the settings of a retraining as short texts, and the tree that was chosen."""
+    settings = {"chosen": result.chosen, **result.settings}
+    out = {}
+    for key, value in settings.items():
+        text = value if isinstance(value, str) else json.dumps(plain_json(value))
+        out[key] = text if len(text) <= PARAMETER_LENGTH else f"{text[:PARAMETER_LENGTH]}..."
+    return out
+
+
+def metrics(result: Retraining) -> dict[str, float]:
+    """Return what changes and how good it is, each score with what it is a score of."""
+    out: dict[str, float] = {
+        "dissimilarity": result.dissimilarity,
+        "distance": result.distance,
+        "decisions changed: share of new rows": result.flips(),
+        "edits": float(len(result.edits)),
+        "leaves": float(result.tree.n_leaves),
+    }
+    for points, share in result.risk_moved().items():
+        out[f"risk {points.replace('_', ' by more than ')} points: share of new rows"] = share
+    table = result.performance().droplevel("group")
+    for column, what in SCORE_OF.items():
+        out |= {f"{measure}: {what}": float(score) for measure, score in table[column].items()}
+    # Measures of too few rows are masked, and without folds there is no honest estimate.
+    return {_NOT_ALLOWED.sub("_", k): v for k, v in out.items() if math.isfinite(v)}
+
+
+def _write_artifacts(result: Retraining, folder: Path, *, report: bool) -> list[Path]:
+    texts = {"diff.md": result.diff.to_markdown(), "explanation.txt": f"{result.explain()}\n"}
+    paths = [save_tree(result.tree, folder / "tree.json")]
+    paths.append(save_tree(result.deployed, folder / "deployed.json"))
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        paths.append(folder / name)
+    if report:
+        paths.append(result.report(folder / "report.html"))
+    return paths
+
+
+# -- the model -------------------------------------------------------------------------
+
+
+class TreeModel:
+    """A tree with the one method that MLflow calls."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def predict(self, model_input: Any, params: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """Return label and shares, or the response, of each row."""
+        tree = self.tree
+        index = getattr(model_input, "index", None)
+        if tree.classes is None:
+            return pd.DataFrame({"response": tree.predict(model_input)}, index=index)
+        leaf = tree.apply(model_input)
+        shares = {f"share of {c}": tree.value[leaf, k] for k, c in enumerate(tree.classes)}
+        return pd.DataFrame({"label": tree.class_names(tree.label[leaf]), **shares}, index=index)
+
+
+def _load_pyfunc(path: str) -> TreeModel:
+    """Load the model that MLflow found at a path: MLflow looks for this name."""
+    return TreeModel(load_tree(path))
+
+
+def log_tree(
+    tree: Tree,
+    *,
+    name: str = "tree",
+    registered_model_name: str | None = None,
+    run_name: str | None = None,
+) -> Any:
+    """Log a tree as a model alone; parameters and result as of :func:`log_retraining`."""
+    mlflow, pyfunc = _import_mlflow("mlflow"), _import_mlflow("mlflow.pyfunc")
+    example = example_rows(tree)
+    with _quiet(), _run(mlflow, run_name), tempfile.TemporaryDirectory() as folder:
+        return pyfunc.log_model(
+            name=name,
+            loader_module=__name__,
+            data_path=str(save_tree(tree, Path(folder) / "model.json")),
+            signature=_signature(tree, example),
+            input_example=example,
+            registered_model_name=registered_model_name,
+            # Not left to MLflow, which would load the model in a fresh process to find out.
+            pip_requirements=[f"{p}=={v}" for p, v in library_versions(("steadytree",)).items()],
+        )
+
+
+def example_rows(tree: Tree) -> pd.DataFrame:
+    """Return two rows that nobody has: around the thresholds, with a value missing."""
+    columns: dict[str, Any] = {}
+    for j, (name, cats) in enumerate(zip(tree.feature_labels, tree.categories, strict=True)):
+        if cats:
+            columns[name] = [cats[0], cats[-1]]
+            continue
+        cuts = tree.threshold[(tree.feature == j) & np.isfinite(tree.threshold)]
+        middle = float(f"{np.median(cuts):.3g}") if cuts.size else 0.0
+        columns[name] = [middle, np.nan]
+    return pd.DataFrame(columns)
+
+
+def _signature(tree: Tree, example: pd.DataFrame) -> Any:
+    """Return what the model takes and gives; columns that it does not use may be absent."""
+    models, schema = _import_mlflow("mlflow.models"), _import_mlflow("mlflow.types.schema")
+
+    # MLflow would refuse whole numbers where it was told of doubles, categoricals and missing
+    # values; the tree itself checks what it is given, and says more.
+    inputs = [
+        schema.ColSpec(schema.AnyType(), name=label, required=j in tree.used_features)
+        for j, label in enumerate(tree.feature_labels)
+    ]
+    given = models.infer_signature(None, TreeModel(tree).predict(example))
+    return models.ModelSignature(inputs=schema.Schema(inputs), outputs=given.outputs)
