@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.preprocessing import OrdinalEncoder
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -18,8 +19,7 @@ from sklearn.tree import (
 )
 
 import steadytree as st
-from steadytree.core.decision import Decision
-from steadytree.exceptions import NotFittedTreeError
+from steadytree.exceptions import UnsupportedModelError
 from tests.readers.contract import Case
 
 CLASSIFIERS = (DecisionTreeClassifier, ExtraTreeClassifier)
@@ -272,18 +272,61 @@ def test_weights_of_single_rows_tell_no_counts() -> None:
     assert st.as_tree(response.fit(X, X[:, 0], sample_weight=weight)).observed is None
 
 
-@pytest.mark.parametrize("pos_label", [None, 0, 1])
-def test_a_threshold_around_a_tree_is_its_policy(pos_label: Any) -> None:
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    base = DecisionTreeClassifier(max_depth=3, random_state=0)
-    fixed = FixedThresholdClassifier(base, threshold=0.1, pos_label=pos_label).fit(X, y)
-    tree = st.as_tree(fixed)
-    np.testing.assert_array_equal(tree.predict(X), fixed.predict(X))
-    assert tree.decision == Decision(
-        threshold=0.1, positive=1 if pos_label is None else pos_label, origin=type(fixed).__name__
+# -- native categories, which no release has yet -----------------------------------------------
+
+
+class _WithBits:
+    """What the development version's tree holds: the same nodes, with sets of categories."""
+
+    def __init__(self, inner: Any, categorical: list[int]) -> None:
+        state = inner.__getstate__()
+        old = state["nodes"]
+        kinds = [(name, old.dtype[name]) for name in old.dtype.names]
+        nodes = np.zeros(len(old), dtype=[*kinds, ("left_cat_bitset", (np.uint32, 8))])
+        for name, _ in kinds:
+            nodes[name] = old[name]
+        for node in np.flatnonzero(np.isin(old["feature"], categorical)):
+            for code in range(int(old["threshold"][node]) + 1):
+                nodes["left_cat_bitset"][node, code // 32] |= np.uint32(1 << code % 32)
+            nodes["threshold"][node] = -np.inf
+        self.state = {**state, "nodes": nodes}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.state
+
+
+def natively_categorical(nothing: Any = np.nan) -> tuple[Any, Any, pd.DataFrame, np.ndarray]:
+    """Make what the development version would fit, from a tree on codes; returns both."""
+    rng = np.random.default_rng(0)
+    towns = [f"t{i:02d}" for i in range(70)]
+    X = pd.DataFrame({"age": rng.normal(size=900), "town": rng.choice(towns, 900)}).astype(
+        {"town": object}
     )
-    tuned = TunedThresholdClassifierCV(base, cv=3).fit(X, y)
-    np.testing.assert_array_equal(st.as_tree(tuned).predict(X), tuned.predict(X))
-    assert st.as_tree(tuned).decision_threshold == tuned.best_threshold_
-    with pytest.raises(NotFittedTreeError, match="before fit"):
-        st.as_tree(FixedThresholdClassifier(base))
+    X.loc[rng.random(900) < 0.1, "town"] = nothing
+    encoder = OrdinalEncoder(
+        dtype=np.float32,
+        handle_unknown="use_encoded_value",
+        unknown_value=np.nan,
+        encoded_missing_value=np.nan,
+    ).fit(X[["town"]])
+    codes = X.assign(town=encoder.transform(X[["town"]]))
+    y = (X["age"] + codes["town"].fillna(60) / 20 > 2).to_numpy()
+    plain = DecisionTreeClassifier(max_depth=5, random_state=0).fit(codes, y)
+    model = copy.copy(plain)
+    model.tree_ = _WithBits(plain.tree_, [1])
+    model.is_categorical_ = np.array([False, True])
+    model._categorical_encoder = encoder
+    rows = X.sample(2000, replace=True, random_state=1).reset_index(drop=True)
+    rows.loc[rng.random(2000) < 0.1, "town"] = "never met"
+    return model, plain, rows, rows.assign(town=encoder.transform(rows[["town"]]))
+
+
+def test_native_categories() -> None:
+    model, plain, rows, codes = natively_categorical()
+    tree = st.as_tree(model)
+    assert tree.categories[1] == tuple(f"t{i:02d}" for i in range(70))
+    assert any(s is not None for s in tree.left_categories)
+    np.testing.assert_array_equal(tree.apply(rows), plain.apply(codes))
+    np.testing.assert_array_equal(tree.predict_proba(rows), plain.predict_proba(codes))
+    with pytest.raises(UnsupportedModelError, match="replace None by NaN"):
+        st.as_tree(natively_categorical(None)[0])

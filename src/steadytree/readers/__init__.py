@@ -60,6 +60,8 @@ READERS: dict[str, Any] = {
     "licketysplit": "steadytree.readers.licketysplit",
     "scikit-learn": "steadytree.readers.sklearn",
     "HistGradientBoosting": "steadytree.readers.hist_boosting",
+    "scikit-learn wrappers": "steadytree.readers.sklearn_wrappers",
+    "scikit-learn pipeline": "steadytree.readers.pipelines",
     "LightGBM": "steadytree.readers.lightgbm",
     "CatBoost": "steadytree.readers.catboost",
     "YDF": "steadytree.readers.ydf",

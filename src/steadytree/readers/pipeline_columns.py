@@ -104,6 +104,11 @@ class PipelineColumns:
         if raw not in self._raw.coded:
             return None
         listed = self._raw.categories[raw]
+        if not listed:
+            raise UnsupportedModelError(
+                f"expected categories in column {self.labels[raw]!r}, got {self._raw.coded[raw]} "
+                "that met missing values only; leave the column out"
+            )
         return (*listed, *(v for v in self._raw.stand_ins.get(raw, ()) if v not in listed))
 
     def with_categories(self, raw: int, categories: Sequence[Any], who: str) -> None:
@@ -143,7 +148,9 @@ class PipelineColumns:
         """Whether the steps make a sparse matrix."""
         return hasattr(self._run(self._raw_rows([0], [self._some(0)])), "toarray")
 
-    def probe(self, raw: Sequence[int] | NDArray[Any], values: Sequence[Any]) -> NDArray[Any]:
+    def probe(
+        self, raw: Sequence[int] | NDArray[Any], values: Sequence[Any] | NDArray[Any]
+    ) -> NDArray[Any]:
         """Transform rows of which each has one value in one raw column, the others something.
 
         Row i has ``values[i]`` in column ``raw[i]``. The other columns hold a value that the
@@ -151,14 +158,20 @@ class PipelineColumns:
         """
         return self.transform(self._raw_rows(raw, values))
 
-    def _raw_rows(self, raw: Sequence[int] | NDArray[Any], values: Sequence[Any]) -> Any:
+    def _raw_rows(
+        self, raw: Sequence[int] | NDArray[Any], values: Sequence[Any] | NDArray[Any]
+    ) -> Any:
         at = np.asarray(raw)
         columns: list[Any] = []
         for j in range(self.n_raw):
             column = np.empty(len(at), dtype=object if self._holds_objects(j) else np.float64)
             column[:] = self._some(j)
-            for i in np.flatnonzero(at == j).tolist():
-                column[i] = values[i]
+            mine = np.flatnonzero(at == j)
+            if isinstance(values, np.ndarray):
+                column[mine] = values[mine]
+            else:
+                for i in mine.tolist():
+                    column[i] = values[i]
             columns.append(column)
         if self.feature_names is not None:
             return pd.DataFrame(dict(zip(self.feature_names, columns, strict=True)))

@@ -10,41 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.decision import Decision
 from steadytree.core.observed import Observed
 from steadytree.core.tree import Tree
 from steadytree.core.tree_batch import build_trees
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
-from steadytree.readers import read_model
+from steadytree.readers import choose_tree
 
-__all__ = ["advice", "read", "read_all", "reads"]
+__all__ = ["read", "read_all", "reads"]
 
 
 def reads(model: Any) -> bool:
-    """Whether this adapter can read the model (or should explain why it cannot)."""
-    return isinstance(model, _kinds())
+    """Whether a model is one tree of scikit-learn."""
+    return isinstance(model, _kind())
 
 
 @cache
-def _kinds() -> tuple[type, ...]:
-    """Return what is read: models that are one tree, and models around one."""
-    from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
-    from sklearn.pipeline import Pipeline
+def _kind() -> type:
     from sklearn.tree import BaseDecisionTree
 
-    return BaseDecisionTree, Pipeline, FixedThresholdClassifier, TunedThresholdClassifierCV
-
-
-def advice(model: Any) -> str:
-    """Say what to pass instead of a scikit-learn model that is not one tree."""
-    from sklearn.ensemble import BaseEnsemble
-    from sklearn.model_selection._search import BaseSearchCV
-
-    if isinstance(model, BaseSearchCV):
-        return "; pass its best_estimator_"
-    if isinstance(model, BaseEnsemble):
-        return ", a forest of many trees; pass one of its estimators_, or distil it into one tree"
-    return ""
+    kind: type = BaseDecisionTree
+    return kind
 
 
 def read(model: Any, tree_index: int | None = None) -> Tree:
@@ -53,6 +38,7 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
     scikit-learn compares float32 values with float64 thresholds, and so does the
     :class:`Tree`. Node numbers are the same, so ``apply`` agrees as well.
     """
+    choose_tree(1, tree_index, "a decision tree")
     return read_all([model])[0]
 
 
@@ -61,19 +47,16 @@ def read_all(models: Sequence[Any]) -> list[Tree]:
 
     Models that are the same tree become one :class:`Tree`.
     """
-    _, pipeline, *with_threshold = _kinds()
-    around = (pipeline, *with_threshold)
     trees: list[Any] = [None] * len(models)
     alike: dict[Any, list[int]] = {}
     for k, model in enumerate(models):
-        if isinstance(model, around):
-            inside = _read_pipeline if isinstance(model, pipeline) else _read_threshold_model
-            trees[k] = inside(model)
-        else:
-            outside = _outside(model)
-            # 1 and True are equal, but not the same class.
-            kinds = tuple(map(type, outside[1] or ()))
-            alike.setdefault((outside, kinds), []).append(k)
+        outside = _outside(model)
+        if getattr(model, "is_categorical_", None) is not None:
+            trees[k] = _with_categories(model, _read_alike([model], *outside)[0])
+            continue
+        # 1 and True are equal, but not the same class.
+        kinds = tuple(map(type, outside[1] or ()))
+        alike.setdefault((outside, kinds), []).append(k)
     for (outside, _), members in alike.items():
         # Settings that change nothing give the same tree again and again: it is read once.
         equal: dict[Any, list[int]] = {}
@@ -183,6 +166,38 @@ def _read_alike(
     )
 
 
+def _with_categories(model: Any, tree: Tree) -> Tree:
+    """Write the category sets into a tree whose model splits on categories natively.
+
+    scikit-learn's development version does since pull request 33354. Such a split has a set of
+    bits for the categories that go left, by their positions in the model's own encoder; a
+    category never met is coded as missing.
+    """
+    categories: list[Any] = [None] * tree.n_features
+    chosen = np.flatnonzero(model.is_categorical_).tolist()
+    for j, met in zip(chosen, model._categorical_encoder.categories_, strict=True):
+        listed = met.tolist()
+        if any(c is None for c in listed):
+            raise UnsupportedModelError(
+                f"expected NaN for missing values in column {tree.feature_labels[j]!r}, got None "
+                "among the categories of the tree; replace None by NaN and fit again"
+            )
+        categories[j] = tuple(c for c in listed if c == c)
+    bits = model.tree_.__getstate__()["nodes"]["left_cat_bitset"]
+    sets: list[tuple[int, ...] | None] = []
+    for node, j in enumerate(tree.feature.tolist()):
+        listed = None if j < 0 else categories[j]
+        words = bits[node].tolist()
+        sets.append(
+            None
+            if listed is None
+            else tuple(c for c in range(len(listed)) if words[c // 32] >> c % 32 & 1)
+        )
+    return tree.replace(
+        categories=tuple(categories), left_categories=tuple(sets), unseen_left=tree.missing_left
+    )
+
+
 def _observed_rows(
     rows: NDArray[np.int64],
     weight: NDArray[np.float64],
@@ -225,35 +240,3 @@ def _observed_by_weight(
     found: list[float] = (1 / inverse).tolist()
     equal = np.allclose(found, found[0])
     return Observed.plain(whole, weighted, classifier=True), None if equal else found
-
-
-def _read_threshold_model(model: Any) -> Tree:
-    """Read the tree inside, with the threshold of the model around it as its decision."""
-    if not hasattr(model, "estimator_"):
-        raise NotFittedTreeError(
-            f"expected a fitted model, got {type(model).__name__} before fit; call fit(X, y) first"
-        )
-    tree = read_model(model.estimator_)
-    threshold = getattr(model, "best_threshold_", getattr(model, "threshold", "auto"))
-    classes = list(tree.classes or ())
-    positive = classes.index(model.pos_label) if getattr(model, "pos_label", None) in classes else 1
-    return tree.relabelled(
-        Decision(
-            threshold=0.5 if threshold == "auto" else float(threshold),
-            positive=positive,
-            origin=type(model).__name__,
-        )
-    )
-
-
-def _read_pipeline(model: Any) -> Tree:
-    """Read the last step, if the other steps leave the columns alone."""
-    blocking = [name for name, step in model.steps[:-1] if step not in (None, "passthrough")]
-    if blocking:
-        raise UnsupportedModelError(
-            f"expected a tree on the original columns, got a pipeline that transforms them in "
-            f"{blocking}; pass pipeline[-1] and compare in the transformed columns, "
-            "or fit steadytree's estimators, which encode categories themselves"
-        )
-    last = model.steps[-1][1]
-    return read_model(last)

@@ -1,0 +1,133 @@
+"""Read one tree of the scikit-learn models that are made around trees.
+
+A threshold around a tree is its decision policy, a search is its best model, and of a forest or
+a bag one tree is read at a time, in the columns and classes of the whole.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.decision import Decision
+from steadytree.core.tree import Tree
+from steadytree.exceptions import NotFittedTreeError
+from steadytree.readers import choose_tree, read_model
+
+__all__ = ["advice", "read", "reads"]
+
+
+@cache
+def _kinds() -> tuple[tuple[type, ...], tuple[type, ...], tuple[type, ...]]:
+    """Return models with a threshold, searches, and collections of trees."""
+    from sklearn.ensemble import BaggingClassifier, BaggingRegressor
+    from sklearn.ensemble._forest import ForestClassifier, ForestRegressor
+    from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+    from sklearn.model_selection._search import BaseSearchCV
+
+    return (
+        (FixedThresholdClassifier, TunedThresholdClassifierCV),
+        (BaseSearchCV,),
+        (ForestClassifier, ForestRegressor, BaggingClassifier, BaggingRegressor),
+    )
+
+
+def reads(model: Any) -> bool:
+    """Whether a model is one around trees."""
+    return any(isinstance(model, kinds) for kinds in _kinds())
+
+
+def advice(model: Any) -> str:
+    """Say what to pass instead of an ensemble of which no tree can be read alone."""
+    from sklearn.ensemble import BaseEnsemble
+
+    if isinstance(model, BaseEnsemble):
+        return ", a model of many trees; pass one of its estimators_, or distil it into one tree"
+    return ""
+
+
+def read(model: Any, tree_index: int | None = None) -> Tree:
+    """Read the tree inside, as the model around it uses it."""
+    with_threshold, searches, _ = _kinds()
+    if isinstance(model, with_threshold):
+        return _read_threshold_model(model, tree_index)
+    if isinstance(model, searches):
+        return read_model(_best(model), tree_index=tree_index)
+    return _read_member(model, tree_index)
+
+
+def _not_fitted(model: Any) -> NotFittedTreeError:
+    return NotFittedTreeError(
+        f"expected a fitted model, got {type(model).__name__} before fit; call fit(X, y) first"
+    )
+
+
+def _read_threshold_model(model: Any, tree_index: int | None) -> Tree:
+    """Read the tree inside, with the threshold of the model around it as its decision."""
+    if not hasattr(model, "estimator_"):
+        raise _not_fitted(model)
+    tree = read_model(model.estimator_, tree_index=tree_index)
+    threshold = getattr(model, "best_threshold_", getattr(model, "threshold", "auto"))
+    classes = list(tree.classes or ())
+    positive = classes.index(model.pos_label) if getattr(model, "pos_label", None) in classes else 1
+    return tree.relabelled(
+        Decision(
+            threshold=0.5 if threshold == "auto" else float(threshold),
+            positive=positive,
+            origin=type(model).__name__,
+        )
+    )
+
+
+def _best(search: Any) -> Any:
+    """Return the model that a search predicts with."""
+    if hasattr(search, "best_estimator_"):
+        return search.best_estimator_
+    if hasattr(search, "cv_results_"):
+        raise NotFittedTreeError(
+            f"expected a search that fits its best model, got {type(search).__name__} with "
+            f"refit={search.refit!r}; set refit=True and fit again"
+        )
+    raise _not_fitted(search)
+
+
+def _read_member(model: Any, tree_index: int | None) -> Tree:
+    """Read one tree of a forest or a bag in the columns and classes of the whole."""
+    if not hasattr(model, "estimators_"):
+        raise _not_fitted(model)
+    members = model.estimators_
+    at = choose_tree(len(members), tree_index, f"a {type(model).__name__}")
+    tree = read_model(members[at])
+    names = getattr(model, "feature_names_in_", None)
+    columns = getattr(model, "estimators_features_", None)
+    where = np.arange(tree.n_features) if columns is None else np.asarray(columns[at])
+    n_features = int(model.n_features_in_)
+    categories: list[Any] = [None] * n_features
+    for j, listed in zip(where.tolist(), tree.categories, strict=True):
+        categories[j] = listed
+    source = tree.metadata.get("source", "a tree")
+    changes: dict[str, Any] = {
+        "feature": np.where(tree.is_leaf, -1, where[tree.feature]),
+        "n_features": n_features,
+        "feature_names": None if names is None else tuple(names.tolist()),
+        "categories": tuple(categories),
+        "metadata": {**tree.metadata, "source": f"{source} {at} of a {type(model).__name__}"},
+    }
+    if tree.classes is not None:
+        # Members count classes by their position in those of the whole, and may lack some.
+        positions = np.array([int(c) for c in tree.classes], dtype=np.intp)
+        shares = np.zeros((tree.n_nodes, len(model.classes_)))
+        shares[:, positions] = tree.value
+        changes |= {
+            "classes": tuple(model.classes_.tolist()),
+            "value": shares,
+            "label": positions[tree.label],
+            "observed": (
+                None
+                if tree.observed is None
+                else tree.observed.with_classes(positions, len(model.classes_))
+            ),
+        }
+    return tree.replace(**changes)
