@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectFromModel, SelectKBest, VarianceThreshold
 from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, KFold
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     Binarizer,
@@ -20,6 +25,7 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
+    PolynomialFeatures,
     RobustScaler,
     StandardScaler,
     TargetEncoder,
@@ -27,6 +33,9 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
+from reproduction.data import load_case_study
+from steadytree.core.thresholds import double_threshold
+from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from tests.foreign import probe_rows
 from tests.readers.contract import Case
 
@@ -129,7 +138,7 @@ def categorical_step(rng: np.random.Generator) -> Any:
             encoded_missing_value=-2,
             max_categories=4,
         ),
-        TargetEncoder(cv=3, random_state=0),
+        TargetEncoder(cv=KFold(3)),
         make_pipeline(frequent, OneHotEncoder(handle_unknown="ignore")),
         make_pipeline(
             SimpleImputer(strategy="constant", fill_value="none given"),
@@ -212,10 +221,321 @@ def takes(pipeline: Any, usual: pd.DataFrame, name: str, value: Any) -> bool:
     return True
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def make_case(seed: int, folder: Path) -> Case:
     """Make a pipeline of random composition with rows in raw columns."""
-    pipeline, X, outcome = random_pipeline(seed)
-    rows = accepted_rows(pipeline, st.as_tree(pipeline), X, seed)
-    shares = pipeline.predict_proba(rows) if outcome.dtype.kind != "f" else None
-    return Case(pipeline, rows, pipeline.predict(rows), shares)
+    with warnings.catch_warnings():
+        # What encoders say of categories they never met, and selectors of equal columns.
+        warnings.simplefilter("ignore")
+        pipeline, X, outcome = random_pipeline(seed)
+        rows = accepted_rows(pipeline, st.as_tree(pipeline), X, seed)
+        shares = pipeline.predict_proba(rows) if outcome.dtype.kind != "f" else None
+        return Case(pipeline, rows, pipeline.predict(rows), shares)
+
+
+# -- the same tree by two routes ---------------------------------------------------------------
+
+
+def small(depth: int = 4) -> DecisionTreeClassifier:
+    return DecisionTreeClassifier(max_depth=depth, min_samples_leaf=5, random_state=0)
+
+
+def sample(n: int = 600) -> tuple[pd.DataFrame, np.ndarray]:
+    X, y = table(np.random.default_rng(1), n)
+    return X, np.where(y > np.median(y), "yes", "no")
+
+
+def same_everywhere(pipeline: Any, X: pd.DataFrame, seed: int = 0) -> st.Tree:
+    """Hold a pipeline against its tree on rows of every kind."""
+    tree = st.as_tree(pipeline)
+    rows = accepted_rows(pipeline, tree, X, seed)
+    np.testing.assert_array_equal(tree.predict(rows), pipeline.predict(rows))
+    np.testing.assert_array_equal(tree.predict_proba(rows), pipeline.predict_proba(rows))
+    np.testing.assert_array_equal(tree.predict_proba(X), pipeline.predict_proba(X))
+    return tree
+
+
+def test_one_hot_columns_are_the_tree_recombined() -> None:
+    X, y = sample()
+    known = X[["age", "colour", "town"]].dropna()
+    encode = ColumnTransformer(
+        [("hot", OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["colour", "town"])],
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    ).set_output(transform="pandas")
+    pipeline = Pipeline([("encode", encode), ("tree", small())]).fit(known, y[known.index])
+    groups: dict[str, Any] = {
+        name: {f"{name}_{c}": c for c in categories}
+        for name, categories in zip(
+            ("colour", "town"), encode.named_transformers_["hot"].categories_, strict=True
+        )
+    }
+    other = st.as_tree(pipeline[-1], one_hot=groups)
+    tree = same_everywhere(pipeline, known)
+    assert tree.precision == other.precision == "float32"
+    np.testing.assert_array_equal(tree.threshold, other.threshold)
+    space = st.FeatureSpace.from_data(X[["age", "colour", "town"]])
+    for variant in ("paper", "metric"):
+        assert st.tree_distance(tree, other, space=space, variant=variant) == 0
+
+
+def test_a_scaler_by_a_power_of_two_gives_the_tree_of_the_raw_numbers() -> None:
+    X, y = sample()
+    numbers = X[["age", "income", "visits"]].fillna(0)
+    numbers.iloc[0] = [128.0, 2.0**22, 64.0]  # the largest of each
+    assert (numbers.abs().max() == numbers.iloc[0]).all()
+    pipeline = make_pipeline(MaxAbsScaler(), small(6)).fit(numbers, y)
+    raw = st.as_tree(small(6).fit(numbers, y))
+    doubles = raw.replace(
+        threshold=[double_threshold(t, "float32") for t in raw.threshold], precision="float64"
+    )
+    tree = st.as_tree(pipeline)
+    assert st.tree_distance(tree, doubles, space=st.FeatureSpace.from_data(numbers)) == 0
+    np.testing.assert_array_equal(tree.threshold, doubles.threshold)
+    assert tree.observed == raw.observed
+
+
+def test_columns_that_pass_as_they_are_keep_thresholds_and_counts() -> None:
+    X, y = sample()
+    numbers = X[list(NUMBERS)]
+    bare = st.as_tree(small().fit(numbers, y))
+    for same in (FunctionTransformer(), VarianceThreshold(), make_pipeline("passthrough")):
+        tree = st.as_tree(make_pipeline(same, small()).fit(numbers, y))
+        assert tree.replace(metadata=bare.metadata) == bare
+    assert st.as_tree(Pipeline([("no", None), ("tree", small())]).fit(numbers, y)) == bare
+
+
+def test_a_falling_column_swaps_the_sides() -> None:
+    X, y = sample()
+    numbers = X[list(NUMBERS)]
+    pipeline = make_pipeline(FunctionTransformer(np.negative), StandardScaler(), small())
+    tree = same_everywhere(pipeline.fit(numbers, y), numbers)
+    inner = pipeline[-1].tree_
+    assert (
+        tree.weight[tree.children_left[0]] == inner.weighted_n_node_samples[inner.children_right[0]]
+    )
+
+
+# -- missing values ----------------------------------------------------------------------------
+
+
+def test_missing_follows_the_imputed_value() -> None:
+    X, y = sample()
+    numbers = X[list(NUMBERS)]
+    pipeline = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), small())
+    tree = same_everywhere(pipeline.fit(numbers, y), numbers)
+    medians = numbers.median()
+    assert tree.metadata["imputed"] == medians.to_dict()
+    for node in np.flatnonzero(tree.feature >= 0):
+        at = medians.iloc[tree.feature[node]] <= tree.threshold[node]
+        assert tree.missing_left[node] == at
+    filled = pipeline.predict(numbers.fillna(medians))
+    np.testing.assert_array_equal(tree.predict(numbers), filled)
+
+
+def test_an_indicator_becomes_a_question_about_missing() -> None:
+    X, y = sample()
+    y = np.where(X["age"].isna(), "yes", y)
+    pipeline = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), small(6))
+    tree = same_everywhere(pipeline.fit(X[list(NUMBERS)], y), X[list(NUMBERS)])
+    assert np.isposinf(tree.threshold[tree.feature == 0]).any()
+    assert "age is missing" in str(tree)
+    assert "imputed" not in tree.metadata or "age" not in tree.metadata["imputed"]
+
+
+def test_a_number_that_stands_for_missing_is_asked_about() -> None:
+    X, y = sample()
+    ages = X[["age"]].fillna(-999.0)
+    imputer = SimpleImputer(missing_values=-999, strategy="mean")
+    pipeline = make_pipeline(imputer, StandardScaler(), small(3)).fit(ages, y)
+    tree = same_everywhere(pipeline, ages)
+    near = np.nextafter(-999.0, [-np.inf, np.inf])
+    rows = pd.DataFrame({"age": [-999.0, *near, imputer.statistics_[0], -1e6]})
+    np.testing.assert_array_equal(tree.predict_proba(rows), pipeline.predict_proba(rows))
+    # What stands in two places shares the rows that were counted, and is not counted twice.
+    if tree.n_nodes > pipeline[-1].tree_.node_count:
+        assert tree.observed is None
+        assert tree.weight[tree.leaves].sum() == pytest.approx(len(y))
+
+
+def test_splits_that_send_everything_one_way_vanish() -> None:
+    X, y = sample()
+    numbers = X[["age"]].to_numpy()
+    pipeline = make_pipeline(SimpleImputer(add_indicator=True), small(5)).fit(numbers, y)
+    always = make_pipeline(SimpleImputer(), pipeline)  # nothing is missing any more
+    always.steps[0][1].fit(numbers)
+    tree = st.as_tree(always)
+    assert tree.n_nodes < pipeline[-1].tree_.node_count
+    np.testing.assert_array_equal(tree.predict(numbers), always.predict(numbers))
+
+
+# -- what may stand at the end -----------------------------------------------------------------
+
+
+def test_searches_thresholds_forests_and_pipelines_at_the_end() -> None:
+    X, y = sample()
+    numbers = X[list(NUMBERS)]
+    last: dict[str, Any] = {
+        "search": GridSearchCV(small(), {"max_depth": [2, 3]}, cv=2),
+        "threshold": FixedThresholdClassifier(small(), threshold=0.2, pos_label="yes"),
+        "pipeline": make_pipeline(MinMaxScaler(), "passthrough", small()),
+    }
+    for model in last.values():
+        same_everywhere(make_pipeline(StandardScaler(), model).fit(numbers, y), numbers)
+    around = FixedThresholdClassifier(make_pipeline(StandardScaler(), small()), threshold=0.2)
+    same_everywhere(around.fit(numbers, y == "yes"), numbers)
+    forest = make_pipeline(StandardScaler(), RandomForestClassifier(3, max_depth=3)).fit(numbers, y)
+    tree = st.as_tree(forest, tree_index=1)
+    scaled = forest[0].transform(numbers)
+    expected = forest[-1].estimators_[1].predict_proba(scaled)
+    np.testing.assert_array_equal(tree.predict_proba(numbers), expected)
+
+
+@pytest.mark.parametrize("sparse", [0.0, 1.0])
+def test_lightgbm_at_the_end(sparse: float) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = sample()
+    encode = ColumnTransformer(
+        [
+            ("hot", OneHotEncoder(handle_unknown="ignore"), ["colour", "town"]),
+            ("number", make_pipeline(SimpleImputer(), StandardScaler()), ["age", "income"]),
+        ],
+        sparse_threshold=sparse,
+    )
+    model = lightgbm.LGBMClassifier(n_estimators=1, num_leaves=12, verbose=-1)
+    pipeline = Pipeline([("encode", encode), ("model", model)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pipeline.fit(X, y)
+        tree = st.as_tree(pipeline)
+        assert tree.n_leaves > 6
+        rows = accepted_rows(pipeline, tree, X, 0)
+        np.testing.assert_array_equal(tree.predict(rows), pipeline.predict(rows))
+        expected = pipeline.predict_proba(rows)
+    np.testing.assert_allclose(tree.predict_proba(rows), expected, rtol=1e-12)
+
+
+# -- the raw columns ---------------------------------------------------------------------------
+
+
+def test_columns_that_the_pipeline_throws_away_are_none_of_the_tree() -> None:
+    X, y = sample()
+    encode = ColumnTransformer([("a", StandardScaler(), ["age", "income"])], remainder="drop")
+    tree = st.as_tree(Pipeline([("columns", encode), ("tree", small())]).fit(X, y))
+    assert tree.feature_names == ("age", "income")
+    assert tree.predict(X).shape == (len(X),)  # texts in other columns do no harm
+
+
+def test_arrays_keep_all_their_columns() -> None:
+    X, y = sample()
+    values = X[["age", "income", "visits"]].fillna(0).to_numpy()
+    encode = ColumnTransformer([("a", StandardScaler(), [2, 0])])
+    pipeline = Pipeline([("columns", encode), ("tree", small())]).fit(values, y)
+    tree = st.as_tree(pipeline)
+    assert tree.n_features == 3
+    assert tree.feature_names is None
+    np.testing.assert_array_equal(tree.predict_proba(values), pipeline.predict_proba(values))
+    mixed = X[["colour", "age"]].astype(object).to_numpy()
+    hot = ColumnTransformer([("c", OneHotEncoder(), [0])], remainder="passthrough")
+    pipeline = Pipeline([("columns", hot), ("tree", small())]).fit(mixed, y)
+    tree = st.as_tree(pipeline)
+    assert tree.categories[0] == ("", "green", "it's blue", "red")
+    np.testing.assert_array_equal(tree.predict_proba(mixed), pipeline.predict_proba(mixed))
+
+
+def test_numbers_beyond_which_the_steps_overflow() -> None:
+    X, y = sample()
+    tiny = X[["age", "income"]].fillna(0) * 1e-300
+    pipeline = make_pipeline(MaxAbsScaler(), MinMaxScaler(), small()).fit(tiny, y)
+    tree = st.as_tree(pipeline)
+    near = probe_rows(tree, missing=False)
+    near = near[(near.abs() < 1e-290).all(axis=1)]
+    assert len(near) > 1000
+    np.testing.assert_array_equal(tree.predict_proba(near), pipeline.predict_proba(near))
+
+
+# -- what is refused ---------------------------------------------------------------------------
+
+
+def test_refusals_name_the_step() -> None:
+    X, y = sample()
+    numbers = X[list(NUMBERS)].fillna(0)
+    with pytest.raises(UnsupportedModelError, match="step 'pca', a PCA, which makes each of"):
+        st.as_tree(make_pipeline(StandardScaler(), PCA(2), small()).fit(numbers, y))
+    inside = ColumnTransformer([("poly", make_pipeline(PolynomialFeatures()), ["age"])])
+    pipeline = Pipeline([("columns", inside), ("tree", small())]).fit(numbers, y)
+    with pytest.raises(UnsupportedModelError, match=r"'columns\.poly\.polynomialfeatures', a Poly"):
+        st.as_tree(pipeline)
+    with pytest.raises(UnsupportedModelError, match="ends with 'passthrough'; add the tree"):
+        st.as_tree(make_pipeline(StandardScaler(), "passthrough").fit(numbers))
+    with pytest.raises(UnsupportedModelError, match="got LogisticRegression"):
+        st.as_tree(make_pipeline(StandardScaler(), LogisticRegression()).fit(numbers, y))
+    with pytest.raises(NotFittedTreeError, match="before fit"):
+        st.as_tree(make_pipeline(StandardScaler(), small()))
+    with pytest.raises(NotFittedTreeError, match="before fit"):
+        st.as_tree(make_pipeline(StandardScaler(), small().fit(numbers, y)))
+    other = make_pipeline(StandardScaler(), small()).fit(numbers, y)
+    other.steps[-1] = ("tree", small().fit(numbers[["age"]], y))
+    with pytest.raises(UnsupportedModelError, match="over the 4 columns that the steps make, got"):
+        st.as_tree(other)
+
+
+def test_a_column_as_a_number_in_the_tree_and_as_categories() -> None:
+    X, y = sample()
+    y = np.where(X["grade"] > 2, "yes", "no")
+    both = ColumnTransformer([("c", OneHotEncoder(), ["grade"]), ("n", "passthrough", ["grade"])])
+    for seed in range(20):  # until the tree asks for the number
+        tree = DecisionTreeClassifier(max_depth=2, max_features=1, random_state=seed)
+        pipeline = Pipeline([("columns", both), ("tree", tree)]).fit(X, y)
+        if tree.tree_.feature[0] == 4:
+            break
+    with pytest.raises(UnsupportedModelError, match=r"'grade' .* a number in the tree, categories"):
+        st.as_tree(pipeline)
+
+
+# -- real rows ---------------------------------------------------------------------------------
+
+
+def hospital() -> tuple[Any, pd.DataFrame, np.ndarray]:
+    """Fit a pipeline as people have it on patients of five hospitals, a third kept for later."""
+    study = load_case_study("support2")
+    X, y = study.X, np.asarray(study.y)
+    texts = X.columns[[isinstance(d, pd.CategoricalDtype) for d in X.dtypes]]
+    numbers = X.columns.difference(texts, sort=False)
+    encode = ColumnTransformer(
+        [
+            ("number", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
+            (
+                "text",
+                make_pipeline(
+                    SimpleImputer(strategy="most_frequent"),
+                    OneHotEncoder(handle_unknown="ignore", min_frequency=50),
+                ),
+                texts,
+            ),
+        ]
+    )
+    pipeline = Pipeline([("columns", encode), ("tree", small(5).set_params(min_samples_leaf=50))])
+    return pipeline.fit(X[:6000], y[:6000]), X[6000:], y[6000:]
+
+
+def test_real_patients_in_their_own_units() -> None:
+    pipeline, X, _ = hospital()
+    tree = st.as_tree(pipeline)
+    np.testing.assert_array_equal(tree.predict_proba(X), pipeline.predict_proba(X))
+    np.testing.assert_array_equal(tree.predict(X), pipeline.predict(X))
+    assert tree.n_nodes == pipeline[-1].tree_.node_count
+    for node in np.flatnonzero(tree.feature >= 0):
+        if np.isfinite(tree.threshold[node]):
+            column = X.iloc[:, tree.feature[node]]
+            assert column.min() <= tree.threshold[node] <= column.max()
+    assert tree.metadata["imputed"]["meanbp"] > 50
+    assert tree.observed is not None
+
+
+def test_a_deployed_pipeline_is_retrained_on_raw_rows() -> None:
+    pipeline, X, y = hospital()
+    result = st.retrain(pipeline, X[:1200], y[:1200], random_state=0, n_jobs=1)
+    assert set(result.tree.feature_labels) == set(X.columns)
+    text = result.diff.to_text()
+    names = [X.columns[j] for j in st.as_tree(pipeline).used_features]
+    assert all(name in text for name in names)

@@ -9,7 +9,7 @@ would be right only almost everywhere; so the fitted steps are run on rows made 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -288,15 +288,25 @@ def pipeline_columns(pipeline: Any) -> PipelineColumns:
     UnsupportedModelError
         Where a step makes a column from several, naming the step, its class and why.
     """
-    steps = pipeline[:-1]
-    active = [step for _, step in steps.steps if not (step is None or step == "passthrough")]
-    first = active[0] if active else pipeline.steps[-1][1]
-    if not hasattr(first, "n_features_in_"):
+    first = next(_takers(pipeline), None)
+    if first is None:
         raise NotFittedTreeError(
             f"expected a fitted model, got {type(pipeline).__name__} before fit; "
             "call fit(X, y) first"
         )
     names = getattr(first, "feature_names_in_", None)
     return PipelineColumns(
-        steps, int(first.n_features_in_), None if names is None else tuple(map(str, names))
+        pipeline[:-1], int(first.n_features_in_), None if names is None else tuple(map(str, names))
     )
+
+
+def _takers(step: Any) -> Iterator[Any]:
+    """Go through the fitted steps that take the raw columns or, after these, what they make."""
+    if hasattr(step, "steps"):
+        for _, part in step.steps:
+            yield from _takers(part)
+    elif hasattr(step, "transformer_list"):
+        for _, part in step.transformer_list:
+            yield from _takers(part)
+    elif hasattr(step, "n_features_in_"):
+        yield step
