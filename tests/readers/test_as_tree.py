@@ -12,7 +12,6 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import (
     AdaBoostClassifier,
     GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
@@ -188,7 +187,6 @@ def test_models_before_fit(model: Any, message: str) -> None:
     "model",
     [
         LogisticRegression(max_iter=5000).fit(X[:, :2], Y),
-        HistGradientBoostingClassifier(max_iter=2).fit(X, Y),
         7,
         None,
         [SMALL],
