@@ -1,0 +1,431 @@
+"""Other systems' nodes as our own splits, whatever happens to missing values.
+
+A node of PMML or ONNX may ask for several things at once, have many children, ask for equality of
+numbers, or fall back on another feature where one is missing. A :class:`Fork` says so with
+conditions that are true, false or unknown; :func:`nested_splits` writes it out as splits with two
+sides. What follows a fork is written out once for each way to it, without the splits that this
+way has decided already; everything else stays as the source has it, split by split.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.branches import Branch, Leaf, Node
+from steadytree.exceptions import TreeFormatError, UnsupportedModelError
+from steadytree.readers.conditions import (
+    FALSE,
+    TRUE,
+    UNKNOWN,
+    AtMost,
+    Condition,
+    Constant,
+    IsMissing,
+    Not,
+    OneOf,
+    join,
+    of_no_parts,
+)
+
+__all__ = ["MAX_SPLITS", "Column", "Fork", "Refusal", "nested_splits"]
+
+MAX_SPLITS = 200_000
+"""What a tree may have when it is written out."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known of a feature: how many categories it has (None: numeric).
+
+    ``unseen_is_missing``: a category never met is taken for a missing value.
+    """
+
+    n_categories: int | None = None
+    unseen_is_missing: bool = False
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A place that the tree must not lead to, and why."""
+
+    reason: str
+
+
+@dataclass(eq=False)
+class Fork:
+    """A node: its children in order, each with the condition for it.
+
+    The first child whose condition is true is taken. ``otherwise`` where there is none;
+    ``unknown`` as soon as a condition is unknown, by default the next child is asked. ``value``,
+    ``weight`` and ``label`` are those of the node, as far as it has them.
+    """
+
+    choices: list[tuple[Condition, Fork | Leaf | Refusal]]
+    otherwise: Fork | Leaf | Refusal
+    unknown: Fork | Leaf | Refusal | None = None
+    value: Sequence[float] | None = None
+    weight: float | None = None
+    label: int | None = None
+
+
+Target = Fork | Leaf | Refusal
+
+
+# -- what is known of a row on the way to a node -----------------------------------
+
+
+@dataclass(frozen=True)
+class _State:
+    """Which values of a feature can get here: low < x <= high, or some categories; or missing."""
+
+    low: float | None = None
+    high: float | None = None
+    codes: frozenset[int] | None = None
+    unseen: bool = False
+    present: bool = True
+    missing: bool = True
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A question with two sides, by threshold or by categories."""
+
+    feature: int
+    threshold: float = np.nan
+    codes: frozenset[int] | None = None
+    unseen: bool = False
+
+
+_Known = dict[int, _State]
+
+
+def _sides(split: _Split, state: _State) -> tuple[_State | None, _State | None, _State | None]:
+    """Return what can get to either side of a split and, missing, to neither; None for nothing."""
+    missing = replace(state, present=False) if state.missing else None
+    if not state.present:
+        return None, None, missing
+    here = replace(state, missing=False)
+    yes = no = None
+    if split.codes is not None:
+        assert state.codes is not None
+        inside, outside = state.codes & split.codes, state.codes - split.codes
+        if inside or (state.unseen and split.unseen):
+            yes = replace(here, codes=inside, unseen=state.unseen and split.unseen)
+        if outside or (state.unseen and not split.unseen):
+            no = replace(here, codes=outside, unseen=state.unseen and not split.unseen)
+        return yes, no, missing
+    t = split.threshold
+    if state.low is None or state.low < t:
+        yes = replace(here, high=t if state.high is None else min(state.high, t))
+    if t != np.inf and (state.high is None or t < state.high):
+        no = replace(here, low=t if state.low is None else max(state.low, t))
+    return yes, no, missing
+
+
+@dataclass(eq=False)
+class _Ask:
+    """A split with what follows if it is so, if not, and if there is no value (None: never)."""
+
+    split: _Split
+    after: list[_Way | None]
+
+
+@dataclass(eq=False)
+class _Later:
+    """A place to fill in: the children from ``child`` on are still to be asked."""
+
+    child: int
+    known: _Known
+    found: _Way | None = None
+
+
+_Way = _Ask | _Later | int
+
+
+@dataclass(frozen=True, eq=False)
+class _Two:
+    """A split with two sides; ``missing_left`` is None where no missing value comes."""
+
+    split: _Split
+    left: _Binary
+    right: _Binary
+    missing_left: bool | None = None
+
+
+_Binary = _Two | int
+
+
+class _Writer:
+    """Writes forks out, and counts the splits that it takes."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = columns
+        self.asked = 0
+
+    def state(self, known: _Known, feature: int) -> _State:
+        if feature in known:
+            return known[feature]
+        column = self.columns[feature]
+        if column.n_categories is None:
+            return _State()
+        return _State(
+            codes=frozenset(range(column.n_categories)), unseen=not column.unseen_is_missing
+        )
+
+    def whole(self, feature: int) -> _Split:
+        """Return the question whether there is a value at all."""
+        n = self.columns[feature].n_categories
+        if n is None:
+            return _Split(feature, threshold=np.inf)
+        # A category that is taken for missing goes where missing values go.
+        return _Split(
+            feature,
+            codes=frozenset(range(n)),
+            unseen=not self.columns[feature].unseen_is_missing,
+        )
+
+    def decide(self, condition: Condition, known: _Known) -> _Split | int:
+        """Return the outcome of a condition, or a split that must be asked before it is known."""
+        if isinstance(condition, Constant):
+            return condition.outcome
+        if isinstance(condition, Not):
+            inside = self.decide(condition.part, known)
+            if isinstance(inside, _Split) or inside == UNKNOWN:
+                return inside
+            return FALSE if inside == TRUE else TRUE
+        if isinstance(condition, AtMost | OneOf | IsMissing):
+            return self._decide_one(condition, known)
+        so_far: int | None = None
+        for part in condition.parts:
+            outcome = self.decide(part, known)
+            if isinstance(outcome, _Split):
+                return outcome
+            so_far, decided = join(condition, so_far, outcome)
+            if decided:
+                return so_far
+        return of_no_parts(condition) if so_far is None else so_far
+
+    def _decide_one(self, condition: AtMost | OneOf | IsMissing, known: _Known) -> _Split | int:
+        j = condition.feature
+        if isinstance(condition, IsMissing):
+            split, outcomes = self.whole(j), (FALSE, FALSE, TRUE)
+        else:
+            if isinstance(condition, AtMost):
+                split = _Split(j, threshold=condition.threshold)
+            else:
+                split = _Split(j, codes=condition.codes, unseen=condition.unseen == TRUE)
+            outcomes = (TRUE, FALSE, condition.missing)
+        sides = _sides(split, self.state(known, j))
+        possible = {o for o, side in zip(outcomes, sides, strict=True) if side is not None}
+        if not possible:  # no row gets here: any outcome will do
+            return FALSE
+        return possible.pop() if len(possible) == 1 else split
+
+    def choose(self, fork: Fork, known: _Known, places: Callable[[Target], int]) -> _Way:
+        """Ask for the children of a fork in order; the ends are places of targets."""
+        first = _Later(0, known)
+        waiting = [first]
+        while waiting:
+            hole = waiting.pop()
+            hole.found = self._next(fork, hole, places)
+            if isinstance(hole.found, _Ask):
+                waiting += [w for w in hole.found.after if isinstance(w, _Later)]
+        return first
+
+    def _next(self, fork: Fork, hole: _Later, places: Callable[[Target], int]) -> _Way:
+        """Go as far as what is known leads: to a target, or to the next split to ask."""
+        for child in range(hole.child, len(fork.choices)):
+            condition, target = fork.choices[child]
+            found = self.decide(condition, hole.known)
+            if isinstance(found, _Split):
+                self.asked += 1
+                if self.asked > MAX_SPLITS:
+                    raise UnsupportedModelError(
+                        f"expected a tree that takes at most {MAX_SPLITS:,} splits when its "
+                        "conditions are written out, got more; nobody could read such a tree"
+                    )
+                sides = _sides(found, self.state(hole.known, found.feature))
+                return _Ask(
+                    found,
+                    [
+                        None if s is None else _Later(child, {**hole.known, found.feature: s})
+                        for s in sides
+                    ],
+                )
+            if found == TRUE:
+                return places(target)
+            if found == UNKNOWN and fork.unknown is not None:
+                return places(fork.unknown)
+        return places(fork.otherwise)
+
+    def with_two_sides(self, way: _Way) -> _Binary:
+        """Return a way with two sides at each split, missing values on one of them."""
+        made: dict[int, _Binary] = {}
+        stack: list[tuple[_Way, bool]] = [(way, False)]
+        while stack:
+            here, ready = stack.pop()
+            if isinstance(here, int):
+                continue
+            below_it = [here.found] if isinstance(here, _Later) else here.after
+            if not ready:
+                stack.append((here, True))
+                stack += [(w, False) for w in below_it if w is not None]
+                continue
+            got = [
+                None if w is None else w if isinstance(w, int) else made[id(w)] for w in below_it
+            ]
+            if isinstance(here, _Later):
+                assert got[0] is not None
+                made[id(here)] = got[0]
+            else:
+                made[id(here)] = self._two(here.split, *got)
+        return way if isinstance(way, int) else made[id(way)]
+
+    def _two(
+        self, split: _Split, yes: _Binary | None, no: _Binary | None, missing: _Binary | None
+    ) -> _Binary:
+        present: _Binary | None
+        if yes is None or no is None:
+            present = no if yes is None else yes
+        else:
+            present = yes if isinstance(yes, int) and yes == no else _Two(split, yes, no)
+        if present is None or missing is None:
+            only = missing if present is None else present
+            assert only is not None
+            return only
+        taken = _take_in(present, split.feature, missing)
+        return (
+            taken if taken is not None else _Two(self.whole(split.feature), present, missing, False)
+        )
+
+
+def _take_in(way: _Binary, feature: int, missing: _Binary) -> _Binary | None:
+    """Lead missing values through a way to where they belong; None if that cannot be."""
+    if way is missing or (isinstance(way, int) and way == missing):
+        return way
+    if isinstance(way, int) or way.split.feature != feature or way.missing_left is not None:
+        return None
+    for side, left in ((way.left, True), (way.right, False)):
+        taken = _take_in(side, feature, missing)
+        if taken is not None:
+            both = (taken, way.right) if left else (way.left, taken)
+            return _Two(way.split, *both, left)
+    return None
+
+
+# -- the whole tree ----------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Place:
+    """A node of the tree in the making: a leaf, or a split with the positions of its sides."""
+
+    what: _Two | Leaf
+    source: Fork | None = None
+    share: float = 1.0
+    sides: list[int] = field(default_factory=list)
+
+
+def nested_splits(root: Fork | Leaf | Refusal, columns: Sequence[Column]) -> Node:
+    """Write a tree of forks out as nested splits with two sides each."""
+    writer = _Writer(columns)
+    places: list[_Place] = []
+    # With each: what is known there, and the share of its rows that this copy of it gets.
+    waiting: list[tuple[Target, _Known, float, tuple[int, int] | None]] = [(root, {}, 1.0, None)]
+
+    def put(place: _Place, parent: tuple[int, int] | None) -> int:
+        if len(places) > 2 * MAX_SPLITS:
+            raise TreeFormatError(
+                f"expected at most {MAX_SPLITS:,} splits, got more; nobody could read such a tree"
+            )
+        places.append(place)
+        if parent is not None:
+            places[parent[0]].sides[parent[1]] = len(places) - 1
+        return len(places) - 1
+
+    while waiting:
+        target, known, share, parent = waiting.pop()
+        if isinstance(target, Refusal):
+            raise UnsupportedModelError(target.reason)
+        if isinstance(target, Leaf):
+            put(_Place(replace(target, weight=target.weight * share)), parent)
+            continue
+        targets: list[Target] = []
+
+        def place_of(wanted: Target, listed: list[Target] = targets) -> int:
+            for at, one in enumerate(listed):
+                if one is wanted:
+                    return at
+            listed.append(wanted)
+            return len(listed) - 1
+
+        # What stands once stays as the source has it, be it decided further up or not.
+        way = writer.with_two_sides(writer.choose(target, known if share < 1 else {}, place_of))
+        ends = Counter(_ends(way))
+        inner: list[tuple[_Binary, _Known, tuple[int, int] | None, Fork | None]] = [
+            (way, known, parent, target)
+        ]
+        while inner:
+            here, now, above, source = inner.pop()
+            if isinstance(here, int):
+                waiting.append((targets[here], now, share / ends[here], above))
+                continue
+            at = put(_Place(here, source, share, [-1, -1]), above)
+            j = here.split.feature
+            for side, after in enumerate((here.left, here.right)):
+                then = {**now, j: _on_side(here, writer.state(now, j), side)}
+                inner.append((after, then, (at, side), None))
+    return _nested(places, columns)
+
+
+def _ends(way: _Binary) -> list[int]:
+    found, stack = [], [way]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, int):
+            found.append(here)
+        else:
+            stack += (here.left, here.right)
+    return found
+
+
+def _on_side(two: _Two, state: _State, side: int) -> _State:
+    """Return what gets to a side of a split, missing values included."""
+    *present, missing = _sides(two.split, state)
+    here = present[side]
+    takes_missing = missing is not None and two.missing_left is (side == 0)
+    if here is None:
+        return replace(state, present=False, missing=takes_missing)
+    return replace(here, missing=takes_missing)
+
+
+def _nested(places: list[_Place], columns: Sequence[Column]) -> Node:
+    made: dict[int, Node] = {}
+    for at in reversed(range(len(places))):
+        place = places[at]
+        if isinstance(place.what, Leaf):
+            made[at] = place.what
+            continue
+        split, source = place.what.split, place.source
+        left, right = (made.pop(side) for side in place.sides)
+        by_itself = split.codes is not None and not columns[split.feature].unseen_is_missing
+        own: dict[str, Any] = {}
+        if source is not None:
+            weight = None if source.weight is None else source.weight * place.share
+            own = {"value": source.value, "weight": weight, "label": source.label}
+        made[at] = Branch(
+            feature=split.feature,
+            left=left,
+            right=right,
+            threshold=split.threshold,
+            left_categories=None if split.codes is None else tuple(sorted(split.codes)),
+            missing_left=bool(place.what.missing_left),
+            unseen_left=split.unseen if by_itself else None,
+            **own,
+        )
+    return made[0]
