@@ -310,7 +310,9 @@ def _take_in(way: _Binary, feature: int, missing: _Binary) -> _Binary | None:
         return way
     if isinstance(way, int) or way.split.feature != feature or way.missing_left is not None:
         return None
-    for side, left in ((way.left, True), (way.right, False)):
+    # An end at once rather than one further down.
+    sides = sorted(((way.left, True), (way.right, False)), key=lambda s: isinstance(s[0], _Two))
+    for side, left in sides:
         taken = _take_in(side, feature, missing)
         if taken is not None:
             both = (taken, way.right) if left else (way.left, taken)
