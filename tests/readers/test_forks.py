@@ -10,7 +10,7 @@ import pytest
 
 from steadytree.core.branches import Leaf, build_tree
 from steadytree.core.tree import Tree
-from steadytree.exceptions import UnsupportedModelError
+from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.conditions import (
     FALSE,
     TRUE,
@@ -28,7 +28,7 @@ from steadytree.readers.conditions import (
     below,
     equals,
 )
-from steadytree.readers.forks import Column, Fork, Refusal, nested_splits
+from steadytree.readers.forks import MAX_PARTS, Column, Fork, Refusal, nested_splits
 
 COLUMNS = (Column(), Column(), Column(3), Column(3, unseen_is_missing=True))
 CATEGORIES = (None, None, ("a", "b", "c"), ("a", "b", "c"))
@@ -171,11 +171,19 @@ def test_many_equalities_do_not_multiply() -> None:
     assert tree.predict(rows).tolist() == [*range(60), -1.0, -1.0, -1.0]
 
 
-def test_too_many_splits_are_refused() -> None:
+def test_too_much_is_refused() -> None:
     wide = tuple(Column() for _ in range(40))
     odd = OddlyMany(tuple(AtMost(j, 0.0) for j in range(40)))
-    with pytest.raises(UnsupportedModelError, match="expected a tree that takes at most 200,000"):
+    with pytest.raises(UnsupportedModelError, match=r"at most 2,000 splits .* in one node"):
         nested_splits(Fork([(odd, Leaf([1.0]))], Leaf([0.0])), wide)
+    long = AnyOf(tuple(Not(AtMost(0, float(t))) for t in range(MAX_PARTS)))
+    with pytest.raises(UnsupportedModelError, match="at most 500 comparisons, got a longer one"):
+        nested_splits(Fork([(long, Leaf([1.0]))], Leaf([0.0])), wide)
+    root: Any = Leaf([0.0])
+    for j in range(25):  # each copies what follows
+        root = Fork([(equals(j, 0.0, "float64"), Leaf([1.0]))], root)
+    with pytest.raises(TreeFormatError, match="20,000 of them where conditions are written out"):
+        nested_splits(root, wide)
 
 
 def test_a_refusal_counts_only_where_it_is_reached() -> None:

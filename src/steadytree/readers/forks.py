@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.branches import Branch, Leaf, Node
+from steadytree.core.branches import MAX_NODES, Branch, Leaf, Node
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.conditions import (
     FALSE,
@@ -26,16 +26,29 @@ from steadytree.readers.conditions import (
     Condition,
     Constant,
     IsMissing,
+    Joined,
     Not,
     OneOf,
     join,
     of_no_parts,
 )
 
-__all__ = ["MAX_SPLITS", "Column", "Fork", "Refusal", "nested_splits"]
+__all__ = [
+    "MAX_PARTS",
+    "MAX_SPLITS",
+    "MAX_SPLITS_IN_ONE",
+    "Column",
+    "Fork",
+    "Refusal",
+    "nested_splits",
+]
 
-MAX_SPLITS = 200_000
-"""What a tree may have when it is written out."""
+MAX_COPIES = 20_000
+"""Nodes that may be added where the same part of a tree is reached in several ways."""
+MAX_SPLITS_IN_ONE = 2_000
+"""What a single node of the source may take."""
+MAX_PARTS = 500
+"""Comparisons that a single condition may have."""
 
 
 @dataclass(frozen=True)
@@ -104,27 +117,39 @@ class _Split:
 _Known = dict[int, _State]
 
 
-def _sides(split: _Split, state: _State) -> tuple[_State | None, _State | None, _State | None]:
-    """Return what can get to either side of a split and, missing, to neither; None for nothing."""
-    missing = replace(state, present=False) if state.missing else None
+def _possible(split: _Split, state: _State) -> tuple[bool, bool, bool]:
+    """Whether anything gets to either side of a split or, missing, to neither."""
     if not state.present:
-        return None, None, missing
-    here = replace(state, missing=False)
-    yes = no = None
+        return False, False, state.missing
     if split.codes is not None:
         assert state.codes is not None
-        inside, outside = state.codes & split.codes, state.codes - split.codes
-        if inside or (state.unseen and split.unseen):
-            yes = replace(here, codes=inside, unseen=state.unseen and split.unseen)
-        if outside or (state.unseen and not split.unseen):
-            no = replace(here, codes=outside, unseen=state.unseen and not split.unseen)
-        return yes, no, missing
+        return (
+            not state.codes.isdisjoint(split.codes) or (state.unseen and split.unseen),
+            not state.codes <= split.codes or (state.unseen and not split.unseen),
+            state.missing,
+        )
     t = split.threshold
-    if state.low is None or state.low < t:
-        yes = replace(here, high=t if state.high is None else min(state.high, t))
-    if t != np.inf and (state.high is None or t < state.high):
-        no = replace(here, low=t if state.low is None else max(state.low, t))
-    return yes, no, missing
+    return (
+        state.low is None or state.low < t,
+        t != np.inf and (state.high is None or t < state.high),
+        state.missing,
+    )
+
+
+def _sides(split: _Split, state: _State) -> list[_State | None]:
+    """Return what gets to either side of a split and, missing, to neither; None for nothing."""
+    there = replace(state, missing=False)
+    if split.codes is not None:
+        assert state.codes is not None
+        inside, unseen = state.codes & split.codes, state.unseen and split.unseen
+        yes = replace(there, codes=inside, unseen=unseen)
+        no = replace(there, codes=state.codes - inside, unseen=state.unseen and not unseen)
+    else:
+        t, low, high = split.threshold, state.low, state.high
+        yes = replace(there, high=t if high is None else min(high, t))
+        no = replace(there, low=t if low is None else max(low, t))
+    sides = (yes, no, replace(state, present=False))
+    return [s if so else None for s, so in zip(sides, _possible(split, state), strict=True)]
 
 
 @dataclass(eq=False)
@@ -161,7 +186,7 @@ _Binary = _Two | int
 
 
 class _Writer:
-    """Writes forks out, and counts the splits that it takes."""
+    """Writes forks out, and counts the splits that one takes."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
@@ -220,14 +245,17 @@ class _Writer:
             else:
                 split = _Split(j, codes=condition.codes, unseen=condition.unseen == TRUE)
             outcomes = (TRUE, FALSE, condition.missing)
-        sides = _sides(split, self.state(known, j))
-        possible = {o for o, side in zip(outcomes, sides, strict=True) if side is not None}
+        so = _possible(split, self.state(known, j))
+        possible = {outcome for outcome, there in zip(outcomes, so, strict=True) if there}
         if not possible:  # no row gets here: any outcome will do
             return FALSE
         return possible.pop() if len(possible) == 1 else split
 
     def choose(self, fork: Fork, known: _Known, places: Callable[[Target], int]) -> _Way:
         """Ask for the children of a fork in order; the ends are places of targets."""
+        for condition, _ in fork.choices:
+            _check_size(condition)
+        self.asked = 0
         first = _Later(0, known)
         waiting = [first]
         while waiting:
@@ -244,10 +272,10 @@ class _Writer:
             found = self.decide(condition, hole.known)
             if isinstance(found, _Split):
                 self.asked += 1
-                if self.asked > MAX_SPLITS:
+                if self.asked > MAX_SPLITS_IN_ONE:
                     raise UnsupportedModelError(
-                        f"expected a tree that takes at most {MAX_SPLITS:,} splits when its "
-                        "conditions are written out, got more; nobody could read such a tree"
+                        f"expected conditions that take at most {MAX_SPLITS_IN_ONE:,} splits when "
+                        "written out, got more in one node; nobody could read such a tree"
                     )
                 sides = _sides(found, self.state(hole.known, found.feature))
                 return _Ask(
@@ -304,6 +332,22 @@ class _Writer:
         )
 
 
+def _check_size(condition: Condition) -> None:
+    """Refuse a condition of too many parts."""
+    count, stack = 0, [condition]
+    while stack:
+        part = stack.pop()
+        count += 1
+        if isinstance(part, Not):
+            stack.append(part.part)
+        elif isinstance(part, Joined):
+            stack += part.parts
+        if count > MAX_PARTS:
+            raise UnsupportedModelError(
+                f"expected conditions of at most {MAX_PARTS:,} comparisons, got a longer one"
+            )
+
+
 def _take_in(way: _Binary, feature: int, missing: _Binary) -> _Binary | None:
     """Lead missing values through a way to where they belong; None if that cannot be."""
     if way is missing or (isinstance(way, int) and way == missing):
@@ -337,13 +381,17 @@ def nested_splits(root: Fork | Leaf | Refusal, columns: Sequence[Column]) -> Nod
     """Write a tree of forks out as nested splits with two sides each."""
     writer = _Writer(columns)
     places: list[_Place] = []
+    copies = 0
     # With each: what is known there, and the share of its rows that this copy of it gets.
     waiting: list[tuple[Target, _Known, float, tuple[int, int] | None]] = [(root, {}, 1.0, None)]
 
     def put(place: _Place, parent: tuple[int, int] | None) -> int:
-        if len(places) > 2 * MAX_SPLITS:
+        nonlocal copies
+        copies += place.share < 1
+        if copies > MAX_COPIES or len(places) >= MAX_NODES:
             raise TreeFormatError(
-                f"expected at most {MAX_SPLITS:,} splits, got more; nobody could read such a tree"
+                f"expected at most {MAX_NODES:,} nodes, {MAX_COPIES:,} of them where conditions "
+                "are written out, got more; nobody could read such a tree"
             )
         places.append(place)
         if parent is not None:
@@ -355,7 +403,8 @@ def nested_splits(root: Fork | Leaf | Refusal, columns: Sequence[Column]) -> Nod
         if isinstance(target, Refusal):
             raise UnsupportedModelError(target.reason)
         if isinstance(target, Leaf):
-            put(_Place(replace(target, weight=target.weight * share)), parent)
+            leaf = replace(target, weight=target.weight * share)
+            put(_Place(leaf, share=share), parent)
             continue
         targets: list[Target] = []
 
