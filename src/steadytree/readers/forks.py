@@ -34,8 +34,8 @@ from steadytree.readers.conditions import (
 )
 
 __all__ = [
+    "MAX_COPIES",
     "MAX_PARTS",
-    "MAX_SPLITS",
     "MAX_SPLITS_IN_ONE",
     "Column",
     "Fork",
