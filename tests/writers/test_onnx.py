@@ -121,7 +121,12 @@ def test_what_it_tells_beside() -> None:
     model = onnx.load_from_string(tree.to_onnx())
     assert model.producer_name == "steadytree"
     told = {entry.key: json.loads(entry.value) for entry in model.metadata_props}
-    assert told == {"steadytree": {"feature_names": list(tree.feature_names), "missing_text": ""}}
+    assert told["steadytree"] == {
+        "feature_names": list(tree.feature_names),
+        "missing_text": "",
+        "classes": ["no", "yes"],
+        "categories": [None, None, None],
+    }
 
 
 def test_refusals() -> None:

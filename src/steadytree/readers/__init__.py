@@ -69,6 +69,7 @@ READERS: dict[str, Any] = {
     "pystreed": "steadytree.readers.pystreed",
     "XGBoost": "steadytree.readers.xgboost",
     "skops": "steadytree.readers.skops_files",
+    "ONNX": "steadytree.readers.onnx",
     "steadytree": "steadytree.readers.own_files",
     # The last: whatever else can be read without running it.
     "pickle": "steadytree.readers.pickled",

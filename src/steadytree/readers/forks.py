@@ -4,7 +4,8 @@ A node of PMML or ONNX may ask for several things at once, have many children, a
 numbers, or fall back on another feature where one is missing. A :class:`Fork` says so with
 conditions that are true, false or unknown; :func:`nested_splits` writes it out as splits with two
 sides. What follows a fork is written out once for each way to it, without the splits that this
-way has decided already; everything else stays as the source has it, split by split.
+way has decided already; everything else stays as the source has it, split by split, but for those
+that send every row one way.
 """
 
 from __future__ import annotations

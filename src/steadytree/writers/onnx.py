@@ -20,13 +20,12 @@ from steadytree._versions import library_versions
 from steadytree.core.thresholds import single_threshold
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, UnsupportedModelError
+from steadytree.readers.onnx_values import METADATA
 from steadytree.writers.split_tests import SplitTest, split_test
 
-__all__ = ["METADATA", "SUFFIXES", "write"]
+__all__ = ["SUFFIXES", "write"]
 
 SUFFIXES = (".onnx",)
-METADATA = "steadytree"
-"""The entry of the model's metadata that holds what ONNX has no place for, as JSON."""
 
 # Old enough for the runtimes in use. Before version 4 an encoder has no doubles and meets no NaN.
 IR_VERSION, OPSET = 8, 15
@@ -82,6 +81,8 @@ def write(
     told = {
         "feature_names": None if tree.feature_names is None else list(tree.feature_names),
         "missing_text": missing_text,
+        "classes": None if tree.classes is None else list(tree.classes),
+        "categories": [None if c is None else list(c) for c in tree.categories],
     }
     onnx.helper.set_model_props(model, {METADATA: json.dumps(told)})
     return bytes(model.SerializeToString())
@@ -209,8 +210,9 @@ class _Graph:
         name = f"{self.own}_{test.feature}_{len(self.pieces)}"
         text = self.kinds[test.feature] == "text"
         missing = self.missing_text if text else np.nan
-        keys = [*test.left, *test.right, missing]
-        sides = [LEFT] * len(test.left) + [RIGHT] * len(test.right)
+        categories = self.tree.categories[test.feature] or ()
+        keys = [*categories, missing]
+        sides = [LEFT if c in test.left else RIGHT for c in categories]
         sides.append(LEFT if test.missing_left else RIGHT)
         default = LEFT if test.unseen_left else RIGHT
         attributes: dict[str, Any]
