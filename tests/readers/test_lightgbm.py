@@ -256,6 +256,23 @@ def test_objectives_whose_predictions_are_not_known() -> None:
         st.as_tree(model.fit(frame, outcome(frame, "binary", 6)))
 
 
+def test_categories_that_lightgbm_itself_cannot_save() -> None:
+    ages = np.arange(100.0)
+    frame = pd.DataFrame({"age": pd.cut(ages, 4).as_unordered(), "n": ages})
+    data = lgb.Dataset(frame, ages)
+    model = lgb.train({**QUIET, "objective": "regression"}, data, 1, keep_training_booster=True)
+    with pytest.raises(UnsupportedModelError, match="such as dates or intervals"):
+        st.as_tree(model)
+
+
+def test_blanks_in_names_come_back_with_the_original_names() -> None:
+    frame = table(8).rename(columns={"age": "the age"})
+    model = lgb.LGBMClassifier(n_estimators=1, verbose=-1, n_jobs=1)
+    model.fit(frame, outcome(table(8), "binary", 8))
+    tree = st.as_tree(model, feature_names=list(frame.columns))
+    np.testing.assert_array_equal(tree.predict(frame), model.predict(frame))
+
+
 def test_ordered_categories_are_refused_because_nobody_knows_their_column() -> None:
     frame = table(7)
     frame["size"] = frame["size"].cat.as_ordered()

@@ -76,7 +76,8 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
     """Read a booster or a fitted LGBMClassifier, -Regressor or -Ranker.
 
     As in its own predictions, early stopping counts: trees after the best round are no part of
-    the model.
+    the model. LightGBM writes ``_`` for blanks in the names of features; ``as_tree`` takes the
+    original ones as ``feature_names=``.
     """
     name = type(model).__name__
     booster, classes = model, None
@@ -89,10 +90,10 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
         classes = getattr(model, "classes_", None)
     try:
         text = booster.model_to_string()
-    except TypeError as error:  # LightGBM cannot write such categories, dates for one
+    except (TypeError, ValueError) as error:  # of JSON: LightGBM cannot save such categories
         raise UnsupportedModelError(
-            f"expected categories that LightGBM can save, got {error}; "
-            "use text or numbers as categories"
+            f"expected categories that LightGBM can save, got others, such as dates or intervals "
+            f"({error}); use text or numbers as categories"
         ) from None
     version = getattr(sys.modules.get("lightgbm"), "__version__", "")
     return _read_text(
