@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -32,7 +33,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 import steadytree as st
-from steadytree.exceptions import SteadyTreeError, TreeFormatError
+from steadytree.exceptions import MissingDependencyError, SteadyTreeError, TreeFormatError
 from steadytree.readers import load_model
 from tests.readers.boosted import assert_refused, outcome, probes, table
 from tests.readers.contract import Case
@@ -257,6 +258,15 @@ def test_archives_that_are_none(tmp_path: Path) -> None:
     path.write_bytes(content)
     state = {"_sklearn_version": sklearn.__version__, "tree_": 3, "n_outputs_": 1}
     assert_refused(path, change_schema(path, content=number(state)), "a whole DecisionTree")
+
+
+def test_without_skops_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = save(small(), tmp_path / "model.skops")
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    with pytest.raises(
+        MissingDependencyError, match=r"Reading a .skops file .*steadytree\[skops\]"
+    ):
+        st.as_tree(path)
 
 
 def test_bombs_are_weighed_before_they_are_opened(tmp_path: Path) -> None:
