@@ -25,6 +25,7 @@ __all__ = ["WRITERS", "export_tree", "format_of", "options_of"]
 WRITERS: dict[str, Any] = {
     "sklearn": "steadytree.writers.sklearn",
     "onnx": "steadytree.writers.onnx",
+    "pmml": "steadytree.writers.pmml",
     "excel": "steadytree.writers.excel",
     "markdown": "steadytree.writers.markdown",
     "dot": "steadytree.writers.dot",
