@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,14 @@ import pandas as pd
 from steadytree._versions import library_versions
 from steadytree.core.atomic import write_atomic
 from steadytree.core.decision import Decision
-from steadytree.core.json_entries import JsonObject, as_list, as_number, kind_of, read_scalars
+from steadytree.core.json_entries import (
+    JsonObject,
+    as_list,
+    as_number,
+    kind_of,
+    plain_scalars,
+    read_scalars,
+)
 from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import plain_scalar
@@ -85,10 +92,10 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
     """Return the tree as plain values, in the layout of the JSON Schema."""
     space = None if tree.space is None else tree.space.to_dict()
     if space is not None:
-        space["classes"] = _scalars(space["classes"])
-        space["categories"] = [_scalars(c) for c in space["categories"]]
+        space["classes"] = plain_scalars(space["classes"])
+        space["categories"] = [plain_scalars(c) for c in space["categories"]]
         space["one_hot"] = {
-            group: dict(zip(columns, _scalars(columns.values()) or (), strict=True))
+            group: dict(zip(columns, plain_scalars(columns.values()) or (), strict=True))
             for group, columns in space["one_hot"].items()
         }
     impurity = tree.given_fields()["impurity"]  # what reading fills in again is not written
@@ -103,13 +110,13 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
         else 1,
         "written_with": library_versions(("steadytree", "numpy", "scikit-learn")),
         "task": "classification" if tree.is_classifier else "regression",
-        "classes": _scalars(tree.classes),
+        "classes": plain_scalars(tree.classes),
         "decision_threshold": tree.decision_threshold,
         "decision": _decision_to_dict(tree.decision),
         "precision": tree.precision,
         "n_features": tree.n_features,
         "feature_names": None if tree.feature_names is None else list(tree.feature_names),
-        "categories": [_scalars(c) for c in tree.categories],
+        "categories": [plain_scalars(c) for c in tree.categories],
         "nodes": {
             "children_left": tree.children_left.tolist(),
             "children_right": tree.children_right.tolist(),
@@ -183,23 +190,6 @@ def plain_json(value: Any, digits: int | None = None) -> Any:
 
 def _numbers(values: Sequence[float]) -> list[float | str]:
     return [v if math.isfinite(v) else str(v) for v in values]
-
-
-def _scalars(values: Iterable[Any] | None) -> list[Any] | None:
-    if values is None:
-        return None
-    out: list[Any] = []
-    for value in map(plain_scalar, values):
-        if isinstance(value, float) and not math.isfinite(value):
-            out.append({"float": str(value)})
-        elif isinstance(value, (str, bool, int, float)):
-            out.append(value)
-        else:
-            raise InputError(
-                "expected classes and categories that are text, numbers or booleans, "
-                f"got {value!r}; convert them first, for example to text"
-            )
-    return out
 
 
 def tree_json_schema() -> dict[str, Any]:

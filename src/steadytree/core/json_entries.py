@@ -6,12 +6,21 @@ The errors say where the entry stands, what was expected and what is there inste
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from steadytree.exceptions import TreeFormatError
+from steadytree.core.tabular import plain_scalar
+from steadytree.exceptions import InputError, TreeFormatError
 
-__all__ = ["SPECIAL_NUMBERS", "JsonObject", "as_list", "as_number", "kind_of", "read_scalars"]
+__all__ = [
+    "SPECIAL_NUMBERS",
+    "JsonObject",
+    "as_list",
+    "as_number",
+    "kind_of",
+    "plain_scalars",
+    "read_scalars",
+]
 
 SPECIAL_NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 """How numbers are written that JSON lacks."""
@@ -148,4 +157,22 @@ def read_scalars(values: Sequence[Any], where: str) -> list[Any]:
             out.append(value)
         else:
             raise TreeFormatError(f"{where}[{i}]: expected text or a number, got {kind_of(value)}")
+    return out
+
+
+def plain_scalars(values: Iterable[Any] | None) -> list[Any] | None:
+    """Return classes or categories as JSON holds them: what :func:`read_scalars` reads."""
+    if values is None:
+        return None
+    out: list[Any] = []
+    for value in map(plain_scalar, values):
+        if isinstance(value, float) and not math.isfinite(value):
+            out.append({"float": str(value)})
+        elif isinstance(value, (str, bool, int, float)):
+            out.append(value)
+        else:
+            raise InputError(
+                "expected classes and categories that are text, numbers or booleans, "
+                f"got {value!r}; convert them first, for example to text"
+            )
     return out

@@ -8,7 +8,7 @@ goes that it never met.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -202,6 +202,40 @@ class Tree(TreeExports):
         object.__setattr__(self, "categories", cats)
         object.__setattr__(self, "feature_names", names)
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+
+    @classmethod
+    def from_nested_dict(
+        cls,
+        content: Mapping[str, Any],
+        *,
+        feature_names: Sequence[str] | None = None,
+        classes: Sequence[Any] | None = None,
+    ) -> Tree:
+        """Build a tree from nested dictionaries, as a person or another library writes them.
+
+        Parameters
+        ----------
+        content : dict
+            A condition has a ``feature``, a ``threshold`` (values up to it go left) or the
+            ``categories`` that go left, where ``missing`` values and ``unseen`` categories go
+            ("left" or "right"), and the sides ``left`` and ``right``; a leaf has a ``value``, or
+            ``shares`` of the classes, a ``label``, or both. What may stand around the tree is
+            described in :mod:`steadytree.core.nested`.
+        feature_names, classes : sequences, optional
+            Columns and classes in order, where the content does not list them.
+
+        Examples
+        --------
+        >>> import steadytree as st
+        >>> tree = st.Tree.from_nested_dict(
+        ...     {"feature": "age", "threshold": 50, "missing": "right",
+        ...      "left": {"label": "no"}, "right": {"label": "yes"}})
+        >>> tree.predict([[40], [60], [None]]).tolist()
+        ['no', 'yes', 'yes']
+        """
+        from steadytree.core.nested import tree_from_nested
+
+        return tree_from_nested(content, feature_names=feature_names, classes=classes)
 
     # -- size and shape -----------------------------------------------------------
 

@@ -70,6 +70,7 @@ READERS: dict[str, Any] = {
     "XGBoost": "steadytree.readers.xgboost",
     "skops": "steadytree.readers.skops_files",
     "ONNX": "steadytree.readers.onnx",
+    "nested conditions": "steadytree.readers.nested_files",
     "steadytree": "steadytree.readers.own_files",
     # The last: whatever else can be read without running it.
     "pickle": "steadytree.readers.pickled",

@@ -27,6 +27,7 @@ WRITERS: dict[str, Any] = {
     "onnx": "steadytree.writers.onnx",
     "pmml": "steadytree.writers.pmml",
     "excel": "steadytree.writers.excel",
+    "dict": "steadytree.writers.nested",
     "markdown": "steadytree.writers.markdown",
     "dot": "steadytree.writers.dot",
     "mermaid": "steadytree.writers.mermaid",

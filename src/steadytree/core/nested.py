@@ -1,0 +1,530 @@
+"""A tree as nested dictionaries that a person could write by hand, for every other library.
+
+A condition has a feature, a threshold or a list of categories, and two sides::
+
+    {"feature": "age", "threshold": 50, "missing": "right",
+     "left": {"label": "no", "shares": {"no": 0.9, "yes": 0.1}, "weight": 120},
+     "right": {"feature": "colour", "categories": ["red", "blue"], "unseen": "right",
+               "left": {"label": "yes"}, "right": {"label": "no"}}}
+
+Values up to the threshold, and the categories listed, go left. ``missing`` and ``unseen`` say
+where missing values go and categories that no condition lists: by default missing values with the
+heavier side, unseen categories with the missing values. A leaf has a ``value``, the response, or
+``shares`` of the classes, a ``label``, or both; a label alone has share 1. Any node may have a
+``weight``. Features are names, or numbers from 0.
+
+Around the tree there may be what it leaves open, all of it optional::
+
+    {"features": ["age", {"name": "colour", "categories": ["red", "green", "blue"]}],
+     "classes": ["no", "yes"], "decision_threshold": 0.3, "precision": "float32", "tree": {...}}
+
+``positive`` names the class that the threshold is for (the second by default), ``class_weight``
+weights the shares of all classes, and the precision "float32" rounds values before they are
+compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.branches import MAX_NODES, Branch, Leaf, Node, build_tree
+from steadytree.core.decision import Decision
+from steadytree.core.json_entries import SPECIAL_NUMBERS, kind_of, plain_scalars, read_scalars
+from steadytree.core.tabular import plain_scalar
+from steadytree.core.tree import Tree
+from steadytree.core.tree_checks import MAX_DEPTH
+from steadytree.exceptions import SteadyTreeError, TreeFormatError
+
+__all__ = ["tree_from_nested", "tree_to_nested"]
+
+MAX_FEATURES = 100_000
+MAX_CATEGORIES = 100_000
+"""Listed in all conditions on one feature."""
+MAX_LISTED = 10_000_000
+"""Categories listed in all conditions together, features and conditions multiplied."""
+
+AROUND = (
+    "features", "classes", "decision_threshold", "positive", "class_weight", "precision", "tree",
+)  # fmt: skip
+OF_SPLITS = ("feature", "threshold", "categories", "missing", "unseen", "left", "right", "weight")
+OF_LEAVES = ("value", "shares", "label", "weight")
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def tree_from_nested(
+    content: Any,
+    *,
+    feature_names: Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
+) -> Tree:
+    """Read a tree from nested dictionaries; errors say where: "root.left.right: expected ...".
+
+    ``feature_names`` and ``classes`` fix the order of columns and classes where the content does
+    not; without either, features come in the order in which conditions meet them, classes sorted.
+    """
+    top = content if isinstance(content, Mapping) and "tree" in content else {"tree": content}
+    _check_entries(top, AROUND, "the tree")
+    nodes = _Nodes(top["tree"])
+    features = _Features(nodes, top.get("features", feature_names))
+    listed = _classes(nodes, top.get("classes", classes))
+    made: dict[int, Node] = {}
+    for here in reversed(range(len(nodes.entries))):
+        sides = nodes.children.get(here)
+        if sides is None:
+            made[here] = _leaf(nodes, here, listed)
+        else:
+            made[here] = features.branch(here, made.pop(sides[0]), made.pop(sides[1]))
+    try:
+        return build_tree(
+            made[0],
+            n_features=len(features.lists),
+            feature_names=features.names,
+            categories=tuple(None if c is None else tuple(c) for c in features.lists),
+            classes=None if listed is None else tuple(listed),
+            decision=_decision(top, listed),
+            precision=_text(top.get("precision", "float64"), "precision"),
+        )
+    except TreeFormatError:
+        raise
+    except SteadyTreeError as error:
+        raise TreeFormatError(str(error)) from None
+
+
+class _Nodes:
+    """All nodes, each before its children, with the way to each for messages."""
+
+    def __init__(self, root: Any) -> None:
+        self.entries: list[Mapping[str, Any]] = []
+        self.children: dict[int, tuple[int, int]] = {}
+        self._parent: list[tuple[int, str]] = []
+        waiting: list[tuple[Any, int, str, int]] = [(root, -1, "root", 0)]
+        while waiting:
+            entry, parent, side, depth = waiting.pop()
+            here = len(self.entries)
+            self._parent.append((parent, side))
+            if here >= MAX_NODES or depth > MAX_DEPTH:
+                raise TreeFormatError(
+                    f"{self.way(here)[:200]}: expected at most {MAX_NODES:,} nodes on "
+                    f"{MAX_DEPTH:,} levels, got more; is a node below itself?"
+                )
+            if not isinstance(entry, Mapping):
+                raise self.error(here, f"expected a condition or a leaf, got {kind_of(entry)}")
+            self.entries.append(entry)
+            if parent >= 0:
+                left, right = self.children[parent]
+                self.children[parent] = (here, right) if side == "left" else (left, here)
+            splits = not {"feature", "left", "right"}.isdisjoint(entry)
+            known = OF_SPLITS if splits else OF_LEAVES
+            if not set(entry) <= set(known):
+                _check_entries(entry, known, self.way(here))
+            if not splits:
+                continue
+            for name in ("feature", "left", "right"):
+                if name not in entry:
+                    raise self.error(here, f"expected the entry {name!r} in a condition, got none")
+            self.children[here] = (-1, -1)
+            waiting += (
+                (entry["right"], here, "right", depth + 1),
+                (entry["left"], here, "left", depth + 1),
+            )
+
+    def way(self, node: int) -> str:
+        """Say how to get to a node: "root.left.right"."""
+        parts = []
+        while node >= 0:
+            node, side = self._parent[node]
+            parts.append(side)
+        return ".".join(reversed(parts))
+
+    def error(self, node: int, message: str) -> TreeFormatError:
+        """Return an error that says where."""
+        return TreeFormatError(f"{self.way(node)}: {message}")
+
+    def number(self, node: int, name: str, value: Any) -> float:
+        """Return a number, also one that JSON lacks."""
+        value = plain_scalar(value)
+        if isinstance(value, str) and value in SPECIAL_NUMBERS:
+            value = SPECIAL_NUMBERS[value]
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self.error(node, f"expected a number as {name}, got {_shown(value)}")
+        try:
+            return float(value)
+        except OverflowError:
+            raise self.error(node, f"expected a number as {name}, got a huge one") from None
+
+    def scalars(self, node: int, name: str) -> list[Any]:
+        """Return a list of text, numbers and booleans."""
+        values = self.entries[node][name]
+        if not isinstance(values, (list, tuple, set, frozenset)):
+            raise self.error(node, f"expected a list of {name}, got {kind_of(values)}")
+        return self.plain(node, name, values)
+
+    def plain(self, node: int, name: str, values: Iterable[Any]) -> list[Any]:
+        """Return text, numbers and booleans as plain values, or say where others are."""
+        try:
+            return read_scalars([plain_scalar(v) for v in values], name)
+        except TreeFormatError as error:
+            raise TreeFormatError(f"{self.way(node)}.{error}") from None
+
+    def weight(self, node: int) -> float | None:
+        """Return the weight of a node, None where it has none."""
+        if "weight" not in self.entries[node]:
+            return None
+        weight = self.number(node, "weight", self.entries[node]["weight"])
+        if not 0 <= weight < math.inf:
+            raise self.error(node, f"expected a weight of 0 or more, got {weight}")
+        return weight
+
+    def side(self, node: int, name: str) -> bool | None:
+        """Return whether an entry says "left"; None where there is none."""
+        given = self.entries[node].get(name)
+        if given is None:
+            return None
+        if given not in ("left", "right"):
+            raise self.error(node, f'expected "left" or "right" as {name}, got {_shown(given)}')
+        return bool(given == "left")
+
+
+class _Features:
+    """The features: names (or none), and the list of categories of each (None: a number)."""
+
+    def __init__(self, nodes: _Nodes, given: Any) -> None:
+        self._nodes = nodes
+        self.lists: list[list[Any] | None] = []
+        labels = None if given is None else self._read_given(given)
+        used: dict[Any, int] = {}
+        for node in nodes.children:
+            name = plain_scalar(nodes.entries[node]["feature"])
+            if isinstance(name, bool) or not isinstance(name, (str, int)):
+                raise nodes.error(
+                    node, f"expected the name or number of a feature, got {_shown(name)}"
+                )
+            used.setdefault(name, node)
+        by_number = [name for name in used if isinstance(name, int)]
+        if len(by_number) not in (0, len(used)):
+            raise TreeFormatError(
+                "expected features that are all names or all numbers, got both: "
+                f"{[_shown(name) for name in list(used)[:10]]}"
+            )
+        if by_number:
+            limit = len(self.lists) if labels is not None else MAX_FEATURES
+            for name, node in used.items():
+                if not 0 <= name < limit:
+                    raise nodes.error(
+                        node, f"expected a feature in [0, {limit}), got {_shown(name)}"
+                    )
+            if labels is None:
+                self.lists = [None] * (max(by_number) + 1)
+            self.position: dict[Any, int] = {j: j for j in range(len(self.lists))}
+        else:
+            if labels is None:
+                labels, self.lists = list(used), [None] * len(used)
+            self.position = {name: j for j, name in enumerate(labels)}
+            for name, node in used.items():
+                if name not in self.position:
+                    raise nodes.error(
+                        node, f"expected one of the features {_some(labels)}, got {name!r}"
+                    )
+        self.names = tuple(labels) if labels else None
+        self._codes: list[dict[Any, int]] = [
+            {} if c is None else {value: k for k, value in enumerate(c)} for c in self.lists
+        ]
+        self._list_categories()
+
+    def _read_given(self, given: Any) -> list[str]:
+        """Note the categories of features that are listed; returns their names, or none."""
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise TreeFormatError(f"features: expected a list, got {kind_of(given)}")
+        if len(given) > MAX_FEATURES:
+            raise TreeFormatError(
+                f"features: expected at most {MAX_FEATURES:,}, got {len(given):,}"
+            )
+        names = []
+        for j, one in enumerate(given):
+            entry = {"name": one} if isinstance(one, str) else one
+            where = f"features[{j}]"
+            if not isinstance(entry, Mapping):
+                raise TreeFormatError(f"{where}: expected a name or an object, got {kind_of(one)}")
+            _check_entries(entry, ("name", "categories"), where)
+            if "name" in entry:
+                names.append(_text(entry["name"], f"{where}.name"))
+            listed = entry.get("categories")
+            if listed is not None and not isinstance(listed, (list, tuple)):
+                raise TreeFormatError(f"{where}.categories: expected a list, got {kind_of(listed)}")
+            self.lists.append(
+                None
+                if listed is None
+                else read_scalars([plain_scalar(v) for v in listed], f"{where}.categories")
+            )
+        if len(names) not in (0, len(given)):
+            raise TreeFormatError("features: expected a name for each or for none, got some")
+        return names
+
+    def _list_categories(self) -> None:
+        """Complete the lists of categories by those that conditions name."""
+        nodes = self._nodes
+        splits: dict[int, int] = {}
+        for node in nodes.children:
+            entry = nodes.entries[node]
+            j = self.position[plain_scalar(entry["feature"])]
+            if ("threshold" in entry) == ("categories" in entry):
+                both = "both" if "threshold" in entry else "neither"
+                raise nodes.error(node, f"expected a threshold or categories, got {both}")
+            if "threshold" in entry:
+                if self.lists[j] is not None:
+                    raise nodes.error(node, "expected categories: the feature has some")
+                continue
+            known = self._codes[j]
+            if self.lists[j] is None:
+                self.lists[j] = []
+            for value in nodes.scalars(node, "categories"):
+                if value not in known:
+                    known[value] = len(known)
+                    self.lists[j].append(value)  # type: ignore[union-attr]
+            splits[j] = splits.get(j, 0) + 1
+            if len(known) > MAX_CATEGORIES:
+                raise nodes.error(node, f"expected at most {MAX_CATEGORIES:,} categories, got more")
+        if sum(n * len(self._codes[j]) for j, n in splits.items()) > MAX_LISTED:
+            raise TreeFormatError(f"expected at most {MAX_LISTED:,} categories in all, got more")
+        for node in nodes.children:
+            j = self.position[plain_scalar(nodes.entries[node]["feature"])]
+            if "threshold" in nodes.entries[node] and self.lists[j] is not None:
+                raise nodes.error(
+                    node, "expected categories, as in other conditions on the feature, got a number"
+                )
+
+    def branch(self, node: int, left: Node, right: Node) -> Branch:
+        """Return one condition."""
+        nodes = self._nodes
+        entry = nodes.entries[node]
+        j = self.position[plain_scalar(entry["feature"])]
+        threshold, codes = math.nan, None
+        if "threshold" in entry:
+            threshold = nodes.number(node, "threshold", entry["threshold"])
+            if math.isnan(threshold):
+                raise nodes.error(node, "expected a number as threshold, got NaN")
+            if "unseen" in entry:
+                raise nodes.error(node, "expected no unseen categories of a number, got some")
+        else:
+            codes = tuple(self._codes[j][v] for v in nodes.scalars(node, "categories"))
+            if not self.lists[j]:
+                raise nodes.error(
+                    node, "expected at least one category in some condition, got none"
+                )
+        weights = [float(side.weight or 0.0) for side in (left, right)]
+        missing_left = nodes.side(node, "missing")
+        own = nodes.weight(node)
+        return Branch(
+            feature=j,
+            left=left,
+            right=right,
+            threshold=threshold,
+            left_categories=codes,
+            missing_left=weights[0] >= weights[1] if missing_left is None else missing_left,
+            unseen_left=nodes.side(node, "unseen"),
+            weight=sum(weights) if own is None else own,
+        )
+
+
+def _classes(nodes: _Nodes, given: Any) -> list[Any] | None:
+    """Return the classes, as listed or as the leaves name them; None for responses."""
+    met: dict[Any, int] = {}
+    responses = shares = None
+    for node, entry in enumerate(nodes.entries):
+        if node in nodes.children:
+            continue
+        if ("value" in entry) == bool({"shares", "label"} & set(entry)):
+            raise nodes.error(
+                node, f"expected a value, or shares or a label, got {_some(list(entry))}"
+            )
+        if "value" in entry:
+            responses = node if responses is None else responses
+            continue
+        shares = node if shares is None else shares
+        named = list(entry["shares"]) if isinstance(entry.get("shares"), Mapping) else []
+        named += [entry["label"]] if entry.get("label") is not None else []
+        for one in nodes.plain(node, "label", named):
+            met.setdefault(one, node)
+    if responses is not None and shares is not None:
+        raise nodes.error(
+            max(responses, shares), "expected leaves of one kind, got a value beside classes"
+        )
+    if shares is None:
+        if given is not None:
+            raise TreeFormatError("classes: expected none beside leaves with a value, got some")
+        return None
+    if given is None:
+        if not met:
+            raise nodes.error(shares, "expected classes by name where there is no list of classes")
+        kinds = {type(one) for one in met}
+        return sorted(met) if len(kinds) == 1 else list(met)
+    if isinstance(given, (str, Mapping)) or not isinstance(given, (Sequence, np.ndarray)):
+        raise TreeFormatError(f"classes: expected a list, got {kind_of(given)}")
+    return read_scalars([plain_scalar(c) for c in given], "classes")
+
+
+def _leaf(nodes: _Nodes, node: int, classes: list[Any] | None) -> Leaf:
+    entry = nodes.entries[node]
+    own = nodes.weight(node)
+    weight = 1.0 if own is None else own
+    if classes is None:
+        value = nodes.number(node, "value", entry["value"])
+        if not math.isfinite(value):
+            raise nodes.error(node, f"expected a finite value, got {value}")
+        return Leaf([value], weight)
+    label = None
+    if entry.get("label") is not None:
+        label = _class_position(nodes, node, plain_scalar(entry["label"]), classes)
+    given = entry.get("shares")
+    if given is None:
+        if label is None:
+            raise nodes.error(node, "expected shares or a label, got neither")
+        return Leaf([float(k == label) for k in range(len(classes))], weight, label)
+    shares = [0.0] * len(classes)
+    if isinstance(given, Mapping):
+        for name, share in given.items():
+            k = _class_position(nodes, node, plain_scalar(name), classes)
+            shares[k] = nodes.number(node, "share", share)
+    elif isinstance(given, (list, tuple, np.ndarray)) and len(given) == len(classes):
+        shares = [nodes.number(node, "share", share) for share in given]
+    else:
+        raise nodes.error(
+            node, f"expected one share for each of {len(classes)} classes, got others"
+        )
+    total = sum(shares)
+    if not (min(shares) >= 0 and abs(total - 1) <= 1e-6):
+        raise nodes.error(node, f"expected shares of 0 or more that sum to 1, got {total:g} in all")
+    return Leaf(shares, weight, label)
+
+
+def _class_position(nodes: _Nodes, node: int, name: Any, classes: list[Any]) -> int:
+    """Find a class; the keys of a JSON object are text whatever the class is."""
+    for k, one in enumerate(classes):
+        if type(one) is type(name) and one == name:
+            return k
+    as_text = [k for k, one in enumerate(classes) if str(one) == name]
+    if len(as_text) == 1:
+        return as_text[0]
+    raise nodes.error(node, f"expected one of the classes {_some(classes)}, got {_shown(name)}")
+
+
+def _decision(top: Mapping[str, Any], classes: list[Any] | None) -> Decision:
+    threshold, positive, weight = (
+        top.get(name) for name in ("decision_threshold", "positive", "class_weight")
+    )
+    if classes is None and not (threshold is None and positive is None and weight is None):
+        raise TreeFormatError("expected no decision threshold beside leaves with a value, got one")
+    at = 1
+    if classes is not None and positive is not None:
+        if positive not in classes:
+            raise TreeFormatError(
+                f"positive: expected one of the classes {_some(classes)}, got {_shown(positive)}"
+            )
+        at = classes.index(positive)
+    try:
+        by_class = None if weight is None else tuple(float(w) for w in weight)
+        return Decision(threshold=threshold, positive=at, class_weight=by_class)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TreeFormatError(f"decision: {error}") from None
+
+
+def _check_entries(entry: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    """Refuse entries that mean nothing: a word misspelt would change the tree in silence."""
+    others = [name for name in entry if name not in known]
+    if others:
+        raise TreeFormatError(
+            f"{where}: expected entries among {', '.join(known)}, got {_some(others)} as well"
+        )
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise TreeFormatError(f"{where}: expected text, got {kind_of(value)}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    return f"{value!r}"[:40] if isinstance(value, (str, int, float)) else kind_of(value)
+
+
+def _some(values: Sequence[Any]) -> str:
+    shown = ", ".join(_shown(v) for v in values[:10])
+    return f"{shown} and others" if len(values) > 10 else shown
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def tree_to_nested(tree: Tree) -> dict[str, Any]:
+    """Return a tree as nested dictionaries that JSON can hold: :func:`tree_from_nested` reads them.
+
+    What it decides and predicts is kept, with the weight of each node; what was observed, the
+    space and the metadata are not.
+    """
+    named_shares = tree.classes is not None and all(isinstance(c, str) for c in tree.classes)
+    classes = plain_scalars(tree.classes)
+    lists = [plain_scalars(c) for c in tree.categories]
+    weighted = bool((tree.weight[tree.leaves] != 1).any())
+    made: dict[int, dict[str, Any]] = {}
+    for node in reversed(tree.preorder.tolist()):
+        weight = {"weight": float(tree.weight[node])} if weighted else {}
+        if tree.is_leaf[node]:
+            value = tree.value[node].tolist()
+            if classes is None:
+                made[node] = {"value": value[0], **weight}
+                continue
+            shares = dict(zip(classes, value, strict=True)) if named_shares else value
+            made[node] = {"label": classes[int(tree.label[node])], "shares": shares, **weight}
+            continue
+        j = int(tree.feature[node])
+        codes = tree.left_categories[node]
+        sides = {True: "left", False: "right"}
+        asked: dict[str, Any]
+        if codes is None:
+            at = float(tree.threshold[node])
+            asked = {"threshold": at if math.isfinite(at) else str(at)}
+        else:
+            asked = {"categories": [(lists[j] or [])[code] for code in codes]}
+        asked["missing"] = sides[bool(tree.missing_left[node])]
+        if codes is not None:
+            asked["unseen"] = sides[bool(tree.unseen_left[node])]
+        made[node] = {
+            "feature": tree.feature_names[j] if tree.feature_names is not None else j,
+            **asked,
+            **weight,
+            "left": made.pop(int(tree.children_left[node])),
+            "right": made.pop(int(tree.children_right[node])),
+        }
+    return {**_around(tree, classes, lists), "tree": made[0]}
+
+
+def _around(
+    tree: Tree, classes: list[Any] | None, lists: Sequence[list[Any] | None]
+) -> dict[str, Any]:
+    features: list[Any] = []
+    for j, listed in enumerate(lists):
+        name = None if tree.feature_names is None else tree.feature_names[j]
+        if listed is None and name is not None:
+            features.append(name)
+            continue
+        entry = {} if name is None else {"name": name}
+        features.append(entry if listed is None else {**entry, "categories": listed})
+    top: dict[str, Any] = {"features": features}
+    if classes is not None:
+        top["classes"] = classes
+        decision = tree.decision
+        if decision.threshold is not None:
+            top["decision_threshold"] = decision.threshold
+        if decision.positive != 1:
+            top["positive"] = classes[decision.positive]
+        if decision.class_weight is not None:
+            top["class_weight"] = list(decision.class_weight)
+    if tree.precision != "float64":
+        top["precision"] = tree.precision
+    return top
