@@ -25,6 +25,7 @@ from steadytree.core.forbidden import (
     unseen,
     without_splits,
 )
+from steadytree.core.imputed import fill_in, imputed_codes, missing_as_imputed
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, column_names, find_columns, n_rows
@@ -34,7 +35,6 @@ from steadytree.growing.row_counts import RowBatch, RowBatches
 from steadytree.readers import as_tree
 from steadytree.retraining.coding import note_units
 from steadytree.retraining.disk_rows import RowsOnDisk
-from steadytree.retraining.imputed import fill_in, imputed_codes, missing_as_imputed
 from steadytree.retraining.orders import unused_orders
 from steadytree.retraining.overlap import find_copies, scored_rows
 from steadytree.retraining.structure_sample import draw_rows, share_sample, with_rate

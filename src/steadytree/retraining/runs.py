@@ -23,6 +23,7 @@ from sklearn.utils import _safe_indexing
 
 from steadytree._progress import is_interrupt
 from steadytree.core.forbidden import forbidden_entry
+from steadytree.core.imputed import imputed_entry, missing_as_imputed
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, stack_tables
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
@@ -43,7 +44,6 @@ from steadytree.retraining.certificate.statement import EXACT, Certificate, Cert
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import CandidateTree
-from steadytree.retraining.imputed import imputed_entry, missing_as_imputed
 from steadytree.retraining.problem import Problem
 from steadytree.retraining.search_options import SearchOptions
 from steadytree.retraining.structure_sample import STRUCTURE_ROWS

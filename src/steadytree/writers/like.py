@@ -18,7 +18,7 @@ from steadytree.core.tabular import n_rows
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
 
-__all__ = ["IMITATORS", "rows_told_otherwise", "write_like"]
+__all__ = ["IMITATORS", "imitator_of", "rows_told_otherwise", "write_like"]
 
 IMITATORS: dict[str, Any] = {
     "scikit-learn": "steadytree.writers.like_sklearn",
@@ -43,7 +43,7 @@ def write_like(tree: Tree, model: Any, *, prefer: str | None = None, X: Any = No
     X : table, optional
         Rows to try both on; a warning says how many they tell apart.
     """
-    written = _imitator(model).write_like(tree, model, prefer)
+    written = imitator_of(model).write_like(tree, model, prefer)
     if X is not None:
         other = rows_told_otherwise(tree, written, X)
         if other:
@@ -58,13 +58,13 @@ def write_like(tree: Tree, model: Any, *, prefer: str | None = None, X: Any = No
 
 def rows_told_otherwise(tree: Tree, written: Any, X: Any) -> int:
     """Count the rows for which a model does not predict what the tree does."""
-    expected, found = tree.predict(X), np.asarray(_imitator(written).predict(written, X))
+    expected, found = tree.predict(X), np.asarray(imitator_of(written).predict(written, X))
     if tree.is_classifier:
         return int((found != expected).sum())
     return int((~np.isclose(found.astype(float), expected, rtol=TOLERANCE, atol=0)).sum())
 
 
-def _imitator(model: Any) -> Any:
+def imitator_of(model: Any) -> Any:
     """Return the module that knows the form of a model, or say what could be given."""
     if isinstance(model, type):
         raise InputError(

@@ -7,12 +7,17 @@ new model takes the same rows. Wrappers that hold a decision threshold get the t
 from __future__ import annotations
 
 import copy
+from dataclasses import asdict
 from typing import Any
 
 from steadytree.core.tree import Tree
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
+from steadytree.readers import read_model
+from steadytree.readers.pipeline_columns import pipeline_columns
 from steadytree.writers.kept_labels import leaf_shares
+from steadytree.writers.like import imitator_of
 from steadytree.writers.like_columns import over_columns
+from steadytree.writers.pipeline_tree import tree_in_pipeline
 from steadytree.writers.sklearn import children_last, decided_by_threshold, fitted_tree
 
 __all__ = ["imitates", "predict", "write_like"]
@@ -40,8 +45,11 @@ def _exchanged(tree: Tree, model: Any, prefer: str | None, *, decided: bool) -> 
     from sklearn.frozen import FrozenEstimator
     from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
     from sklearn.model_selection._search import BaseSearchCV
+    from sklearn.pipeline import Pipeline
     from sklearn.tree import BaseDecisionTree
 
+    if isinstance(model, Pipeline):
+        return _in_pipeline(tree, model, prefer, decided=decided)
     if isinstance(model, BaseSearchCV):
         return _exchanged(tree, _fitted(model, "best_estimator_"), prefer, decided=decided)
     if isinstance(model, FrozenEstimator):
@@ -89,6 +97,35 @@ def exchanged_tree(tree: Tree, model: Any, prefer: str | None, *, decided: bool)
         settings.set_params(class_weight=None)
     fitted = fitted_tree(tree, shares, settings)
     return fitted if decided else decided_by_threshold(fitted, tree)
+
+
+def _in_pipeline(tree: Tree, model: Any, prefer: str | None, *, decided: bool) -> Any:
+    """Exchange the last step of a pipeline, the tree told in the columns that it gets."""
+    name, last = model.steps[-1]
+    if any(step is not None and step != "passthrough" for _, step in model.steps[:-1]):
+        inside = read_model(last)
+        tree, moved = tree_in_pipeline(
+            tree,
+            pipeline_columns(model),
+            precision=inside.precision,
+            deployed={
+                column: inside.threshold[inside.feature == column]
+                for column in inside.used_features
+            },
+        )
+        last = _last_step(tree, last, prefer, decided=decided)
+        last.moved_thresholds_ = [asdict(one) for one in moved]
+    else:
+        last = _last_step(tree, last, prefer, decided=decided)
+    out = copy.deepcopy(model)
+    out.steps[-1] = name, last
+    return out
+
+
+def _last_step(tree: Tree, last: Any, prefer: str | None, *, decided: bool) -> Any:
+    if imitates(last):
+        return _exchanged(tree, last, prefer, decided=decided)
+    return imitator_of(last).write_like(tree, last, prefer)
 
 
 def _with_threshold(tree: Tree, model: Any, prefer: str | None) -> Any:

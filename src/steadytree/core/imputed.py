@@ -24,6 +24,7 @@ __all__ = [
     "imputed_entry",
     "missing_as_imputed",
     "never_missing",
+    "same_where_missing",
 ]
 
 IMPUTED = "imputed"
@@ -82,3 +83,47 @@ def missing_as_imputed(tree: Tree, codes: Mapping[int, float]) -> Tree:
     if np.array_equal(missing_left, tree.missing_left):
         return tree
     return tree.replace(missing_left=missing_left, unseen_left=tree.unseen_left)
+
+
+def same_where_missing(one: Tree, two: Tree, feature: int) -> bool:
+    """Whether rows without a feature end alike in two trees that differ in where these go.
+
+    Compares the two trees without the splits on the feature, node by node.
+    """
+    waiting = [(0, 0)]
+    while waiting:
+        a, b = (
+            _past(tree, node, feature) for tree, node in zip((one, two), waiting.pop(), strict=True)
+        )
+        if one.is_leaf[a] != two.is_leaf[b]:
+            return False
+        if one.is_leaf[a]:
+            if one.label[a] != two.label[b] or not np.array_equal(one.value[a], two.value[b]):
+                return False
+            continue
+        if _split(one, a) != _split(two, b):
+            return False
+        waiting += (
+            (int(one.children_left[a]), int(two.children_left[b])),
+            (int(one.children_right[a]), int(two.children_right[b])),
+        )
+    return True
+
+
+def _past(tree: Tree, node: int, feature: int) -> int:
+    """Return the first node at or below one that asks about something else."""
+    while tree.feature[node] == feature:
+        side = tree.children_left if tree.missing_left[node] else tree.children_right
+        node = int(side[node])
+    return node
+
+
+def _split(tree: Tree, node: int) -> tuple[Any, ...]:
+    return (
+        int(tree.feature[node]),
+        # NaN is not equal to itself.
+        None if np.isnan(tree.threshold[node]) else float(tree.threshold[node]),
+        tree.left_categories[node],
+        bool(tree.missing_left[node]),
+        bool(tree.unseen_left[node]),
+    )

@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.retraining.imputed import (
+from steadytree.core.imputed import (
     fill_in,
     imputed_codes,
     imputed_entry,
