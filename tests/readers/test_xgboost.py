@@ -104,6 +104,8 @@ def test_classifiers(kind: Any) -> None:
     tree = st.as_tree(model)
     assert tree.classes == (0, 1)
     assert tree.precision == "float32"
+    if kind is xgb.XGBClassifier:
+        assert tree.weight[0] == pytest.approx(len(frame), rel=1e-4)
     assert tree.metadata["source"] == f"XGBoost {xgb.__version__} {kind.__name__}"
     rows = probes(tree, frame, 0, unseen=False)
     np.testing.assert_array_equal(tree.predict(rows), model.predict(rows))

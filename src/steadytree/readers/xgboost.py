@@ -244,7 +244,9 @@ def _read_document(
             "expected one value per leaf, got an XGBoost model with trees of several outputs; "
             "fit with multi_strategy='one_output_per_tree'"
         )
-    outcome = _outcome(learner, version, classifier) if len(trees) == 1 else Outcome(identity)
+    outcome, row = Outcome(identity), 1.0
+    if len(trees) == 1:
+        outcome, row = _outcome(learner, version, classifier), _weight_of_a_row(learner)
     lists = _category_lists(learner, model, n_features)
     if not np.isnan(missing) and any(t == "c" for t in learner.get("feature_types", list, [])):
         raise UnsupportedModelError(
@@ -252,7 +254,9 @@ def _read_document(
             "fit with missing values as NaN"
         )
     drop = 1.0 if drops is None else float(drops[index]) if index < len(drops) else np.nan
-    root, categories = _nodes(table, n_features, lists, outcome, drop, missing)
+    root, categories = _nodes(
+        table, n_features, lists, outcome, drop=drop, missing=missing, row=row
+    )
     names = learner.get("feature_names", list, [])
     numbers = ".".join(map(str, version))
     return build_tree(
@@ -300,17 +304,33 @@ def _outcome(learner: _Part, version: list[int], classifier: bool) -> Outcome:
     if classifier and not is_share:
         refuse_objective(name, "XGBoost", (*_CLASSIFIERS, "reg:logistic"))
     to_margin, link = _OBJECTIVES[name]
-    text = str(learner.part("learner_model_param").content.get("base_score"))
-    try:
-        base = np.float32(to_margin(float(text.strip("[]"))))
-    except (ValueError, OverflowError):
-        raise TreeFormatError(f"base_score: expected one number, got {text[:40]!r}") from None
+    base = np.float32(to_margin(_base_score(learner)))
 
     def values(leaf: FloatArray) -> FloatArray:
         margin = (base + leaf.astype(np.float32)).astype(np.float64)
         return two_shares(link(margin)) if is_share else link(margin)
 
     return Outcome(values, (0, 1) if is_share else None)
+
+
+def _base_score(learner: _Part) -> float:
+    """Return what all rows start from, on the scale of the prediction."""
+    text = str(learner.part("learner_model_param").content.get("base_score"))
+    try:
+        return float(text.strip("[]"))
+    except ValueError:
+        raise TreeFormatError(f"base_score: expected one number, got {text[:40]!r}") from None
+
+
+def _weight_of_a_row(learner: _Part) -> float:
+    """Return what a row adds to the weight that XGBoost stores with the nodes of the first tree.
+
+    That is the second derivative of its loss, the same for all rows: 1 for squared error.
+    """
+    share = 0.0
+    if learner.part("objective").get("name", str) in ("binary:logistic", "reg:logistic"):
+        share = _base_score(learner)
+    return share * (1 - share) if 0 < share < 1 else 1.0
 
 
 def _category_lists(learner: _Part, model: _Part, n_features: int) -> dict[int, list[Any]]:
@@ -352,10 +372,16 @@ def _nodes(
     n_features: int,
     lists: dict[int, list[Any]],
     outcome: Outcome,
+    *,
     drop: float,
     missing: float,
+    row: float,
 ) -> tuple[Node, Categories]:
-    """Nested conditions of one tree, and the categories of all features."""
+    """Nested conditions of one tree, and the categories of all features.
+
+    ``drop``: what the leaves are multiplied with; ``missing``: a number that stands for missing;
+    ``row``: what one row adds to the weight of a node.
+    """
     lefts = table.ints("left_children")
     n = len(lefts)
     rights = table.ints("right_children", n)
@@ -397,7 +423,9 @@ def _nodes(
             unseen_left=True,
         )
 
-    return nest_nodes(children, lambda i: Leaf(values[i], float(weight[i])), split), categories
+    return nest_nodes(
+        children, lambda i: Leaf(values[i], float(weight[i]) / row), split
+    ), categories
 
 
 def _right_sets(table: _Part, nodes: Sequence[int]) -> dict[int, frozenset[int]]:
