@@ -51,6 +51,10 @@ class TreeExports:
         """Write the tree as an R function."""
         return export_tree(self, "r", path, **options)
 
+    def to_rules(self, path: Path = None, **options: Any) -> Any:
+        """Write the tree in words that a person can edit and :func:`as_tree` reads."""
+        return export_tree(self, "rules", path, **options)
+
     def to_excel(self, path: Path = None, **options: Any) -> Any:
         """Write the tree as an Excel formula or workbook."""
         return export_tree(self, "excel", path, **options)

@@ -72,6 +72,7 @@ READERS: dict[str, Any] = {
     "ONNX": "steadytree.readers.onnx",
     "nested conditions": "steadytree.readers.nested_files",
     "steadytree": "steadytree.readers.own_files",
+    "rules": "steadytree.readers.rules",
     # The last: whatever else can be read without running it.
     "pickle": "steadytree.readers.pickled",
 }

@@ -36,6 +36,7 @@ WRITERS: dict[str, Any] = {
     "c": "steadytree.writers.c_code",
     "javascript": "steadytree.writers.javascript",
     "r": "steadytree.writers.r_code",
+    "rules": "steadytree.writers.rules",
 }
 """The formats: a module to import, or anything that offers the same."""
 
