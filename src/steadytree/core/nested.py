@@ -27,19 +27,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadytree.core.branches import MAX_NODES, Branch, Leaf, Node, build_tree
+from steadytree.core.conditions import MAX_NODES, Branch, Leaf, Node, laid_flat
 from steadytree.core.decision import Decision
 from steadytree.core.json_entries import SPECIAL_NUMBERS, kind_of, plain_scalars, read_scalars
 from steadytree.core.tabular import plain_scalar
-from steadytree.core.tree import Tree
 from steadytree.core.tree_checks import MAX_DEPTH
-from steadytree.exceptions import SteadyTreeError, TreeFormatError
+from steadytree.exceptions import TreeFormatError
 
-__all__ = ["tree_from_nested", "tree_to_nested"]
+if TYPE_CHECKING:
+    from steadytree.core.tree import Tree
+
+__all__ = ["nested_fields", "tree_to_nested"]
 
 MAX_FEATURES = 100_000
 MAX_CATEGORIES = 100_000
@@ -57,13 +59,15 @@ OF_LEAVES = ("value", "shares", "label", "weight")
 # -- reading --------------------------------------------------------------------------------------
 
 
-def tree_from_nested(
+def nested_fields(
     content: Any,
     *,
     feature_names: Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
-) -> Tree:
-    """Read a tree from nested dictionaries; errors say where: "root.left.right: expected ...".
+) -> dict[str, Any]:
+    """Return the fields of a tree from nested dictionaries.
+
+    Errors say where: "root.left.right: expected ...".
 
     ``feature_names`` and ``classes`` fix the order of columns and classes where the content does
     not; without either, features come in the order in which conditions meet them, classes sorted.
@@ -80,20 +84,15 @@ def tree_from_nested(
             made[here] = _leaf(nodes, here, listed)
         else:
             made[here] = features.branch(here, made.pop(sides[0]), made.pop(sides[1]))
-    try:
-        return build_tree(
-            made[0],
-            n_features=len(features.lists),
-            feature_names=features.names,
-            categories=tuple(None if c is None else tuple(c) for c in features.lists),
-            classes=None if listed is None else tuple(listed),
-            decision=_decision(top, listed),
-            precision=_text(top.get("precision", "float64"), "precision"),
-        )
-    except TreeFormatError:
-        raise
-    except SteadyTreeError as error:
-        raise TreeFormatError(str(error)) from None
+    others = {
+        "n_features": len(features.lists),
+        "feature_names": features.names,
+        "categories": tuple(None if c is None else tuple(c) for c in features.lists),
+        "classes": None if listed is None else tuple(listed),
+        "decision": _decision(top, listed),
+        "precision": _text(top.get("precision", "float64"), "precision"),
+    }
+    return laid_flat(made[0], others)
 
 
 class _Nodes:
@@ -429,7 +428,10 @@ def _decision(top: Mapping[str, Any], classes: list[Any] | None) -> Decision:
         at = classes.index(positive)
     try:
         by_class = None if weight is None else tuple(float(w) for w in weight)
-        return Decision(threshold=threshold, positive=at, class_weight=by_class)
+        decision = Decision(threshold=threshold, positive=at, class_weight=by_class)
+        if classes is not None:
+            decision.check(len(classes))
+        return decision
     except (TypeError, ValueError, OverflowError) as error:
         raise TreeFormatError(f"decision: {error}") from None
 
@@ -462,7 +464,7 @@ def _some(values: Sequence[Any]) -> str:
 
 
 def tree_to_nested(tree: Tree) -> dict[str, Any]:
-    """Return a tree as nested dictionaries that JSON can hold: :func:`tree_from_nested` reads them.
+    """Return a tree as nested dictionaries that JSON can hold: what :func:`nested_fields` reads.
 
     What it decides and predicts is kept, with the weight of each node; what was observed, the
     space and the metadata are not.

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from steadytree.core.decision import LARGEST_SHARE, Decision
 from steadytree.core.exports import TreeExports
 from steadytree.core.impurity import feature_importances, node_impurity
+from steadytree.core.nested import nested_fields
 from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import UNSEEN, Categories, encode_table
@@ -233,9 +234,7 @@ class Tree(TreeExports):
         >>> tree.predict([[40], [60], [None]]).tolist()
         ['no', 'yes', 'yes']
         """
-        from steadytree.core.nested import tree_from_nested
-
-        return tree_from_nested(content, feature_names=feature_names, classes=classes)
+        return cls(**nested_fields(content, feature_names=feature_names, classes=classes))
 
     # -- size and shape -----------------------------------------------------------
 

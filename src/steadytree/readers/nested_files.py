@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from steadytree.core.nested import tree_from_nested
 from steadytree.core.tree import Tree
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers import choose_tree
@@ -32,6 +31,6 @@ def read_file(path: Path, tree_index: int | None = None) -> Tree:
     choose_tree(1, tree_index, "a file of nested conditions")
     content = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
     try:
-        return tree_from_nested(parse_json(content))
+        return Tree.from_nested_dict(parse_json(content))
     except TreeFormatError as error:
         raise TreeFormatError(f"{path}: {error}") from None
