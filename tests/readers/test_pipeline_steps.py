@@ -66,6 +66,15 @@ def test_steps_that_compute_with_each_number(step: Any) -> None:
     assert raw.numbers[2] == f"step 'it' ({type(step).__name__})"
 
 
+def test_logarithms_break_at_their_pole() -> None:
+    for function, pole in ((np.log, 0.0), (np.log2, 0.0), (np.log10, 0.0), (np.log1p, -1.0)):
+        found, raw = traced(FunctionTransformer(function), np.abs(X))
+        assert found == [(0, "number"), (1, "number"), (2, "number")]
+        assert raw.breaks[1] == {np.nextafter(pole, -np.inf), pole}
+        assert raw.poles[1] == {pole}
+        assert raw.rounded[1] == "step 'it', a FunctionTransformer"
+
+
 def test_steps_that_look_categories_up() -> None:
     found, raw = traced(OneHotEncoder(drop="first", max_categories=2), CODES)
     assert found == [(0, "category"), (1, "category"), (2, "category")]

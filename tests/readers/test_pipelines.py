@@ -6,12 +6,15 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import catboost
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_selection import SelectFromModel, SelectKBest, VarianceThreshold
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -390,28 +393,54 @@ def test_searches_thresholds_forests_and_pipelines_at_the_end() -> None:
     np.testing.assert_array_equal(tree.predict_proba(numbers), expected)
 
 
+OTHERS: dict[str, Any] = {
+    "LightGBM": lambda: lightgbm.LGBMClassifier(n_estimators=1, num_leaves=12, verbose=-1),
+    "XGBoost": lambda: xgboost.XGBClassifier(n_estimators=1, max_depth=4),
+    "CatBoost": lambda: catboost.CatBoostClassifier(
+        iterations=1, depth=4, verbose=0, allow_writing_files=False
+    ),
+    "HistGradientBoosting": lambda: HistGradientBoostingClassifier(max_iter=1),
+    "HistGradientBoosting by codes": lambda: HistGradientBoostingClassifier(
+        max_iter=1, categorical_features=[0, 1]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("sparse", [0.0, 1.0])
-def test_lightgbm_at_the_end(sparse: float) -> None:
-    lightgbm = pytest.importorskip("lightgbm")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_models_of_other_libraries_at_the_end(name: str, sparse: float) -> None:
     X, y = sample()
-    encode = ColumnTransformer(
-        [
-            ("hot", OneHotEncoder(handle_unknown="ignore"), ["colour", "town"]),
-            ("number", make_pipeline(SimpleImputer(), StandardScaler()), ["age", "income"]),
-        ],
+    encode: Any = OneHotEncoder(handle_unknown="ignore")
+    if name.startswith("Hist"):
+        encode = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    columns = ColumnTransformer(
+        [("text", encode, ["colour", "town"]), ("number", numbers, ["age", "income"])],
         sparse_threshold=sparse,
     )
-    model = lightgbm.LGBMClassifier(n_estimators=1, num_leaves=12, verbose=-1)
-    pipeline = Pipeline([("encode", encode), ("model", model)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pipeline.fit(X, y)
-        tree = st.as_tree(pipeline)
-        assert tree.n_leaves > 6
-        rows = accepted_rows(pipeline, tree, X, 0)
-        np.testing.assert_array_equal(tree.predict(rows), pipeline.predict(rows))
-        expected = pipeline.predict_proba(rows)
-    np.testing.assert_allclose(tree.predict_proba(rows), expected, rtol=1e-12)
+    pipeline = Pipeline([("columns", columns), ("model", OTHERS[name]())])
+    pipeline.fit(X, (y == "yes").astype(int))
+    if name == "XGBoost" and sparse:
+        with pytest.raises(UnsupportedModelError, match="takes zeros for missing; make the matrix"):
+            st.as_tree(pipeline)
+        return
+    tree = st.as_tree(pipeline)
+    assert tree.n_leaves > 6
+    rows = accepted_rows(pipeline, tree, X, 0)
+    np.testing.assert_array_equal(tree.predict(rows), pipeline.predict(rows))
+    np.testing.assert_allclose(tree.predict_proba(rows), pipeline.predict_proba(rows), atol=1e-7)
+
+
+def test_xgboost_takes_what_a_sparse_matrix_leaves_out_for_missing() -> None:
+    X, y = sample()
+    pipeline = make_pipeline(OneHotEncoder(handle_unknown="ignore"), OTHERS["XGBoost"]())
+    texts = X[["colour", "town"]]
+    pipeline.fit(texts, (y == "yes").astype(int))
+    tree = st.as_tree(pipeline)
+    assert tree.n_leaves > 6
+    rows = accepted_rows(pipeline, tree, texts, 0)
+    np.testing.assert_array_equal(tree.predict(rows), pipeline.predict(rows))
 
 
 # -- the raw columns ---------------------------------------------------------------------------
@@ -534,7 +563,7 @@ def test_real_patients_in_their_own_units() -> None:
 
 def test_a_deployed_pipeline_is_retrained_on_raw_rows() -> None:
     pipeline, X, y = hospital()
-    result = st.retrain(pipeline, X[:1200], y[:1200], random_state=0, n_jobs=1)
+    result = st.retrain(pipeline, X[:300], y[:300], random_state=0, n_jobs=1)
     assert set(result.tree.feature_labels) == set(X.columns)
     text = result.diff.to_text()
     names = [X.columns[j] for j in st.as_tree(pipeline).used_features]

@@ -75,6 +75,9 @@ class PipelineColumns:
         else None.
     breaks : tuple of float arrays
         For each raw column the largest value of each stretch but the last.
+    poles, rounded : dict
+        Numbers of which a step makes infinite ones, and the step that computes what may be
+        wrong in the last bits, by raw column.
     """
 
     def __init__(self, steps: Any, n_raw: int, feature_names: tuple[str, ...] | None) -> None:
@@ -90,6 +93,7 @@ class PipelineColumns:
         self.breaks: tuple[FloatArray, ...] = tuple(
             np.array(sorted(self._raw.breaks.get(j, ()))) for j in range(n_raw)
         )
+        self.poles, self.rounded = self._raw.poles, self._raw.rounded
 
     @property
     def n_columns(self) -> int:

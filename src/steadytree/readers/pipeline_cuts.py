@@ -32,6 +32,9 @@ LARGEST = float(np.finfo(np.float64).max)
 RANGES = (LARGEST, 1e300, 1e200, 1e100)
 """Where the pipeline refuses the largest number because it overflows, one of these is the end."""
 ROWS_AT_ONCE = 4096
+AROUND = 8192
+"""So many doubles on either side hold all that logarithms wrong in the last two bits can mix up: a
+double moves a logarithm by at least 1/745 of its last bit."""
 _SIGN = np.uint64(1 << 63)
 _STEPS = np.uint64(1) << np.arange(0, 63, 2, dtype=np.uint64)
 _POWERS = 2.0 ** np.array([-400, -100, *range(-40, 64, 4), 100, 127, 400])
@@ -44,6 +47,10 @@ def find_cuts(columns: PipelineColumns, raw: NDArray[np.int64], ask: Ask) -> lis
     ``raw[i]`` is the raw column of split i.
     """
     limits = _limits(columns, sorted(set(raw.tolist())))
+    refused = {
+        j: [x for x in columns.poles.get(j, ()) if columns.rows([j], [x])[0] is None]
+        for j in limits
+    }
     split: list[int] = []
     ends: list[tuple[float, float]] = []
     for i, column in enumerate(raw.tolist()):
@@ -51,8 +58,11 @@ def find_cuts(columns: PipelineColumns, raw: NDArray[np.int64], ask: Ask) -> lis
         inner = columns.breaks[column]
         stops = [*inner[(inner >= low) & (inner < high)].tolist(), high]
         starts = [low, *(float(np.nextafter(stop, np.inf)) for stop in stops[:-1])]
-        ends += zip(starts, stops, strict=True)
-        split += [i] * len(stops)
+        for start, stop in zip(starts, stops, strict=True):
+            # Nothing infinite comes to most trees: they refuse it, or a step does.
+            if start < stop or start not in refused[column]:
+                ends.append((start, stop))
+                split.append(i)
     which = np.array(split, dtype=np.intp)
     found = _search(columns, raw[which], which, np.array(ends).reshape(-1, 2), ask)
     parts: list[list[tuple[float, bool]]] = [[] for _ in raw]
@@ -103,7 +113,32 @@ def _search(
         low[tasks], high[tasks], beyond[tasks] = _narrowed(
             columns, raw[tasks], places, as_first, excess
         )
+    found = np.flatnonzero(first != then)
+    _check_around(
+        columns, raw[found], low[found], first[found], lambda at, x: probe(found[at], x)[0]
+    )
     return list(zip(_number(low).tolist(), first.tolist(), then.tolist(), strict=True))
+
+
+def _check_around(
+    columns: PipelineColumns,
+    raw: NDArray[np.int64],
+    last: NDArray[np.uint64],
+    first: NDArray[np.bool_],
+    left: Callable[[NDArray[np.intp], NDArray[np.float64]], NDArray[np.bool_]],
+) -> None:
+    """Refuse a threshold about which results that are rounded in the last bits go to and fro."""
+    offsets = np.arange(-AROUND, AROUND + 1).astype(np.int64).view(np.uint64)
+    for at in np.flatnonzero(np.isin(raw, list(columns.rounded))):
+        near = last[at] + offsets  # as if signed: it wraps around
+        as_first = left(np.array([at]), _number(near)[None])[0] == first[at]
+        if not np.array_equal(as_first, near <= last[at]):
+            column = int(raw[at])
+            raise UnsupportedModelError(
+                f"expected steps whose results rise or fall with column {columns.labels[column]!r},"
+                f" got {columns.rounded[column]}, which rounds to and fro about a threshold; "
+                "compute that column before the pipeline"
+            )
 
 
 def _places_between(

@@ -73,6 +73,10 @@ class RawColumns:
     breaks : dict
         Largest value of each stretch of a numeric column beyond which what the steps make of it
         may jump back.
+    poles : dict
+        Numbers of which a step makes an infinite one, as a logarithm of 0.
+    rounded : dict
+        The step that computes with a column what may be wrong in the last bits.
     fills : dict
         Values that imputers fill in for missing ones.
     """
@@ -84,6 +88,8 @@ class RawColumns:
     numbers: dict[int, str] = field(default_factory=dict)
     coded: dict[int, str] = field(default_factory=dict)
     breaks: dict[int, set[float]] = field(default_factory=dict)
+    poles: dict[int, set[float]] = field(default_factory=dict)
+    rounded: dict[int, str] = field(default_factory=dict)
     fills: dict[int, list[Any]] = field(default_factory=dict)
 
     def take_number(self, raw: int, who: str) -> None:
@@ -251,40 +257,38 @@ def _bins(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[O
 
 
 def _function(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[Origin]:
-    """Trace a function of each number, where it is one that is rounded correctly."""
+    """Trace a function of each number, where it is one that rises or falls."""
     if step.func is None:
         return inputs
-    functions: dict[Any, float | None] = {
-        np.sqrt: 0.0,
-        np.negative: None,
-        np.positive: None,
-        np.square: 0.0,
-        np.abs: 0.0,
-        np.floor: None,
-        np.ceil: None,
-        np.rint: None,
-        np.trunc: None,
-    }
-    ufunc = isinstance(step.func, np.ufunc) and step.func in functions
-    if not ufunc or step.kw_args:
+    plain = (np.negative, np.positive, np.floor, np.ceil, np.rint, np.trunc)
+    turning = (np.sqrt, np.square, np.abs)  # at 0, and rounded correctly like the others
+    poles = {np.log: 0.0, np.log2: 0.0, np.log10: 0.0, np.log1p: -1.0}
+    who = f"step {name!r}, a {type(step).__name__}"
+    known = isinstance(step.func, np.ufunc) and step.func in (*plain, *turning, *poles)
+    if not known or step.kw_args:
         called = getattr(step.func, "__name__", type(step.func).__name__)
         raise _refused(
-            f"step {name!r}, a {type(step).__name__}",
+            who,
             f"runs {called}, of which it is not known how a threshold is traced back exactly",
             "compute that column before the pipeline",
         )
-    turn = functions[step.func]
+    turn = poles.get(step.func, 0.0)
     for origin in inputs:
-        if turn is None or origin.how not in (SAME, NUMBER):
+        if step.func in plain or origin.how not in (SAME, NUMBER):
             continue
         if origin.how == NUMBER:
             raise _refused(
-                f"step {name!r}, a {type(step).__name__}",
+                who,
                 f"runs {step.func.__name__} after another step computed with "
                 f"{raw.labels[origin.raw]!r}",
                 "put it before that step",
             )
-        raw.breaks.setdefault(origin.raw, set()).add(float(np.nextafter(turn, -np.inf)))
+        breaks = raw.breaks.setdefault(origin.raw, set())
+        breaks.add(float(np.nextafter(turn, -np.inf)))
+        if step.func in poles:
+            breaks.add(turn)
+            raw.poles.setdefault(origin.raw, set()).add(turn)
+            raw.rounded.setdefault(origin.raw, who)
     return _as_number(step, name, inputs, raw)
 
 
