@@ -273,11 +273,30 @@ def test_blanks_in_names_come_back_with_the_original_names() -> None:
     np.testing.assert_array_equal(tree.predict(frame), model.predict(frame))
 
 
-def test_ordered_categories_are_refused_because_nobody_knows_their_column() -> None:
+@pytest.mark.parametrize("options", [{}, {"zero_as_missing": True}, {"use_missing": False}])
+@pytest.mark.parametrize("seed", range(4))
+def test_ordered_categories_are_split_by_their_order(options: dict[str, Any], seed: int) -> None:
+    frame = table(seed, n=600)
+    frame["visits"] += 0.5  # whole numbers might be codes too
+    rng = np.random.default_rng(seed)
+    grades = pd.Categorical(rng.choice(list("abcdef"), 600), list("fedcba"), ordered=True)
+    frame.insert(1, "grade", grades)
+    frame.loc[rng.random(600) < 0.1, "grade"] = np.nan
+    y = outcome(frame, "regression", seed) + frame["grade"].isin(["f", "e", "c"]).to_numpy()
+    model = train(seed, frame, y, objective="regression", num_leaves=20, **options)
+    tree = st.as_tree(model)
+    assert tree.categories[1] == tuple("fedcba")
+    assert 1 in tree.used_features
+    rows = probes(tree, frame, seed)
+    np.testing.assert_array_equal(tree.predict(rows), model.predict(rows))
+
+
+def test_ordered_categories_beside_whole_numbers_are_refused() -> None:
     frame = table(7)
     frame["size"] = frame["size"].cat.as_ordered()
+    frame["flag"] = np.random.default_rng(0).integers(2, size=len(frame))
     model = train(7, frame, outcome(frame, "binary", 7), objective="binary")
-    with pytest.raises(UnsupportedModelError, match="categories of 1 categorical features, got"):
+    with pytest.raises(UnsupportedModelError, match="several ways or none to name the others"):
         st.as_tree(model)
 
 

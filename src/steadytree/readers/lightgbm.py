@@ -3,9 +3,9 @@
 All are read from one text, the one LightGBM saves, by a parser of our own: no native parser
 ever sees a stranger's file. Thresholds and leaves are written there with all their digits.
 
-A limit that the format sets: it stores the categories of pandas columns without saying which
-columns they belong to. They are taken to be those of the features it calls categorical, in
-order; where the numbers of both differ (as with ordered categories) the model is refused.
+Limits that the format sets: categories that came as numbers are those numbers, and one with a
+fraction, which LightGBM cuts off, counts as never met; and which columns pandas' categories
+belong to is found out as ``lightgbm_categories`` says.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from steadytree.exceptions import (
     UnsupportedModelError,
 )
 from steadytree.readers import choose_tree
+from steadytree.readers.lightgbm_categories import CategoryColumns, category_columns, numbers_in
 from steadytree.readers.raw_scores import (
     Outcome,
     identity,
@@ -39,7 +40,6 @@ from steadytree.readers.stored_nodes import (
     check_category_sizes,
     check_features,
     nest_nodes,
-    parse_json,
     read_bytes,
     split_around_missing,
 )
@@ -132,8 +132,7 @@ class _Model:
     n_features: int
     names: tuple[str, ...] | None
     objective: list[str]
-    codes: dict[int, list[int]]  # categories that LightGBM met, by feature
-    pandas_values: dict[int, list[Any]]  # what pandas called the categories 0, 1, 2, ...
+    columns: CategoryColumns
 
 
 def _read_text(
@@ -196,77 +195,12 @@ def _model_of(header: dict[str, str], tail: str) -> _Model:
             f"expected {n} feature_names and feature_infos, got {len(names)} and {len(infos)}"
         )
     numbered = all(name == f"Column_{j}" for j, name in enumerate(names))
-    codes: dict[int, list[int]] = {}
-    for j, info in enumerate(infos):
-        if info != "none" and not info.startswith("["):
-            found = _numbers(info.replace(":", " "), f"feature_infos of {names[j]}", int)
-            codes[j] = [code for code in found if code >= 0]
     return _Model(
         n_features=n,
         names=None if numbered else tuple(names),
         objective=header.get("objective", "").split(),
-        codes=codes,
-        pandas_values=_pandas_values(tail, codes, names),
+        columns=category_columns(infos, names, tail),
     )
-
-
-def _pandas_values(
-    tail: str, codes: dict[int, list[int]], names: list[str]
-) -> dict[int, list[Any]]:
-    """Categories by feature as the user's own values, where they came from pandas."""
-    listed, told = _pandas_lists(tail), _categorical_features(tail, names)
-    if not listed:
-        return {}
-    # What LightGBM was told, else what it found: a constant column shows only in the former.
-    columns = sorted(codes if told is None else told)
-    advice = "fit on unordered pandas categories for all categorical features, or on codes for all"
-    if len(columns) != len(listed):
-        raise UnsupportedModelError(
-            f"expected the categories of {len(columns)} categorical features, got those of "
-            f"{len(listed)} pandas columns: some are ordered or were named categorical by hand, "
-            f"and LightGBM does not store which; {advice}"
-        )
-    for j, values in zip(columns, listed, strict=True):
-        if max(codes.get(j, ()), default=-1) >= len(values):
-            raise UnsupportedModelError(
-                f"expected codes below {len(values)}, the number of categories that pandas had "
-                f"for {names[j]!r}, got {max(codes[j])}; {advice}"
-            )
-    return dict(zip(columns, listed, strict=True))
-
-
-def _pandas_lists(tail: str) -> list[list[Any]]:
-    at = tail.rfind("\npandas_categorical:")
-    if at < 0:
-        return []
-    lists = parse_json(tail[at + len("\npandas_categorical:") :].strip() or "null")
-    if lists is None:
-        return []
-    if not isinstance(lists, list) or not all(
-        isinstance(values, list) and all(isinstance(v, (str, bool, int, float)) for v in values)
-        for values in lists
-    ):
-        raise TreeFormatError("expected lists of categories in pandas_categorical, got others")
-    return lists
-
-
-def _categorical_features(tail: str, names: list[str]) -> set[int] | None:
-    """Return the features that LightGBM was told are categorical; None if that is not there."""
-    _, found, rest = tail.partition("\n[categorical_feature:")
-    if not found:
-        return None
-    value = rest.partition("]")[0].strip()
-    if value.startswith("name:"):
-        return {names.index(name) for name in value[5:].split(",") if name in names}
-    told = _numbers(value.replace(",", " "), "categorical_feature", int)
-    return {int(j) for j in told if 0 <= j < len(names)}
-
-
-def _numbers(text: str, what: str, kind: type[int] | type[float]) -> list[Any]:
-    try:
-        return [kind(word) for word in text.split()]
-    except (ValueError, OverflowError):
-        raise TreeFormatError(f"expected numbers in {what}, got {text[:60]!r}") from None
 
 
 # -- what leaves predict ----------------------------------------------------------------------
@@ -287,7 +221,7 @@ def _outcome(
                 f"expected a classifier fitted on two classes, got {list(classes)} in {source}"
             )
         scale = next((o[8:] for o in options if o.startswith("sigmoid:")), "1")
-        scales = _numbers(scale, "sigmoid", float)
+        scales = numbers_in(scale, "sigmoid", float)
         if len(scales) != 1:
             raise TreeFormatError(f"expected one number in sigmoid, got {scale!r}")
         link = partial(logistic, scale=scales[0])
@@ -321,7 +255,7 @@ def _nodes(
     n_splits = n_leaves - 1
 
     def column(key: str, length: int, kind: type[int] | type[float]) -> list[Any]:
-        numbers = _numbers(table.get(key, ""), key, kind)
+        numbers = numbers_in(table.get(key, ""), key, kind)
         if len(numbers) != length:
             raise TreeFormatError(f"expected {length} numbers in {key}, got {len(numbers)}")
         return numbers
@@ -330,6 +264,9 @@ def _nodes(
     check_features(feature, model.n_features)
     threshold = column("threshold", n_splits, float)
     kind = column("decision_type", n_splits, int)
+    for k in kind:
+        if not k & _CATEGORICAL and k >> 2 & 3 > _MISSING_NAN:
+            raise TreeFormatError(f"expected a decision_type with a missing type up to 2, got {k}")
     lefts, rights = (column(f"{side}_child", n_splits, int) for side in ("left", "right"))
     values = outcome.of(column("leaf_value", n_leaves, float))
     weights = column("leaf_count", n_leaves, float) if table.get("leaf_count") else [1.0] * n_leaves
@@ -344,6 +281,8 @@ def _nodes(
 
     def split(i: int, left: Node, right: Node) -> Node:
         j, codes = feature[i], sets[i]
+        if codes is None and j in model.columns.ordered:
+            return _ordered_split(j, threshold[i], kind[i], len(categories[j]), left, right)
         if codes is None:
             return _numeric_split(j, threshold[i], kind[i], left, right)
         # Missing, negative and unlisted codes are in no set.
@@ -361,7 +300,7 @@ def _nodes(
         lambda i: Leaf(values[i - n_splits], weights[i - n_splits]),
         split,
     )
-    values_of = {j: model.pandas_values.get(j) or codes for j, codes in categories.items()}
+    values_of = {j: model.columns.values.get(j) or codes for j, codes in categories.items()}
     return root, tuple(
         tuple(values_of[j]) if j in values_of else None for j in range(model.n_features)
     )
@@ -376,21 +315,19 @@ def _categories_of_tree(
         if codes is not None:
             used.setdefault(j, set()).update(codes)
     found: dict[int, list[int]] = {}
-    for j in {*model.codes, *model.pandas_values, *used}:
-        if j in model.pandas_values:
-            n = len(model.pandas_values[j])
+    for j in {*model.columns.codes, *model.columns.values, *used}:
+        if j in model.columns.values:
+            n = len(model.columns.values[j])
             if max(used.get(j, ()), default=-1) >= n:
                 raise TreeFormatError(
                     f"feature {j}: expected category codes below {n}, got {max(used[j])}"
                 )
             codes = list(range(n))
         else:
-            codes = sorted({*model.codes.get(j, ()), *used.get(j, ())})
+            codes = sorted({*model.columns.codes.get(j, ()), *used.get(j, ())})
         if codes or j in used:
             found[j] = codes
-    check_category_sizes(
-        [len(found[j]) for j, codes in zip(feature, sets, strict=True) if codes is not None]
-    )
+    check_category_sizes([len(found[j]) for j in feature if j in found])
     return found
 
 
@@ -400,8 +337,8 @@ def _left_sets(
     """Codes that go left at each split; None where it compares numbers."""
     if not any(k & _CATEGORICAL for k in kind):
         return [None] * len(kind)
-    ends = _numbers(table.get("cat_boundaries", ""), "cat_boundaries", int)
-    words = _numbers(table.get("cat_threshold", ""), "cat_threshold", int)
+    ends = numbers_in(table.get("cat_boundaries", ""), "cat_boundaries", int)
+    words = numbers_in(table.get("cat_threshold", ""), "cat_threshold", int)
     if sorted(ends) != ends or not ends or ends[0] < 0 or ends[-1] > len(words):
         raise TreeFormatError("expected cat_boundaries that rise within cat_threshold, got others")
     if any(not 0 <= word < 2**32 for word in words):
@@ -424,6 +361,30 @@ def _bits(words: Iterable[int]) -> list[int]:
     return [32 * w + b for w, word in enumerate(words) if word for b in range(32) if word >> b & 1]
 
 
+def _ordered_split(
+    feature: int, threshold: float, kind: int, n_categories: int, left: Node, right: Node
+) -> Branch:
+    """Split of ordered categories, which LightGBM makes by their codes; 0 is one of them."""
+    missing_left = _missing_goes_left(threshold, kind)
+    zero_left = missing_left if kind >> 2 & 3 == _MISSING_ZERO else threshold >= 0
+    return Branch(
+        feature=feature,
+        left=left,
+        right=right,
+        left_categories=tuple(
+            code for code in range(n_categories) if (code <= threshold if code else zero_left)
+        ),
+        missing_left=missing_left,
+    )
+
+
+def _missing_goes_left(threshold: float, kind: int) -> bool:
+    """Where missing values go; without a way of their own they are read as 0.0."""
+    if kind >> 2 & 3 == _MISSING_NONE:
+        return threshold >= 0
+    return bool(kind & _DEFAULT_LEFT)
+
+
 def _numeric_split(feature: int, threshold: float, kind: int, left: Node, right: Node) -> Node:
     """One condition, or several where zero counts as missing.
 
@@ -432,19 +393,10 @@ def _numeric_split(feature: int, threshold: float, kind: int, left: Node, right:
     """
     if -ZERO <= threshold <= ZERO:
         threshold = ZERO if threshold >= 0 else BELOW_ZERO
-    default_left = bool(kind & _DEFAULT_LEFT)
-    missing = kind >> 2 & 3
-
-    if missing == _MISSING_ZERO:
+    missing_left = _missing_goes_left(threshold, kind)
+    if kind >> 2 & 3 == _MISSING_ZERO:
         zero = (BELOW_ZERO, ZERO)
-        return split_around_missing(feature, threshold, zero, default_left, left, right)
-    if missing not in (_MISSING_NONE, _MISSING_NAN):
-        raise TreeFormatError(f"expected a decision_type with a missing type up to 2, got {kind}")
+        return split_around_missing(feature, threshold, zero, missing_left, left, right)
     return Branch(
-        feature=feature,
-        left=left,
-        right=right,
-        threshold=threshold,
-        # Without a way of their own missing values are read as 0.0.
-        missing_left=default_left if missing == _MISSING_NAN else threshold >= 0,
+        feature=feature, left=left, right=right, threshold=threshold, missing_left=missing_left
     )
