@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
-from gosdt import GOSDTClassifier, NumericBinarizer
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
 
 from steadytree.core.branches import Leaf, build_tree
-from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers.binarised import (
     Question,
     ask,
-    binarizer_questions,
     certain,
     given_names,
-    model_and_binarizer,
     plain_questions,
 )
 
@@ -59,23 +49,3 @@ def test_names_that_a_library_made_up_are_none() -> None:
     assert given_names(["x0", "age"], 2) == ("x0", "age")
     assert given_names(None, 2) is None
     assert given_names([3, 4], 2) is None
-
-
-def test_only_a_binarizer_and_the_model_are_known() -> None:
-    model, binarizer = GOSDTClassifier(), NumericBinarizer()
-    kinds = ("GOSDTClassifier",)
-
-    def found(one: Any) -> Any:
-        return model_and_binarizer(one, "gosdt", kinds)
-
-    assert found(model) == (model, None)
-    assert found(make_pipeline(binarizer, model)) == (model, binarizer)
-    assert found(Pipeline([("a", "passthrough"), ("b", binarizer), ("c", model)])) is not None
-    assert found(make_pipeline(StandardScaler(), binarizer, model)) is None
-    assert found(make_pipeline(binarizer, DecisionTreeClassifier())) is None
-    assert found(object()) is None
-
-
-def test_a_binarizer_without_thresholds_is_refused() -> None:
-    with pytest.raises(UnsupportedModelError, match="use ThresholdGuessBinarizer"):
-        binarizer_questions(SimpleNamespace(n_features_in_=2))

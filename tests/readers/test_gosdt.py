@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from gosdt import GOSDTClassifier, NumericBinarizer, ThresholdGuessBinarizer
-from sklearn.pipeline import Pipeline
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import steadytree as st
 from steadytree.exceptions import InputError, NotFittedTreeError
@@ -47,7 +49,8 @@ def make_case(seed: int, folder: Path) -> Case:
     guess = ThresholdGuessBinarizer(n_estimators=2, max_depth=2, column_elimination=False)
     model = fitted_pipeline(seed, guess if seed % 5 == 4 else None)
     rows: Any = probe_rows(st.as_tree(model), seed=seed, missing=False)
-    rows = rows if seed % 2 == 0 else rows.to_numpy()
+    # Columns that no threshold is on are no features of the tree.
+    rows = rows.reindex(columns=NAMES, fill_value=0.0) if seed % 2 == 0 else rows.to_numpy()
     return Case(model, rows, *predict(model, rows))
 
 
@@ -67,6 +70,19 @@ def test_several_columns_of_one_feature_are_one_feature() -> None:
     tree = st.as_tree(fitted_pipeline(0))
     assert tree.feature_names == tuple(NAMES)
     assert tree.n_features == 3
+
+
+def test_behind_an_imputer_missing_values_follow_what_is_filled_in() -> None:
+    X, y = training_rows(0)
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame.loc[::5, "age"] = np.nan
+    solver = GOSDTClassifier(regularization=0.03, depth_budget=2)
+    model = make_pipeline(SimpleImputer(), StandardScaler(), NumericBinarizer(), solver)
+    model.fit(frame, y)
+    tree = st.as_tree(model)
+    rows = probe_rows(tree, 3_000).reindex(columns=NAMES, fill_value=0.0)
+    binary = model[:-1].transform(rows)
+    np.testing.assert_array_equal(tree.predict(rows), solver.trees_[0].predict(binary))
 
 
 def test_one_class_and_text_labels() -> None:
@@ -98,5 +114,5 @@ def test_before_fit() -> None:
     fitted = GOSDTClassifier().fit(
         NumericBinarizer().fit_transform(training_rows(0)[0]), [0, 1] * 30
     )
-    with pytest.raises(NotFittedTreeError, match="NumericBinarizer before fit"):
+    with pytest.raises(NotFittedTreeError, match="got Pipeline before fit"):
         st.as_tree(Pipeline([("b", NumericBinarizer()), ("m", fitted)]))

@@ -38,7 +38,8 @@ def make_case(seed: int, folder: Path) -> Case:
     target = y * 2.5 + X[:, 0] if regression else y
     model = Pipeline([("binarizer", binarizer), ("solver", solver)]).fit(table, target)
     rows: Any = probe_rows(st.as_tree(model), seed=seed, missing=False)
-    rows = rows if named else rows.to_numpy()
+    # Columns that no threshold is on are no features of the tree.
+    rows = rows.reindex(columns=NAMES, fill_value=0.0) if named else rows.to_numpy()
     return Case(model, rows, model.predict(rows), None if regression else model.predict_proba(rows))
 
 

@@ -55,9 +55,6 @@ __all__ = [
 ]
 
 READERS: dict[str, Any] = {
-    # Before scikit-learn's: they know their own binarizers in a pipeline.
-    "gosdt": "steadytree.readers.gosdt",
-    "licketysplit": "steadytree.readers.licketysplit",
     "scikit-learn": "steadytree.readers.sklearn",
     "HistGradientBoosting": "steadytree.readers.hist_boosting",
     "scikit-learn wrappers": "steadytree.readers.sklearn_wrappers",
@@ -65,6 +62,8 @@ READERS: dict[str, Any] = {
     "LightGBM": "steadytree.readers.lightgbm",
     "CatBoost": "steadytree.readers.catboost",
     "YDF": "steadytree.readers.ydf",
+    "gosdt": "steadytree.readers.gosdt",
+    "licketysplit": "steadytree.readers.licketysplit",
     "pycontree": "steadytree.readers.pycontree",
     "pystreed": "steadytree.readers.pystreed",
     "XGBoost": "steadytree.readers.xgboost",
@@ -251,6 +250,8 @@ def read_models(models: Sequence[Any]) -> list[Tree]:
 
 def numbers_classes(model: Any) -> bool:
     """Whether an estimator, fitted or not, learns only classes that are numbered from 0."""
+    while steps := getattr(model, "steps", None):  # a pipeline
+        model = steps[-1][1]
     own = not _is_read_alone(model)
     found = (r for r in _readers() if own and hasattr(r, "reads") and r.reads(model))
     return getattr(next(found, None), "NUMBERED_CLASSES", False)

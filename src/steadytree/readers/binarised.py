@@ -1,31 +1,24 @@
-"""Trees over yes-or-no columns, written back in the features these columns were made of.
+"""Trees over yes-or-no columns: what each column asks, and the condition that asks it.
 
-Solvers of optimal trees ask questions such as "age <= 50", each a column of zeros and ones that a
-binarizer makes of the user's table. A :class:`Question` says what one such column asks of the
-original features; :func:`ask` makes a condition of it.
+Solvers of optimal trees work on columns of zeros and ones, each the answer to a question such as
+"age <= 50" that a binarizer asks of the user's table. A :class:`Question` says what one such
+column asks of the features; :func:`ask` makes a condition of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from steadytree.core.branches import Branch, Leaf, Node
-from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 
 __all__ = [
     "Question",
     "ask",
-    "binarizer_questions",
     "certain",
     "given_names",
-    "model_and_binarizer",
     "plain_questions",
 ]
-
-BINARIZERS = ("NumericBinarizer", "ThresholdGuessBinarizer")
-PACKAGES = ("gosdt", "licketysplit")
 
 
 @dataclass(frozen=True)
@@ -67,54 +60,6 @@ def ask(question: Question, yes: Node, no: Node) -> Branch:
         unseen_left=False if by_set else None,
         weight=sum(weights),
     )
-
-
-def model_and_binarizer(model: Any, package: str, classes: Sequence[str]) -> tuple[Any, Any] | None:
-    """Return a model of a package, and the binarizer before it in a pipeline of the two.
-
-    None for a model of others. Costs next to nothing and imports nothing.
-    """
-    if _is_of(model, (package,), classes):
-        return model, None
-    if not _is_of(model, ("sklearn",), ("Pipeline",)):
-        return None
-    steps = [step for _, step in model.steps if step is not None and not isinstance(step, str)]
-    if len(steps) == 2 and _is_of(steps[0], PACKAGES, BINARIZERS):
-        return (steps[1], steps[0]) if _is_of(steps[1], (package,), classes) else None
-    return None
-
-
-def _is_of(model: Any, packages: Sequence[str], classes: Sequence[str]) -> bool:
-    return any(
-        kind.__name__ in classes and kind.__module__.partition(".")[0] in packages
-        for kind in type(model).__mro__
-    )
-
-
-def binarizer_questions(binarizer: Any) -> tuple[list[Question], int, tuple[str, ...] | None]:
-    """Return what the columns of a fitted binarizer ask, the number of features and their names."""
-    kind = type(binarizer).__name__
-    if not hasattr(binarizer, "n_features_in_"):
-        raise NotFittedTreeError(
-            f"expected a fitted pipeline, got {kind} before fit; call fit(X, y) first"
-        )
-    if hasattr(binarizer, "thresholds_"):
-        pairs = [(int(j), float(t)) for j, t in binarizer.thresholds_]
-    elif hasattr(binarizer, "column_values_"):
-        # Halfway as the binarizer computes it, in the precision of the values.
-        pairs = [
-            (j, float((values[i] + values[i + 1]) / 2))
-            for j, values in enumerate(binarizer.column_values_)
-            for i in range(len(values) - 1)
-        ]
-    else:
-        raise UnsupportedModelError(
-            f"expected a binarizer that keeps its thresholds, got {kind} without them; "
-            "use ThresholdGuessBinarizer or NumericBinarizer"
-        )
-    questions = [Question(j, threshold=t) for j, t in pairs]
-    n_features = int(binarizer.n_features_in_)
-    return questions, n_features, given_names(binarizer.feature_names_in_, n_features)
 
 
 def given_names(names: Any, n_features: int) -> tuple[str, ...] | None:

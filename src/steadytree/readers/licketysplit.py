@@ -1,4 +1,4 @@
-"""Read the near-optimal trees of licketysplit, in the features its binarizer started from."""
+"""Read the near-optimal trees of licketysplit."""
 
 from __future__ import annotations
 
@@ -10,13 +10,7 @@ from steadytree.core.branches import Leaf, Node, build_tree
 from steadytree.core.tree import Tree
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers import choose_tree
-from steadytree.readers.binarised import (
-    Question,
-    ask,
-    binarizer_questions,
-    model_and_binarizer,
-    plain_questions,
-)
+from steadytree.readers.binarised import Question, ask, plain_questions
 
 __all__ = ["NUMBERED_CLASSES", "read", "reads"]
 
@@ -26,27 +20,29 @@ KINDS = ("LicketySPLIT", "LicketySPLITClassifier", "LicketySPLITRegressor")
 
 
 def reads(model: Any) -> bool:
-    """Whether this is a LicketySPLIT model, or a pipeline of a binarizer and one."""
-    return model_and_binarizer(model, "licketysplit", KINDS) is not None
+    """Whether this is a LicketySPLIT model."""
+    return any(
+        kind.__name__ in KINDS and kind.__module__.startswith("licketysplit")
+        for kind in type(model).__mro__
+    )
 
 
 def read(model: Any, tree_index: int | None = None) -> Tree:
     """Convert a fitted LicketySPLIT model, leaf by leaf the same labels or values.
 
-    A pipeline of ``ThresholdGuessBinarizer`` or ``NumericBinarizer`` and the model is read in the
-    original features; the model alone in its columns of zeros and ones. Shares are those of its
-    ``predict_proba``. A model with leaves that defer to another model is refused.
+    It is read in its columns of zeros and ones; at the end of a pipeline, behind its binarizer, in
+    the original features. Shares are those of its ``predict_proba``. A model with leaves that
+    defer to another model is refused.
     """
-    inside, binarizer = model_and_binarizer(model, "licketysplit", KINDS) or (model, None)
-    kind = type(inside).__name__
-    if not hasattr(inside, "n_features_in_"):
+    kind = type(model).__name__
+    if not hasattr(model, "n_features_in_"):
         raise NotFittedTreeError(
             f"expected a fitted {kind}, got one before fit; call fit(X, y) first"
         )
     choose_tree(1, tree_index, "a LicketySPLIT model")
-    classifies = hasattr(inside, "classes_")
-    paths, _ = inside.get_tree_paths()
-    actions = inside.leaf_actions()
+    classifies = hasattr(model, "classes_")
+    paths, _ = model.get_tree_paths()
+    actions = model.leaf_actions()
     if any(int(action) < 0 for action in actions):
         raise UnsupportedModelError(
             f"expected leaves that decide, got a {kind} with leaves that defer to another model; "
@@ -55,22 +51,16 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
     leaves = (
         [
             Leaf(share, 1.0, int(action))
-            for share, action in zip(inside.leaf_proba_, actions, strict=True)
+            for share, action in zip(model.leaf_proba_, actions, strict=True)
         ]
         if classifies
-        else [Leaf([float(value)]) for value in inside.leaf_values()]
+        else [Leaf([float(value)]) for value in model.leaf_values()]
     )
-    names = None
-    if binarizer is None:
-        n_features = int(inside.n_features_in_)
-        questions = plain_questions(n_features)
-    else:
-        questions, n_features, names = binarizer_questions(binarizer)
+    n_features = int(model.n_features_in_)
     return build_tree(
-        _from_paths([list(map(int, path)) for path in paths], leaves, questions),
+        _from_paths([list(map(int, path)) for path in paths], leaves, plain_questions(n_features)),
         n_features=n_features,
-        classes=tuple(inside.classes_.tolist()) if classifies else None,
-        feature_names=names,
+        classes=tuple(model.classes_.tolist()) if classifies else None,
         metadata={"source": f"{with_version('licketysplit')} {kind}"},
     )
 

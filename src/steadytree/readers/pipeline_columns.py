@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from steadytree.core.tabular import Categories
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
+from steadytree.readers.binarised import given_names
 from steadytree.readers.pipeline_steps import (
     SAME,
     Origin,
@@ -298,10 +299,10 @@ def pipeline_columns(pipeline: Any) -> PipelineColumns:
             f"expected a fitted model, got {type(pipeline).__name__} before fit; "
             "call fit(X, y) first"
         )
-    names = getattr(first, "feature_names_in_", None)
-    return PipelineColumns(
-        pipeline[:-1], int(first.n_features_in_), None if names is None else tuple(map(str, names))
-    )
+    n_raw, names = int(first.n_features_in_), getattr(first, "feature_names_in_", None)
+    if names is not None and not type(first).__module__.startswith("sklearn."):
+        names = given_names(names, n_raw)
+    return PipelineColumns(pipeline[:-1], n_raw, None if names is None else tuple(map(str, names)))
 
 
 def _takers(step: Any) -> Iterator[Any]:

@@ -141,7 +141,8 @@ def trace(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[O
     who = f"step {name!r}, a {kind.__name__}"
     if isinstance(step, SelectorMixin) and kind.transform is SelectorMixin.transform:
         return [inputs[j] for j in step.get_support(indices=True)]
-    known = kind.__module__.startswith("sklearn.") and _STEPS.get(kind.__name__)
+    package = kind.__module__.partition(".")[0]
+    known = (_STEPS if package == "sklearn" else _BINARIZERS.get(package, {})).get(kind.__name__)
     if not known:
         why = WHY_NOT.get(kind.__name__, "is not known to change one column at a time")
         raise _refused(who, why)
@@ -256,6 +257,15 @@ def _bins(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[O
     return [o for o, count in zip(made, step.n_bins_, strict=True) for _ in range(int(count))]
 
 
+def _thresholds(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[Origin]:
+    """Trace a binarizer of a solver of optimal trees: a column for each threshold of a number."""
+    made = _as_number(step, name, inputs, raw)
+    if hasattr(step, "thresholds_"):
+        return [made[j] for j, _ in step.thresholds_]
+    counts = [len(values) - 1 for values in step.column_values_]
+    return [o for o, count in zip(made, counts, strict=True) for _ in range(count)]
+
+
 def _function(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[Origin]:
     """Trace a function of each number, where it is one that rises or falls."""
     if step.func is None:
@@ -337,4 +347,9 @@ _STEPS: dict[str, Callable[[Any, str, list[Origin], RawColumns], list[Origin]]] 
     "SimpleImputer": _imputer,
     "StandardScaler": _as_number,
     "TargetEncoder": _target_encoder,
+}
+
+_BINARIZERS = {
+    "gosdt": {"NumericBinarizer": _thresholds, "ThresholdGuessBinarizer": _thresholds},
+    "licketysplit": {"ThresholdGuessBinarizer": _thresholds},
 }
