@@ -353,6 +353,8 @@ def small(**changes: str) -> str:
         ({"split_feature": "-1 0"}, "expected feature in"),
         ({"split_feature": "4294967296 0"}, "expected feature in"),
         ({"leaf_value": "1 nan 3"}, "expected finite values"),
+        ({"leaf_value": "1 1e999 -1e999"}, "expected finite values"),
+        ({"leaf_count": "1 1e308 1e308"}, "expected a weight >= 0, got inf"),
         ({"leaf_count": "4 -5 6"}, "expected a weight >= 0"),
         ({"decision_type": "14 2"}, "missing type up to 2"),
         ({"decision_type": "1 2"}, "cat_boundaries that rise"),

@@ -111,11 +111,11 @@ def _fill_in(
         weights[here] = both if node.weight is None else float(node.weight)
         if node.value is not None:
             values[here] = np.asarray(node.value, dtype=np.float64)
-        elif both > 0:
-            share = weights[left] / both
+            continue
+        share = weights[left] / both if both > 0 else 0.5
+        # What is not finite in a stranger's leaves is for the tree to refuse, naming the node.
+        with np.errstate(over="ignore", invalid="ignore"):
             values[here] = share * values[left] + (1 - share) * values[right]
-        else:
-            values[here] = (values[left] + values[right]) / 2
     return values, weights, labels
 
 
