@@ -13,10 +13,11 @@ import pytest
 from steadytree.distance.variants import VARIANTS
 from steadytree.readers import READERS
 from steadytree.selection import RULES
+from steadytree.writers import WRITERS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-REGISTRIES: tuple[dict[str, Any], ...] = (READERS, VARIANTS, RULES)
+REGISTRIES: tuple[dict[str, Any], ...] = (READERS, WRITERS, VARIANTS, RULES)
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -64,3 +65,9 @@ def test_the_walk_names_code_that_exists() -> None:
             import_module(f"steadytree.{name}")
     steps = re.findall(r"^\d+\. ", text, re.MULTILINE)
     assert 1 <= len(steps) <= 15
+
+
+@pytest.mark.parametrize("registry", [READERS, WRITERS], ids=["READERS", "WRITERS"])
+def test_the_page_of_models_lists_every_reader_and_writer(registry: dict[str, Any]) -> None:
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    assert [name for name in registry if f"`{name}`" not in page] == []
