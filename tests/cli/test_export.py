@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,10 @@ def test_to_standard_output_and_to_a_file(run: Run, files: Files, tmp_path: Path
 
 @pytest.mark.parametrize("to", WRITERS)
 def test_every_format_can_be_asked_for(run: Run, files: Files, tmp_path: Path, to: str) -> None:
-    done = run("export", files.tree, "--to", to, "--out", tmp_path / "written.bin")
+    path = tmp_path / f"written{import_module(WRITERS[to]).SUFFIXES[0]}"
+    done = run("export", files.tree, "--to", to, "--out", path)
     assert done.code == 0, done.err
-    assert (tmp_path / "written.bin").stat().st_size > 0
+    assert path.stat().st_size > 0
 
 
 @pytest.mark.parametrize(
