@@ -322,10 +322,13 @@ class _Rewriting:
     def _metadata(self) -> dict[str, Any]:
         source = self.inner.metadata.get("source", "a tree")
         filled = {self.columns.labels[j]: v for j, v in self.columns.imputed.items()}
+        names, kept = self.columns.feature_names or (), set(self._kept)
+        dropped = [name for j, name in enumerate(names) if j not in kept]
         return {
             **self.inner.metadata,
             "source": f"{source} in a pipeline",
             **({"imputed": filled} if filled else {}),
+            **({"dropped": dropped} if dropped else {}),
         }
 
 

@@ -16,7 +16,10 @@ from steadytree.core.tree_batch import build_trees
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers import choose_tree
 
-__all__ = ["read", "read_all", "reads"]
+__all__ = ["NOT_OBSERVED", "read", "read_all", "reads"]
+
+NOT_OBSERVED = "predicts_not_observed_"
+"""Attribute of a model whose node values are not those of the rows it counts."""
 
 
 def reads(model: Any) -> bool:
@@ -92,7 +95,8 @@ def _content(model: Any) -> tuple[Any, ...]:
     """Return all that a tree is made from, to tell models that give the same tree."""
     state = model.tree_.__getstate__()
     by_class = getattr(model, "class_weight", None)
-    return type(model), repr(by_class), state["nodes"].tobytes(), state["values"].tobytes()
+    told = getattr(model, NOT_OBSERVED, False)
+    return type(model), repr(by_class), told, state["nodes"].tobytes(), state["values"].tobytes()
 
 
 def _read_alike(
@@ -123,9 +127,17 @@ def _read_alike(
     # Whether every row weighs 1; equal as a rule, and then compared cheaply.
     equal = np.logical_and.reduceat(weight == rows, first[:-1]).tolist()
     seen = _observed_rows(rows, weight, raw, classes is not None).parts(parts)
+    counted = np.ones(len(parts), dtype=bool)
+    if classes is not None:
+        # Shares that no rows could have are predictions: of a tree with monotone constraints, or
+        # one that was written by us.
+        counts = weight[:, None] * raw
+        whole = np.abs(counts - np.round(counts)).max(axis=1) <= 1e-6 * (1 + weight)
+        counted = np.logical_and.reduceat(whole, first[:-1])
     own = []
-    for model, part, alike, plain in zip(models, parts, equal, seen, strict=True):
-        observed: Observed | None = plain
+    for k, (model, part, alike, plain) in enumerate(zip(models, parts, equal, seen, strict=True)):
+        told = counted[k] and not getattr(model, NOT_OBSERVED, False)
+        observed: Observed | None = plain if told else None
         class_weight = None
         by_class = getattr(model, "class_weight", None)
         alike = alike or np.allclose(weight[part], rows[part])

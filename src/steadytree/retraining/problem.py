@@ -293,7 +293,8 @@ def prepare_problem(
         raise InputError("expected X_old and y_old with groups_old, got neither; pass them too")
     anchored = missing_as_imputed(tree.in_space(fixed), imputed)
     _check_classes(anchored, new, old)
-    lacking, notes = _columns_left_out(fixed, X_new, X_old)
+    dropped = frozenset(tree.metadata.get("dropped") or ())
+    lacking, notes = _columns_left_out(fixed, X_new, X_old, dropped)
     notes += unused_orders(fixed, X_new)
     forbidden = forbidden_features(fixed, forbidden_before(tree) if forbid is None else forbid)
     old, scored, overlap = _without_copies(anchored, new, old)
@@ -336,9 +337,12 @@ def _warn(message: str) -> None:
 
 
 def _columns_left_out(
-    space: FeatureSpace, X_new: Any, X_old: Any
+    space: FeatureSpace, X_new: Any, X_old: Any, dropped: frozenset[str]
 ) -> tuple[frozenset[int], list[str]]:
-    """Features whose columns a table lacks, and notes on them and on columns that are ignored."""
+    """Features whose columns a table lacks, and notes on them and on columns that are ignored.
+
+    Columns that the deployed pipeline takes and throws away (``dropped``) go without saying.
+    """
     tables = [(X_new, "X_new"), *([] if X_old is None else [(X_old, "X_old")])]
     notes: list[str] = []
     out: set[int] = set()
@@ -356,7 +360,8 @@ def _columns_left_out(
                 f"{name} lacks {shown}, which the deployed tree does not use: no new rule uses "
                 f"{'it' if len(lacking) == 1 else 'them'}"
             )
-    extra = [c for c in column_names(X_new) or () if c not in set(space.names)]
+    known = dropped.union(space.names)
+    extra = [c for c in column_names(X_new) or () if c not in known]
     if extra:
         several = len(extra) > 1
         them = "them" if several else "it"

@@ -21,6 +21,7 @@ from steadytree._optional import import_optional
 from steadytree.core.atomic import write_atomic
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
+from steadytree.readers.sklearn import NOT_OBSERVED
 from steadytree.writers.kept_labels import leaf_shares
 from steadytree.writers.sklearn_categories import coded_columns
 
@@ -107,7 +108,16 @@ def fitted_tree(tree: Tree, shares: NDArray[np.float64], kind: Any = None) -> An
         }
     )
     model.tree_ = inside
+    if not _values_are_observed(tree):
+        setattr(model, NOT_OBSERVED, True)
     return model
+
+
+def _values_are_observed(tree: Tree) -> bool:
+    """Whether a tree predicts what was observed in its nodes, as scikit-learn's own trees do."""
+    if tree.observed is None:
+        return False
+    return bool(np.allclose(tree.value, tree.observed.rate(), rtol=1e-12, atol=0))
 
 
 def _node_table(tree: Tree) -> NDArray[Any]:
