@@ -13,6 +13,7 @@ import io
 import json
 import math
 import re
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -203,7 +204,9 @@ def _array(content: bytes) -> NDArray[Any]:
         header = np.lib.format.read_array_header_1_0
         if version[0] != 1:
             header = np.lib.format.read_array_header_2_0
-        shape, _, dtype = header(stream)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a header that numpy has to mend is not skops'
+            shape, _, dtype = header(stream)
         n, there = math.prod(shape), len(content) - stream.tell()
         if dtype.hasobject or dtype.itemsize == 0 or not 0 <= n * dtype.itemsize <= there:
             raise ValueError(f"shape {shape} of {dtype} in {there} bytes")

@@ -192,7 +192,8 @@ class _Part:
         try:
             if not isinstance(value, np.ndarray) and not isinstance(value, (list, tuple)):
                 raise ValueError
-            array = np.array(value, dtype=np.float64)
+            with np.errstate(invalid="ignore"):  # odd NaN, for whoever takes the numbers to refuse
+                array = np.array(value, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
             raise TreeFormatError(f"{self.where}{key}: expected numbers, got others") from None
         if array.ndim != 1 or (n is not None and len(array) != n):
