@@ -254,7 +254,7 @@ REFUSED = {
     "a <= 5 and b > 1: no\na > 5: yes": "2, .*expected else: after conditions joined by 'and'",
     "categories of a: x, y, z\na in x: no\na in z: yes": "3, .*on one side, got 'y' on none",
     "a in x, y: no\na in y: yes": "2, .*each category on one side, got 'y' on both sides",
-    "a in x: no\nelse:\n b <= 1: no\n else: a in z: yes": "4, column 14: expected the end",
+    "a in x: no\nelse:\n b <= 1: no\n else: a in z: yes": "4, column 8: expected an outcome",
     "a in x: no\na <= 5: yes": "2, .*expected categories of 'a', as in line 1, got a number",
     "features: b\na <= 5: no\nelse: yes": "2, column 1: expected a feature of line 1, got 'a'",
     "categories of a: x, y\na in z: no\nelse: yes": "2, .*expected categories of 'a' as listed",

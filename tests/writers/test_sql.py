@@ -217,6 +217,7 @@ def test_every_dialect_reads_what_was_written(dialect: str) -> None:
         names = {column.name for column in query.find_all(sqlglot.exp.Column)}
         assert {columns[tree.feature_labels[j]] for j in tree.used_features} <= names
         texts = {x.this for x in query.find_all(sqlglot.exp.Literal) if x.is_string}
+        texts |= {x.this for x in query.find_all(sqlglot.exp.National)}
         assert texts <= {*NASTY, *"vwxyz", *"abc", "NaN"}
         if tree.classes == (NASTY[4], NASTY[8]):
             assert set(NASTY) <= texts
@@ -233,6 +234,7 @@ def test_what_some_dialects_write() -> None:
     assert "\"age\" = CAST('NaN' AS DOUBLE PRECISION)" in postgres
     assert "e0 AS DOUBLE PRECISION)" in postgres
     assert "NaN" not in write(tree, dialect="mysql")
+    assert "N'größe 漢字 😀'" in write(nasty_tree(), dialect="tsql")
     for dialect, car in (("tsql", "[has_car] IN (1)"), ("postgres", '"has_car" IN (TRUE)')):
         boolean = build_tree(
             Branch(

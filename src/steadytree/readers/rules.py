@@ -19,13 +19,8 @@ from steadytree.core.decision import Decision
 from steadytree.core.tree import Tree
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers import choose_tree
-from steadytree.readers.rule_lines import (
-    MAX_BYTES,
-    Item,
-    Outcome,
-    TypedCondition,
-    parse_lines,
-)
+from steadytree.readers.rule_lines import MAX_BYTES, parse_lines
+from steadytree.readers.rule_words import Item, Outcome, TypedCondition
 
 __all__ = ["FILES", "read_file", "reads_file", "tree_from_rules"]
 

@@ -36,6 +36,8 @@ _ASKS_FUNCTION = {
     *("bigquery", "duckdb", "trino", "presto", "athena", "clickhouse"),
     *("spark", "spark2", "databricks"),
 }
+# Dialects whose plain text has a code page: other characters need N'...'.
+_CODE_PAGES = {"tsql", "fabric"}
 # Dialects to which 50.5e0 is a decimal: it is cast.
 _DECIMALS = {"postgres", "redshift", "materialize", "risingwave", "snowflake", "oracle"}
 
@@ -55,13 +57,16 @@ def write(
     """Write a query over a table, or without a table one ``CASE`` expression.
 
     Text is compared as the database compares it: with a collation that ignores case (as MySQL
-    and SQL Server have by default) "Red" is "red".
+    and SQL Server have by default) "Red" is "red". Names are quoted, so that they mean what they
+    say: a column that Snowflake or Oracle made ``AGE`` of, when it was created as ``age``, is named
+    in ``columns``.
 
     Parameters
     ----------
     tree : Tree
     dialect : str, optional
         As sqlglot names it: "duckdb", "postgres", "bigquery", "snowflake", "sqlite", "tsql" ...
+        By default plain SQL, which knows no NaN beside NULL.
     columns : mapping, optional
         The column of a feature, where it has another name.
     table : str, optional
@@ -331,6 +336,8 @@ class _Writer:
         """Write a category or a class."""
         exp = self.exp
         if isinstance(value, str):
+            if self.dialect in _CODE_PAGES and not value.isascii():
+                return exp.National(this=value)
             return exp.Literal.string(value)
         if isinstance(value, bool):
             # SQL Server has bits for booleans.
