@@ -20,10 +20,13 @@ CLEARLY = 1e-9
 """By how much a share that gives way to a label leads, so that no rounding turns it."""
 
 
-def leaf_shares(tree: Tree, prefer: str | None, what: str) -> NDArray[np.float64]:
+def leaf_shares(
+    tree: Tree, prefer: str | None, what: str, spoken: Decision | None = None
+) -> NDArray[np.float64]:
     """Return node values from which a system comes to the tree's labels, or refuse.
 
-    The system ``what`` applies the tree's threshold, or takes the class with the largest share.
+    The system ``what`` decides as ``spoken`` says, by default by the tree's threshold, or for the
+    class with the largest share.
     With ``prefer="labels"`` the shares of leaves whose label does not follow are moved just
     beyond the boundary; with ``prefer="shares"`` they stay, and these labels change.
     """
@@ -31,7 +34,8 @@ def leaf_shares(tree: Tree, prefer: str | None, what: str) -> NDArray[np.float64
         raise InputError(f'expected prefer="labels", "shares" or None, got {prefer!r}')
     if not tree.is_classifier:
         return np.array(tree.value)
-    spoken = Decision(threshold=tree.decision.threshold, positive=tree.decision.positive)
+    if spoken is None:
+        spoken = Decision(threshold=tree.decision.threshold, positive=tree.decision.positive)
     other = np.flatnonzero(tree.is_leaf & (spoken.labels(tree.value) != tree.label))
     values = np.array(tree.value)
     if not other.size or prefer == "shares":
@@ -39,7 +43,8 @@ def leaf_shares(tree: Tree, prefer: str | None, what: str) -> NDArray[np.float64
     if prefer is None:
         raise UnsupportedModelError(
             f"expected labels that follow the shares, which is all that {what} can say, got "
-            f"{other.size} of {tree.n_leaves} leaves whose label does not; prefer='labels' "
+            f"{other.size} of {tree.n_leaves} leaves whose label does not{_policy(tree, spoken)}; "
+            "prefer='labels' "
             "moves the shares of these leaves to the boundary, prefer='shares' changes their labels"
         )
     for leaf in other.tolist():
@@ -51,6 +56,13 @@ def leaf_shares(tree: Tree, prefer: str | None, what: str) -> NDArray[np.float64
             f"{spoken.threshold} and a leaf below it, which no share is; pass prefer='shares'"
         )
     return values
+
+
+def _policy(tree: Tree, spoken: Decision) -> str:
+    """Say where labels that do not follow may come from."""
+    if tree.decision_threshold is None or spoken.threshold is not None:
+        return ""
+    return f" (the tree's decision threshold is {tree.decision_threshold:g})"
 
 
 def _towards(shares: NDArray[np.float64], label: int, spoken: Decision) -> NDArray[np.float64]:

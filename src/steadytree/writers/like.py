@@ -3,7 +3,8 @@
 Who deploys a pipeline, a LightGBM or an XGBoost model wants the same kind of object back, with
 the new tree inside. Each kind has a module named in ``IMITATORS`` and imported when it is needed.
 It offers ``imitates(model)``; ``write_like(tree, model, prefer)``, which returns a model or refuses
-by name; and ``predict(model, X)``, what the model says of rows in the terms of ``Tree.predict``.
+by name; and ``predict(model, X, tree)``, what the model says of rows in the terms of
+``tree.predict``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ __all__ = ["IMITATORS", "imitator_of", "rows_told_otherwise", "write_like"]
 
 IMITATORS: dict[str, Any] = {
     "scikit-learn": "steadytree.writers.like_sklearn",
+    "LightGBM": "steadytree.writers.like_lightgbm",
+    "XGBoost": "steadytree.writers.like_xgboost",
 }
 """Kinds of models that a tree can be written as: a module to import for each."""
 
@@ -58,7 +61,7 @@ def write_like(tree: Tree, model: Any, *, prefer: str | None = None, X: Any = No
 
 def rows_told_otherwise(tree: Tree, written: Any, X: Any) -> int:
     """Count the rows for which a model does not predict what the tree does."""
-    expected, found = tree.predict(X), np.asarray(imitator_of(written).predict(written, X))
+    expected, found = tree.predict(X), np.asarray(imitator_of(written).predict(written, X, tree))
     if tree.is_classifier:
         return int((found != expected).sum())
     return int((~np.isclose(found.astype(float), expected, rtol=TOLERANCE, atol=0)).sum())

@@ -25,12 +25,11 @@ __all__ = ["imitates", "predict", "write_like"]
 
 def imitates(model: Any) -> bool:
     """Whether a model is of scikit-learn: a tree, or something around one."""
-    return any(kind.__module__.startswith("sklearn.") for kind in type(model).__mro__) and not (
-        hasattr(model, "get_booster") or hasattr(model, "booster_")
-    )
+    kinds = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
+    return "sklearn" in kinds and not {"lightgbm", "xgboost"} & set(kinds)
 
 
-def predict(model: Any, X: Any) -> Any:
+def predict(model: Any, X: Any, tree: Tree) -> Any:
     """Labels or responses."""
     return model.predict(X)
 
