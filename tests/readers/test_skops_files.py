@@ -24,16 +24,26 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
-from sklearn.feature_selection import SelectKBest
+from sklearn.feature_selection import SelectFromModel, SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    KFold,
+    TunedThresholdClassifierCV,
+)
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 import steadytree as st
-from steadytree.exceptions import MissingDependencyError, SteadyTreeError, TreeFormatError
+from steadytree.exceptions import (
+    MissingDependencyError,
+    SteadyTreeError,
+    TreeFormatError,
+    UnsupportedModelError,
+)
 from steadytree.readers import load_model
 from tests.readers.boosted import assert_refused, outcome, probes, table
 from tests.readers.contract import Case
@@ -91,23 +101,45 @@ def test_a_file_and_its_model_are_one_tree(tmp_path: Path) -> None:
         assert type(load_model(tmp_path / "unnamed")) is type(model)
 
 
-def test_models_around_trees_are_loaded(tmp_path: Path) -> None:
+TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
+COLUMNS = ColumnTransformer(
+    [
+        ("n", make_pipeline(SimpleImputer(), StandardScaler()), ["age", "visits"]),
+        ("c", OneHotEncoder(min_frequency=3), ["colour"]),
+    ]
+)
+NUMBERS = ColumnTransformer([("log", FunctionTransformer(np.log1p), ["income"])])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(COLUMNS, SelectKBest(k=4), TREE),
+        make_pipeline(COLUMNS, SelectFromModel(RandomForestClassifier(5, random_state=0)), TREE),
+        make_pipeline(NUMBERS, TREE),
+        make_pipeline(COLUMNS, HistGradientBoostingClassifier(max_iter=1)),
+        GridSearchCV(make_pipeline(COLUMNS, TREE), {"decisiontreeclassifier__max_depth": [1, 2]}),
+        GridSearchCV(make_pipeline(COLUMNS, TREE), {}, scoring="f1", cv=KFold(3)),
+        TunedThresholdClassifierCV(make_pipeline(COLUMNS, TREE), cv=3),
+    ],
+    ids=["select", "select from model", "log", "boosting", "search", "score", "threshold"],
+)
+def test_pipelines_and_what_stands_around_them(model: Any, tmp_path: Path) -> None:
     frame = table(2)
-    frame["colour"] = frame["colour"].astype(object)
-    y = outcome(frame, "binary", 2)
-    numbers = make_pipeline(SimpleImputer(), StandardScaler())
-    columns = ColumnTransformer(
-        [("n", numbers, ["age", "visits"]), ("c", OneHotEncoder(min_frequency=3), ["colour"])]
-    )
-    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
-    for model in (
-        make_pipeline(columns, SelectKBest(k=4), tree),
-        RandomForestClassifier(n_estimators=2, max_depth=2, random_state=0),
-        TunedThresholdClassifierCV(tree, cv=3),
-    ):
-        X = frame if hasattr(model, "steps") else frame[["age"]].fillna(0)
-        path = save(model.fit(X, y), tmp_path / "model.skops")
-        np.testing.assert_array_equal(load_model(path).predict(X), model.predict(X))
+    frame["colour"] = frame["colour"].astype(object).fillna("none")
+    model.fit(frame, outcome(frame, "binary", 2))
+    path = save(model, tmp_path / "model.skops")
+    assert st.as_tree(path) == st.as_tree(model)
+    np.testing.assert_array_equal(st.as_tree(path).predict(frame), model.predict(frame))
+    np.testing.assert_array_equal(load_model(path).predict(frame), model.predict(frame))
+
+
+def test_one_tree_of_a_forest(tmp_path: Path) -> None:
+    forest = small(3, RandomForestClassifier)
+    path = save(forest, tmp_path / "forest.skops")
+    assert st.as_tree(path, tree_index=7) == st.as_tree(forest, tree_index=7)
+    with pytest.raises(UnsupportedModelError, match="tree_index="):
+        st.as_tree(path)
 
 
 # -- what is refused ------------------------------------------------------------------------------

@@ -109,7 +109,8 @@ _OBJECTS = [
 _FUNCTIONS = [
     *_named(
         "numpy",
-        *("absolute", "ceil", "floor", "negative", "positive", "rint", "sqrt", "square", "trunc"),
+        *("absolute", "ceil", "exp", "expm1", "floor", "log", "log10", "log1p", "log2"),
+        *("negative", "positive", "rint", "sqrt", "square", "trunc"),
     ),
     *_named("sklearn.feature_selection._univariate_selection", "chi2", "f_classif", "f_regression"),
     *_named(
