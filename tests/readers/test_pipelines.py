@@ -46,7 +46,7 @@ NUMBERS = ("age", "income", "visits", "score")
 CATEGORIES = ("colour", "town", "grade", "member")
 
 
-def table(rng: np.random.Generator, n: int = 250) -> tuple[pd.DataFrame, np.ndarray]:
+def table(rng: np.random.Generator, n: int = 200) -> tuple[pd.DataFrame, np.ndarray]:
     """Make raw rows of every kind, with holes, and a score that depends on them."""
     X = pd.DataFrame(
         {
@@ -172,12 +172,13 @@ def random_pipeline(seed: int) -> tuple[Any, pd.DataFrame, Any]:
         ("c1", categorical_step(rng), texts[:1]),
         ("c2", categorical_step(rng), texts[1:]),
         ("grade", (OneHotEncoder(), OrdinalEncoder(), "passthrough")[rng.integers(3)], ["grade"]),
-        ("no", "drop", ["id"]),
     ]
+    parts = [parts[k] for k in sorted(rng.permutation(5)[:3])]
+    rest = ColumnTransformer([("member", "passthrough", ["member"])])
     kind: Any = DecisionTreeClassifier if classes else DecisionTreeRegressor
     leaf = kind(max_depth=int(rng.integers(2, 8)), min_samples_leaf=4, random_state=seed)
     steps: list[Any] = [
-        ("columns", ColumnTransformer(parts, remainder="passthrough", sparse_threshold=0.3)),
+        ("columns", ColumnTransformer(parts, remainder="drop" if rng.random() < 0.8 else rest)),
         ("same", "passthrough"),
         ("tree", leaf),
     ]
@@ -197,7 +198,8 @@ def accepted_rows(pipeline: Any, tree: st.Tree, X: pd.DataFrame, seed: int) -> p
     drawn = probe_rows(tree, seed=seed)
     rows = X.iloc[np.zeros(len(drawn), dtype=int)].reset_index(drop=True)
     usual = X[X.notna().all(axis=1)].iloc[:1]
-    for name, met in zip(tree.feature_labels, tree.categories, strict=True):
+    for j in sorted(tree.used_features):
+        name, met = tree.feature_labels[j], tree.categories[j]
         values = drawn[name]
         if met is None:
             special = rng.random(len(values)) < 0.1

@@ -122,6 +122,8 @@ class PipelineColumns:
         every = list(self.categories)
         every[raw] = self._categories(raw)
         self.categories = tuple(every)
+        for found in ("_listed", "_odd", "missing", "imputed"):
+            self.__dict__.pop(found, None)
 
     def taken_as(self, raw: int) -> str:
         """Say which step takes a raw column for what it does, for messages."""
@@ -208,37 +210,53 @@ class PipelineColumns:
 
     def tables(self, raw: Sequence[int]) -> dict[int, RawTable]:
         """Tell what the pipeline makes of categories, missing and unseen values of raw columns."""
-        listed = {j: self.categories[j] or () for j in raw}
-        ends = np.cumsum([len(c) for c in listed.values()]).tolist()
-        made = self.probe(
-            [j for j, c in listed.items() for _ in c], [v for c in listed.values() for v in c]
-        )
-        unseen = self.rows(list(raw), [self.unseen(j) for j in raw])
         return {
-            j: RawTable(listed[j], made[end - len(listed[j]) : end], self.missing[j], new)
-            for j, end, new in zip(listed, ends, unseen, strict=True)
+            j: RawTable(
+                self.categories[j] or (), self._listed[j], self.missing[j], self._odd[j, True]
+            )
+            for j in raw
         }
 
+    @property
+    def _made_of(self) -> list[int]:
+        """Raw columns that some transformed column comes from."""
+        return sorted(set(self.source.tolist()))
+
     @cached_property
-    def missing(self) -> dict[int, NDArray[Any] | None]:
-        """The transformed row of a missing value of each raw column; None where it is refused."""
+    def _listed(self) -> dict[int, NDArray[Any]]:
+        """The transformed rows of the categories of each raw column that has some."""
+        listed = {j: self.categories[j] or () for j in self._made_of}
+        asked = [(j, value) for j, values in listed.items() for value in values]
+        made = self.probe([j for j, _ in asked], [v for _, v in asked]) if asked else None
+        at = np.array([j for j, _ in asked])
+        return {} if made is None else {j: made[at == j] for j in listed if listed[j]}
+
+    @cached_property
+    def _odd(self) -> dict[tuple[int, bool], NDArray[Any] | None]:
+        """The transformed rows of missing values (False) and categories never met (True)."""
         asked = [
-            (j, value)
-            for j in sorted(set(self.source.tolist()))
+            (j, False, value)
+            for j in self._made_of
             for value in self._raw.missing.get(j) or [np.nan]
         ]
-        found: dict[int, NDArray[Any] | None] = {}
-        answers = self.rows([j for j, _ in asked], [value for _, value in asked])
-        for (j, _), row in zip(asked, answers, strict=True):
+        asked += [(j, True, self.unseen(j)) for j in self._made_of if self.categories[j]]
+        found: dict[tuple[int, bool], NDArray[Any] | None] = {}
+        answers = self.rows([j for j, _, _ in asked], [value for _, _, value in asked])
+        for (j, new, _), row in zip(asked, answers, strict=True):
             mine = self.columns_of(j)
-            if j in found and _cells(found[j], mine) != _cells(row, mine):
+            if (j, new) in found and _cells(found[j, new], mine) != _cells(row, mine):
                 raise UnsupportedModelError(
                     f"expected one way of writing a missing value in column {self.labels[j]!r}, "
                     "got a pipeline that treats None and NaN as two categories "
                     f"({self.taken_as(j)}); replace None by NaN in the training rows and fit again"
                 )
-            found.setdefault(j, row)
+            found.setdefault((j, new), row)
         return found
+
+    @cached_property
+    def missing(self) -> dict[int, NDArray[Any] | None]:
+        """The transformed row of a missing value of each raw column; None where it is refused."""
+        return {j: row for (j, new), row in self._odd.items() if not new}
 
     def unseen(self, raw: int) -> Any:
         """Return a category that a raw column never had, of the kind of the others."""
@@ -258,18 +276,22 @@ class PipelineColumns:
 
         Everything the pipeline makes of the column is the same for the two.
         """
-        asked = []
-        for j, row in self.missing.items():
-            listed = self.categories[j]
-            fills = self._raw.fills.get(j, [])
-            if row is not None:
-                asked += [(j, v) for v in fills if listed is None or v in listed]
-                asked += [(j, v) for v in listed or ()]
-        found: dict[int, Any] = {}
+        fills = self._raw.fills
+        asked = [(j, v) for j in self._made_of if not self.categories[j] for v in fills.get(j, ())]
         answers = self.rows([j for j, _ in asked], [value for _, value in asked])
-        for (j, value), row in zip(asked, answers, strict=True):
-            mine = self.columns_of(j)
-            if j not in found and _cells(row, mine) == _cells(self.missing[j], mine):
+        known = list(zip((j for j, _ in asked), (v for _, v in asked), answers, strict=True))
+        for j, rows in self._listed.items():
+            listed = [(j, v, row) for v, row in zip(self.categories[j] or (), rows, strict=True)]
+            # What an imputer fills in comes first.
+            known += [one for one in listed if one[1] in fills.get(j, ())] + listed
+        found: dict[int, Any] = {}
+        for j, value, row in known:
+            mine, missing = self.columns_of(j), self.missing[j]
+            if (
+                j not in found
+                and missing is not None
+                and _cells(row, mine) == _cells(missing, mine)
+            ):
                 found[j] = value
         return found
 

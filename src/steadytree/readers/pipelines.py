@@ -12,7 +12,6 @@ columns of single precision scikit-learn scales in single precision, which may r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,17 +29,12 @@ from steadytree.readers.pipeline_steps import SAME
 __all__ = ["read", "reads"]
 
 
-@cache
-def _pipeline() -> type:
-    from sklearn.pipeline import Pipeline
-
-    kind: type = Pipeline
-    return kind
-
-
 def reads(model: Any) -> bool:
     """Whether a model is a scikit-learn pipeline."""
-    return isinstance(model, _pipeline())
+    return any(
+        c.__name__ == "Pipeline" and c.__module__.startswith("sklearn.")
+        for c in type(model).__mro__
+    )
 
 
 def read(model: Any, tree_index: int | None = None) -> Tree:

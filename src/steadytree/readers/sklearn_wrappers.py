@@ -6,7 +6,6 @@ a bag one tree is read at a time, in the columns and classes of the whole.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,24 +18,27 @@ from steadytree.readers import choose_tree, read_model
 __all__ = ["advice", "read", "reads"]
 
 
-@cache
-def _kinds() -> tuple[tuple[type, ...], tuple[type, ...], tuple[type, ...]]:
-    """Return models with a threshold, searches, and collections of trees."""
-    from sklearn.ensemble import BaggingClassifier, BaggingRegressor
-    from sklearn.ensemble._forest import ForestClassifier, ForestRegressor
-    from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
-    from sklearn.model_selection._search import BaseSearchCV
-
-    return (
-        (FixedThresholdClassifier, TunedThresholdClassifierCV),
-        (BaseSearchCV,),
-        (ForestClassifier, ForestRegressor, BaggingClassifier, BaggingRegressor),
-    )
+THRESHOLD, SEARCH, COLLECTION = "threshold", "search", "collection"
+_KINDS = {
+    "FixedThresholdClassifier": THRESHOLD,
+    "TunedThresholdClassifierCV": THRESHOLD,
+    "BaseSearchCV": SEARCH,
+    "BaggingClassifier": COLLECTION,
+    "BaggingRegressor": COLLECTION,
+    "ForestClassifier": COLLECTION,
+    "ForestRegressor": COLLECTION,
+}
 
 
 def reads(model: Any) -> bool:
     """Whether a model is one around trees."""
-    return any(isinstance(model, kinds) for kinds in _kinds())
+    return _kind(model) is not None
+
+
+def _kind(model: Any) -> str | None:
+    """Return what kind of model this is, by its classes' names: nothing is imported to see it."""
+    ours = (c.__name__ for c in type(model).__mro__ if c.__module__.startswith("sklearn."))
+    return next((_KINDS[name] for name in ours if name in _KINDS), None)
 
 
 def advice(model: Any) -> str:
@@ -50,10 +52,10 @@ def advice(model: Any) -> str:
 
 def read(model: Any, tree_index: int | None = None) -> Tree:
     """Read the tree inside, as the model around it uses it."""
-    with_threshold, searches, _ = _kinds()
-    if isinstance(model, with_threshold):
+    kind = _kind(model)
+    if kind == THRESHOLD:
         return _read_threshold_model(model, tree_index)
-    if isinstance(model, searches):
+    if kind == SEARCH:
         return read_model(_best(model), tree_index=tree_index)
     return _read_member(model, tree_index)
 
