@@ -70,6 +70,7 @@ READERS: dict[str, Any] = {
     "skops": "steadytree.readers.skops_files",
     "ONNX": "steadytree.readers.onnx",
     "nested conditions": "steadytree.readers.nested_files",
+    "PMML": "steadytree.readers.pmml",
     "steadytree": "steadytree.readers.own_files",
     "rules": "steadytree.readers.rules",
     # The last: whatever else can be read without running it.

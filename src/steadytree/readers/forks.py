@@ -41,6 +41,7 @@ __all__ = [
     "Column",
     "Fork",
     "Refusal",
+    "Target",
     "nested_splits",
 ]
 
