@@ -19,9 +19,9 @@ def double_threshold(threshold: float, precision: str) -> float:
     """Return T such that ``x <= T`` in doubles is what the tree asks of x.
 
     For precision "float32" T is the largest double that rounds to a single of at most the
-    threshold. Infinite thresholds stay: every present value goes left, or none does.
+    threshold. An infinite threshold, at which every present value goes left, stays.
     """
-    if precision == "float64" or np.isinf(threshold):
+    if precision == "float64" or threshold == np.inf:
         return float(threshold)
     below = np.float32(single_threshold(threshold))
     with np.errstate(over="ignore"):
