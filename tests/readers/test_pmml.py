@@ -234,6 +234,16 @@ def test_trees_of_rpart_with_surrogates(name: str) -> None:
     assert engine.tolist() == tree.predict(rows).tolist()
 
 
+@pytest.mark.parametrize("name", ["classifier", "regressor"])
+def test_files_of_nyoka(name: str) -> None:
+    """Written by nyoka 5.5.0 from scikit-learn trees of depth 4 (iris and diabetes)."""
+    path = FIXTURES / f"nyoka_{name}.pmml"
+    with pytest.warns(st.exceptions.SteadyTreeWarning, match="rows with missing values no result"):
+        tree = st.as_tree(path)
+    rows = probe_rows(tree, 3000, missing=False)
+    assert tree.predict(rows).tolist() == evaluate(path, rows)["out"].tolist()
+
+
 @pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
 @pytest.mark.parametrize("seed", range(4))
 def test_what_we_write_comes_back(seed: int, kind: str, tmp_path: Path) -> None:
@@ -282,6 +292,28 @@ def read(text: str, tmp_path: Path, **options: Any) -> st.Tree:
     return st.as_tree(path, **options)
 
 
+@pytest.mark.parametrize("joint", ["", "and", "surrogate"])
+def test_a_tree_without_a_word_on_missing_values(joint: str, tmp_path: Path) -> None:
+    """As nyoka and others write them: by default such rows have no result."""
+    nodes = BOTH.replace('score="2"', 'score="2" recordCount="9"').replace(' score="0"', "")
+    fields, schema = X + OUT, '<MiningField name="x"/>'
+    if joint:
+        fields = X + X.replace('"x"', '"z"') + OUT
+        schema += '<MiningField name="z"/>'
+        for old, how in ((LESS, joint), (MORE, "or" if joint == "and" else joint)):
+            new = old.replace('"x"', '"z"')
+            both = f'<CompoundPredicate booleanOperator="{how}">{old}{new}</CompoundPredicate>'
+            nodes = nodes.replace(old, both)
+    with pytest.warns(st.exceptions.SteadyTreeWarning, match="rows with missing values no result"):
+        tree = read(stump(nodes, strategies="", fields=fields, schema=schema), tmp_path)
+    rows = pd.DataFrame({"x": [0.0, 1.0, 0.0, 2.0], "z": [0.0, 1.0, 5.0, 0.0]})
+    rows = rows[list(tree.feature_names)]
+    found = evaluate(tmp_path / "model.pmml", rows)["out"]
+    assert tree.predict(rows).tolist() == found.tolist()
+    assert tree.predict(rows * np.nan).tolist() == [2.0] * 4
+    assert tree.n_leaves == (2 if not joint else tree.n_leaves)
+
+
 def test_two_children_are_one_split(tmp_path: Path) -> None:
     tree = read(
         stump(strategies='missingValueStrategy="defaultChild"').replace(
@@ -303,7 +335,14 @@ def test_two_children_are_one_split(tmp_path: Path) -> None:
             stump(strategies='missingValueStrategy="nullPrediction"'),
             "'nullPrediction', which gives",
         ),
-        (stump(strategies=""), "noTrueChildStrategy='returnNullPrediction', which gives some rows"),
+        (
+            stump(strategies='noTrueChildStrategy="returnNullPrediction"'),
+            "noTrueChildStrategy='returnNullPrediction', which gives some rows none",
+        ),
+        (
+            stump(BOTH.replace(MORE, MORE.replace('"1"', '"2"')), strategies=""),
+            "expected a child for every value, got nodes whose children leave values out",
+        ),
         (
             stump(strategies='missingValueStrategy="weightedConfidence"'),
             "got missingValueStrategy='weighted",

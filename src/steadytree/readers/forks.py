@@ -40,6 +40,7 @@ __all__ = [
     "MAX_SPLITS_IN_ONE",
     "Column",
     "Fork",
+    "NoResult",
     "Refusal",
     "Target",
     "nested_splits",
@@ -72,6 +73,18 @@ class Refusal:
 
 
 @dataclass(eq=False)
+class NoResult:
+    """Where rows get no result: refused for rows with all their values.
+
+    As ``otherwise`` of a fork, it lets rows with a missing value go either way; ``met`` tells
+    that there are such.
+    """
+
+    reason: str
+    met: bool = False
+
+
+@dataclass(eq=False)
 class Fork:
     """A node: its children in order, each with the condition for it.
 
@@ -80,15 +93,15 @@ class Fork:
     ``weight`` and ``label`` are those of the node, as far as it has them.
     """
 
-    choices: list[tuple[Condition, Fork | Leaf | Refusal]]
-    otherwise: Fork | Leaf | Refusal
-    unknown: Fork | Leaf | Refusal | None = None
+    choices: list[tuple[Condition, Target]]
+    otherwise: Target
+    unknown: Target | None = None
     value: Sequence[float] | None = None
     weight: float | None = None
     label: int | None = None
 
 
-Target = Fork | Leaf | Refusal
+Target = Fork | Leaf | Refusal | NoResult
 
 
 # -- what is known of a row on the way to a node -----------------------------------
@@ -172,6 +185,7 @@ class _Later:
 
 
 _Way = _Ask | _Later | int
+ANYWHERE = -1  # an end for rows that may go either way
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +305,11 @@ class _Writer:
                 return places(target)
             if found == UNKNOWN and fork.unknown is not None:
                 return places(fork.unknown)
-        return places(fork.otherwise)
+        end = fork.otherwise
+        if isinstance(end, NoResult) and not all(s.present for s in hole.known.values()):
+            end.met = True
+            return ANYWHERE
+        return places(end)
 
     def with_two_sides(self, way: _Way) -> _Binary:
         """Return a way with two sides at each split, missing values on one of them."""
@@ -306,12 +324,10 @@ class _Writer:
                 stack.append((here, True))
                 stack += [(w, False) for w in below_it if w is not None]
                 continue
-            got = [
-                None if w is None else w if isinstance(w, int) else made[id(w)] for w in below_it
-            ]
+            ends = [w if w is None or isinstance(w, int) else made[id(w)] for w in below_it]
+            got = [None if end == ANYWHERE else end for end in ends]
             if isinstance(here, _Later):
-                assert got[0] is not None
-                made[id(here)] = got[0]
+                made[id(here)] = ANYWHERE if got[0] is None else got[0]
             else:
                 made[id(here)] = self._two(here.split, *got)
         return way if isinstance(way, int) else made[id(way)]
@@ -326,8 +342,7 @@ class _Writer:
             present = yes if isinstance(yes, int) and yes == no else _Two(split, yes, no)
         if present is None or missing is None:
             only = missing if present is None else present
-            assert only is not None
-            return only
+            return ANYWHERE if only is None else only
         taken = _take_in(present, split.feature, missing)
         return (
             taken if taken is not None else _Two(self.whole(split.feature), present, missing, False)
@@ -379,7 +394,7 @@ class _Place:
     sides: list[int] = field(default_factory=list)
 
 
-def nested_splits(root: Fork | Leaf | Refusal, columns: Sequence[Column]) -> Node:
+def nested_splits(root: Target, columns: Sequence[Column]) -> Node:
     """Write a tree of forks out as nested splits with two sides each."""
     writer = _Writer(columns)
     places: list[_Place] = []
@@ -402,7 +417,7 @@ def nested_splits(root: Fork | Leaf | Refusal, columns: Sequence[Column]) -> Nod
 
     while waiting:
         target, known, share, parent = waiting.pop()
-        if isinstance(target, Refusal):
+        if isinstance(target, Refusal | NoResult):
             raise UnsupportedModelError(target.reason)
         if isinstance(target, Leaf):
             leaf = replace(target, weight=target.weight * share)
@@ -425,6 +440,8 @@ def nested_splits(root: Fork | Leaf | Refusal, columns: Sequence[Column]) -> Nod
         ]
         while inner:
             here, now, above, source = inner.pop()
+            if here == ANYWHERE:
+                raise UnsupportedModelError("expected a result for some row, got none for any")
             if isinstance(here, int):
                 waiting.append((targets[here], now, share / ends[here], above))
                 continue
@@ -459,13 +476,17 @@ def _on_side(two: _Two, state: _State, side: int) -> _State:
 
 def _nested(places: list[_Place], columns: Sequence[Column]) -> Node:
     made: dict[int, Node] = {}
+    rows: dict[int, float] = {}
     for at in reversed(range(len(places))):
         place = places[at]
         if isinstance(place.what, Leaf):
-            made[at] = place.what
+            made[at], rows[at] = place.what, place.what.weight
             continue
         split, source = place.what.split, place.source
         left, right = (made.pop(side) for side in place.sides)
+        heavier_left = rows[place.sides[0]] >= rows[place.sides[1]]
+        rows[at] = rows[place.sides[0]] + rows[place.sides[1]]
+        missing_left = place.what.missing_left
         by_itself = split.codes is not None and not columns[split.feature].unseen_is_missing
         own: dict[str, Any] = {}
         if source is not None:
@@ -477,7 +498,7 @@ def _nested(places: list[_Place], columns: Sequence[Column]) -> Node:
             right=right,
             threshold=split.threshold,
             left_categories=None if split.codes is None else tuple(sorted(split.codes)),
-            missing_left=bool(place.what.missing_left),
+            missing_left=heavier_left if missing_left is None else missing_left,
             unseen_left=split.unseen if by_itself else None,
             **own,
         )

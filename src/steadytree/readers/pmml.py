@@ -4,11 +4,13 @@ A PMML tree asks its children in order, with predicates that a missing value can
 strategy for that case; a tree of ours has two sides and one way for missing values at each split.
 What can be written out as such splits is read, surrogates included, so that every row gets the
 same result; a model that gives some rows no result, or one made of several nodes, is refused by
-name.
+name. One exception: many exporters write trees without a word on missing values, which by default
+have no result then; such a tree is read with a warning.
 """
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,10 @@ import numpy as np
 
 from steadytree.core.branches import Leaf, build_tree
 from steadytree.core.tree import Tree
-from steadytree.exceptions import TreeFormatError, UnsupportedModelError
+from steadytree.exceptions import SteadyTreeWarning, TreeFormatError, UnsupportedModelError
 from steadytree.readers import choose_tree
 from steadytree.readers.conditions import TRUE, Condition, Constant
-from steadytree.readers.forks import Column, Fork, Refusal, Target, nested_splits
+from steadytree.readers.forks import Column, Fork, NoResult, Refusal, Target, nested_splits
 from steadytree.readers.pmml_fields import Fields, read_value
 from steadytree.readers.pmml_predicates import PREDICATES, read_predicate
 from steadytree.readers.pmml_xml import children, first, number, parse_xml, tag
@@ -123,7 +125,10 @@ class _TreeModel:
         if function == "classification":
             self.target_type, self.classes = self._classes()
         self.missing = self.model.get("missingValueStrategy", "none")
-        self.none_true = self.model.get("noTrueChildStrategy", "returnNullPrediction")
+        # By default, where the file says nothing: a tree made without missing values in mind.
+        self.no_result = NoResult(
+            "expected a child for every value, got nodes whose children leave values out"
+        )
 
     def _classes(self) -> tuple[str, dict[Any, int]]:
         """Return the type of the target and the classes that it lists."""
@@ -167,8 +172,16 @@ class _TreeModel:
             own = tuple(self.fields.categories[field.feature]) or (NOT_LOOKED_AT,)
             categories.append(own)
             columns.append(Column(len(own), field.unseen_is_missing))
+        nested = nested_splits(root, columns)
+        if self.no_result.met:
+            warnings.warn(
+                "the PMML model gives rows with missing values no result: here they go with the "
+                "larger part of the others",
+                SteadyTreeWarning,
+                stacklevel=5,
+            )
         return build_tree(
-            nested_splits(root, columns),
+            nested,
             n_features=len(names),
             feature_names=tuple(names),
             categories=tuple(categories),
@@ -212,7 +225,7 @@ class _TreeModel:
                 continue
             made[id(element)] = Fork(
                 [(self._condition(child, wide), made[id(child)]) for child in below],
-                self._or_last(last, self.none_true, "noTrueChildStrategy"),
+                self._otherwise(last),
                 self._unknown(element, below, made, last),
                 value=None if own is None else own.value,
                 weight=None if own is None or element.get("recordCount") is None else own.weight,
@@ -252,10 +265,16 @@ class _TreeModel:
             raise TreeFormatError(f"expected a {name} of PMML, got {strategy[:40]!r}")
         return Refusal(
             f"expected a result for every row, got {name}={strategy!r}, which gives some rows none "
-            "(missing values or categories that no child takes); if such rows do not occur, write "
-            'missingValueStrategy="lastPrediction" and '
-            'noTrueChildStrategy="returnLastPrediction" into the TreeModel'
+            "(missing values or categories that no child takes); if such rows do not occur, "
+            "remove that attribute"
         )
+
+    def _otherwise(self, last: Any) -> Leaf | Refusal | NoResult:
+        """Return where rows go that no child takes."""
+        strategy = self.model.get("noTrueChildStrategy")
+        if strategy is None:
+            return self.no_result
+        return self._or_last(last, strategy, "noTrueChildStrategy")
 
     def _unknown(
         self, element: Any, below: list[Any], made: dict[int, Target], last: Any
