@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
@@ -140,3 +140,25 @@ def test_arrays_have_no_names_and_may_be_sparse() -> None:
 def test_a_pipeline_before_fit() -> None:
     with pytest.raises(NotFittedTreeError, match="before fit"):
         pipeline_columns(make_pipeline(StandardScaler(), DecisionTreeClassifier()))
+
+
+def test_more_categories_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, columns = fitted(("c", OneHotEncoder(), ["colour", "id"]))
+    monkeypatch.setattr("steadytree.readers.pipeline_columns.MAX_CELLS", 1000)
+    with pytest.raises(UnsupportedModelError, match="got 303 categories in 304 columns; group"):
+        columns.tables([2])
+
+
+def test_columns_chosen_by_type_position_and_mask() -> None:
+    X, y = people()
+    chosen: list[tuple[Any, list[int]]] = [
+        (make_column_selector(dtype_include="number"), [0, 1, 3]),
+        (slice("age", "income"), [0, 1]),
+        ([3, 0], [3, 0]),
+        ([False, True, False, True, False], [1, 3]),
+        ([-2], [3]),
+    ]
+    for columns, expected in chosen:
+        part = ColumnTransformer([("n", StandardScaler(), columns)])
+        pipeline = Pipeline([("c", part), ("tree", DecisionTreeClassifier())]).fit(X, y)
+        assert pipeline_columns(pipeline).source.tolist() == expected

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -144,6 +145,33 @@ def test_searches_are_their_best_model() -> None:
         st.as_tree(GridSearchCV(TREE, {"max_depth": [1]}))
     with pytest.raises(NotFittedTreeError, match="refit=False; set refit=True"):
         st.as_tree(GridSearchCV(TREE, {"max_depth": [1]}, refit=False, cv=2).fit(X, LABELS))
+
+
+def test_a_transformed_response_is_told_in_its_own_units() -> None:
+    table, response = X.iloc[:, 1:], X.iloc[:, 0] * 1000
+    inner = DecisionTreeRegressor(max_depth=4, random_state=0)
+    for options in (
+        {"func": np.log1p, "inverse_func": np.expm1},
+        {"transformer": StandardScaler()},
+        {},
+    ):
+        for regressor in (inner, make_pipeline(StandardScaler(), inner)):
+            model = TransformedTargetRegressor(regressor, **options).fit(table, response)
+            tree = st.as_tree(model)
+            np.testing.assert_array_equal(tree.predict(table), model.predict(table))
+            assert tree.observed is None
+    with pytest.raises(NotFittedTreeError, match="TransformedTargetRegressor before fit"):
+        st.as_tree(TransformedTargetRegressor(inner))
+    mixing = TransformedTargetRegressor(
+        inner, func=np.asarray, inverse_func=np.cumsum, check_inverse=False
+    )
+    with pytest.raises(UnsupportedModelError, match="from several rows or columns"):
+        st.as_tree(mixing.fit(table, response))
+    huge = TransformedTargetRegressor(
+        inner, func=np.asarray, inverse_func=np.exp, check_inverse=False
+    )
+    with pytest.raises(UnsupportedModelError, match="expected finite responses, got inf"):
+        st.as_tree(huge.fit(table, response))
 
 
 def test_ensembles_of_other_kinds_are_refused() -> None:

@@ -25,14 +25,14 @@ from steadytree.readers.pipeline_steps import (
     SAME,
     Origin,
     RawColumns,
-    is_missing,
     trace,
 )
 
 __all__ = ["PipelineColumns", "RawTable", "pipeline_columns"]
 
 FloatArray = NDArray[np.float64]
-LARGEST = float(np.finfo(np.float64).max)
+MAX_CELLS = 1 << 26
+"""What the transformed rows of all categories may take together: half a gigabyte."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +227,12 @@ class PipelineColumns:
         """The transformed rows of the categories of each raw column that has some."""
         listed = {j: self.categories[j] or () for j in self._made_of}
         asked = [(j, value) for j, values in listed.items() for value in values]
+        if len(asked) * self.n_columns > MAX_CELLS:
+            raise UnsupportedModelError(
+                f"expected at most {MAX_CELLS:,} cells to say what the pipeline makes of every "
+                f"category, got {len(asked):,} categories in {self.n_columns:,} columns; group "
+                "rare ones, for example OneHotEncoder(max_categories=100), and fit again"
+            )
         made = self.probe([j for j, _ in asked], [v for _, v in asked]) if asked else None
         at = np.array([j for j, _ in asked])
         return {} if made is None else {j: made[at == j] for j in listed if listed[j]}
@@ -243,8 +249,13 @@ class PipelineColumns:
         found: dict[tuple[int, bool], NDArray[Any] | None] = {}
         answers = self.rows([j for j, _, _ in asked], [value for _, _, value in asked])
         for (j, new, _), row in zip(asked, answers, strict=True):
-            mine = self.columns_of(j)
-            if (j, new) in found and _cells(found[j, new], mine) != _cells(row, mine):
+            before = found.get((j, new), row)
+            same = before is row or (
+                before is not None
+                and row is not None
+                and _equal(before[None], row, self.columns_of(j))[0]
+            )
+            if not same:
                 raise UnsupportedModelError(
                     f"expected one way of writing a missing value in column {self.labels[j]!r}, "
                     "got a pipeline that treats None and NaN as two categories "
@@ -279,28 +290,31 @@ class PipelineColumns:
         fills = self._raw.fills
         asked = [(j, v) for j in self._made_of if not self.categories[j] for v in fills.get(j, ())]
         answers = self.rows([j for j, _ in asked], [value for _, value in asked])
-        known = list(zip((j for j, _ in asked), (v for _, v in asked), answers, strict=True))
-        for j, rows in self._listed.items():
-            listed = [(j, v, row) for v, row in zip(self.categories[j] or (), rows, strict=True)]
-            # What an imputer fills in comes first.
-            known += [one for one in listed if one[1] in fills.get(j, ())] + listed
         found: dict[int, Any] = {}
-        for j, value, row in known:
-            mine, missing = self.columns_of(j), self.missing[j]
-            if (
-                j not in found
-                and missing is not None
-                and _cells(row, mine) == _cells(missing, mine)
-            ):
-                found[j] = value
+        for (j, value), row in zip(asked, answers, strict=True):
+            if row is not None and self._as_missing(j, row[None])[0]:
+                found.setdefault(j, value)
+        for j, rows in self._listed.items():
+            listed = self.categories[j] or ()
+            alike = [listed[k] for k in np.flatnonzero(self._as_missing(j, rows))]
+            # What an imputer fills in comes first.
+            for value in [v for v in alike if v in fills.get(j, ())] + alike:
+                found.setdefault(j, value)
         return found
 
+    def _as_missing(self, raw: int, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which rows are what the pipeline makes of a missing value of a raw column."""
+        missing = self.missing[raw]
+        if missing is None:
+            return np.zeros(len(rows), dtype=bool)
+        return _equal(rows, missing, self.columns_of(raw))
 
-def _cells(row: NDArray[Any] | None, columns: list[int]) -> tuple[Any, ...] | None:
-    """Return cells so that equal ones are equal, NaN among them."""
-    if row is None:
-        return None
-    return tuple(None if is_missing(v) else v for v in row[columns].tolist())
+
+def _equal(rows: NDArray[Any], row: NDArray[Any], columns: list[int]) -> NDArray[np.bool_]:
+    """Which rows equal a row in some columns, where NaN equals NaN."""
+    cells, wanted = rows[:, columns], row[columns]
+    both = np.asarray(pd.isna(cells)) & np.asarray(pd.isna(wanted))
+    return np.asarray(((cells == wanted) | both).all(axis=1))
 
 
 def _is_number(value: Any) -> bool:

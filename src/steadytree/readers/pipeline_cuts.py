@@ -32,6 +32,7 @@ LARGEST = float(np.finfo(np.float64).max)
 RANGES = (LARGEST, 1e300, 1e200, 1e100)
 """Where the pipeline refuses the largest number because it overflows, one of these is the end."""
 ROWS_AT_ONCE = 4096
+CELLS_AT_ONCE = 1 << 24
 AROUND = 8192
 """So many doubles on either side hold all that logarithms wrong in the last two bits can mix up: a
 double moves a logarithm by at least 1/745 of its last bit."""
@@ -89,8 +90,16 @@ def _search(
     def probe(tasks: NDArray[np.intp], numbers: NDArray[np.float64]) -> Any:
         shape = numbers.shape
         tasks, numbers = np.repeat(tasks, shape[1]), numbers.ravel()
-        left, excess = ask(split[tasks], columns.probe(raw[tasks], numbers))
-        return left.reshape(shape), excess.reshape(shape)
+        at_once = max(CELLS_AT_ONCE // columns.n_columns, 256)
+        answers = [
+            ask(split[tasks[k : k + at_once]], columns.probe(raw[tasks[k : k + at_once]], part))
+            for k in range(0, numbers.size, at_once)
+            for part in [numbers[k : k + at_once]]
+        ]
+        left, excess = (
+            np.concatenate(parts).reshape(shape) for parts in zip(*answers, strict=True)
+        )
+        return left, excess
 
     every = np.arange(len(raw))
     low, high = _place(ends[:, 0]), _place(ends[:, 1])

@@ -101,12 +101,13 @@ class RawColumns:
         """Note that a step takes a raw column for these categories."""
         self.coded.setdefault(raw, who)
         self._check(raw)
-        listed = self.categories.setdefault(raw, [])
+        listed = dict.fromkeys(self.categories.get(raw, ()))
         for value in map(plain_scalar, met):
             if is_missing(value):
                 self.missing.setdefault(raw, []).append(value)
-            elif value not in listed:
-                listed.append(value)
+            else:
+                listed.setdefault(value)
+        self.categories[raw] = list(listed)
 
     def take_for_missing(self, raw: int, value: Any) -> None:
         """Note that an imputer takes a value for missing."""

@@ -7,11 +7,15 @@ same leaf as in the pipeline: thresholds and category sets are found by asking t
 
 The tree decides as the pipeline does for frames and arrays of doubles and whole numbers. On
 columns of single precision scikit-learn scales in single precision, which may round otherwise.
+The last bit of a logarithm depends on the machine, and on whether an array is a reversed view;
+there the tree decides as the pipeline does for plain arrays and frames on the machine it is read
+on.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -139,22 +143,25 @@ class _Rewriting:
 
     # -- asking the pipeline --------------------------------------------------------
 
-    def _left(self, nodes: NDArray[np.intp], rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether splits send transformed rows left."""
-        return self._ask(nodes, rows)[0]
+    def _left_all(self, nodes: NDArray[np.intp], rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether each of some splits sends each of some transformed rows left."""
+        coded = self._coded(self.inner.encode(rows)[:, self.inner.feature[nodes]].T)
+        every = np.broadcast_to(nodes[:, None], coded.shape)
+        return self.inner.goes_left(every.ravel(), coded.ravel()).reshape(coded.shape)
+
+    def _coded(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.where(cells == 0, np.nan, cells) if self._zeros_are_missing else cells
 
     def _ask(
         self, nodes: NDArray[np.intp], rows: NDArray[Any]
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Whether splits send transformed rows left, and by how much rows exceed thresholds."""
         at = np.arange(len(rows)), self.inner.feature[nodes]
-        coded = self.inner.encode(rows)[at]
-        if self._zeros_are_missing:
-            coded = np.where(coded == 0, np.nan, coded)
+        coded = self._coded(self.inner.encode(rows)[at])
         exact = rows[at] if rows.dtype.kind == "f" else coded
         return self.inner.goes_left(nodes, coded), exact - self._limit[nodes]
 
-    @property
+    @cached_property
     def _zeros_are_missing(self) -> bool:
         """XGBoost takes what a sparse matrix leaves out for missing."""
         source = str(self.inner.metadata.get("source", ""))
@@ -164,32 +171,29 @@ class _Rewriting:
         """Whether a split sends a row left; None where the pipeline refuses the row."""
         if row is None:
             return None
-        return bool(self._left(np.array([node]), row[None])[0])
+        return bool(self._ask(np.array([node]), row[None])[0][0])
 
     def _heavier_left(self, node: int) -> bool:
         weight, inner = self.inner.weight, self.inner
         return bool(weight[inner.children_left[node]] >= weight[inner.children_right[node]])
 
     def _by_category(self, nodes: NDArray[np.intp], raw: NDArray[np.int64]) -> None:
-        if not nodes.size:
-            return
-        tables = self.columns.tables(sorted(set(raw.tolist())))
-        for node, j in zip(nodes.tolist(), raw.tolist(), strict=True):
-            table = tables[j]
-            left = self._left(np.full(len(table.rows), node), table.rows)
-            missing, unseen = (self._side(node, row) for row in (table.missing, table.unseen))
-            met = {*left.tolist(), missing, unseen} - {None}
-            if len(met) == 1:
-                self.splits[node] = met.pop()
-                continue
-            if missing is None:
-                missing = self._heavier_left(node)
-            self.splits[node] = _Split(
-                raw=j,
-                left=tuple(np.flatnonzero(left).tolist()),
-                missing=missing,
-                unseen=missing if unseen is None else unseen,
-            )
+        for j, table in self.columns.tables(sorted(set(raw.tolist()))).items():
+            mine = nodes[raw == j]
+            odd = [row for row in (table.missing, table.unseen) if row is not None]
+            left = self._left_all(mine, np.vstack([table.rows, *odd]))
+            for node, sides in zip(mine.tolist(), left.tolist(), strict=True):
+                listed, others = sides[: len(table.rows)], sides[len(table.rows) :]
+                if len(set(sides)) == 1:
+                    self.splits[node] = sides[0]
+                    continue
+                missing = self._heavier_left(node) if table.missing is None else others.pop(0)
+                self.splits[node] = _Split(
+                    raw=j,
+                    left=tuple(code for code, goes in enumerate(listed) if goes),
+                    missing=missing,
+                    unseen=missing if table.unseen is None else others.pop(0),
+                )
 
     def _by_number(self, nodes: NDArray[np.intp], raw: NDArray[np.int64]) -> None:
         if not nodes.size:

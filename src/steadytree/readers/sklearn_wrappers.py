@@ -1,7 +1,8 @@
 """Read one tree of the scikit-learn models that are made around trees.
 
 A threshold around a tree is its decision policy, a search is its best model, and of a forest or
-a bag one tree is read at a time, in the columns and classes of the whole.
+a bag one tree is read at a time, in the columns and classes of the whole. A response that was
+transformed for the tree, as by a logarithm, is told in its own units.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import numpy as np
 
 from steadytree.core.decision import Decision
 from steadytree.core.tree import Tree
-from steadytree.exceptions import NotFittedTreeError
+from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers import choose_tree, read_model
 
 __all__ = ["advice", "read", "reads"]
 
 
-THRESHOLD, SEARCH, COLLECTION = "threshold", "search", "collection"
+THRESHOLD, SEARCH, COLLECTION, RESPONSE = "threshold", "search", "collection", "response"
 _KINDS = {
     "FixedThresholdClassifier": THRESHOLD,
     "TunedThresholdClassifierCV": THRESHOLD,
@@ -27,6 +28,7 @@ _KINDS = {
     "BaggingRegressor": COLLECTION,
     "ForestClassifier": COLLECTION,
     "ForestRegressor": COLLECTION,
+    "TransformedTargetRegressor": RESPONSE,
 }
 
 
@@ -57,6 +59,8 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
         return _read_threshold_model(model, tree_index)
     if kind == SEARCH:
         return read_model(_best(model), tree_index=tree_index)
+    if kind == RESPONSE:
+        return _read_response_model(model, tree_index)
     return _read_member(model, tree_index)
 
 
@@ -81,6 +85,34 @@ def _read_threshold_model(model: Any, tree_index: int | None) -> Tree:
             origin=type(model).__name__,
         )
     )
+
+
+def _read_response_model(model: Any, tree_index: int | None) -> Tree:
+    """Read the tree inside, its responses in the units of the model around it.
+
+    What was observed is left out: the mean of logarithms says nothing about the mean response.
+    """
+    if not hasattr(model, "regressor_"):
+        raise _not_fitted(model)
+    tree = read_model(model.regressor_, tree_index=tree_index)
+    values = tree.value[:, :1]
+    back = model.transformer_.inverse_transform
+    with np.errstate(all="ignore"):
+        own, turned = (
+            np.asarray(back(part), dtype=np.float64) for part in (values, values[::-1].copy())
+        )
+    if own.shape != values.shape or not np.array_equal(own, turned[::-1], equal_nan=True):
+        raise UnsupportedModelError(
+            f"expected a response that is transformed back by itself, got "
+            f"{type(model.transformer_).__name__}, which makes it from several rows or columns; "
+            "pass regressor_ and compare in the transformed response"
+        )
+    if not np.isfinite(own).all():
+        raise UnsupportedModelError(
+            f"expected finite responses, got {own[~np.isfinite(own)][0]} of the tree in its own "
+            "units; pass regressor_ and compare in the transformed response"
+        )
+    return tree.replace(value=own, observed=None, impurity=None)
 
 
 def _best(search: Any) -> Any:
