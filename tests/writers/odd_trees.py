@@ -58,6 +58,38 @@ def nasty_tree() -> st.Tree:
     )
 
 
+MARKED_NAME = 'a"b\\N|c <b>&amp;</b>\n`x` #quot; %% [*_$]; =1+1'
+MARKED_CATEGORIES = ('=cmd|" /C calc"!A1', "<script>&lt;", "two\nlines", "-->", "plain")
+MARKED_CLASSES = ('no"]', "<yes>|\\")
+
+
+def marked_tree() -> st.Tree:
+    """Return a small tree whose names are full of the marks of tables, pictures and sheets.
+
+    Its last leaf keeps its label against its share.
+    """
+    root: Node = Branch(
+        feature=0,
+        left=Leaf([0.7, 0.3], 3.0),
+        right=Branch(
+            feature=1,
+            threshold=-2.5,
+            left=Leaf([0.2, 0.8], 5.0),
+            right=Leaf([0.6, 0.4], 2.0, 1),
+            missing_left=True,
+        ),
+        left_categories=(0, 1, 2),
+        missing_left=False,
+    )
+    return build_tree(
+        root,
+        n_features=2,
+        feature_names=(MARKED_NAME, "@sum"),
+        categories=(MARKED_CATEGORIES, None),
+        classes=MARKED_CLASSES,
+    )
+
+
 def chain(length: int, *, leftwards: bool = False) -> st.Tree:
     """Return a tree as deep as it has splits, on two numbers."""
     rng = np.random.default_rng(length)

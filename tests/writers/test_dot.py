@@ -14,7 +14,7 @@ import steadytree as st
 from steadytree.core.tree_words import LeafNumbers, branch_texts
 from steadytree.core.words import PAGE, PAGE_BRANCH
 from tests.foreign import random_tree
-from tests.writers.nasty import nasty_tree
+from tests.writers.odd_trees import marked_tree
 
 PICTURE = True
 QUOTED = r'"((?:[^"\\]|\\.)*)"'
@@ -28,9 +28,9 @@ def shown(text: str) -> list[str]:
     return [html.unescape(line) for line in lines]
 
 
-@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression", "nasty"])
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression", "marked"])
 def test_every_rule_and_outcome_is_in_the_picture(kind: str) -> None:
-    tree = nasty_tree() if kind == "nasty" else random_tree(7, kind=kind)
+    tree = marked_tree() if kind == "marked" else random_tree(7, kind=kind)
     lines = tree.to_dot().splitlines()
     assert lines[0] == "digraph tree {"
     assert lines[-1] == "}"
@@ -55,8 +55,8 @@ def test_every_rule_and_outcome_is_in_the_picture(kind: str) -> None:
 
 
 def test_files_and_what_graphviz_makes_of_them(tmp_path: Path) -> None:
-    path = st.export_tree(nasty_tree(), path=tmp_path / "tree.gv")
-    assert path.read_text(encoding="utf-8") == nasty_tree().to_dot()
+    path = st.export_tree(marked_tree(), path=tmp_path / "tree.gv")
+    assert path.read_text(encoding="utf-8") == marked_tree().to_dot()
     if shutil.which("dot") is None:
         pytest.skip("Graphviz is not installed")
     drawn = subprocess.run(["dot", "-Tsvg", path], capture_output=True, text=True, check=True)

@@ -24,7 +24,7 @@ from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.exceptions import InputError, MissingDependencyError
 from steadytree.writers.excel import path_words
 from tests.foreign import probe_rows, random_tree
-from tests.writers.nasty import CATEGORIES, CLASSES, nasty_tree
+from tests.writers.odd_trees import MARKED_CATEGORIES, MARKED_CLASSES, chain, marked_tree
 
 FILTER = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false"
 SEEDS = (0, 1)  # LibreOffice takes seconds for a tree of 10,000 rows
@@ -102,20 +102,6 @@ def filled(tree: st.Tree, rows: pd.DataFrame, formulas: dict[str, str], path: Pa
     return path
 
 
-def chain(levels: int) -> st.Tree:
-    """A tree as deep as it has splits: far more levels than Excel has."""
-    node: Node = Leaf([0.0])
-    for level in range(levels, 0, -1):
-        node = Branch(
-            feature=level % 2,
-            threshold=float(-level) / 3,
-            left=node,
-            right=Leaf([float(level)]),
-            missing_left=bool(level % 3),
-        )
-    return build_tree(node, n_features=2, feature_names=("a", "b"))
-
-
 def many_categories() -> st.Tree:
     texts = tuple(f"category {i}" for i in range(3000))
     numbers = tuple([float(i) for i in range(500)] + [i + 0.1 for i in range(100)])
@@ -154,11 +140,10 @@ EXTREME_ROWS = pd.DataFrame({"x": [*EXTREME, *np.nextafter(EXTREME[5:9], np.inf)
 
 
 def chain_rows(tree: st.Tree) -> pd.DataFrame:
+    """Rows that end at every depth of a chain."""
     rng = np.random.default_rng(0)
-    values = rng.uniform(-tree.depth / 3 - 1, 2, size=(300, 2)).round(1)
-    # Most values pass the first levels, or nobody would come far.
-    values[:250] = rng.uniform(-2 * tree.depth, -tree.depth / 6, size=(250, 2))
-    values[rng.random(values.shape) < 0.1] = np.nan
+    values = rng.uniform(-1, 2 * tree.depth, size=(300, 2)).round(1)
+    values[rng.random(values.shape) < 0.03] = np.nan
     return pd.DataFrame(values, columns=["a", "b"])
 
 
@@ -166,7 +151,7 @@ BOOKS: dict[str, Callable[[], tuple[st.Tree, pd.DataFrame]]] = {
     "deep": lambda: (tree := chain(200), chain_rows(tree)),
     "wide": lambda: (tree := random_tree(3, depth=9, kind="regression"), probe_rows(tree, 500)),
     "categories": lambda: (tree := many_categories(), probe_rows(tree, 200)),
-    "nasty": lambda: (tree := nasty_tree(), probe_rows(tree, 200)),
+    "marked": lambda: (tree := marked_tree(), probe_rows(tree, 200)),
     "extreme": lambda: (extreme(), EXTREME_ROWS),
     "leaf": lambda: (
         build_tree(Leaf([0.2, 0.8]), n_features=1, classes=(False, True)),
@@ -285,7 +270,7 @@ def test_long_trees_are_divided_and_short_ones_are_not(tmp_path: Path) -> None:
 
 
 def test_the_sheet_is_for_people(tmp_path: Path) -> None:
-    book = openpyxl.load_workbook(st.export_tree(nasty_tree(), path=tmp_path / "t.xlsx", rows=10))
+    book = openpyxl.load_workbook(st.export_tree(marked_tree(), path=tmp_path / "t.xlsx", rows=10))
     assert book.sheetnames == ["Tree"]
     sheet: Any = book.active
     names = [cell.value for cell in sheet[4]]
@@ -297,12 +282,36 @@ def test_the_sheet_is_for_people(tmp_path: Path) -> None:
     assert not offered.showErrorMessage
     first, last = re.findall(r"\$([A-Z]+)\$(\d+)", offered.formula1)
     listed = [sheet[f"{first[0]}{row}"] for row in range(int(first[1]), int(last[1]) + 1)]
-    assert tuple(cell.value for cell in listed) == CATEGORIES
+    assert tuple(cell.value for cell in listed) == MARKED_CATEGORIES
     assert sheet.column_dimensions[first[0]].hidden
     # Whatever it begins with, it is text.
     assert {cell.data_type for cell in listed} == {"s"}
     assert listed[0].quotePrefix
     assert sheet["B5"].parent.column_dimensions["B"].number_format == "@"
+
+
+def test_a_path_names_all_values_that_go_it() -> None:
+    def by_colour(codes: tuple[int, ...], left: Node, right: Node, **where: bool) -> Branch:
+        return Branch(feature=0, left=left, right=right, left_categories=codes, **where)
+
+    number = Branch(
+        feature=1, threshold=2.5, left=Leaf([3.0]), right=Leaf([4.0]), missing_left=True
+    )
+    inner = by_colour((0,), Leaf([1.0]), Leaf([2.0]), missing_left=True, unseen_left=True)
+    outer = by_colour((0, 1), inner, number, missing_left=True, unseen_left=False)
+    tree = build_tree(
+        outer,
+        n_features=2,
+        feature_names=("colour", "size"),
+        categories=(("red", "blue", "green"), None),
+    )
+    # What has gone another way before is not named again.
+    assert [path_words(tree)[leaf] for leaf in tree.leaves.tolist()] == [
+        "(colour is red or blue or missing) and (colour is red or missing)",
+        "(colour is red or blue or missing) and colour is blue",
+        "(colour is green or never met) and (size <= 2.5 or missing)",
+        "(colour is green or never met) and size > 2.5",
+    ]
 
 
 def test_thresholds_keep_every_digit(tmp_path: Path) -> None:
@@ -366,10 +375,10 @@ def test_what_does_not_fit_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_a_formula_goes_to_a_file_of_another_name(tmp_path: Path) -> None:
-    tree = nasty_tree()
+    tree = marked_tree()
     path = tree.to_excel(tmp_path / "formula.txt")
     assert path.read_text(encoding="utf-8") == tree.to_excel()
-    assert f'"{CLASSES[0]}"'.replace('"]', '""]') in tree.to_excel()
+    assert f'"{MARKED_CLASSES[0]}"'.replace('"]', '""]') in tree.to_excel()
 
 
 def test_without_openpyxl_the_formula_is_there_and_the_workbook_says_what_it_needs() -> None:

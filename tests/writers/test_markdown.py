@@ -12,7 +12,7 @@ import steadytree as st
 from steadytree.core.rules import tree_rules
 from tests.foreign import random_tree
 from tests.report import samples
-from tests.writers.nasty import nasty_tree
+from tests.writers.odd_trees import marked_tree
 
 PICTURE = True
 
@@ -23,9 +23,9 @@ def cells(line: str) -> list[str]:
     return [html.unescape(re.sub(r"\\([\\`*_\[\]|~#$])", r"\1", p.strip())) for p in parts]
 
 
-@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression", "nasty"])
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression", "marked"])
 def test_every_rule_and_outcome_is_in_the_table(kind: str) -> None:
-    tree = nasty_tree() if kind == "nasty" else random_tree(7, kind=kind)
+    tree = marked_tree() if kind == "marked" else random_tree(7, kind=kind)
     head, _, *lines = (
         cells(line) for line in tree.to_markdown().splitlines() if line.startswith("|")
     )
@@ -53,7 +53,7 @@ def test_what_was_observed_has_its_column() -> None:
 
 
 def test_html_and_marks_are_shown_not_read() -> None:
-    text = nasty_tree().to_markdown()
+    text = marked_tree().to_markdown()
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
     assert "&amp;lt;" in text
@@ -61,5 +61,5 @@ def test_html_and_marks_are_shown_not_read() -> None:
 
 
 def test_files(tmp_path: Path) -> None:
-    path = st.export_tree(nasty_tree(), path=tmp_path / "rules.md")
-    assert path.read_text(encoding="utf-8") == nasty_tree().to_markdown()
+    path = st.export_tree(marked_tree(), path=tmp_path / "rules.md")
+    assert path.read_text(encoding="utf-8") == marked_tree().to_markdown()

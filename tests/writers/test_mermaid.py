@@ -9,7 +9,7 @@ import pytest
 from steadytree.core.tree_words import LeafNumbers, branch_texts
 from steadytree.core.words import PAGE, PAGE_BRANCH
 from tests.foreign import random_tree
-from tests.writers.nasty import nasty_tree
+from tests.writers.odd_trees import marked_tree
 
 PICTURE = True
 NODE = re.compile(r'^  n(\d+)(\["|\(\[")([^"]*)("\]|"\]\))$')
@@ -20,9 +20,9 @@ def shown(text: str) -> str:
     return re.sub(r"#(\d+);", lambda m: chr(int(m[1])), text)
 
 
-@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression", "nasty"])
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression", "marked"])
 def test_every_rule_and_outcome_is_in_the_picture(kind: str) -> None:
-    tree = nasty_tree() if kind == "nasty" else random_tree(7, kind=kind)
+    tree = marked_tree() if kind == "marked" else random_tree(7, kind=kind)
     lines = tree.to_mermaid().splitlines()
     assert lines[0] == "flowchart TD"
     nodes = {int(m[1]): m[3].split("<br/>") for line in lines if (m := NODE.match(line))}
@@ -54,7 +54,7 @@ def test_every_rule_and_outcome_is_in_the_picture(kind: str) -> None:
 
 
 def test_nothing_of_a_name_is_left_to_mermaid() -> None:
-    texts = re.findall(r'"([^"]*)"', nasty_tree().to_mermaid())
+    texts = re.findall(r'"([^"]*)"', marked_tree().to_mermaid())
     for text in texts:
         plain = re.sub(r"#\d+;|<br/>", "", text)
         assert not set(plain) & set("#<>&`\\*|;$[]{}%"), text

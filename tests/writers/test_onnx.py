@@ -44,7 +44,7 @@ def evaluate(model: bytes, inputs: Any) -> dict[str, Any]:
 
 
 def run(tree: st.Tree, rows: pd.DataFrame, folder: Path) -> tuple[Any, Any]:
-    path = tree.to_onnx(folder / "tree.onnx", missing_text=MISSING)
+    path = tree.to_onnx(folder / "tree.onnx", columns=True, missing_text=MISSING)
     dtype = np.float32 if tree.precision == "float32" else np.float64
     with np.errstate(over="ignore"):
         found = evaluate(path.read_bytes(), feed(tree, rows, dtype))

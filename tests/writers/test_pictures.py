@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steadytree.writers.pictures import draw_tree
 from tests.foreign import random_tree
-from tests.writers.nasty import nasty_tree
+from tests.writers.odd_trees import marked_tree
 
 
 def test_every_node_is_a_box_and_every_side_an_arrow() -> None:
@@ -18,6 +18,6 @@ def test_every_node_is_a_box_and_every_side_an_arrow() -> None:
 
 
 def test_a_label_kept_against_its_share_says_so() -> None:
-    boxes, _ = draw_tree(nasty_tree())
+    boxes, _ = draw_tree(marked_tree())
     kept = [box.lines for box in boxes if "kept although the share says otherwise" in box.lines]
     assert [lines[0] for lines in kept] == ["<yes>|\\"]

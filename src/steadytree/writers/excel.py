@@ -40,6 +40,7 @@ SUFFIXES = (".xlsx",)
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 ROWS = 1000
 HEAD, FIRST = 4, 5  # rows of the sheet: the names, and the first case
+PERCENT = "0.0%"  # how shares are shown; their cells hold every digit
 PIECE = 6000  # characters of a formula, well below what Excel takes
 ROW = "\0" * 7  # stands for the number of the row, as long as the longest
 _CELL = re.compile(r"(?:(?:'(?:[^']|'')+'|[A-Za-z_][\w.]*)!)?\$?[A-Za-z]{1,3}\$?[1-9]\d{0,6}")
@@ -205,21 +206,25 @@ def path_words(tree: Tree) -> dict[int, str]:
     """Return the way to each leaf in words; all values that go it are named."""
     sides = branch_texts(tree, display_space(tree, all_can_miss=True))
     out: dict[int, str] = {}
-    ways: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+    # With the features of which a category never met has gone another way already.
+    ways: list[tuple[int, tuple[str, ...], frozenset[int]]] = [(0, (), frozenset())]
     while ways:
-        node, way = ways.pop()
+        node, way, gone = ways.pop()
         if tree.is_leaf[node]:
             out[node] = shorten(clean(" and ".join(way) or "always"), CELL_CHARACTERS)
             continue
         split = split_test(tree, node)
         for is_left, side in ((False, tree.children_right), (True, tree.children_left)):
             words = sides[node][0 if is_left else 1]
-            if split.threshold is None and split.unseen_left == is_left:
-                # The words know only the categories that the tree lists.
+            unseen, below = False, gone
+            if split.threshold is None:
+                unseen = split.unseen_left == is_left and split.feature not in gone
+                below = gone if unseen else gone | {split.feature}
+            if unseen:  # the words know only the categories that the tree lists
                 other = f"{split.name} is a category never met"
                 words = other if "nobody comes this way" in words else f"{words} or never met"
             words = f"({words})" if " or " in words else words
-            ways.append((int(side[node]), (*way, words)))
+            ways.append((int(side[node]), (*way, words), below))
     return out
 
 
@@ -294,6 +299,8 @@ class _Sheet:
             line = [at + 1, paths[leaf], *says, observed, float(tree.weight[leaf]) / total]
             for column, value in enumerate(line, self.rules):
                 self._put(FIRST + at, column, value)
+            for column in (*range(self.rules + 3, self.lists - 3), self.lists - 2):
+                self.sheet.cell(FIRST + at, column).number_format = PERCENT
 
     def _cases(self, cases: Any) -> None:
         """Write the rows of a table where people would type them, numbered."""
@@ -363,10 +370,13 @@ class _Sheet:
             columns[column] = f'IF({rule}="","",INDEX({table},{rule}))'
         for at, formula in enumerate(terms.asides):
             columns[self.constants + 1 + at] = formula
+        shares = range(self.first_outcome + 1, self.rule)
         for row in range(FIRST, self.last + 1):
             for column, formula in columns.items():
                 cell = self.sheet.cell(row, column)
                 cell.value = "=" + formula.replace(ROW, str(row))
+                if column in shares:
+                    cell.number_format = PERCENT
         self.last_column = self.constants + len(terms.asides)
 
     def _put(self, row: int, column: int, value: Any) -> None:
