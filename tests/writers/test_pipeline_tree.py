@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -335,3 +336,46 @@ def test_retrained_on_raw_rows_and_back_in_the_pipeline(seed: int) -> None:
     rows = raw_rows(seed + 90, 5000, unseen=True)
     np.testing.assert_array_equal(written.predict(rows), result.tree.predict(rows))
     assert not (written.predict(X_new) == model.predict(X_new)).all()
+
+
+@pytest.mark.filterwarnings("ignore:the new rows go beyond")
+@pytest.mark.parametrize("holes", [True, False])
+@pytest.mark.parametrize("lumps", ["infrequent", "unknown to zeros", "drop", "filled in", "codes"])
+def test_categories_that_arrived_since_the_pipeline_was_fitted(lumps: str, holes: bool) -> None:
+    X, X_new = raw_rows(5), raw_rows(6, 1500, unseen=True)
+    if not holes:
+        X, X_new = (
+            rows.fillna({"colour": "red", "town": "t1", "grade": 1.0}) for rows in (X, X_new)
+        )
+    y, y_new = (outcome(rows, 5) > 1.5 for rows in (X, X_new))
+    y_new = y_new ^ X_new["town"].isin(["elsewhere", "t2", "t3"]).to_numpy()
+    encode = {
+        "infrequent": OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=4),
+        "unknown to zeros": OneHotEncoder(handle_unknown="ignore"),
+        "drop": OneHotEncoder(handle_unknown="ignore", drop="first"),
+        "filled in": make_pipeline(
+            SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore")
+        ),
+        "codes": OrdinalEncoder(
+            handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-1
+        ),
+    }[lumps]
+    columns = ColumnTransformer(
+        [
+            ("n", SimpleImputer(), NUMBERS),
+            ("c", encode, ["colour", "town"]),
+            ("g", encode, ["grade"]),
+        ]
+    )
+    model = make_pipeline(columns, DecisionTreeClassifier(max_depth=4, random_state=0)).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Found unknown categories")
+        result = st.retrain(model, X_new, y_new, n_folds=0, n_estimators=30, random_state=0)
+        rows = raw_rows(7, 5000, unseen=True)
+        rows.loc[::50, "town"] = "a third"
+        for name in ("from scratch", result.chosen):
+            tree = result.trees[name]
+            written = write_like(tree, model, prefer="labels")
+            for some in (X_new, rows):
+                np.testing.assert_array_equal(written.predict(some), tree.predict(some))
+    assert "town" in {tree.feature_labels[j] for j in result.trees["from scratch"].used_features}

@@ -28,6 +28,7 @@ from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers import read_model
 from steadytree.readers.pipeline_columns import PipelineColumns, pipeline_columns
 from steadytree.readers.pipeline_cuts import Cuts, find_cuts
+from steadytree.readers.pipeline_lumps import category_lumps
 from steadytree.readers.pipeline_steps import SAME
 
 __all__ = ["read", "reads"]
@@ -322,11 +323,13 @@ class _Rewriting:
         filled = {self.columns.labels[j]: v for j, v in self.columns.imputed.items()}
         names, kept = self.columns.feature_names or (), set(self._kept)
         dropped = [name for j, name in enumerate(names) if j not in kept]
+        lumps = category_lumps(self.columns)
         return {
             **self.inner.metadata,
             "source": f"{source} in a pipeline",
             **({"imputed": filled} if filled else {}),
             **({"dropped": dropped} if dropped else {}),
+            **({"pipeline_categories": lumps} if lumps else {}),
         }
 
 

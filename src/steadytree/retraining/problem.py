@@ -26,6 +26,7 @@ from steadytree.core.forbidden import (
     without_splits,
 )
 from steadytree.core.imputed import fill_in, imputed_codes, missing_as_imputed
+from steadytree.core.lumped import Lumps, lump, lumped_codes, may_be_missing
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, column_names, find_columns, n_rows
@@ -83,6 +84,8 @@ class Problem:
         Where all rows are of which ``new`` and ``old`` are a sample; None: these are all.
     imputed : mapping of int to float
         Features whose missing values the deployed pipeline fills in, and with what code.
+    lumped : mapping of int to Lumps
+        Features of which the deployed pipeline does not tell all categories apart.
     """
 
     deployed: Tree
@@ -96,6 +99,7 @@ class Problem:
     forbidden: frozenset[int] = frozenset()
     on_disk: RowsOnDisk | None = None
     imputed: Mapping[int, float] = field(default_factory=dict)
+    lumped: Mapping[int, Lumps] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int | None:
@@ -199,7 +203,7 @@ class Problem:
 
     def compared(self, part: CodedRows, left_out: Collection[int] = ()) -> CodedRows:
         """Return rows as the deployed tree compares them, without their table."""
-        filled = fill_in(part.coded, self.imputed)
+        filled = fill_in(lump(part.coded, self.lumped), self.imputed)
         coded = unseen(self.deployed.round_values(filled), left_out)
         return replace(part, coded=coded, table=None)
 
@@ -272,7 +276,8 @@ def prepare_problem(
     if y_old is not None:
         y_before = code_outcomes(y_old, tree.classes, n_rows(X_old), name="y_old")
     fixed = with_outcome(fixed, tree, y_codes, y_before)
-    imputed = imputed_codes(tree, fixed)
+    imputed, lumped = imputed_codes(tree, fixed), lumped_codes(tree, fixed)
+    fixed = may_be_missing(fixed, lumped)
     new = CodedRows(
         found.coded,
         y_codes,
@@ -321,6 +326,7 @@ def prepare_problem(
         scored,
         forbidden,
         imputed=imputed,
+        lumped=lumped,
     )
 
 

@@ -24,6 +24,7 @@ from sklearn.utils import _safe_indexing
 from steadytree._progress import is_interrupt
 from steadytree.core.forbidden import forbidden_entry
 from steadytree.core.imputed import imputed_entry, missing_as_imputed
+from steadytree.core.lumped import lumped_entry, sides_as_lumped
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, stack_tables
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
@@ -150,6 +151,7 @@ class CandidateMaker:
                 TRAINING_ROWS: self.problem.fingerprints,
                 **forbidden_entry(self.problem.space, self.problem.forbidden),
                 **imputed_entry(self.problem.deployed),
+                **lumped_entry(self.problem.deployed),
             }
             path, exact = (
                 [
@@ -178,12 +180,16 @@ class CandidateMaker:
                 seed=self.seed,
             )
             out.append(CandidateTree("CART", "CART", cart))
-        imputed = self.problem.imputed
-        out = [replace(c, tree=missing_as_imputed(c.tree, imputed)) for c in out]
+        out = [replace(c, tree=self._as_the_pipeline(c.tree)) for c in out]
         for name, model in self.own.items():
             tree, fitted_here = self._own_tree(name, model, rows)
             out.append(CandidateTree(name, "own", tree, cross_fitted=fitted_here))
         return Run(out, drift, share, len(every), given.n_all, certificate)
+
+    def _as_the_pipeline(self, tree: Tree) -> Tree:
+        """Return a tree that treats what the deployed pipeline cannot tell apart alike."""
+        imputed = missing_as_imputed(tree, self.problem.imputed)
+        return sides_as_lumped(imputed, self.problem.lumped)
 
     def _certify(
         self,
