@@ -434,6 +434,11 @@ def test_operators_around_the_tree_are_refused_by_name() -> None:
     behind.graph.node.append(helper.make_node("Neg", ["y"], ["z"]))
     with pytest.raises(UnsupportedModelError, match="got the ONNX operator Neg behind it"):
         st.as_tree(behind)
+    cut = random_ensemble(0)
+    cut.graph.node.append(helper.make_node("Cast", ["y"], ["z"], to=TensorProto.INT64))
+    cut.graph.output[0].name = "z"
+    with pytest.raises(UnsupportedModelError, match="Cast to whole numbers or text behind it"):
+        st.as_tree(cut)
     twice = random_ensemble(0)
     twice.graph.node.append(twice.graph.node[0])
     with pytest.raises(UnsupportedModelError, match="got the ONNX operator a second Tree"):
@@ -476,6 +481,10 @@ def test_trees_that_are_none() -> None:
         (changed("target_weights", 0, float("inf")), "expected finite numbers in target_weights"),
         (with_attributes(random_ensemble(0), nodes_values=[1.0]), "numbers in nodes_values, got"),
         (with_attributes(random_ensemble(0), nodes_treeids=None), "expected nodes in"),
+        (with_attributes(random_ensemble(0), nodes_modes=3), "expected a list as nodes_modes"),
+        (with_attributes(random_ensemble(0), nodes_values=3), "numbers in nodes_values, got"),
+        (with_attributes(random_ensemble(0), n_targets="a"), "a whole number as n_targets"),
+        (with_attributes(random_ensemble(0, 2), classlabels_strings=1.5), "list as classlabels"),
         (with_attributes(new_ensemble(0), tree_roots=[77]), "expected roots below 15"),
         (with_attributes(new_ensemble(0), nodes_truenodeids=[0] * 15), "cycle or two parents"),
         (with_attributes(new_ensemble(0), nodes_falsenodeids=[-1] * 15), "a child that is there"),
@@ -503,6 +512,13 @@ def test_no_other_file_is_opened(tmp_path: Path) -> None:
     path.write_bytes(model.SerializeToString())
     with pytest.raises(TreeFormatError, match="got one in another file"):
         st.as_tree(path)
+
+
+def test_an_operator_without_output() -> None:
+    model = random_ensemble(0)
+    model.graph.node.insert(0, helper.make_node("Identity", ["X"], []))
+    with pytest.raises(TreeFormatError, match="expected an output of Identity, got none"):
+        st.as_tree(model)
 
 
 def test_text_that_the_tree_does_not_look_at() -> None:

@@ -47,6 +47,7 @@ from steadytree.readers.onnx_values import (
     plain,
     refuse,
     told_beside,
+    whole,
 )
 from steadytree.readers.stored_nodes import MAX_FEATURES, check_category_sizes, read_bytes
 
@@ -136,8 +137,11 @@ class _Graph:
                 f"{sorted({n.op_type for n in self.graph.node}) or 'no operators'}"
             )
         for output in self.graph.output:
-            if output.name not in self.after:
+            role = self.after.get(output.name)
+            if role is None:
                 raise TreeFormatError(f"expected output {output.name!r} to come from the tree")
+            if role == "cut":
+                raise refuse("Cast to whole numbers or text", "behind")
 
     # -- on the way to the tree ---------------------------------------------------
 
@@ -177,6 +181,8 @@ class _Graph:
 
     def _follow(self, node: Any) -> None:
         kind = node.op_type
+        if not node.output:
+            raise TreeFormatError(f"expected an output of {kind}, got none")
         if kind in TREES and node.domain in ("ai.onnx.ml", "ai.onnx.ml.preview"):
             self._tree_operator(node)
         elif node.input and all(name in self.columns for name in node.input):
@@ -198,7 +204,7 @@ class _Graph:
                 raise refuse("LabelEncoder of what is coded already", "before")
             return [replace(look, encoder=encoder) for look in looks], to
         if node.op_type == "Cast":
-            to = int(given.get("to", 0))
+            to = whole(given, "to", 0)
             if to == kind:
                 return looks, kind
             if kind == STRING or to not in (FLOAT, DOUBLE):
@@ -257,21 +263,22 @@ class _Graph:
 
     def _after_tree(self, node: Any) -> None:
         kind, given = node.op_type, attributes(node)
+        table = [name for name in node.input if name in self.tables]
         role = next(self.after[name] for name in node.input if name in self.after)
         if kind in ("Identity", "ZipMap", "Cast"):
             if kind == "Cast" and role == "label":
-                self.label_type = int(given.get("to", 0))
-            elif kind == "Cast" and int(given.get("to", 0)) not in (FLOAT, DOUBLE):
-                role = "leaf" if role == "response" else "?"
+                self.label_type = whole(given, "to", 0)
+            elif kind == "Cast" and whole(given, "to", 0) not in (FLOAT, DOUBLE):
+                role = "cut"
             self.after[node.output[0]] = role
             return
-        if kind == "Reshape" and role == "response" and node.input[1] in self.tables:
+        if kind == "Reshape" and role == "response" and table:
             self.after[node.output[0]] = role
             return
         if (
             kind == "Gather"
-            and role == "leaf"
-            and node.input[0] in self.tables
+            and role == "cut"
+            and table == [node.input[0]]
             and self.told
             and given.get("axis", 0) == 0
         ):

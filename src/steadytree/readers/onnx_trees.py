@@ -22,6 +22,7 @@ from steadytree.core.tree_checks import MAX_DEPTH
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.conditions import Condition
 from steadytree.readers.forks import Fork
+from steadytree.readers.onnx_values import entries, whole
 
 __all__ = ["MODES", "Ensemble", "Split", "fork_tree", "leaves_of", "read_ensemble"]
 
@@ -99,7 +100,7 @@ def _finite(values: NDArray[Any], name: str) -> list[float]:
 
 
 def _optional(given: Attributes, name: str, n: int, default: float) -> NDArray[Any]:
-    there = len(given.get(f"{name}_as_tensor", ())) or len(given.get(name, ()))
+    there = any(np.size(given.get(key, ())) for key in (name, f"{name}_as_tensor"))
     return _numbers(given, name, float, n) if there else np.full(n, default)
 
 
@@ -115,7 +116,7 @@ def _of_two_tables(operator: str, given: Attributes, transform: str) -> Ensemble
     )
     tracks = _optional(given, "nodes_missing_value_tracks_true", n, 0)
     weight = _optional(given, "nodes_hitrates", n, 1.0)
-    modes = given.get("nodes_modes", ())
+    modes = entries(given, "nodes_modes")
     if len(modes) != n:
         raise TreeFormatError(f"expected {n} nodes_modes, got {len(modes)}")
     values = _optional(given, "nodes_values", n, 0.0)
@@ -164,9 +165,11 @@ def _of_two_tables(operator: str, given: Attributes, transform: str) -> Ensemble
         strict=True,
     )
     classes = None
-    n_targets = int(given.get("n_targets", 1))
+    n_targets = whole(given, "n_targets", 1)
     if prefix == "class":
-        classes = tuple(given.get("classlabels_strings") or given.get("classlabels_int64s") or ())
+        classes = tuple(
+            entries(given, "classlabels_strings") or entries(given, "classlabels_int64s")
+        )
         n_targets = len(classes)
     scores: dict[int, dict[int, float]] = {}
     for key, to, value in zip(owner, target, _finite(weights, f"{prefix}_weights"), strict=True):
@@ -225,7 +228,7 @@ def _of_one_table(given: Attributes, transform: str) -> Ensemble:
     tracks = _optional(given, "nodes_missing_value_tracks_true", n, 0)
     weight = _optional(given, "nodes_hitrates", n, 1.0)
     members = _members(_numbers(given, "membership_values", float), modes.count(6))
-    n_targets = int(given.get("n_targets", 1))
+    n_targets = whole(given, "n_targets", 1)
     splits = {}
     for i in range(n):
         if not 0 <= modes[i] < len(MODES):

@@ -24,9 +24,11 @@ __all__ = [
     "array",
     "attributes",
     "encoder_codes",
+    "entries",
     "plain",
     "refuse",
     "told_beside",
+    "whole",
 ]
 
 METADATA = "steadytree"
@@ -52,7 +54,7 @@ def told_beside(model: Any) -> dict[str, Any]:
                 told = json.loads(entry.value)
             except (ValueError, RecursionError):
                 told = None
-            if not isinstance(told, dict):
+            if not isinstance(told, dict) or not isinstance(told.get("categories"), list | None):
                 raise TreeFormatError("expected JSON in the model's metadata, got something else")
             lists = [told.get("classes"), *(told.get("categories") or ())]
             if any(not isinstance(one, list | None) for one in lists) or any(
@@ -86,6 +88,22 @@ def attributes(node: Any) -> dict[str, Any]:
     return found
 
 
+def whole(given: dict[str, Any], name: str, default: int) -> int:
+    """Return an attribute that is a whole number."""
+    value = given.get(name, default)
+    if not isinstance(value, int):
+        raise TreeFormatError(f"expected a whole number as {name}, got {str(value)[:40]}")
+    return value
+
+
+def entries(given: dict[str, Any], name: str) -> list[Any]:
+    """Return an attribute that is a list; none where there is none."""
+    value = given.get(name, [])
+    if not isinstance(value, list):
+        raise TreeFormatError(f"expected a list as {name}, got {str(value)[:40]}")
+    return value
+
+
 def _text(content: bytes) -> str:
     try:
         return content.decode("utf-8")
@@ -115,8 +133,8 @@ def plain(value: Any) -> Any:
 def encoder_codes(given: dict[str, Any]) -> tuple[list[Any], list[Any], float, int]:
     """Return keys and values of a LabelEncoder, the value for other keys, and the values' type."""
     if "classes_strings" in given:
-        keys = given["classes_strings"]
-        return keys, list(range(len(keys))), float(given.get("default_int64", -1)), INT64
+        keys = entries(given, "classes_strings")
+        return keys, list(range(len(keys))), float(whole(given, "default_int64", -1)), INT64
     if "keys_tensor" in given or "values_tensor" in given:
         arrays = [
             np.atleast_1d(given.get(f"{n}_tensor", ())) for n in ("keys", "values", "default")
@@ -130,11 +148,21 @@ def encoder_codes(given: dict[str, Any]) -> tuple[list[Any], list[Any], float, i
         if not isinstance(fallback, int | float):
             raise TreeFormatError(f"expected a number as default_tensor, got {fallback!r}")
         return keys, values, float(fallback), to
-    keys = next(
-        (given[f"keys_{k}s"] for k in ("string", "int64", "float") if f"keys_{k}s" in given), []
-    )
+    names = [f"keys_{kind}s" for kind in ("string", "int64", "float")]
+    keys = next((entries(given, name) for name in names if name in given), [])
     if "values_floats" in given:
-        return keys, given["values_floats"], float(given.get("default_float", -0.0)), FLOAT
+        fallback = given.get("default_float", 0.0)
+        if not isinstance(fallback, float):
+            raise TreeFormatError(f"expected a number as default_float, got {str(fallback)[:40]}")
+        return keys, _numbers(given, "values_floats"), fallback, FLOAT
     if "values_int64s" in given:
-        return keys, given["values_int64s"], float(given.get("default_int64", -1)), INT64
+        default_code = float(whole(given, "default_int64", -1))
+        return keys, _numbers(given, "values_int64s"), default_code, INT64
     raise refuse("LabelEncoder to other than numbers", "before")
+
+
+def _numbers(given: dict[str, Any], name: str) -> list[Any]:
+    values = entries(given, name)
+    if not all(isinstance(v, int | float) for v in values):
+        raise TreeFormatError(f"expected numbers as {name}, got {str(values)[:40]}")
+    return values
