@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Binarizer
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
@@ -66,3 +68,12 @@ def test_export_takes_a_model_to_imitate() -> None:
     assert st.as_tree(written) == st.as_tree(model)
     with pytest.raises(InputError, match="expected like= with X="):
         st.export_tree(model, "sklearn", X=frame)
+
+
+def test_rows_that_the_model_refuses() -> None:
+    X, y = make_classification(300, 4, random_state=0)
+    model = make_pipeline(Binarizer(threshold=0.5), DecisionTreeClassifier(max_depth=2)).fit(X, y)
+    holes = np.where(X > 1, np.nan, X)
+    assert rows_told_otherwise(st.as_tree(model), write_like(st.as_tree(model), model), X) == 0
+    with pytest.raises(InputError, match="got some that it refuses: Input X contains NaN"):
+        write_like(st.as_tree(model), model, X=holes)

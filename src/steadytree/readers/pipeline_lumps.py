@@ -28,11 +28,14 @@ def category_lumps(columns: PipelineColumns) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for raw, table in (columns.tables(raws) if raws else {}).items():
         mine = columns.columns_of(raw)
+        odd = [row for row in (table.missing, table.unseen) if row is not None]
         try:
-            cells = [_cells(row, mine) for row in table.rows]
-            missing, unseen = (_cells(row, mine) for row in (table.missing, table.unseen))
+            keys = _keys(np.array([*table.rows, *odd])[:, mine])
         except (TypeError, ValueError):
             continue  # the last step sees the categories themselves
+        cells = keys[: len(table.rows)]
+        unseen = None if table.unseen is None else keys[-1]
+        missing = None if table.missing is None else keys[len(cells)]
         groups: dict[Any, list[Any]] = {}
         for category, row in zip(table.categories, cells, strict=True):
             groups.setdefault(row, []).append(category)
@@ -49,8 +52,13 @@ def category_lumps(columns: PipelineColumns) -> dict[str, Any]:
     return found
 
 
-def _cells(row: NDArray[Any] | None, columns: list[int]) -> tuple[Any, ...] | None:
-    """Return cells so that equal ones are equal, as a tree in single precision compares them."""
-    if row is None:
-        return None
-    return tuple(None if is_missing(v) else float(np.float32(v)) for v in row[columns].tolist())
+def _keys(cells: NDArray[Any]) -> list[bytes]:
+    """Return for each row what is equal for equal ones, as a tree in single precision compares."""
+    if cells.dtype.kind == "O":
+        plain = [np.nan if is_missing(v) else float(v) for v in cells.ravel().tolist()]
+        cells = np.array(plain).reshape(cells.shape)
+    with np.errstate(over="ignore"):
+        single = cells.astype(np.float32)
+    # One NaN and one zero.
+    single = np.where(np.isnan(single), np.float32(np.nan), single + np.float32(0))
+    return [row.tobytes() for row in single]

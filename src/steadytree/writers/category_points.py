@@ -77,8 +77,8 @@ def _tell_apart(
 
 def _best_question(cells: FloatArray, left: BoolArray) -> tuple[int, float, bool, BoolArray]:
     """Return the column, the threshold, where NaN goes, and which points go low."""
-    best: tuple[float, int, float, bool, BoolArray] | None = None
-    for at in range(cells.shape[1]):
+    best, others = _best_indicator(cells, left)
+    for at in others:
         column = cells[:, at]
         gone = np.isnan(column)
         values = np.unique(column[~gone])
@@ -100,6 +100,26 @@ def _best_question(cells: FloatArray, left: BoolArray) -> tuple[int, float, bool
     if best is None:
         raise ValueError("points that no column tells apart")
     return best[1:]
+
+
+def _best_indicator(
+    cells: FloatArray, left: BoolArray
+) -> tuple[tuple[float, int, float, bool, BoolArray] | None, list[int]]:
+    """Return the best question to columns of two values, all at once, and the other columns."""
+    low, high = cells.min(axis=0), cells.max(axis=0)
+    # With NaN neither holds; a column of one value asks nothing.
+    two = ((cells == low) | (cells == high)).all(axis=0) & (low < high)
+    others = np.flatnonzero(~two & ~(low == high)).tolist()
+    columns = np.flatnonzero(two)
+    if not columns.size:
+        return None, others
+    below = cells[:, columns] == low[columns]
+    scores = _impurity(below, left)
+    k = int(scores.argmin())
+    at = int(columns[k])
+    cut = low[at] + (high[at] - low[at]) / 2
+    cut = cut if cut < high[at] else low[at]
+    return (float(scores[k]), at, float(cut), False, below[:, k]), others
 
 
 def _impurity(low: BoolArray, left: BoolArray) -> FloatArray:

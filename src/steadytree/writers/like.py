@@ -61,7 +61,14 @@ def write_like(tree: Tree, model: Any, *, prefer: str | None = None, X: Any = No
 
 def rows_told_otherwise(tree: Tree, written: Any, X: Any) -> int:
     """Count the rows for which a model does not predict what the tree does."""
-    expected, found = tree.predict(X), np.asarray(imitator_of(written).predict(written, X, tree))
+    expected = tree.predict(X)
+    try:
+        found = np.asarray(imitator_of(written).predict(written, X, tree))
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"expected rows that {type(written).__name__} can predict, got some that it refuses: "
+            f"{str(error).strip().splitlines()[0]}; try the model on rows that it takes"
+        ) from error
     if tree.is_classifier:
         return int((found != expected).sum())
     return int((~np.isclose(found.astype(float), expected, rtol=TOLERANCE, atol=0)).sum())
