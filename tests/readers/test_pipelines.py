@@ -362,6 +362,23 @@ def test_a_number_that_stands_for_missing_is_asked_about() -> None:
         assert tree.weight[tree.leaves].sum() == pytest.approx(len(y))
 
 
+@pytest.mark.parametrize("nothing", [None, pd.NA, np.nan], ids=["None", "NA", "NaN"])
+def test_however_missing_is_written(nothing: Any) -> None:
+    X, y = sample()
+    texts = X[["colour", "town"]].astype(object)
+    texts = texts.where(texts.notna(), nothing)
+    imputer = SimpleImputer(missing_values=nothing, strategy="constant", fill_value="t3")
+    pipeline = make_pipeline(imputer, OneHotEncoder(handle_unknown="ignore"), small(6))
+    pipeline.fit(texts, y)
+    tree = st.as_tree(pipeline)
+    assert tree.metadata["imputed"] == {"colour": "t3", "town": "t3"}
+    np.testing.assert_array_equal(tree.predict_proba(texts), pipeline.predict_proba(texts))
+    if nothing is not pd.NA:
+        listed = make_pipeline(OneHotEncoder(handle_unknown="ignore"), small(6)).fit(texts, y)
+        tree = st.as_tree(listed)
+        np.testing.assert_array_equal(tree.predict_proba(texts), listed.predict_proba(texts))
+
+
 def test_splits_that_send_everything_one_way_vanish() -> None:
     X, y = sample()
     numbers = X[["age"]].to_numpy()

@@ -181,7 +181,9 @@ class PipelineColumns:
                     column[i] = values[i]
             columns.append(column)
         if self.feature_names is not None:
-            return pd.DataFrame(dict(zip(self.feature_names, columns, strict=True)))
+            # As series: pandas would take objects for texts, and None for NaN.
+            series = [pd.Series(column, dtype=column.dtype) for column in columns]
+            return pd.DataFrame(dict(zip(self.feature_names, series, strict=True)))
         plain = all(column.dtype.kind == "f" for column in columns)
         table = np.empty((len(at), self.n_raw), dtype=np.float64 if plain else object)
         for j, column in enumerate(columns):

@@ -225,8 +225,11 @@ def _flags(step: Any, inputs: list[Origin]) -> list[Origin]:
 
 
 def _stand_ins_for_missing(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> None:
-    """Note a value other than NaN that stands for missing, as -999."""
+    """Note a value other than NaN that stands for missing, as -999, or that missing is None."""
     if is_missing(step.missing_values):
+        if not isinstance(step.missing_values, float):
+            for origin in inputs:
+                raw.missing.setdefault(origin.raw, []).append(step.missing_values)
         return
     for origin in inputs:
         if origin.how == NUMBER:
