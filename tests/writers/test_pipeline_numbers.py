@@ -33,7 +33,7 @@ STEPS = [StandardScaler(), MinMaxScaler((-1, 3)), FunctionTransformer(np.negativ
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("step", STEPS, ids=lambda s: type(s).__name__)
-def test_a_threshold_is_met_or_moved_to_the_nearest(step: Any, precision: str) -> None:
+def test_a_threshold_is_met_or_moved_up_a_little(step: Any, precision: str) -> None:
     wanted = 47.123456789
     model, made = questions(step, wanted, precision)
     asked = made.question(0)
@@ -43,8 +43,7 @@ def test_a_threshold_is_met_or_moved_to_the_nearest(step: Any, precision: str) -
     cells = compared_cells(model[:-1].transform(around)[:, 0], precision)
     low = (cells <= asked.threshold) == asked.low.left  # type: ignore[union-attr]
     assert low.tolist() == [True, False, True, False]
-    # Half a step of single precision at most, of numbers of this size.
-    assert abs(written - wanted) < 4e-6 if precision == "float32" else abs(written - wanted) < 1e-13
+    assert wanted <= written < wanted + (1e-5 if precision == "float32" else 1e-13)
 
 
 def test_cells_of_every_kind() -> None:

@@ -38,7 +38,9 @@ def write_like(tree: Tree, model: Any, *, prefer: str | None = None, X: Any = No
     Parameters
     ----------
     tree : Tree
-        In the columns that ``model`` takes.
+        In the columns that ``model`` takes. Of a pipeline these are the raw ones; thresholds that
+        its arithmetic cannot tell from the next numbers are moved up to the next that it can, and
+        ``moved_thresholds_`` of its last step lists them.
     model : fitted model
         It is left alone; what is returned shares nothing with it that training changes.
     prefer : {"labels", "shares"}, optional

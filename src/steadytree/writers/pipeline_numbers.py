@@ -268,7 +268,11 @@ class NumberQuestions:
             yield tell_apart(points, left, [mine[k] for k in flat])
 
     def _nearest_cuts(self, node: int, raw: int, at: float, missing: bool | None) -> Any:
-        """Go through cuts next to one that rounding makes impossible, nearest first."""
+        """Go through cuts next to one that rounding makes impossible.
+
+        Those above come first: a value that is equal to the threshold then goes as it should, and
+        values equal to a threshold are likelier than values just above one.
+        """
         found: list[tuple[float, float, _Cut]] = []
         for column in self._number_columns(raw):
             around = self._cells_around(raw, at, column)
@@ -281,7 +285,7 @@ class NumberQuestions:
                 continue
             for threshold, (written, rising) in zip(thresholds, known, strict=True):
                 found.append((abs(written - at), written, _Cut(column, threshold, rising)))
-        for _, written, cut in sorted(found, key=lambda one: one[:2]):
+        for _, written, cut in sorted(found, key=lambda one: (one[1] < at, one[0])):
             if self._with_missing(raw, cut, missing) is not None:
                 self.moved.append(MovedThreshold(self.columns.labels[raw], at, written))
             yield cut

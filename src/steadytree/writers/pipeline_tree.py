@@ -4,7 +4,7 @@ The inverse of reading: "colour is red or blue" becomes thresholds on ``colour_r
 ``colour_blue``, an amount of money becomes a scaled number. What the steps make of values is asked
 of the fitted steps themselves. A condition that they cannot tell (two categories lumped together,
 a missing value where they fill one in) is refused by name. A threshold that falls between two
-numbers which the arithmetic rounds to the same is moved to the nearest that does not.
+numbers which the arithmetic rounds to the same is moved up to the next that does not.
 """
 
 from __future__ import annotations
