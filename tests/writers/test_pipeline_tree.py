@@ -33,7 +33,7 @@ from steadytree.core.imputed import missing_as_imputed
 from steadytree.exceptions import FeatureAlignmentError, UnsupportedModelError
 from steadytree.readers.pipeline_columns import pipeline_columns
 from steadytree.writers.like import rows_told_otherwise, write_like
-from tests.readers.test_pipelines import accepted_rows, random_pipeline
+from tests.readers.random_pipelines import accepted_rows, random_pipeline
 
 NUMBERS, CATEGORIES = ["age", "income", "debts"], ["colour", "town", "grade"]
 
