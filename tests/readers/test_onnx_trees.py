@@ -57,6 +57,7 @@ def test_tensors_stand_for_lists() -> None:
     [
         ({"post_transform": "TWICE"}, "expected post_transform of"),
         ({"nodes_values": ["a", 0, 0]}, "expected numbers in nodes_values"),
+        ({"nodes_featureids": np.array([np.nan, 0, 0])}, "expected numbers in nodes_featureids"),
         ({"nodes_modes": ["LEAF"]}, "expected 3 nodes_modes, got 1"),
         ({"nodes_treeids": [0, 0, 1]}, "expected two children among the nodes of tree 0"),
         ({"target_nodeids": [1, 1]}, "expected one weight per leaf and target"),

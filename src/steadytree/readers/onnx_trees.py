@@ -83,7 +83,10 @@ def _numbers(given: Attributes, name: str, kind: type, n: int | None = None) -> 
     """Return a list of numbers, given as such or as a tensor."""
     values = given.get(f"{name}_as_tensor", given.get(name, ()))
     try:
-        array: NDArray[Any] = np.asarray(values, dtype=kind)
+        array: NDArray[Any] = np.asarray(values)
+        if kind is np.int64 and array.size and array.dtype.kind not in "iub":
+            raise TypeError
+        array = array.astype(kind)
     except (TypeError, ValueError, OverflowError):
         raise TreeFormatError(f"expected numbers in {name}, got {str(values)[:60]}") from None
     if array.ndim != 1 or (n is not None and array.size != n):
