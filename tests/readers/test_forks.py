@@ -171,6 +171,18 @@ def test_many_equalities_do_not_multiply() -> None:
     assert tree.predict(rows).tolist() == [*range(60), -1.0, -1.0, -1.0]
 
 
+def test_categories_named_one_by_one_are_one_split() -> None:
+    one_by_one = AnyOf((OneOf(2, frozenset({0})), OneOf(2, frozenset({2}))))
+    tree = built(Fork([(one_by_one, Leaf([1.0]))], Leaf([0.0])))
+    assert (tree.n_leaves, tree.left_categories[0], tree.unseen_left[0]) == (2, (0, 2), False)
+    neither = All((Not(OneOf(2, frozenset({0}))), Not(OneOf(2, frozenset({2})))))
+    tree = built(Fork([(neither, Leaf([1.0]))], Leaf([0.0])))
+    assert tree.n_leaves == 2
+    assert tree.predict(ROWS[:10]).tolist() == [
+        answer(Fork([(neither, Leaf([1.0]))], Leaf([0.0])), r) for r in ROWS[:10]
+    ]
+
+
 def test_too_much_is_refused() -> None:
     wide = tuple(Column() for _ in range(40))
     odd = OddlyMany(tuple(AtMost(j, 0.0) for j in range(40)))

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
+from steadytree.core.branches import Branch, Leaf, build_tree
 from steadytree.exceptions import (
     InputError,
     MissingDependencyError,
@@ -26,6 +27,7 @@ from steadytree.exceptions import (
 )
 from tests.foreign import probe_rows, random_tree
 from tests.readers.contract import Case
+from tests.writers.odd_trees import bushy, chain, marked_tree, nasty_tree
 from tests.writers.test_onnx import MISSING, feed
 
 ML = "ai.onnx.ml"
@@ -248,6 +250,25 @@ def test_what_we_write_comes_back(seed: int, kind: str) -> None:
     assert back.replace(metadata={}) == inner
     np.testing.assert_array_equal(back.value[back.leaves], tree.value[tree.leaves])
     np.testing.assert_array_equal(back.label[back.leaves], tree.label[tree.leaves])
+
+
+def test_one_column_has_no_name() -> None:
+    tree = st.as_tree(stump(2, [0.7, 0.2], [0, 0]))
+    assert tree.feature_names is None
+    own = build_tree(
+        Branch(feature=0, left=Leaf([1.0]), right=Leaf([2.0]), threshold=1.0, missing_left=True),
+        n_features=1,
+    )
+    assert st.as_tree(onnx.load_from_string(own.to_onnx())).replace(metadata={}) == own
+
+
+@pytest.mark.parametrize("make", [marked_tree, nasty_tree, lambda: chain(300), lambda: bushy(8)])
+def test_odd_trees_come_back(make: Any) -> None:
+    tree = make()
+    back = st.as_tree(onnx.load_from_string(tree.to_onnx()))
+    rows = probe_rows(tree, 2000)
+    assert back.feature_names == tree.feature_names
+    assert back.predict(rows.to_numpy(dtype=object)).tolist() == tree.predict(rows).tolist()
 
 
 def with_attributes(model: Any, **changed: Any) -> Any:

@@ -15,6 +15,7 @@ import steadytree as st
 from steadytree.core.branches import Branch, Leaf, build_tree
 from steadytree.exceptions import InputError, UnsupportedModelError
 from tests.foreign import NAMES, probe_rows, random_tree
+from tests.writers.odd_trees import marked_tree, nasty_tree
 
 # A boolean field cannot hold a category never met: booleans are tested below.
 TREES = {"names": NAMES[:5]}
@@ -130,6 +131,31 @@ def test_a_deep_tree(tmp_path: Path) -> None:
         )
     text = build_tree(node, n_features=1).to_pmml()
     assert text.count("<Node ") == text.count("</Node>") == 801
+
+
+def test_names_full_of_marks(tmp_path: Path) -> None:
+    for tree in (marked_tree(), plain_for_xml(nasty_tree())):
+        rows = probe_rows(tree, 1000)
+        labels, shares = run(tree, rows, tmp_path)
+        assert labels.tolist() == tree.predict(rows).tolist()
+        np.testing.assert_allclose(shares, tree.predict_proba(rows), rtol=1e-15)
+        back = st.as_tree(tmp_path / "tree.pmml")
+        assert (back.feature_names, back.categories, back.classes) == (
+            tree.feature_names,
+            tree.categories,
+            tree.classes,
+        )
+        np.testing.assert_array_equal(back.predict(rows), tree.predict(rows))
+    with pytest.raises(UnsupportedModelError, match=re.escape("XML can hold, got '\\x07'")):
+        nasty_tree().to_pmml()
+
+
+def plain_for_xml(tree: st.Tree) -> st.Tree:
+    """The same without the one mark that XML cannot hold."""
+    names = tuple(name.replace("\x07", "!") for name in tree.feature_names or ())
+    return tree.replace(
+        feature_names=names, categories=tuple(None if c is None else names for c in tree.categories)
+    )
 
 
 def test_refusals() -> None:

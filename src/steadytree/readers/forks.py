@@ -332,6 +332,40 @@ class _Writer:
                 made[id(here)] = self._two(here.split, *got)
         return way if isinstance(way, int) else made[id(way)]
 
+    def _contrary(self, split: _Split) -> _Split:
+        """Return the split by category whose sides are exchanged."""
+        assert split.codes is not None
+        everything = frozenset(range(self.columns[split.feature].n_categories or 0))
+        return replace(split, codes=everything - split.codes, unseen=not split.unseen)
+
+    def _joined(self, split: _Split, yes: _Binary, no: _Binary) -> _Two:
+        """Return a split with two sides; two by category in a row that part alike become one."""
+        for one, inner in ((yes, no), (no, yes)):
+            if (
+                split.codes is None
+                or not isinstance(inner, _Two)
+                or inner.split.feature != split.feature
+                or inner.split.codes is None
+                or inner.missing_left is not None
+                or not isinstance(one, int)
+                or one not in (inner.left, inner.right)
+            ):
+                continue
+            reach = split if inner is yes else self._contrary(split)
+            first = inner.right == one
+            other, chosen = inner.right, self._contrary(inner.split)
+            if first:
+                other, chosen = inner.left, inner.split
+            assert reach.codes is not None
+            assert chosen.codes is not None
+            both = replace(
+                split, codes=reach.codes & chosen.codes, unseen=reach.unseen and chosen.unseen
+            )
+            if inner is yes:
+                return _Two(both, other, one)
+            return _Two(self._contrary(both), one, other)
+        return _Two(split, yes, no)
+
     def _two(
         self, split: _Split, yes: _Binary | None, no: _Binary | None, missing: _Binary | None
     ) -> _Binary:
@@ -339,7 +373,7 @@ class _Writer:
         if yes is None or no is None:
             present = no if yes is None else yes
         else:
-            present = yes if isinstance(yes, int) and yes == no else _Two(split, yes, no)
+            present = yes if isinstance(yes, int) and yes == no else self._joined(split, yes, no)
         if present is None or missing is None:
             only = missing if present is None else present
             return ANYWHERE if only is None else only

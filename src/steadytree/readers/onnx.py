@@ -401,10 +401,15 @@ class _Graph:
             ) from None
 
     def _feature_names(self) -> tuple[str, ...] | None:
-        told = self.told.get("feature_names")
-        if isinstance(told, list) and len(told) == len(self.names):
+        if self.told:
+            told = self.told.get("feature_names")
+            if not isinstance(told, list) or len(told) != len(self.names):
+                return None
             return tuple(map(str, told))
-        return None if None in self.names else tuple(map(str, self.names))
+        # One input is a table, whose name is that of no column.
+        if None in self.names or len(self.names) == 1:
+            return None
+        return tuple(map(str, self.names))
 
 
 def _as_single(look: _Look) -> _Look:

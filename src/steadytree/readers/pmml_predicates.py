@@ -56,7 +56,8 @@ def read_predicate(element: Any, fields: Fields, wide: bool, level: int = 0) -> 
         ]
         if not parts:
             raise TreeFormatError("expected predicates in a CompoundPredicate, got none")
-        condition: Condition = JOINED[joint](tuple(parts))
+        parts = _merged(parts, joint)
+        condition: Condition = parts[0] if len(parts) == 1 else JOINED[joint](tuple(parts))
         return condition
     field = fields.field(element.get("field", ""))
     operator = element.get("operator" if kind == "SimplePredicate" else "booleanOperator", "")
@@ -88,6 +89,29 @@ def read_predicate(element: Any, fields: Fields, wide: bool, level: int = 0) -> 
     strict = operator in ("lessThan", "greaterOrEqual")
     condition = _less(field, value, wide) if strict else _at_most(field, value, wide)
     return condition if operator.startswith("less") else Not(condition)
+
+
+def _merged(parts: list[Condition], joint: str) -> list[Condition]:
+    """Make one condition of neighbours on one category: "a" or "b"; not "a" and not "b"."""
+    merged: list[Condition] = []
+    for part in parts:
+        last = merged[-1] if merged else None
+        one, two = last, part
+        if joint == "and" and isinstance(last, Not) and isinstance(part, Not):
+            one, two = last.part, part.part
+        elif joint != "or":
+            one = None
+        if (
+            isinstance(one, OneOf)
+            and isinstance(two, OneOf)
+            and (one.feature, one.unseen, one.missing) == (two.feature, FALSE, UNKNOWN)
+            and (two.unseen, two.missing) == (FALSE, UNKNOWN)
+        ):
+            both = OneOf(one.feature, one.codes | two.codes)
+            merged[-1] = Not(both) if joint == "and" else both
+        else:
+            merged.append(part)
+    return merged
 
 
 def array_texts(text: str) -> list[str]:
