@@ -33,6 +33,7 @@ from steadytree.readers.conditions import (
     join,
     of_no_parts,
 )
+from steadytree.readers.known_values import Split, State, possible, sides_of
 
 __all__ = [
     "MAX_COPIES",
@@ -104,74 +105,17 @@ class Fork:
 Target = Fork | Leaf | Refusal | NoResult
 
 
-# -- what is known of a row on the way to a node -----------------------------------
+# -- ways to the children of a fork -------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _State:
-    """Which values of a feature can get here: low < x <= high, or some categories; or missing."""
-
-    low: float | None = None
-    high: float | None = None
-    codes: frozenset[int] | None = None
-    unseen: bool = False
-    present: bool = True
-    missing: bool = True
-
-
-@dataclass(frozen=True)
-class _Split:
-    """A question with two sides, by threshold or by categories."""
-
-    feature: int
-    threshold: float = np.nan
-    codes: frozenset[int] | None = None
-    unseen: bool = False
-
-
-_Known = dict[int, _State]
-
-
-def _possible(split: _Split, state: _State) -> tuple[bool, bool, bool]:
-    """Whether anything gets to either side of a split or, missing, to neither."""
-    if not state.present:
-        return False, False, state.missing
-    if split.codes is not None:
-        assert state.codes is not None
-        return (
-            not state.codes.isdisjoint(split.codes) or (state.unseen and split.unseen),
-            not state.codes <= split.codes or (state.unseen and not split.unseen),
-            state.missing,
-        )
-    t = split.threshold
-    return (
-        state.low is None or state.low < t,
-        t != np.inf and (state.high is None or t < state.high),
-        state.missing,
-    )
-
-
-def _sides(split: _Split, state: _State) -> list[_State | None]:
-    """Return what gets to either side of a split and, missing, to neither; None for nothing."""
-    there = replace(state, missing=False)
-    if split.codes is not None:
-        assert state.codes is not None
-        inside, unseen = state.codes & split.codes, state.unseen and split.unseen
-        yes = replace(there, codes=inside, unseen=unseen)
-        no = replace(there, codes=state.codes - inside, unseen=state.unseen and not unseen)
-    else:
-        t, low, high = split.threshold, state.low, state.high
-        yes = replace(there, high=t if high is None else min(high, t))
-        no = replace(there, low=t if low is None else max(low, t))
-    sides = (yes, no, replace(state, present=False))
-    return [s if so else None for s, so in zip(sides, _possible(split, state), strict=True)]
+_Known = dict[int, State]
 
 
 @dataclass(eq=False)
 class _Ask:
     """A split with what follows if it is so, if not, and if there is no value (None: never)."""
 
-    split: _Split
+    split: Split
     after: list[_Way | None]
 
 
@@ -192,7 +136,7 @@ ANYWHERE = -1  # an end for rows that may go either way
 class _Two:
     """A split with two sides; ``missing_left`` is None where no missing value comes."""
 
-    split: _Split
+    split: Split
     left: _Binary
     right: _Binary
     missing_left: bool | None = None
@@ -208,35 +152,35 @@ class _Writer:
         self.columns = columns
         self.asked = 0
 
-    def state(self, known: _Known, feature: int) -> _State:
+    def state(self, known: _Known, feature: int) -> State:
         if feature in known:
             return known[feature]
         column = self.columns[feature]
         if column.n_categories is None:
-            return _State()
-        return _State(
+            return State()
+        return State(
             codes=frozenset(range(column.n_categories)), unseen=not column.unseen_is_missing
         )
 
-    def whole(self, feature: int) -> _Split:
+    def whole(self, feature: int) -> Split:
         """Return the question whether there is a value at all."""
         n = self.columns[feature].n_categories
         if n is None:
-            return _Split(feature, threshold=np.inf)
+            return Split(feature, threshold=np.inf)
         # A category that is taken for missing goes where missing values go.
-        return _Split(
+        return Split(
             feature,
             codes=frozenset(range(n)),
             unseen=not self.columns[feature].unseen_is_missing,
         )
 
-    def decide(self, condition: Condition, known: _Known) -> _Split | int:
+    def decide(self, condition: Condition, known: _Known) -> Split | int:
         """Return the outcome of a condition, or a split that must be asked before it is known."""
         if isinstance(condition, Constant):
             return condition.outcome
         if isinstance(condition, Not):
             inside = self.decide(condition.part, known)
-            if isinstance(inside, _Split) or inside == UNKNOWN:
+            if isinstance(inside, Split) or inside == UNKNOWN:
                 return inside
             return FALSE if inside == TRUE else TRUE
         if isinstance(condition, AtMost | OneOf | IsMissing):
@@ -244,28 +188,28 @@ class _Writer:
         so_far: int | None = None
         for part in condition.parts:
             outcome = self.decide(part, known)
-            if isinstance(outcome, _Split):
+            if isinstance(outcome, Split):
                 return outcome
             so_far, decided = join(condition, so_far, outcome)
             if decided:
                 return so_far
         return of_no_parts(condition) if so_far is None else so_far
 
-    def _decide_one(self, condition: AtMost | OneOf | IsMissing, known: _Known) -> _Split | int:
+    def _decide_one(self, condition: AtMost | OneOf | IsMissing, known: _Known) -> Split | int:
         j = condition.feature
         if isinstance(condition, IsMissing):
             split, outcomes = self.whole(j), (FALSE, FALSE, TRUE)
         else:
             if isinstance(condition, AtMost):
-                split = _Split(j, threshold=condition.threshold)
+                split = Split(j, threshold=condition.threshold)
             else:
-                split = _Split(j, codes=condition.codes, unseen=condition.unseen == TRUE)
+                split = Split(j, codes=condition.codes, unseen=condition.unseen == TRUE)
             outcomes = (TRUE, FALSE, condition.missing)
-        so = _possible(split, self.state(known, j))
-        possible = {outcome for outcome, there in zip(outcomes, so, strict=True) if there}
-        if not possible:  # no row gets here: any outcome will do
+        so = possible(split, self.state(known, j))
+        found = {outcome for outcome, there in zip(outcomes, so, strict=True) if there}
+        if not found:  # no row gets here: any outcome will do
             return FALSE
-        return possible.pop() if len(possible) == 1 else split
+        return found.pop() if len(found) == 1 else split
 
     def choose(self, fork: Fork, known: _Known, places: Callable[[Target], int]) -> _Way:
         """Ask for the children of a fork in order; the ends are places of targets."""
@@ -286,14 +230,14 @@ class _Writer:
         for child in range(hole.child, len(fork.choices)):
             condition, target = fork.choices[child]
             found = self.decide(condition, hole.known)
-            if isinstance(found, _Split):
+            if isinstance(found, Split):
                 self.asked += 1
                 if self.asked > MAX_SPLITS_IN_ONE:
                     raise UnsupportedModelError(
                         f"expected conditions that take at most {MAX_SPLITS_IN_ONE:,} splits when "
                         "written out, got more in one node; nobody could read such a tree"
                     )
-                sides = _sides(found, self.state(hole.known, found.feature))
+                sides = sides_of(found, self.state(hole.known, found.feature))
                 return _Ask(
                     found,
                     [
@@ -332,13 +276,13 @@ class _Writer:
                 made[id(here)] = self._two(here.split, *got)
         return way if isinstance(way, int) else made[id(way)]
 
-    def _contrary(self, split: _Split) -> _Split:
+    def _contrary(self, split: Split) -> Split:
         """Return the split by category whose sides are exchanged."""
         assert split.codes is not None
         everything = frozenset(range(self.columns[split.feature].n_categories or 0))
         return replace(split, codes=everything - split.codes, unseen=not split.unseen)
 
-    def _joined(self, split: _Split, yes: _Binary, no: _Binary) -> _Two:
+    def _joined(self, split: Split, yes: _Binary, no: _Binary) -> _Two:
         """Return a split with two sides; two by category in a row that part alike become one."""
         for one, inner in ((yes, no), (no, yes)):
             if (
@@ -367,7 +311,7 @@ class _Writer:
         return _Two(split, yes, no)
 
     def _two(
-        self, split: _Split, yes: _Binary | None, no: _Binary | None, missing: _Binary | None
+        self, split: Split, yes: _Binary | None, no: _Binary | None, missing: _Binary | None
     ) -> _Binary:
         present: _Binary | None
         if yes is None or no is None:
@@ -498,9 +442,9 @@ def _ends(way: _Binary) -> list[int]:
     return found
 
 
-def _on_side(two: _Two, state: _State, side: int) -> _State:
+def _on_side(two: _Two, state: State, side: int) -> State:
     """Return what gets to a side of a split, missing values included."""
-    *present, missing = _sides(two.split, state)
+    *present, missing = sides_of(two.split, state)
     here = present[side]
     takes_missing = missing is not None and two.missing_left is (side == 0)
     if here is None:
