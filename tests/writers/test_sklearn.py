@@ -70,6 +70,18 @@ def test_there_and_back_is_the_same_tree(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize("seed", range(10))
+def test_trees_with_categories_there_and_back(kind: str, seed: int) -> None:
+    decision = 0.3 if kind == "binary" and seed % 3 == 0 else None
+    precision = ("float64", "float32")[seed % 2]
+    tree = random_tree(seed, kind=kind, precision=precision, decision=decision)
+    again = st.as_tree(tree.to_sklearn())
+    rows = as_sklearn_takes(tree, probe_rows(tree, 3000, seed, singles=True))
+    np.testing.assert_array_equal(again.predict(rows), tree.predict(rows))
+    assert again.decision_threshold == tree.decision_threshold
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
 def test_what_can_be_done_with_a_fitted_model(kind: str) -> None:
     tree = random_tree(3, kind=kind)
     rows = as_sklearn_takes(tree, probe_rows(tree, 500, singles=True))
