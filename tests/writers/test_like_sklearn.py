@@ -81,7 +81,8 @@ def test_the_form_stays_and_the_tree_is_new(name: str, data: tuple[pd.DataFrame,
 
 def test_inside_a_frozen_estimator(data: tuple[pd.DataFrame, Any]) -> None:
     model = models(data)["frozen"].fit(*data)
-    new = moved(st.as_tree(model.estimator_.estimator).relabelled(0.2), 1)
+    new = moved(st.as_tree(model), 1)
+    assert new.decision_threshold == 0.2
     rows = probe_rows(new, 1000, singles=True)
     np.testing.assert_array_equal(write_like(new, model).predict(rows), new.predict(rows))
 

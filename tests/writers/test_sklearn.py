@@ -225,6 +225,7 @@ def test_files(categorical: bool, tmp_path: Path) -> None:
     rows = as_sklearn_takes(tree, probe_rows(tree, 500, singles=True))
     path = tree.to_sklearn(tmp_path / "tree.skops")
     assert path == tmp_path / "tree.skops"
+    np.testing.assert_array_equal(st.as_tree(path).predict(rows), tree.predict(rows))
     model = skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
     np.testing.assert_array_equal(model.predict(rows), tree.predict(rows))
     for name in ("tree.joblib", "tree.pkl"):

@@ -20,6 +20,7 @@ __all__ = ["advice", "read", "reads"]
 
 
 THRESHOLD, SEARCH, COLLECTION, RESPONSE = "threshold", "search", "collection", "response"
+FROZEN = "frozen"
 _KINDS = {
     "FixedThresholdClassifier": THRESHOLD,
     "TunedThresholdClassifierCV": THRESHOLD,
@@ -29,6 +30,7 @@ _KINDS = {
     "ForestClassifier": COLLECTION,
     "ForestRegressor": COLLECTION,
     "TransformedTargetRegressor": RESPONSE,
+    "FrozenEstimator": FROZEN,
 }
 
 
@@ -59,6 +61,8 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
         return _read_threshold_model(model, tree_index)
     if kind == SEARCH:
         return read_model(_best(model), tree_index=tree_index)
+    if kind == FROZEN:
+        return read_model(model.estimator, tree_index=tree_index)
     if kind == RESPONSE:
         return _read_response_model(model, tree_index)
     return _read_member(model, tree_index)

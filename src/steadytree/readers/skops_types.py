@@ -42,6 +42,7 @@ _OBJECTS = [
         *("HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit"),
     ),
     *_named("sklearn.pipeline", "FeatureUnion", "Pipeline"),
+    *_named("sklearn.frozen._frozen", "FrozenEstimator"),
     *_named("sklearn.compose._column_transformer", "ColumnTransformer", "make_column_selector"),
     *_named(
         "sklearn.preprocessing._data",
