@@ -40,7 +40,7 @@ SUFFIXES = (".xlsx",)
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 ROWS = 1000
 HEAD, FIRST = 4, 5  # rows of the sheet: the names, and the first case
-PERCENT = "0.0%"  # how shares are shown; their cells hold every digit
+SHARE = "0.000"  # how shares are shown; their cells hold every digit
 PIECE = 6000  # characters of a formula, well below what Excel takes
 ROW = "\0" * 7  # stands for the number of the row, as long as the longest
 _CELL = re.compile(r"(?:(?:'(?:[^']|'')+'|[A-Za-z_][\w.]*)!)?\$?[A-Za-z]{1,3}\$?[1-9]\d{0,6}")
@@ -300,7 +300,7 @@ class _Sheet:
             for column, value in enumerate(line, self.rules):
                 self._put(FIRST + at, column, value)
             for column in (*range(self.rules + 3, self.lists - 3), self.lists - 2):
-                self.sheet.cell(FIRST + at, column).number_format = PERCENT
+                self.sheet.cell(FIRST + at, column).number_format = SHARE
 
     def _cases(self, cases: Any) -> None:
         """Write the rows of a table where people would type them, numbered."""
@@ -376,7 +376,7 @@ class _Sheet:
                 cell = self.sheet.cell(row, column)
                 cell.value = "=" + formula.replace(ROW, str(row))
                 if column in shares:
-                    cell.number_format = PERCENT
+                    cell.number_format = SHARE
         self.last_column = self.constants + len(terms.asides)
 
     def _put(self, row: int, column: int, value: Any) -> None:
