@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo paper test test-slow lint format bench bench-retraining clean
+.PHONY: help setup demo paper test test-slow lint format bench bench-retraining bench-exporters clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ bench-retraining: $(BENCH_STAMP) ## time and score retraining against its peers
 	$(BIN)/python -m benchmarks.retraining
 	$(BIN)/python -m benchmarks.retraining_speed
 	$(BIN)/python -m benchmarks.distilled
+
+bench-exporters: $(BENCH_STAMP) ## hold our exporters and other people's against scikit-learn
+	$(BIN)/python -m benchmarks.exporters
 
 clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import coverage, retraining, unit_cache
+import steadytree as st
+from benchmarks import coverage, exporters, retraining, unit_cache
 from benchmarks.unit_cache import UnitCache
 from reproduction.retraining_methods import OF_DECISIONS
 
@@ -139,3 +141,66 @@ def test_coverage_counts_what_could_have_missed() -> None:
     cells = coverage.cells_of(rows)
     assert (cells["beyond"] > 0).sum() == len(coverage.SIZES) * len(coverage.MEASURES)
     assert "0.000 | 0.000 | 0 %" in coverage.on_noise(frame)[2]
+
+
+def test_the_page_shows_the_table_of_exporters() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (exporters.TARGET, exporters.SHOWN)]
+    measured, shown = (exporters.BETWEEN.findall(text) for text in texts)
+    assert measured == shown
+    assert len(measured) == 1
+
+
+def test_a_row_that_is_decided_otherwise_is_counted() -> None:
+    assert exporters.differing(["no", "yes"], np.array(["no", "no"])) == 1
+    assert exporters.differing([1.0, np.nan, 3.0], np.array([1.0 + 1e-9, 2.0, 4.0])) == 2
+    with pytest.raises(ValueError, match="1 answers for 2 rows"):
+        exporters.differing(["no"], np.array(["no", "no"]))
+
+
+def test_an_exporter_that_fails_says_how() -> None:
+    notes: dict[str, int] = {}
+    lines = [
+        {"wrong": None, "error": "ValueError: no", "rows": 100},
+        {"wrong": 5.0, "error": "", "rows": 100},
+    ]
+    assert exporters.cell(pd.DataFrame(lines), notes) == "5.0 % [1]"
+    assert exporters.cell(pd.DataFrame(lines[:1]), notes) == "fails [2]"
+    assert notes == {"1 of 2 trees: ValueError: no": 1, "ValueError: no": 2}
+    wrong, said = exporters.attempt(
+        lambda case, folder: 1 // 0, exporters.Case(None, pd.DataFrame(), np.zeros(0))
+    )
+    assert wrong is None
+    assert said == "ZeroDivisionError: integer division or modulo by zero"
+
+
+def test_exporters_measured_anew_take_their_places() -> None:
+    lines = [
+        {"exporter": name, "condition": condition, "task": "regression", "seed": 0, "rows": 100}
+        | {"wrong": None if name == "ours" else 3.0, "error": "no" if name == "ours" else ""}
+        for name in ("theirs", "ours")
+        for condition in exporters.CONDITIONS
+    ]
+    frame = pd.DataFrame(lines)
+    old = exporters.page(frame)
+    assert old.count("fails [1]") == len(exporters.CONDITIONS)
+    assert exporters.merged(old, old) == old
+    first, *others = exporters.CONDITIONS
+    mended = frame[frame["exporter"] == "ours"].assign(wrong=0.0, error="")
+    part = exporters.merged(old, exporters.page(mended[mended["condition"] == first]))
+    assert "| ours | 0 | fails [1] |" in part
+    new = exporters.merged(part, exporters.page(mended[mended["condition"].isin(others)]))
+    assert "| ours | 0 | 0 |" in new
+    assert "| theirs | 3.0 % |" in new
+    assert "[1]" not in new
+
+
+@pytest.mark.parametrize("condition", exporters.CONDITIONS)
+def test_rows_are_as_their_column_says(condition: str) -> None:
+    case = exporters.make_case(condition, "two classes", 0, 500)
+    numbers = case.rows.select_dtypes("number")
+    missing = condition in ("20 % missing", "asks if missing")
+    assert numbers.isna().to_numpy().mean() == pytest.approx(0.2 * missing, abs=0.03)
+    tree = st.as_tree(case.model)
+    assert bool(np.isinf(tree.threshold).any()) == (condition == "asks if missing")
+    assert ("colour" in case.rows) == (condition == "categories")
+    np.testing.assert_array_equal(tree.predict(case.rows), case.expected)
