@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.plotting import TreeComparisonDisplay as TreeComparisonDisplay
     from steadytree.plotting import TreeMapDisplay as TreeMapDisplay
     from steadytree.readers import as_tree as as_tree
-    from steadytree.readers.rules import tree_from_rules as tree_from_rules
+    from steadytree.readers.words.rules import tree_from_rules as tree_from_rules
     from steadytree.retraining import CertificateOptions as CertificateOptions
     from steadytree.retraining import History as History
     from steadytree.retraining import Retraining as Retraining
@@ -81,7 +81,7 @@ _HOME = {
         "TreeMapDisplay",
     ),
     "readers": ("as_tree",),
-    "readers.rules": ("tree_from_rules",),
+    "readers.words.rules": ("tree_from_rules",),
     "retraining": (
         "CertificateOptions",
         "History",

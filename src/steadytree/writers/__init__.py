@@ -31,11 +31,11 @@ WRITERS: dict[str, Any] = {
     "markdown": "steadytree.writers.markdown",
     "dot": "steadytree.writers.dot",
     "mermaid": "steadytree.writers.mermaid",
-    "sql": "steadytree.writers.sql",
-    "python": "steadytree.writers.python_code",
-    "c": "steadytree.writers.c_code",
-    "javascript": "steadytree.writers.javascript",
-    "r": "steadytree.writers.r_code",
+    "sql": "steadytree.writers.code.sql",
+    "python": "steadytree.writers.code.python",
+    "c": "steadytree.writers.code.c",
+    "javascript": "steadytree.writers.code.javascript",
+    "r": "steadytree.writers.code.r",
     "rules": "steadytree.writers.rules",
 }
 """The formats: a module to import, or anything that offers the same."""

@@ -20,7 +20,7 @@ from steadytree._versions import library_versions
 from steadytree.core.thresholds import single_threshold
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, UnsupportedModelError
-from steadytree.readers.onnx_values import METADATA
+from steadytree.readers.markup.onnx_values import METADATA
 from steadytree.writers.split_tests import SplitTest, split_test
 
 __all__ = ["SUFFIXES", "write"]

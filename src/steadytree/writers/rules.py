@@ -1,7 +1,7 @@
 """Write a tree in words that a person can read, edit and have read again, exactly.
 
-The grammar is on the page docs/rules.md; :mod:`steadytree.readers.rules` reads it. Every number
-is written with all its digits, every share and label said.
+The grammar is on the page docs/rules.md; ``readers.words.rules`` reads it. Every number is
+written with all its digits, every share and label said.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steadytree.core.tree import Tree
-from steadytree.writers.code import (
+from steadytree.writers.code.parts import (
     MAX_NESTING,
     Side,
     check_classes,

@@ -1,0 +1,1 @@
+"""Files of models: our own, .skops, and pickles on request."""

@@ -1,0 +1,1 @@
+"""PMML and ONNX, which any tool may have written."""

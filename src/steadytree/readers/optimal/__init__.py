@@ -1,0 +1,1 @@
+"""Solvers of optimal trees, in the features that their binarizers started from."""

@@ -1,0 +1,1 @@
+"""Trees that a person typed or drew, and nested dictionaries."""

@@ -1,0 +1,1 @@
+"""Trees as programs: SQL, Python, C, JavaScript and R."""

@@ -1,0 +1,99 @@
+"""What readers of model files share: bounded bytes, JSON and nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from steadytree.core.branches import Branch, Leaf, Node, build_tree
+from steadytree.exceptions import TreeFormatError
+from steadytree.readers.boosting.stored_nodes import (
+    check_category_sizes,
+    check_features,
+    nest_nodes,
+    parse_json,
+    read_bytes,
+    split_around_missing,
+)
+
+
+def nest(*children: tuple[int, int] | None) -> Node:
+    return nest_nodes(
+        children,
+        lambda i: Leaf([float(i)]),
+        lambda i, left, right: Branch(
+            feature=0, left=left, right=right, threshold=float(i), missing_left=True
+        ),
+    )
+
+
+def test_a_table_of_nodes_becomes_conditions_and_forgets_pruned_ones() -> None:
+    tree = build_tree(nest((4, 2), None, (1, 3), None, None, (0, 0)), n_features=1)
+    assert tree.value[tree.leaves, 0].tolist() == [4.0, 1.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("children", "match"),
+    [
+        ([], "1 to 1,000,000 nodes"),
+        ([(1, 2), None], r"a child in \[0, 2\), got 2"),
+        ([(1, -1), None], r"a child in \[0, 2\), got -1"),
+        ([(1, 1), None], "a cycle or two parents"),
+        ([(0, 1), None], "a cycle or two parents"),
+        ([(1, 2), (0, 2), None], "a cycle or two parents"),
+        ([*((i + 1, i + 2000) for i in range(1500)), *[None] * 2000], "at most 1000 levels"),
+    ],
+)
+def test_tables_that_are_no_trees(children: list[tuple[int, int] | None], match: str) -> None:
+    with pytest.raises(TreeFormatError, match=match):
+        nest(*children)
+
+
+def test_files_are_read_up_to_a_size(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"12345")
+    assert read_bytes(path, 5) == b"12345"
+    with pytest.raises(TreeFormatError, match="at most 4 bytes, got more"):
+        read_bytes(path, 4)
+    with pytest.raises(TreeFormatError, match="expected a readable model file"):
+        read_bytes(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (b"{", "at line 1, column 2; the file may be cut off"),
+        (b"\xff\xfe\xff", "expected JSON"),
+        (b"\x22\xed\xa0\x80\x22", "expected JSON in UTF-8, got other bytes at 1"),
+        ("[" * 100_000, "nested too deeply"),
+        ("9" * 10_000, "expected JSON of a model"),
+    ],
+)
+def test_json_that_is_none(content: bytes | str, match: str) -> None:
+    with pytest.raises(TreeFormatError, match=match):
+        parse_json(content)
+    assert parse_json('{"a": [1]}') == {"a": [1]}
+
+
+def test_features_and_categories_have_bounds() -> None:
+    check_features([0, 4], 5)
+    with pytest.raises(TreeFormatError, match=r"node 1: expected feature in \[0, 5\), got 5"):
+        check_features([0, 5], 5)
+    check_category_sizes([])
+    check_category_sizes([100_000])
+    for sizes in ([100_001], [100_000] * 101):
+        with pytest.raises(TreeFormatError, match="at most 100,000 categories"):
+            check_category_sizes(sizes)
+
+
+@pytest.mark.parametrize("missing_left", [False, True])
+@pytest.mark.parametrize("threshold", [-3.0, -1.0, 0.0, 1.0, 3.0])
+def test_values_that_count_as_missing(threshold: float, missing_left: bool) -> None:
+    """Those above -1 up to 1 go with the missing ones, others by the threshold."""
+    root = split_around_missing(0, threshold, (-1.0, 1.0), missing_left, Leaf([1.0]), Leaf([0.0]))
+    x = np.array([-4.0, -3.0, -2.0, -1.0, -0.5, 0.0, 1.0, 2.0, 3.0, 4.0, np.nan])
+    missing = np.isnan(x) | ((x > -1) & (x <= 1))
+    left = np.where(missing, missing_left, x <= threshold)
+    np.testing.assert_array_equal(build_tree(root, n_features=1).predict(x[:, None]), left)
