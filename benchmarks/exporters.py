@@ -25,7 +25,6 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -41,6 +40,7 @@ import steadytree as st
 from benchmarks.other_exporters import NO_PIPELINES, OTHERS
 from steadytree.writers import WRITERS
 from tests.foreign import probe_rows
+from tests.modules import mirror_of
 
 TARGET = Path(__file__).with_name("exporters.md")
 SHOWN = Path(__file__).parents[1] / "docs" / "exporting.md"
@@ -143,7 +143,7 @@ def new_model(condition: str, task: str, seed: int) -> Any:
 def our_exporters() -> Iterator[tuple[str, str, Callable[[Case, Path], Any]]]:
     """Go through our formats, each run by the consumer of its own test."""
     for name, module in WRITERS.items():
-        tests = import_module(f"tests.writers.test_{module.rpartition('.')[2]}")
+        tests = mirror_of(module)
         if getattr(tests, "PICTURE", False):
             continue
 

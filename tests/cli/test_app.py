@@ -182,7 +182,7 @@ def test_a_missing_extra_is_named(package: str, tmp_path: Path) -> None:
 def test_unexpected_errors_are_short_and_verbose_on_demand(
     run: Run, monkeypatch: pytest.MonkeyPatch, files: Files
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise RuntimeError("boom")
 
     monkeypatch.setattr("steadytree.cli.model_files.as_tree", broken)

@@ -258,7 +258,10 @@ def test_models_that_are_no_tree(function: Callable[..., Any], tmp_path: Path) -
     with pytest.raises(NotFittedTreeError, match="got DecisionTreeRegressor before fit"):
         function(DecisionTreeRegressor(), good, space=space)
     forest = RandomForestClassifier(n_estimators=2, random_state=0).fit(X, y)
-    with pytest.raises(UnsupportedModelError, match="a forest of many trees; pass one of its"):
+    with pytest.raises(
+        UnsupportedModelError,
+        match="RandomForestClassifier of 2; pass tree_index=",
+    ):
         function(forest, good, space=space)
     with pytest.raises(UnsupportedModelError, match="got NoneType"):
         function(good, None, space=space)

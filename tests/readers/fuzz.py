@@ -19,7 +19,7 @@ from types import FrameType
 import steadytree as st
 from steadytree.exceptions import SteadyTreeError
 from steadytree.readers import READERS
-from tests.modules import tests_of
+from tests.modules import mirror_of
 
 MEMORY = 6 * 2**30
 HANGS_AFTER = 20  # seconds for a file of a few kilobytes
@@ -85,7 +85,7 @@ def fuzz(name: str, seconds: float, seed: int) -> int:
     module = READERS[name].rpartition(".")[2]
     count = 0
     with tempfile.TemporaryDirectory() as folder:
-        samples = tests_of(READERS[name]).sample_files(Path(folder))
+        samples = mirror_of(READERS[name]).sample_files(Path(folder))
         valid = [(path.suffix, path.read_bytes()) for path in samples]
         for path in samples:
             st.as_tree(path)  # they are valid

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from steadytree.readers import READERS
-from tests.modules import tests_of
+from tests.modules import mirror_of
 
 MODELS = 50
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_fifty_models_predict_as_their_library_does(name: str, tmp_path: Path) -> None:
-    make_case = tests_of(READERS[name]).make_case
+    make_case = mirror_of(READERS[name]).make_case
     for seed in range(MODELS):
         make_case(seed, tmp_path).check()
 

@@ -13,7 +13,7 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.exceptions import InputError, UnsupportedModelError
+from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
 
 
 def test_the_model_predicts_and_inherits_the_threshold(cancer):
@@ -123,6 +123,18 @@ def test_the_proposed_tree_in_the_form_of_the_deployed_model(deployed_stump):
     np.testing.assert_array_equal(written.predict(X), update.tree.predict(X))
     assert type(written) is DecisionTreeClassifier
     assert written.get_params() == model.get_params()
+
+
+def test_a_share_that_gives_way_to_its_label_is_told(deployed_stump):
+    X, model, update = deployed_stump
+    kept = dataclasses.replace(
+        update, tree=update.tree.replace(label=1 - update.tree.label)
+    )  # every label against its share
+    with pytest.warns(SteadyTreeWarning, match="2 of 2 leaves keep their label against"):
+        written = kept.to_like(model)
+    np.testing.assert_array_equal(written.predict(X), kept.tree.predict(X))
+    with pytest.raises(UnsupportedModelError, match="prefer='labels'"):
+        kept.to_like(model, prefer=None)
 
 
 def test_a_form_that_cannot_tell_two_rows_apart_is_refused(deployed_stump):

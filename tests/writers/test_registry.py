@@ -18,18 +18,18 @@ import pytest
 
 from steadytree.writers import WRITERS
 from tests.foreign import probe_rows, random_tree
-from tests.modules import tests_of
+from tests.modules import mirror_of
 
 KINDS = ("binary", "multiclass", "regression")
 TREES_EACH = 5
 ROWS = 10_000
-DECIDING = [name for name in WRITERS if not getattr(tests_of(WRITERS[name]), "PICTURE", False)]
+DECIDING = [name for name in WRITERS if not getattr(mirror_of(WRITERS[name]), "PICTURE", False)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", DECIDING)
 def test_the_consumer_decides_as_the_tree(name: str, kind: str, tmp_path: Path) -> None:
-    tests = tests_of(WRITERS[name])
+    tests = mirror_of(WRITERS[name])
     limits: dict[str, Any] = getattr(tests, "TREES", {})
     cases = []
     for seed in getattr(tests, "SEEDS", range(TREES_EACH)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,7 +32,7 @@ from steadytree.evaluation.flips import (
 )
 from steadytree.evaluation.gates import GateCheck, check_gates
 from steadytree.evaluation.performance import performance_table
-from steadytree.exceptions import UnsupportedModelError
+from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
 from steadytree.retraining.explanation import Explanation, explain_retraining
 from steadytree.retraining.verdict import Verdict, draw_verdict
 from steadytree.writers.like import rows_told_otherwise, write_like
@@ -146,8 +147,8 @@ class Retraining:
             model: usually the one that was retrained. It is not changed.
         prefer : {"labels", "shares"} or None
             Most forms derive labels from shares. Where a leaf keeps its label against its
-            share, "labels" moves the share to the boundary, "shares" changes the label, and
-            None refuses.
+            share, "labels" moves the share to the boundary, with a warning, "shares" changes
+            the label, and None refuses.
 
         Returns
         -------
@@ -155,6 +156,15 @@ class Retraining:
             Held against :attr:`tree` on the new rows: it predicts each of them the same.
         """
         written = write_like(self.tree, model, prefer=prefer)
+        kept = int((self.tree.kept_against_share & self.tree.is_leaf).sum())
+        if kept and prefer == "labels":
+            warnings.warn(
+                f"{kept} of {self.tree.n_leaves} leaves keep their label against their share, "
+                f"which {type(model).__name__} cannot say: it decides as the tree does, and "
+                "gives the share at the boundary there",
+                SteadyTreeWarning,
+                stacklevel=2,
+            )
         if prefer != "shares":
             other = rows_told_otherwise(self.tree, written, self.X_new)
             if other:
