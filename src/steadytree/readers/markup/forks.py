@@ -75,14 +75,14 @@ class Refusal:
 
 @dataclass(eq=False)
 class NoResult:
-    """Where rows get no result: refused for rows with all their values.
+    """Where the source gives rows no result.
 
-    As ``otherwise`` of a fork, it lets rows with a missing value go either way; ``met`` tells
-    that there are such.
+    Rows with a missing value go with the larger part of the others from there, those with values
+    that no child takes go to ``instead``. ``met`` collects, in words, which there are.
     """
 
-    reason: str
-    met: bool = False
+    instead: Target | None = None
+    met: set[str] = field(default_factory=set)
 
 
 @dataclass(eq=False)
@@ -248,12 +248,8 @@ class _Writer:
             if found == TRUE:
                 return places(target)
             if found == UNKNOWN and fork.unknown is not None:
-                return places(fork.unknown)
-        end = fork.otherwise
-        if isinstance(end, NoResult) and not all(s.present for s in hole.known.values()):
-            end.met = True
-            return ANYWHERE
-        return places(end)
+                return _end(fork.unknown, hole.known, places)
+        return _end(fork.otherwise, hole.known, places)
 
     def with_two_sides(self, way: _Way) -> _Binary:
         """Return a way with two sides at each split, missing values on one of them."""
@@ -327,6 +323,17 @@ class _Writer:
         )
 
 
+def _end(target: Target, known: _Known, places: Callable[[Target], int]) -> int:
+    """Return the place of a target, or of what stands for it where it gives no result."""
+    if not isinstance(target, NoResult):
+        return places(target)
+    if not all(state.present for state in known.values()):
+        target.met.add("missing values")
+        return ANYWHERE
+    target.met.add("values that no child of a node takes")
+    return ANYWHERE if target.instead is None else places(target.instead)
+
+
 def _check_size(condition: Condition) -> None:
     """Refuse a condition of too many parts."""
     count, stack = 0, [condition]
@@ -395,8 +402,9 @@ def nested_splits(root: Target, columns: Sequence[Column]) -> Node:
 
     while waiting:
         target, known, share, parent = waiting.pop()
-        if isinstance(target, Refusal | NoResult):
+        if isinstance(target, Refusal):
             raise UnsupportedModelError(target.reason)
+        assert not isinstance(target, NoResult)  # something else has its place
         if isinstance(target, Leaf):
             leaf = replace(target, weight=target.weight * share)
             put(_Place(leaf, share=share), parent)

@@ -3,9 +3,9 @@
 A PMML tree asks its children in order, with predicates that a missing value can leave open, and a
 strategy for that case; a tree of ours has two sides and one way for missing values at each split.
 What can be written out as such splits is read, surrogates included, so that every row gets the
-same result; a model that gives some rows no result, or one made of several nodes, is refused by
-name. One exception: many exporters write trees without a word on missing values, which by default
-have no result then; such a tree is read with a warning.
+same result; one made of several nodes is refused by name. Most exporters write trees that give
+some rows no result at all, such as those with missing values or with categories that no child
+takes: these rows go with the larger part of the others here, and a warning says so.
 """
 
 from __future__ import annotations
@@ -125,10 +125,7 @@ class _TreeModel:
         if function == "classification":
             self.target_type, self.classes = self._classes()
         self.missing = self.model.get("missingValueStrategy", "none")
-        # By default, where the file says nothing: a tree made without missing values in mind.
-        self.no_result = NoResult(
-            "expected a child for every value, got nodes whose children leave values out"
-        )
+        self.without_result: set[str] = set()
 
     def _classes(self) -> tuple[str, dict[Any, int]]:
         """Return the type of the target and the classes that it lists."""
@@ -173,10 +170,10 @@ class _TreeModel:
             categories.append(own)
             columns.append(Column(len(own), field.unseen_is_missing))
         nested = nested_splits(root, columns)
-        if self.no_result.met:
+        if self.without_result:
             warnings.warn(
-                "the PMML model gives rows with missing values no result: here they go with the "
-                "larger part of the others",
+                f"the PMML model gives rows with {' or '.join(sorted(self.without_result))} no "
+                "result: here they go with the larger part of the others",
                 SteadyTreeWarning,
                 stacklevel=5,
             )
@@ -225,7 +222,7 @@ class _TreeModel:
                 continue
             made[id(element)] = Fork(
                 [(self._condition(child, wide), made[id(child)]) for child in below],
-                self._otherwise(last),
+                self._otherwise(below, made, last),
                 self._unknown(element, below, made, last),
                 value=None if own is None else own.value,
                 weight=None if own is None or element.get("recordCount") is None else own.weight,
@@ -235,9 +232,7 @@ class _TreeModel:
         root = made[id(top)]
         if condition == Constant(TRUE):
             return root
-        return Fork(
-            [(condition, root)], Refusal("expected a result for all rows, got none for some")
-        )
+        return Fork([(condition, root)], NoResult(root, self.without_result))
 
     @staticmethod
     def _condition_element(element: Any) -> Any:
@@ -254,7 +249,9 @@ class _TreeModel:
             raise TreeFormatError("expected a predicate in each node, got a node without")
         return read_predicate(predicate, self.fields, wide)
 
-    def _or_last(self, last: Any, strategy: str, name: str) -> Leaf | Refusal:
+    def _or_last(
+        self, last: Any, strategy: str, name: str, instead: Target | None = None
+    ) -> Leaf | Refusal | NoResult:
         if strategy in ("returnLastPrediction", "lastPrediction"):
             return (
                 last
@@ -263,18 +260,15 @@ class _TreeModel:
             )
         if strategy not in ("returnNullPrediction", "nullPrediction"):
             raise TreeFormatError(f"expected a {name} of PMML, got {strategy[:40]!r}")
-        return Refusal(
-            f"expected a result for every row, got {name}={strategy!r}, which gives some rows none "
-            "(missing values or categories that no child takes); if such rows do not occur, "
-            "remove that attribute"
-        )
+        return NoResult(instead, self.without_result)
 
-    def _otherwise(self, last: Any) -> Leaf | Refusal | NoResult:
+    def _otherwise(
+        self, below: list[Any], made: dict[int, Target], last: Any
+    ) -> Leaf | Refusal | NoResult:
         """Return where rows go that no child takes."""
-        strategy = self.model.get("noTrueChildStrategy")
-        if strategy is None:
-            return self.no_result
-        return self._or_last(last, strategy, "noTrueChildStrategy")
+        strategy = self.model.get("noTrueChildStrategy", "returnNullPrediction")
+        largest = max(below, key=lambda child: number(child, "recordCount", 0.0))
+        return self._or_last(last, strategy, "noTrueChildStrategy", made[id(largest)])
 
     def _unknown(
         self, element: Any, below: list[Any], made: dict[int, Target], last: Any
