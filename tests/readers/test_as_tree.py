@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
 from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedModelError
-from steadytree.readers import READERS, read_models
+from steadytree.readers import ENTRY_POINTS, READERS, _readers_of_others, read_models
 from tests.golden import MID_1, UNIT, build
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -231,6 +233,31 @@ def test_a_reader_is_two_functions_and_one_line(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(READERS, "other", OtherReader())
     assert st.as_tree(OtherStump()) is MID_1
     assert st.tree_distance(OtherStump(), MID_1, space=UNIT) == 0.0
+
+
+def test_other_packages_add_readers_by_an_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "oak_reader.py").write_text(
+        "import steadytree as st\n"
+        "class Oak: pass\n"
+        "def reads(model): return isinstance(model, Oak)\n"
+        "def read(model, tree_index=None): return st.load_tree(model.path)\n",
+        encoding="utf-8",
+    )
+    about = tmp_path / "oak-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: oak\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[{ENTRY_POINTS}]\noak = oak_reader\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    _readers_of_others.cache_clear()
+    try:
+        model = import_module("oak_reader").Oak()
+        model.path = st.save_tree(MID_1, tmp_path / "tree.json")
+        assert st.as_tree(model) == MID_1
+    finally:
+        _readers_of_others.cache_clear()
+        sys.modules.pop("oak_reader")
 
 
 def test_many_models_are_read_as_they_are_one_by_one(tmp_path: Path) -> None:
