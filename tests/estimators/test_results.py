@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from pycontree import ConTree
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -29,6 +28,7 @@ from steadytree.growing.collections import Collection
 from steadytree.readers import as_tree
 from steadytree.selection import pareto_mask
 from tests.estimators.samples import small, three_columns
+from tests.modules import require_library
 
 
 @pytest.mark.parametrize("variant", ["paper", "metric", "cover"])
@@ -234,8 +234,12 @@ def test_the_papers_grid_is_for_learners_that_have_all_of_it() -> None:
     assert len(grid) == 50
     _, unknown = base_and_grid(GaussianNB(), None, task="classification")
     assert unknown == [{}]
-    # A solver that has a depth alone would never end at depth 12.
-    _, solver = base_and_grid(ConTree(max_depth=2), None, task="classification")
-    assert solver == [{}]
     _, one = base_and_grid(DecisionTreeClassifier(), [{"max_depth": [4]}], task="classification")
     assert one == [{"max_depth": 4}]
+
+
+def test_a_solver_without_a_grid_is_tried_as_it_is() -> None:
+    """It has a depth alone, and would never end at depth 12."""
+    solver = require_library("pycontree").ConTree(max_depth=2)
+    _, tried = base_and_grid(solver, None, task="classification")
+    assert tried == [{}]

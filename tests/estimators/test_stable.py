@@ -26,6 +26,7 @@ from steadytree.estimators import (
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.selection import pareto_mask
 from tests.estimators.samples import GRID, small, three_columns
+from tests.modules import require_library
 
 # -- Section 3.1, formula by formula --------------------------------------------------
 
@@ -311,22 +312,21 @@ def test_a_distilled_tree_as_base(cancer: tuple[pd.DataFrame, pd.Series]) -> Non
     assert model.score(*cancer) > 0.85
 
 
-def _optimal_bases() -> dict[str, tuple[Any, Any]]:
+def _optimal_base(name: str) -> tuple[Any, Any]:
+    """Return a solver and its grid."""
     from gosdt import GOSDTClassifier, ThresholdGuessBinarizer
-    from licketysplit import LicketySPLITClassifier
-    from pycontree import ConTree
-    from pystreed import STreeDClassifier
 
     guess = ThresholdGuessBinarizer(n_estimators=5, max_depth=1, column_elimination=False)
-    return {
-        "pystreed": (STreeDClassifier(n_thresholds=3), {"max_depth": [1, 2]}),
-        "pycontree": (ConTree(), {"max_depth": [1, 2]}),
-        "gosdt": (make_pipeline(guess, GOSDTClassifier(regularization=0.05, depth_budget=2)), None),
-        "licketysplit": (
-            make_pipeline(guess, LicketySPLITClassifier()),
-            {"licketysplitclassifier__depth_budget": [1, 2]},
-        ),
-    }
+    if name == "gosdt":
+        solver = GOSDTClassifier(regularization=0.05, depth_budget=2)
+        return make_pipeline(guess, solver), None
+    library = require_library(name)
+    if name == "licketysplit":
+        grid = {"licketysplitclassifier__depth_budget": [1, 2]}
+        return make_pipeline(guess, library.LicketySPLITClassifier()), grid
+    if name == "pystreed":
+        return library.STreeDClassifier(n_thresholds=3), {"max_depth": [1, 2]}
+    return library.ConTree(), {"max_depth": [1, 2]}
 
 
 @pytest.mark.parametrize("name", ["pystreed", "pycontree", "gosdt", "licketysplit"])
@@ -334,7 +334,7 @@ def _optimal_bases() -> dict[str, tuple[Any, Any]]:
 def test_optimal_trees_as_base(
     name: str, labels: tuple[Any, Any], cancer: tuple[pd.DataFrame, pd.Series]
 ) -> None:
-    base, grid = _optimal_bases()[name]
+    base, grid = _optimal_base(name)
     X, y = cancer[0].iloc[:150, :3], np.array(labels)[cancer[1].to_numpy()[:150]]
     model = StableTreeClassifier(base, grid, n_bootstraps=2, random_state=0).fit(X, y)
     tree = model.to_tree()
@@ -346,10 +346,8 @@ def test_optimal_trees_as_base(
 
 
 def test_an_optimal_regression_tree_as_base(cancer: tuple[pd.DataFrame, pd.Series]) -> None:
-    from pystreed import STreeDRegressor
-
     X, y = cancer[0].iloc[:150, :2], cancer[0].iloc[:150, 3]
-    base = STreeDRegressor(max_depth=2, n_thresholds=3)
+    base = require_library("pystreed").STreeDRegressor(max_depth=2, n_thresholds=3)
     model = StableTreeRegressor(base, n_bootstraps=2, random_state=0).fit(X, y)
     assert model.best_params_ == {}
     assert model.score(X, y) > 0.3
