@@ -40,7 +40,6 @@ SUFFIXES = (".xlsx",)
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 ROWS = 1000
 HEAD, FIRST = 4, 5  # rows of the sheet: the names, and the first case
-SHARE = "0.000"  # how shares are shown; their cells hold every digit
 PIECE = 6000  # characters of a formula, well below what Excel takes
 ROW = "\0" * 7  # stands for the number of the row, as long as the longest
 _CELL = re.compile(r"(?:(?:'(?:[^']|'')+'|[A-Za-z_][\w.]*)!)?\$?[A-Za-z]{1,3}\$?[1-9]\d{0,6}")
@@ -299,8 +298,6 @@ class _Sheet:
             line = [at + 1, paths[leaf], *says, observed, float(tree.weight[leaf]) / total]
             for column, value in enumerate(line, self.rules):
                 self._put(FIRST + at, column, value)
-            for column in (*range(self.rules + 3, self.lists - 3), self.lists - 2):
-                self.sheet.cell(FIRST + at, column).number_format = SHARE
 
     def _cases(self, cases: Any) -> None:
         """Write the rows of a table where people would type them, numbered."""
@@ -370,13 +367,10 @@ class _Sheet:
             columns[column] = f'IF({rule}="","",INDEX({table},{rule}))'
         for at, formula in enumerate(terms.asides):
             columns[self.constants + 1 + at] = formula
-        shares = range(self.first_outcome + 1, self.rule)
         for row in range(FIRST, self.last + 1):
             for column, formula in columns.items():
                 cell = self.sheet.cell(row, column)
                 cell.value = "=" + formula.replace(ROW, str(row))
-                if column in shares:
-                    cell.number_format = SHARE
         self.last_column = self.constants + len(terms.asides)
 
     def _put(self, row: int, column: int, value: Any) -> None:
