@@ -147,7 +147,8 @@ def _read_text(
     if header.get("version") not in VERSIONS:
         raise TreeFormatError(
             f"expected a LightGBM model of format {' or '.join(VERSIONS)}, "
-            f"got {header.get('version', 'no version')!r}"
+            f"got {header.get('version', 'no version')!r}; if you trust the file, load and save it "
+            "with LightGBM of today: Booster(model_file=...).save_model(...)"
         )
     if not blocks or "\nend of trees" not in blocks[-1]:
         raise TreeFormatError(
