@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import steadytree as st
 from steadytree.core.tree_words import LeafNumbers, branch_texts
 from steadytree.core.words import PAGE, PAGE_BRANCH
 from tests.foreign import random_tree
+from tests.programs import require_program
 from tests.writers.odd_trees import marked_tree
 
 PICTURE = True
@@ -57,8 +57,7 @@ def test_every_rule_and_outcome_is_in_the_picture(kind: str) -> None:
 def test_files_and_what_graphviz_makes_of_them(tmp_path: Path) -> None:
     path = st.export_tree(marked_tree(), path=tmp_path / "tree.gv")
     assert path.read_text(encoding="utf-8") == marked_tree().to_dot()
-    if shutil.which("dot") is None:
-        pytest.skip("Graphviz is not installed")
-    drawn = subprocess.run(["dot", "-Tsvg", path], capture_output=True, text=True, check=True)
+    dot = require_program("dot", package="graphviz")
+    drawn = subprocess.run([dot, "-Tsvg", path], capture_output=True, text=True, check=True)
     assert drawn.stdout.count('class="node"') == 5
     assert drawn.stdout.count('class="edge"') == 4

@@ -24,6 +24,7 @@ from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.exceptions import InputError, MissingDependencyError
 from steadytree.writers.excel import path_words
 from tests.foreign import probe_rows, random_tree
+from tests.programs import require_program
 from tests.writers.odd_trees import MARKED_CATEGORIES, MARKED_CLASSES, chain, marked_tree
 
 FILTER = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false"
@@ -43,9 +44,8 @@ def profile() -> str:
 
 def computed(paths: Sequence[Path], folder: Path) -> list[Table]:
     """Let LibreOffice compute workbooks, all in one start, and return their cells."""
-    if shutil.which("soffice") is None:
-        pytest.skip("LibreOffice is not installed")
-    command = ["soffice", "--headless", f"-env:UserInstallation={profile()}"]
+    office = require_program("soffice", package="libreoffice-calc-nogui")
+    command = [office, "--headless", f"-env:UserInstallation={profile()}"]
     command += ["--convert-to", FILTER, "--outdir", str(folder), *map(str, paths)]
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     out = []

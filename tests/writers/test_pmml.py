@@ -15,6 +15,7 @@ import steadytree as st
 from steadytree.core.branches import Branch, Leaf, build_tree
 from steadytree.exceptions import InputError, UnsupportedModelError
 from tests.foreign import NAMES, probe_rows, random_tree
+from tests.programs import require_program
 from tests.writers.odd_trees import marked_tree, nasty_tree
 
 # A boolean field cannot hold a category never met: booleans are tested below.
@@ -24,6 +25,8 @@ TREES = {"names": NAMES[:5]}
 def evaluate(document: str | Path, rows: pd.DataFrame) -> pd.DataFrame:
     """What the engine says of rows; it runs in this process, started once."""
     from jpmml_evaluator import make_evaluator
+
+    require_program("java", package="default-jre-headless")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the engine's own code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,8 @@ from steadytree.core.tabular import UNSEEN, encode_table
 from steadytree.exceptions import InputError
 from steadytree.writers.code.c import write
 from tests.foreign import probe_rows, random_tree
+from tests.programs import require_program
 from tests.writers.odd_trees import NASTY, bushy, chain, nasty_tree
-
-needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
-pytestmark = needs_gcc
 
 FLAGS = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 HEAD = """
@@ -53,7 +50,7 @@ def compiled(tree: st.Tree, folder: Path, driver: str) -> Path:
     st.export_tree(tree, "c", folder / "written_tree.c")
     (folder / "driver.c").write_text(driver)
     done = subprocess.run(
-        ["gcc", *FLAGS, "-o", "driver", "driver.c"],
+        [require_program("gcc", package="gcc"), *FLAGS, "-o", "driver", "driver.c"],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,8 @@ import steadytree as st
 from steadytree.exceptions import InputError
 from steadytree.writers.code.javascript import write
 from tests.foreign import probe_rows, random_tree
+from tests.programs import require_program
 from tests.writers.odd_trees import bushy, chain, nasty_tree
-
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 
 DRIVER = """
 import { readFileSync } from "node:fs";
@@ -31,7 +29,8 @@ console.log(JSON.stringify(rows.map((r) =>
 
 def node(code: str, folder: Path, name: str = "driver.mjs") -> str:
     (folder / name).write_text(code)
-    done = subprocess.run(["node", name], cwd=folder, capture_output=True, text=True, check=False)
+    node = require_program("node", package="nodejs")
+    done = subprocess.run([node, name], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

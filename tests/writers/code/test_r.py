@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,8 @@ from steadytree.exceptions import InputError
 from steadytree.writers.code.parts import is_plain_decimal
 from steadytree.writers.code.r import write
 from tests.foreign import probe_rows, random_tree
+from tests.programs import require_program
 from tests.writers.odd_trees import bushy, chain, nasty_tree
-
-pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
 
 DRIVER = """
 options(warn = 2)
@@ -87,7 +85,10 @@ def _text(value: Any) -> str:
 def rscript(code: str, folder: Path) -> str:
     (folder / "driver.R").write_text(code)
     done = subprocess.run(
-        ["Rscript", "--vanilla", "driver.R"], cwd=folder, capture_output=True, check=False
+        [require_program("Rscript", package="r-base-core"), "--vanilla", "driver.R"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode()
