@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+import lightgbm
+import numpy as np
+import pandas as pd
 import pytest
+import xgboost
+from sklearn.datasets import load_breast_cancer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.writers import WRITERS
+from steadytree.writers.like import save_like
 from tests.cli.conftest import Files, Run
+from tests.foreign import probe_rows
 
 
 def test_to_standard_output_and_to_a_file(run: Run, files: Files, tmp_path: Path) -> None:
@@ -71,3 +82,38 @@ def test_a_pickle_is_opened_only_on_request(run: Run, files: Files, tmp_path: Pa
     assert refused.code == 2
     assert "--allow-pickle" in refused.err
     assert run("show", path, "--allow-pickle").code == 0
+
+
+@pytest.mark.parametrize(
+    "kind", ["churn.skops", "churn.joblib", "model.txt", "model.json", "m.ubj"]
+)
+def test_a_file_of_the_same_kind_comes_back(run: Run, tmp_path: Path, kind: str) -> None:
+    """The model in use is a file; its successor is a file that the same program loads."""
+    table, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    path = save_like(
+        _trained(kind, table.iloc[:, :5].set_axis(list("abcde"), axis=1), y), tmp_path / kind
+    )
+    tree = st.as_tree(path, allow_pickle=True)
+    root = np.where(np.arange(tree.n_nodes) == 0, tree.threshold[0] * 1.25, tree.threshold)
+    moved = tree.replace(threshold=root.astype(np.float32))
+    st.save_tree(moved, tmp_path / "tree.json")
+    new = path.with_stem("new")
+    arguments = ("export", tmp_path / "tree.json", "--like", path, "--allow-pickle")
+    done = run(*arguments, "--out", new)
+    assert done.code == 0, done.err
+    back = st.as_tree(new, allow_pickle=True)
+    rows = probe_rows(moved, 2_000, singles=True)
+    np.testing.assert_array_equal(back.predict(rows), moved.predict(rows))
+    for wrong in ((), ("--out", new, "--to", "sql")):
+        refused = run(*arguments, *wrong)
+        assert refused.code == 2
+        assert "expected --out and no --to with --like" in refused.err
+
+
+def _trained(kind: str, X: pd.DataFrame, y: pd.Series[int]) -> Any:
+    if kind == "model.txt":
+        settings = {"n_estimators": 1, "num_leaves": 4, "verbose": -1, "learning_rate": 1.0}
+        return lightgbm.LGBMClassifier(**settings).fit(X, y).booster_
+    if kind in ("model.json", "m.ubj"):
+        return xgboost.XGBClassifier(n_estimators=1, max_depth=2).fit(X, y).get_booster()
+    return make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)).fit(X, y)

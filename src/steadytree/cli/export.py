@@ -12,8 +12,12 @@ from steadytree.cli.output import Output
 from steadytree.cli.shared_options import FILE, common_options, example
 from steadytree.exceptions import InputError
 from steadytree.writers import WRITERS, export_tree, format_of, options_of
+from steadytree.writers.like import save_like, write_like
 
 __all__ = ["command"]
+
+OBJECTS = ("like", "X", "columns", "cells", "cases")
+"""Options that take more than a word, and so cannot be set here."""
 
 
 @click.command(
@@ -56,6 +60,9 @@ def command(
 ) -> None:
     """Write the tree in the file MODEL so that another system decides exactly as it does."""
     output = Output("export", as_json=as_json, verbosity=verbose - quiet)
+    if like is not None:
+        _write_like(model, like, to, out, settings, tree_index, reading, output)
+        return
     if to is None:
         if out is None:
             raise InputError(
@@ -63,10 +70,7 @@ def command(
             )
         to = format_of(out)
     options = _options(settings, to)
-    if like is not None:
-        options["like"] = reading.model(like)
-    tree = reading.tree(model, tree_index)
-    written = export_tree(tree, to, out, **options)
+    written = export_tree(reading.tree(model, tree_index), to, out, **options)
     document = {"model": str(model), "format": to, "file": None if out is None else str(out)}
     if out is not None:
         output.result(f"wrote {out}", document)
@@ -76,16 +80,39 @@ def command(
     output.result(written.removesuffix("\n"), {**document, "text": written})
 
 
+def _write_like(
+    model: Path,
+    like: Path,
+    to: str | None,
+    out: Path | None,
+    settings: tuple[str, ...],
+    tree_index: int | None,
+    reading: Reading,
+    output: Output,
+) -> None:
+    """Write the tree as a model of the kind of another, to a file of the same kind."""
+    if out is None or to is not None:
+        raise InputError(
+            "expected --out and no --to with --like, whose file says what kind of model to write, "
+            f"got {'no --out' if out is None else f'--to {to}'}"
+        )
+    options = _options(settings, "sklearn")
+    written = write_like(reading.tree(model, tree_index), reading.model(like), **options)
+    save_like(written, out)
+    document = {"model": str(model), "format": "like", "like": str(like), "file": str(out)}
+    output.result(f"wrote {out}", document)
+
+
 def _options(settings: tuple[str, ...], to: str) -> dict[str, Any]:
     """Read ``--set dialect=postgres``, in the type of the option's default."""
-    known = options_of(to)
+    known = {name: default for name, default in options_of(to).items() if name not in OBJECTS}
     options: dict[str, Any] = {}
     for text in settings:
         name, equals, value = text.partition("=")
-        if not equals or name not in known or name == "like":
+        if not equals or name not in known:
             raise InputError(
                 f"expected OPTION=VALUE as --set, with an option of {to} "
-                f"({', '.join(sorted(set(known) - {'like'})) or 'it has none'}), got {text!r}"
+                f"({', '.join(sorted(known)) or 'it has none'}), got {text!r}"
             )
         options[name] = _value(value, known[name])
     return options

@@ -9,24 +9,17 @@ a threshold and the next single may not.
 
 from __future__ import annotations
 
-import io
-import pickle
-from pathlib import Path
 from typing import Any
 
-from steadytree._optional import import_optional
-from steadytree.core.atomic import write_atomic
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.writers.fitted_sklearn import children_last, decided_by_threshold, fitted_tree
 from steadytree.writers.kept_labels import leaf_shares
 from steadytree.writers.like import write_like
+from steadytree.writers.saved_sklearn import SUFFIXES, save
 from steadytree.writers.sklearn_categories import coded_columns
 
 __all__ = ["SUFFIXES", "save", "write"]
-
-SUFFIXES = (".skops",)
-PICKLES = (".joblib", ".pkl", ".pickle")
 
 
 def write(tree: Tree, *, prefer: str | None = None, like: Any = None, X: Any = None) -> Any:
@@ -65,23 +58,3 @@ def write(tree: Tree, *, prefer: str | None = None, like: Any = None, X: Any = N
     else:
         model = fitted_tree(tree, shares)
     return decided_by_threshold(model, tree)
-
-
-def save(model: Any, path: Path) -> Path:
-    """Write a model to a file: as .skops, or as a pickle where the path asks for one."""
-    suffix = path.suffix.lower()
-    if suffix in SUFFIXES:
-        skops = import_optional("skops.io", purpose="writing .skops files", extra="skops")
-        return write_atomic(path, skops.dumps(model))
-    if suffix == ".joblib":
-        import joblib
-
-        packed = io.BytesIO()
-        joblib.dump(model, packed)
-        return write_atomic(path, packed.getvalue())
-    if suffix in PICKLES:
-        return write_atomic(path, pickle.dumps(model))
-    raise InputError(
-        f"expected a path that ends in .skops, {', '.join(PICKLES)}, got {str(path)!r}; .skops can "
-        "be opened without running code"
-    )

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from steadytree._optional import import_optional
 from steadytree.core.branches import MAX_NODES, Branch, Leaf, Node, build_tree
 from steadytree.core.tree import Tree
 from steadytree.exceptions import (
@@ -48,7 +49,7 @@ from steadytree.readers.boosting.stored_nodes import (
     split_around_missing,
 )
 
-__all__ = ["FILES", "read", "read_file", "reads", "reads_file"]
+__all__ = ["FILES", "load_file", "read", "read_file", "reads", "reads_file"]
 
 FILES = "LightGBM model files (.txt)"
 
@@ -124,6 +125,15 @@ def read_file(path: Path, tree_index: int | None = None) -> Tree:
         ) from None
     except TreeFormatError as error:
         raise TreeFormatError(f"{path}: {error}") from None
+
+
+def load_file(path: Path) -> Any:
+    """Return a LightGBM booster, once our own parser has found nothing wrong with the file."""
+    read_file(path, tree_index=0)
+    lightgbm = import_optional(
+        "lightgbm", purpose="LightGBM models", install="pip install lightgbm"
+    )
+    return lightgbm.Booster(model_file=str(path))
 
 
 # -- the text ---------------------------------------------------------------------------------

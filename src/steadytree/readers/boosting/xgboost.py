@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree._optional import import_optional
 from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.core.tree import Tree
 from steadytree.exceptions import NotFittedTreeError, TreeFormatError, UnsupportedModelError
@@ -37,7 +38,7 @@ from steadytree.readers.boosting.stored_nodes import (
 )
 from steadytree.readers.boosting.ubjson import parse_ubjson
 
-__all__ = ["FILES", "read", "read_file", "reads", "reads_file"]
+__all__ = ["FILES", "load_file", "read", "read_file", "reads", "reads_file"]
 
 FILES = "XGBoost model files (.json, .ubj)"
 
@@ -153,6 +154,13 @@ def read_file(path: Path, tree_index: int | None = None) -> Tree:
         return _read_document(document, tree_index, "model file")
     except TreeFormatError as error:
         raise TreeFormatError(f"{path}: {error}") from None
+
+
+def load_file(path: Path) -> Any:
+    """Return a XGBoost booster, once our own parser has found nothing wrong with the file."""
+    read_file(path, tree_index=0)
+    xgboost = import_optional("xgboost", purpose="XGBoost models", install="pip install xgboost")
+    return xgboost.Booster(model_file=str(path))
 
 
 # -- the document ---------------------------------------------------------------------------------

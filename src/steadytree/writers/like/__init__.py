@@ -3,14 +3,15 @@
 Who deploys a pipeline, a LightGBM or an XGBoost model wants the same kind of object back, with
 the new tree inside. Each kind has a module named in ``IMITATORS`` and imported when it is needed.
 It offers ``imitates(model)``; ``write_like(tree, model, prefer)``, which returns a model or refuses
-by name; and ``predict(model, X, tree)``, what the model says of rows in the terms of
-``tree.predict``.
+by name; ``predict(model, X, tree)``, what the model says of rows in the terms of
+``tree.predict``; and ``save(model, path)``, which writes such a model to a file of its kind.
 """
 
 from __future__ import annotations
 
 import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from steadytree.core.tabular import n_rows
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
 
-__all__ = ["IMITATORS", "imitator_of", "rows_told_otherwise", "write_like"]
+__all__ = ["IMITATORS", "imitator_of", "rows_told_otherwise", "save_like", "write_like"]
 
 IMITATORS: dict[str, Any] = {
     "scikit-learn": "steadytree.writers.like.sklearn",
@@ -59,6 +60,11 @@ def write_like(tree: Tree, model: Any, *, prefer: str | None = None, X: Any = No
                 stacklevel=2,
             )
     return written
+
+
+def save_like(model: Any, path: Path) -> Path:
+    """Write a model that :func:`write_like` returned to a file of its library."""
+    return Path(imitator_of(model).save(model, path))
 
 
 def rows_told_otherwise(tree: Tree, written: Any, X: Any) -> int:

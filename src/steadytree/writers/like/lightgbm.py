@@ -9,12 +9,14 @@ digits, labels exactly.
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._optional import import_optional
+from steadytree.core.atomic import write_atomic
 from steadytree.core.tree import Tree
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers import read_model
@@ -29,7 +31,7 @@ from steadytree.writers.like.scores import (
 )
 from steadytree.writers.split_tests import split_test
 
-__all__ = ["imitates", "predict", "write_like"]
+__all__ = ["imitates", "predict", "save", "write_like"]
 
 LARGEST = float(np.finfo(np.float64).max)
 _CATEGORICAL, _DEFAULT_LEFT, _MISSING_IS_NAN = 1, 2, 8
@@ -52,6 +54,11 @@ imitates = reader.reads
 def predict(model: Any, X: Any, tree: Tree) -> Any:
     """Labels or responses; of a booster the labels that the tree's policy gives its shares."""
     return labels_or_responses(model, model.predict(X), tree)
+
+
+def save(model: Any, path: Path) -> Path:
+    """Write the text that LightGBM saves."""
+    return write_atomic(path, getattr(model, "booster_", model).model_to_string())
 
 
 def write_like(tree: Tree, model: Any, prefer: str | None) -> Any:

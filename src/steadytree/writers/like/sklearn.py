@@ -19,8 +19,9 @@ from steadytree.writers.kept_labels import leaf_shares
 from steadytree.writers.like import imitator_of
 from steadytree.writers.like.columns import over_columns
 from steadytree.writers.like.pipeline_tree import tree_in_pipeline
+from steadytree.writers.saved_sklearn import save
 
-__all__ = ["imitates", "predict", "write_like"]
+__all__ = ["imitates", "predict", "save", "write_like"]
 
 
 def imitates(model: Any) -> bool:

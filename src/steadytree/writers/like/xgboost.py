@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._optional import import_optional
+from steadytree.core.atomic import write_atomic
 from steadytree.core.thresholds import next_above
 from steadytree.core.tree import Tree
-from steadytree.exceptions import UnsupportedModelError
+from steadytree.exceptions import InputError, UnsupportedModelError
 from steadytree.readers import read_model
 from steadytree.readers.boosting import xgboost as reader
 from steadytree.writers.like.columns import over_columns
@@ -30,7 +32,7 @@ from steadytree.writers.like.scores import (
 )
 from steadytree.writers.split_tests import split_test
 
-__all__ = ["imitates", "predict", "write_like"]
+__all__ = ["imitates", "predict", "save", "write_like"]
 
 NO_PARENT = 2**31 - 1
 _WHAT = "the XGBoost model"
@@ -56,6 +58,17 @@ def predict(model: Any, X: Any, tree: Tree) -> Any:
         xgboost = import_optional("xgboost", purpose="XGBoost", install="pip install xgboost")
         X = xgboost.DMatrix(X, enable_categorical=True)
     return labels_or_responses(model, model.predict(X), tree)
+
+
+def save(model: Any, path: Path) -> Path:
+    """Write what XGBoost saves: JSON, or UBJSON for a path that ends in .ubj."""
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    suffix = path.suffix.lower()
+    if suffix not in (".json", ".ubj"):
+        raise InputError(
+            f"expected a path that ends in .json or .ubj for an XGBoost model, got {str(path)!r}"
+        )
+    return write_atomic(path, bytes(booster.save_raw(suffix[1:])))
 
 
 def write_like(tree: Tree, model: Any, prefer: str | None) -> Any:
