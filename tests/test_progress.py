@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
-from steadytree._progress import track
+from steadytree._progress import check_interrupt, remember_interrupt, track
 
 
 def test_silence_by_default(capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,3 +51,17 @@ def test_a_bar_on_a_terminal() -> None:
     assert done.stdout.strip() == "21"
     assert "Counting" in shown
     assert "100%" in shown
+
+
+def test_an_interrupt_that_got_lost_is_remembered() -> None:
+    """As one that arrives while a compiled loop is loaded."""
+    check_interrupt()  # nothing was asked
+    with remember_interrupt():
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+        with pytest.raises(KeyboardInterrupt):
+            check_interrupt()
+    with remember_interrupt():
+        check_interrupt()  # the next run starts afresh
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from sklearn.utils.parallel import Parallel
 
-__all__ = ["is_interrupt", "run_jobs", "track"]
+__all__ = ["check_interrupt", "is_interrupt", "remember_interrupt", "run_jobs", "track"]
 
 T = TypeVar("T")
 
@@ -70,3 +73,35 @@ def is_interrupt(error: BaseException) -> bool:
     while isinstance(at, SystemError):
         at = at.__cause__ or at.__context__
     return isinstance(at, KeyboardInterrupt)
+
+
+_asked_to_stop = threading.Event()
+
+
+@contextmanager
+def remember_interrupt() -> Iterator[None]:
+    """Keep in mind, while it lasts, that Ctrl-C was pressed.
+
+    An interrupt that arrives while a compiled loop is loaded is lost: it is raised in a callback
+    that cannot pass it on. :func:`check_interrupt` then stops the work at its next step.
+    """
+    _asked_to_stop.clear()
+    if threading.current_thread() is not threading.main_thread():  # signals are not ours
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        _asked_to_stop.set()
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def check_interrupt() -> None:
+    """Stop where Ctrl-C was pressed and nobody stopped yet."""
+    if _asked_to_stop.is_set():
+        raise KeyboardInterrupt

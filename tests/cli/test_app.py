@@ -128,6 +128,21 @@ def test_an_interrupt_within_a_compiled_loop_is_one(capsys: pytest.CaptureFixtur
     assert app.run([], command=faulty) == 1
 
 
+def test_an_interrupt_within_text_that_is_run_ends_with_130() -> None:
+    """Python would else end as killed by the signal: numba runs code that it wrote as text."""
+    code = (
+        "import click, sys\n"
+        "from steadytree.cli.app import run\n"
+        "@click.command()\n"
+        "def command():\n"
+        "    exec('raise KeyboardInterrupt')\n"
+        "sys.exit(run([], command=command))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert "Interrupted" in done.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals as on Unix")
 @pytest.mark.parametrize("step", ["retraining on all rows", "scoring fold"])
 def test_an_interrupt_writes_nothing(files: Files, tmp_path: Path, step: str) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from steadytree._progress import is_interrupt
+from steadytree._progress import is_interrupt, remember_interrupt
 from steadytree.cli.output import error_document
 from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning
 
@@ -81,7 +81,7 @@ def run(
     """Run a command; turn every way to fail into a message and an exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     as_json, verbose = "--json" in given, any(flag in given for flag in ("-v", "--verbose"))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), remember_interrupt():
         if not sys.warnoptions:
             warnings.simplefilter("default", SteadyTreeWarning)
         warnings.showwarning = _show_warning
@@ -113,6 +113,9 @@ def run(
 
 def _interrupted() -> int:
     click.echo("Interrupted; no file was left half written.", err=True)
+    # Python ends as killed by the signal if an interrupt ever left code that was run from text, as
+    # numba's is; running some forgets it.
+    exec("")
     return INTERRUPTED
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import click
 import pandas as pd
 
+from steadytree._progress import check_interrupt
 from steadytree.core.atomic import write_atomic
 from steadytree.core.format import plain_json, save_tree
 from steadytree.core.tree import Tree
@@ -75,11 +76,12 @@ class Output:
         Yields a function ``report(step, done, total)``.
         """
         if self.quiet:
-            yield lambda step, done, total: None
+            yield lambda step, done, total: check_interrupt()
             return
         if not sys.stderr.isatty():
 
             def plain(step: str, done: int, total: int) -> None:
+                check_interrupt()
                 click.echo(f"{label}: {done}/{total} {step}", err=True)
 
             yield plain
@@ -92,6 +94,7 @@ class Output:
             task = bar.add_task(label, total=None)
 
             def report(step: str, done: int, total: int) -> None:
+                check_interrupt()
                 bar.update(task, description=f"{label}: {step}", completed=done, total=total)
 
             yield report
