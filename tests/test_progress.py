@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -53,6 +54,14 @@ def test_a_bar_on_a_terminal() -> None:
     assert "100%" in shown
 
 
+@pytest.fixture
+def usual_interrupts() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual_interrupts")
 def test_an_interrupt_that_got_lost_is_remembered() -> None:
     """As one that arrives while a compiled loop is loaded."""
     check_interrupt()  # nothing was asked
@@ -65,3 +74,12 @@ def test_an_interrupt_that_got_lost_is_remembered() -> None:
     with remember_interrupt():
         check_interrupt()  # the next run starts afresh
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("usual_interrupts")
+def test_who_ignores_interrupts_goes_on_doing_so() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with remember_interrupt():
+        os.kill(os.getpid(), signal.SIGINT)
+        check_interrupt()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN

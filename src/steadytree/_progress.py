@@ -86,8 +86,9 @@ def remember_interrupt() -> Iterator[None]:
     that cannot pass it on. :func:`check_interrupt` then stops the work at its next step.
     """
     _asked_to_stop.clear()
-    if threading.current_thread() is not threading.main_thread():  # signals are not ours
-        yield
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not ours or threading.current_thread() is not threading.main_thread():
+        yield  # somebody else handles or ignores interrupts
         return
 
     def stop(number: int, frame: Any) -> None:

@@ -157,6 +157,8 @@ def test_an_interrupt_writes_nothing(files: Files, tmp_path: Path, step: str) ->
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Whatever the process that runs the tests does with interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert running.stderr is not None
     assert any(f" {step}" in line for line in running.stderr)
