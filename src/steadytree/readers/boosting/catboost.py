@@ -40,7 +40,7 @@ from steadytree.readers.boosting.raw_scores import (
     softmax,
     two_shares,
 )
-from steadytree.readers.boosting.stored_nodes import parse_json, read_bytes
+from steadytree.readers.stored_nodes import parse_json, read_bytes
 
 __all__ = ["FILES", "read", "read_file", "reads", "reads_file"]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from steadytree.core.branches import MAX_NODES, Branch, Leaf, Node
 from steadytree.core.json_entries import JsonObject
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
-from steadytree.readers.boosting.stored_nodes import MAX_FEATURES, nest_nodes
+from steadytree.readers.stored_nodes import MAX_FEATURES, nest_nodes
 
 __all__ = ["Features", "Split", "Table", "read_nested", "read_oblivious"]
 

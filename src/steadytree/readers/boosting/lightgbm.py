@@ -40,7 +40,7 @@ from steadytree.readers.boosting.raw_scores import (
     refuse_objective,
     two_shares,
 )
-from steadytree.readers.boosting.stored_nodes import (
+from steadytree.readers.stored_nodes import (
     MAX_FEATURES,
     check_category_sizes,
     check_features,

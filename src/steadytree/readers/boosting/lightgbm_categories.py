@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
-from steadytree.readers.boosting.stored_nodes import parse_json
+from steadytree.readers.stored_nodes import parse_json
 
 __all__ = ["CategoryColumns", "category_columns", "numbers_in"]
 

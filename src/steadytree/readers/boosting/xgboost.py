@@ -27,7 +27,8 @@ from steadytree.core.tree import Tree
 from steadytree.exceptions import NotFittedTreeError, TreeFormatError, UnsupportedModelError
 from steadytree.readers import choose_tree
 from steadytree.readers.boosting.raw_scores import Outcome, identity, refuse_objective, two_shares
-from steadytree.readers.boosting.stored_nodes import (
+from steadytree.readers.boosting.ubjson import parse_ubjson
+from steadytree.readers.stored_nodes import (
     MAX_FEATURES,
     check_category_sizes,
     check_features,
@@ -36,7 +37,6 @@ from steadytree.readers.boosting.stored_nodes import (
     read_bytes,
     split_around_missing,
 )
-from steadytree.readers.boosting.ubjson import parse_ubjson
 
 __all__ = ["FILES", "load_file", "read", "read_file", "reads", "reads_file"]
 

@@ -32,7 +32,7 @@ from steadytree.readers.boosting.raw_scores import (
     refuse_objective,
     two_shares,
 )
-from steadytree.readers.boosting.stored_nodes import nest_nodes
+from steadytree.readers.stored_nodes import nest_nodes
 
 __all__ = ["advice", "read", "reads"]
 

@@ -26,14 +26,14 @@ from steadytree.core.tree import Tree
 from steadytree.core.tree_checks import check_shape_of_tree
 from steadytree.exceptions import SteadyTreeError, TreeFormatError
 from steadytree.readers import read_model
-from steadytree.readers.boosting.stored_nodes import (
+from steadytree.readers.files.skops_types import TRUSTED
+from steadytree.readers.stored_nodes import (
     MAX_BYTES,
     MAX_FEATURES,
     check_features,
     parse_json,
     read_bytes,
 )
-from steadytree.readers.files.skops_types import TRUSTED
 
 __all__ = ["FILES", "load_file", "read_file", "reads_file"]
 

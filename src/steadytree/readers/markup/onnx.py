@@ -20,7 +20,6 @@ from steadytree.core.thresholds import double_threshold
 from steadytree.core.tree import Tree
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers import choose_tree
-from steadytree.readers.boosting.stored_nodes import MAX_FEATURES, check_category_sizes, read_bytes
 from steadytree.readers.markup.conditions import (
     FALSE,
     TRUE,
@@ -56,6 +55,7 @@ from steadytree.readers.markup.onnx_values import (
     told_beside,
     whole,
 )
+from steadytree.readers.stored_nodes import MAX_FEATURES, check_category_sizes, read_bytes
 
 __all__ = ["FILES", "read", "read_file", "reads", "reads_file"]
 

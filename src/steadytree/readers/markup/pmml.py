@@ -20,12 +20,12 @@ from steadytree.core.branches import Leaf, build_tree
 from steadytree.core.tree import Tree
 from steadytree.exceptions import SteadyTreeWarning, TreeFormatError, UnsupportedModelError
 from steadytree.readers import choose_tree
-from steadytree.readers.boosting.stored_nodes import read_bytes
 from steadytree.readers.markup.conditions import TRUE, Condition, Constant
 from steadytree.readers.markup.forks import Column, Fork, NoResult, Refusal, Target, nested_splits
 from steadytree.readers.markup.pmml_fields import Fields, read_value
 from steadytree.readers.markup.pmml_predicates import PREDICATES, read_predicate
 from steadytree.readers.markup.pmml_xml import children, first, number, parse_xml, tag
+from steadytree.readers.stored_nodes import read_bytes
 
 __all__ = ["FILES", "read_file", "reads_file"]
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
-from steadytree.readers.boosting.stored_nodes import MAX_FEATURES, check_category_sizes
 from steadytree.readers.markup.pmml_xml import children, first, number, tag
+from steadytree.readers.stored_nodes import MAX_FEATURES, check_category_sizes
 
 __all__ = ["Field", "Fields", "read_value"]
 

@@ -17,7 +17,7 @@ from steadytree.core.tree import Tree
 from steadytree.exceptions import NotFittedTreeError, TreeFormatError, UnsupportedModelError
 from steadytree.readers import choose_tree
 from steadytree.readers.boosting.raw_scores import Outcome, identity
-from steadytree.readers.boosting.stored_nodes import check_features, nest_nodes
+from steadytree.readers.stored_nodes import check_features, nest_nodes
 
 __all__ = ["read", "reads"]
 

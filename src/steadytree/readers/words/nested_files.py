@@ -8,7 +8,7 @@ from pathlib import Path
 from steadytree.core.tree import Tree
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers import choose_tree
-from steadytree.readers.boosting.stored_nodes import parse_json, read_bytes
+from steadytree.readers.stored_nodes import parse_json, read_bytes
 
 __all__ = ["FILES", "read_file", "reads_file"]
 

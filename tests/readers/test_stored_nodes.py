@@ -9,7 +9,7 @@ import pytest
 
 from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.exceptions import TreeFormatError
-from steadytree.readers.boosting.stored_nodes import (
+from steadytree.readers.stored_nodes import (
     check_category_sizes,
     check_features,
     nest_nodes,
