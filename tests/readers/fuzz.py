@@ -1,8 +1,8 @@
 """Damage valid model files in every way at hand, and read them: a tree or our own error, in time.
 
-``python -m tests.readers.fuzz NAME SECONDS [SEED]`` fuzzes one reader of ``READERS`` in a process
-of its own with bounded memory, and ends with 1 on the first crash, hang or foreign exception; the
-file is then kept for whoever mends it.
+``python -m tests.readers.fuzz NAME SECONDS [SEED [FILES]]`` fuzzes one reader of ``READERS`` in a
+process of its own with bounded memory, and ends with 1 on the first crash, hang or foreign
+exception; the file is then kept for whoever mends it.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def _hangs(number: int, frame: FrameType | None) -> None:
     raise TimeoutError(f"not done after {HANGS_AFTER} s")
 
 
-def fuzz(name: str, seconds: float, seed: int) -> int:
-    """Read damaged files for a while; return how many."""
+def fuzz(name: str, seconds: float, seed: int, least: int = 0) -> int:
+    """Read damaged files for a while, but so many at least; return how many."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGALRM, _hangs)
     rng = Random(seed)
@@ -90,7 +90,7 @@ def fuzz(name: str, seconds: float, seed: int) -> int:
         for path in samples:
             st.as_tree(path)  # they are valid
         end = time.monotonic() + seconds  # the library that made them takes its time to import
-        while time.monotonic() < end:
+        while count < least or time.monotonic() < end:
             suffix, content = rng.choice(valid)
             file = Path(folder) / f"damaged{suffix}"
             file.write_bytes(damage(content, rng))
@@ -112,4 +112,4 @@ def fuzz(name: str, seconds: float, seed: int) -> int:
 
 if __name__ == "__main__":
     _, reader, duration, *more = sys.argv
-    print(fuzz(reader, float(duration), int(more[0]) if more else 0))
+    print(fuzz(reader, float(duration), *map(int, more or ["0"])))

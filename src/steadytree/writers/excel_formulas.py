@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
@@ -110,24 +111,24 @@ def check_constant(value: Any, what: str) -> None:
 # -- questions -------------------------------------------------------------------------
 
 
-class Terms:
+class Terms(ABC):
     """What a question is made of: cells and constants. A row of a table, or one formula."""
 
     def __init__(self, tree: Tree, cells: dict[int, str]) -> None:
         self.tree = tree
         self.cells = cells
 
+    @abstractmethod
     def constant(self, value: float, *, of_category: bool = False) -> tuple[str, str]:
         """Return a number as an argument, and as arguments of a SUM that subtract it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def among_texts(self, cell: str, texts: Sequence[str]) -> str:
         """Ask whether the text in a cell is one of these."""
-        raise NotImplementedError
 
+    @abstractmethod
     def put_aside(self, formula: str) -> str | None:
         """Let another cell compute a part, and return that cell; None where there is none."""
-        raise NotImplementedError
 
     def question(self, node: int) -> str:
         """Return whether the row goes left at a split."""
