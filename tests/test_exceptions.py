@@ -13,6 +13,7 @@ from steadytree.exceptions import (
     NotFittedTreeError,
     SteadyTreeError,
     UnsupportedModelError,
+    WriteError,
 )
 
 
@@ -32,6 +33,7 @@ def test_all_names_are_errors_or_warnings_with_a_docstring() -> None:
         (UnsupportedModelError, ValueError, 2),
         (NotFittedTreeError, AttributeError, 2),
         (MissingDependencyError, ImportError, 1),
+        (WriteError, OSError, 1),
         (GateError, SteadyTreeError, 3),
     ],
 )

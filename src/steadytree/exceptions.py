@@ -16,6 +16,7 @@ __all__ = [
     "SteadyTreeWarning",
     "TreeFormatError",
     "UnsupportedModelError",
+    "WriteError",
 ]
 
 
@@ -49,6 +50,10 @@ class NotFittedTreeError(InputError, AttributeError):
 
 class HistoryError(InputError):
     """A history of retrained trees is inconsistent or cannot be extended."""
+
+
+class WriteError(SteadyTreeError, OSError):
+    """Writing began and failed, as on a full disk; what was there before is untouched."""
 
 
 class MissingDependencyError(SteadyTreeError, ImportError):

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import socket
+import stat
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import steadytree as st
-from steadytree.core.atomic import write_atomic
-from steadytree.exceptions import InputError
+from steadytree.core import atomic
+from steadytree.core.atomic import (
+    check_writable,
+    claim_temporary,
+    temporary_name,
+    tidy_temporaries,
+    write_atomic,
+)
+from steadytree.exceptions import InputError, WriteError
 from tests.golden import build
 
 
@@ -23,21 +35,6 @@ def test_the_file_holds_what_was_given_and_nothing_is_left_beside_it(tmp_path: P
     assert target.read_bytes() == "é\n".encode()
     write_atomic(target, b"second")
     assert target.read_bytes() == b"second"
-    assert os.listdir(tmp_path) == ["tree.json"]
-
-
-def test_a_failed_write_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target = write_atomic(tmp_path / "tree.json", "old")
-
-    def full(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match="got No space left on device; make room"):
-        write_atomic(target, "new")
-    assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["tree.json"]
 
 
@@ -101,29 +98,263 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
         "import resource\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))\n"
         "try:\n    st.save_tree(trees[0], sys.argv[1])\n"
-        "except st.exceptions.InputError as error:\n    print(error)\n",
+        "except st.exceptions.WriteError as error:\n    print(error.exit_code, error)\n",
         str(path),
     )
-    assert "got File too large" in done.stdout, done.stderr
+    assert done.stdout.startswith("1 expected to write"), done.stderr
+    assert "got File too large; make room" in done.stdout, done.stderr
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["tree.json"]
 
 
-def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts a small disk of its own")
+def test_a_disk_without_room_is_a_failure_and_not_bad_usage(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(disk)]
+    if subprocess.run(mounting, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a disk is not allowed here")
+    try:
+        target = write_atomic(disk / "tree.json", "old")
+        with pytest.raises(WriteError, match="got No space left on device; make room") as caught:
+            write_atomic(target, "x" * 100_000)
+        assert caught.value.exit_code == 1
+        assert target.read_text() == "old"
+        assert os.listdir(disk) == ["tree.json"]
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def unprivileged(work: Callable[[], None]) -> str:
+    """Do something as a user with no rights of their own; return the error's type and text."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said = "done"
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(65534)
+                os.setuid(65534)
+            work()
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(writing, said.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    return said
+
+
+@pytest.fixture
+def open_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder that users without rights can reach and write to."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        yield folder
+
+
+def test_folders_that_cannot_be_written(tmp_path: Path, open_folder: Path) -> None:
     tree = build("no")
     with pytest.raises(
-        InputError, match=r"expected a folder that can be written .*got No such file"
+        InputError, match=r"expected a place that can be written .*got No such file"
     ):
         st.save_tree(tree, tmp_path / "none" / "tree.json")
     with pytest.raises(InputError, match=re.escape(str(tmp_path)) + ".*got Is a directory"):
         st.save_tree(tree, tmp_path)
-    closed = tmp_path / "closed"
-    closed.mkdir()
-    closed.chmod(0o500)
-    if not os.access(closed, os.W_OK):  # the superuser may write everywhere
-        with pytest.raises(InputError, match="got Permission denied; create the folder or choose"):
-            st.save_tree(tree, closed / "tree.json")
-    assert [p.name for p in tmp_path.iterdir()] == ["closed"]
+    closed = open_folder / "closed"
+    closed.mkdir(mode=0o555)
+    said = unprivileged(lambda: write_atomic(closed / "tree.json", "x") and None)
+    assert said.startswith("InputError: expected a place that can be written")
+    assert "got Permission denied; create the folder or choose" in said
+    assert list(closed.iterdir()) == []
+
+
+# -- rights and links ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o200])
+def test_a_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
+    target = write_atomic(tmp_path / "tree.json", "old")
+    target.chmod(mode)
+    write_atomic(target, "new")
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+    target.chmod(0o600)
+    assert target.read_text() == "new"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="gives files away")
+def test_a_file_keeps_its_owner_or_at_least_shows_no_other_group(open_folder: Path) -> None:
+    target = write_atomic(open_folder / "tree.json", "old")
+    os.chown(target, 1234, 4321)
+    target.chmod(0o664)
+    write_atomic(target, "new")
+    assert (target.stat().st_uid, target.stat().st_gid) == (1234, 4321)
+    target.chmod(0o666)
+    assert unprivileged(lambda: write_atomic(target, "newer") and None) == "done"
+    assert target.read_text() == "newer"
+    assert target.stat().st_uid == 65534
+    assert stat.S_IMODE(target.stat().st_mode) == 0o606
+
+
+def test_a_read_only_file_is_refused_whoever_writes(tmp_path: Path, open_folder: Path) -> None:
+    target = write_atomic(tmp_path / "tree.json", "old")
+    target.chmod(0o444)
+    with pytest.raises(InputError, match="expected a file that may be written, got a read-only"):
+        write_atomic(target, "new")
+    assert target.read_text() == "old"
+    others = write_atomic(open_folder / "tree.json", "old")
+    others.chmod(0o644)
+    if os.geteuid() == 0:
+        said = unprivileged(lambda: write_atomic(others, "new") and None)
+        assert said.startswith("InputError: expected a file that may be written")
+    assert others.read_text() == "old"
+
+
+def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "links").mkdir()
+    target = write_atomic(tmp_path / "real" / "tree.json", "old")
+    target.chmod(0o600)
+    link = tmp_path / "links" / "tree.json"
+    link.symlink_to(Path("..") / "real" / "tree.json")
+    second = tmp_path / "second"
+    second.symlink_to(link)
+    assert write_atomic(second, "new") == second
+    assert link.is_symlink()
+    assert second.is_symlink()
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert os.listdir(tmp_path / "links") == ["tree.json"]
+
+
+def test_links_that_lead_nowhere(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "new.json")
+    write_atomic(link, "made")
+    assert link.is_symlink()
+    assert (tmp_path / "new.json").read_text() == "made"
+    astray = tmp_path / "astray"
+    astray.symlink_to(tmp_path / "none" / "new.json")
+    with pytest.raises(InputError, match=r"none/new\.json', got No such file or directory; create"):
+        write_atomic(astray, "x")
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(InputError, match="loop', got Too many levels of symbolic links"):
+        write_atomic(loop, "x")
+    assert astray.is_symlink()
+    assert loop.is_symlink()
+
+
+def test_devices_and_pipes_are_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for place in (pipe, Path("/dev/null")):
+        before = place.stat()
+        with pytest.raises(InputError, match="expected the name of a file, got a device or pipe"):
+            write_atomic(place, "x")
+        assert stat.S_IFMT(place.stat().st_mode) == stat.S_IFMT(before.st_mode)
+
+
+def test_names_that_no_file_can_have(tmp_path: Path) -> None:
+    for name in ("nul\0byte", "x" * 300):
+        with pytest.raises(InputError, match="expected a place that can be written"):
+            write_atomic(tmp_path / name, "x")
+    long = write_atomic(tmp_path / ("é" * 120), "x")  # 240 of the 255 bytes a name may have
+    assert os.listdir(tmp_path) == [long.name]
+
+
+def test_asking_beforehand_changes_nothing(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "new.json")
+    assert check_writable(link) == tmp_path / "new.json"
+    assert os.listdir(tmp_path) == ["link"]
+
+
+# -- what killed writers leave ------------------------------------------------------------------
+
+
+def killed_while_writing(target: Path) -> Path:
+    """Kill a real writer that holds its temporary; return that."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        atomic._new_temporary(target)
+        os.write(writing, b"x")
+        signal.pause()
+        os._exit(0)
+    os.read(reading, 1)
+    os.close(reading)
+    os.close(writing)
+    (temporary,) = target.parent.glob(f".steadytree-*.{child}.*.tmp")
+    assert tidy_temporaries(target.parent) == []  # the writer is alive
+    assert temporary.exists()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return temporary
+
+
+def test_temporaries_of_the_dead_are_removed_and_of_the_living_kept(tmp_path: Path) -> None:
+    left = killed_while_writing(tmp_path / "tree.json")
+    assert left.exists()
+    assert tidy_temporaries(tmp_path) == [left]
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_next_writer_tidies(tmp_path: Path) -> None:
+    killed_while_writing(tmp_path / "tree.json")
+    write_atomic(tmp_path / "other.json", "x")
+    assert os.listdir(tmp_path) == ["other.json"]
+
+
+def test_folders_count_as_temporaries_too(tmp_path: Path) -> None:
+    folder = tmp_path / temporary_name("out")
+    folder.mkdir()
+    (folder / "tree.json").write_text("half of a run")
+    handle = claim_temporary(folder)
+    assert tidy_temporaries(tmp_path) == []
+    os.close(handle)
+    assert tidy_temporaries(tmp_path) == [folder]
+    assert not folder.exists()
+
+
+def test_temporaries_of_other_machines_stay_for_a_day(tmp_path: Path) -> None:
+    name = temporary_name("tree.json").replace(socket.gethostname(), "another-machine")
+    elsewhere = tmp_path / name
+    elsewhere.touch()
+    assert tidy_temporaries(tmp_path) == []
+    long_ago = time.time() - 2 * 24 * 60 * 60
+    os.utime(elsewhere, (long_ago, long_ago))
+    assert tidy_temporaries(tmp_path) == [elsewhere]
+
+
+def test_nothing_else_is_tidied(tmp_path: Path) -> None:
+    ours = temporary_name("tree.json")
+    (tmp_path / ours).symlink_to("/etc")
+    for name in (".steadytree-notes.tmp", "tree.json.tmp", ours.removeprefix("."), ours + "x"):
+        (tmp_path / name).touch()
+    before = sorted(os.listdir(tmp_path))
+    assert tidy_temporaries(tmp_path) == []
+    assert tidy_temporaries(tmp_path / "none") == []
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_writers_and_tidiers_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    tidier = os.fork()
+    if tidier == 0:
+        while True:
+            tidy_temporaries(tmp_path)
+    try:
+        for turn in range(300):
+            write_atomic(tmp_path / f"{turn % 3}.json", f"{turn}")
+    finally:
+        os.kill(tidier, signal.SIGKILL)
+        os.waitpid(tidier, 0)
+    assert sorted(os.listdir(tmp_path)) == ["0.json", "1.json", "2.json"]
+    assert (tmp_path / "2.json").read_text() == "299"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
