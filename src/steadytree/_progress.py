@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 from sklearn.utils.parallel import Parallel
 
+from steadytree._workers import processes_that_end
+
 __all__ = ["check_interrupt", "is_interrupt", "remember_interrupt", "run_jobs", "track"]
 
 T = TypeVar("T")
@@ -63,7 +65,8 @@ def run_jobs(
     """Run ``delayed`` jobs in threads and return their results in order, reporting each."""
     # A generator lets progress be seen.
     options: dict[str, Any] = {"return_as": "generator"} if verbose else {}
-    results = Parallel(n_jobs=n_jobs, prefer="threads", **options)(jobs)
+    backend = processes_that_end(prefer="threads")
+    results = Parallel(n_jobs=n_jobs, backend=backend, prefer="threads", **options)(jobs)
     return list(track(results, total=total, label=label, verbose=verbose))
 
 

@@ -22,6 +22,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from steadytree._progress import is_interrupt
+from steadytree._workers import processes_that_end
 from steadytree.core.forbidden import forbidden_entry
 from steadytree.core.imputed import imputed_entry, missing_as_imputed
 from steadytree.core.lumped import lumped_entry, sides_as_lumped
@@ -364,7 +365,13 @@ def _runs(
     if workers > 1:
         backend, _ = get_active_backend()
         way = "generator" if backend.supports_return_generator else "list"
-        parallel = Parallel(n_jobs=workers, return_as=way, batch_size=1, pre_dispatch="all")
+        parallel = Parallel(
+            n_jobs=workers,
+            backend=processes_that_end(),
+            return_as=way,
+            batch_size=1,
+            pre_dispatch="all",
+        )
         yield from parallel(delayed(_run_in_worker)(maker, rows) for rows in tasks[first:])
         return
     for number in range(first, len(tasks)):
