@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import steadytree as st
-from steadytree.core.branches import MAX_NODES
 from steadytree.core.decision import Decision
+from steadytree.core.limits import MAX_NODES
 from steadytree.exceptions import TreeFormatError
 from tests.foreign import probe_rows, random_tree
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from steadytree.core.conditions import MAX_NODES, Branch, Leaf, Node, laid_flat
+from steadytree.core.conditions import Branch, Leaf, Node, laid_flat
 from steadytree.core.tree import Tree
 
-__all__ = ["MAX_NODES", "Branch", "Leaf", "Node", "build_tree", "nested_nodes"]
+__all__ = ["Branch", "Leaf", "Node", "build_tree", "nested_nodes"]
 
 
 def build_tree(root: Node, **fields: Any) -> Tree:

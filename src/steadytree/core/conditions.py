@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 
 from steadytree.core.decision import Decision
-from steadytree.core.tree_checks import MAX_DEPTH
+from steadytree.core.limits import MAX_DEPTH, MAX_NODES
 from steadytree.exceptions import TreeFormatError
 
-__all__ = ["MAX_NODES", "Branch", "Leaf", "Node", "laid_flat"]
-
-MAX_NODES = 1_000_000
-"""What a tree may have when it is written out; no readable tree comes near."""
+__all__ = ["Branch", "Leaf", "Node", "laid_flat"]
 
 
 @dataclass(frozen=True, eq=False)

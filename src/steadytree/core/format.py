@@ -21,6 +21,7 @@ import pandas as pd
 
 from steadytree._versions import library_versions
 from steadytree.core.atomic import write_atomic
+from steadytree.core.bounded_reading import parse_json, read_bytes
 from steadytree.core.decision import Decision
 from steadytree.core.json_entries import (
     JsonObject,
@@ -30,7 +31,9 @@ from steadytree.core.json_entries import (
     plain_scalars,
     read_scalars,
 )
+from steadytree.core.limits import MAX_FEATURES, MAX_NODES
 from steadytree.core.observed import Observed
+from steadytree.core.quoting import quoted
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import plain_scalar
 from steadytree.core.tree import Tree
@@ -49,8 +52,6 @@ __all__ = [
 FORMAT_NAME = "steadytree-tree"
 FORMAT_VERSION = 3
 """Written where a space has knots or ordered categories; else 1, without these entries."""
-MAX_BYTES = 256 * 2**20
-MAX_NODES = 2_000_000
 
 
 # -- writing ----------------------------------------------------------------------
@@ -211,39 +212,11 @@ def load_tree(path: str | os.PathLike[str]) -> Tree:
         Saying what is wrong and where, for a file that is damaged, not a tree, or of a
         newer version of the format.
     """
-    source = Path(path)
+    content = read_bytes(path, what="tree file")
     try:
-        size = source.stat().st_size
-        if size > MAX_BYTES:
-            raise TreeFormatError(
-                f"{source}: expected a file of at most {MAX_BYTES:,} bytes, got {size:,}"
-            )
-        text = source.read_text(encoding="utf-8")
-    except OSError as error:
-        raise TreeFormatError(
-            f"expected a readable tree file, got {error.strerror}: {source}"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise TreeFormatError(
-            f"{source}: expected UTF-8 text, got other bytes at {error.start}"
-        ) from None
-    try:
-        content = json.loads(text, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        raise TreeFormatError(
-            f"{source}: expected JSON, got {error.msg} at line {error.lineno}, "
-            f"column {error.colno}; the file may be cut off"
-        ) from None
-    except (RecursionError, ValueError) as error:
-        raise TreeFormatError(f"{source}: expected a tree file, got {error}") from None
-    try:
-        return tree_from_dict(content)
+        return tree_from_dict(parse_json(content, constants=False))
     except TreeFormatError as error:
-        raise TreeFormatError(f"{source}: {error}") from None
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f'the invalid JSON number {name} (write "inf", "-inf" or "nan" as text)')
+        raise TreeFormatError(f"{path}: {error}") from None
 
 
 def tree_from_dict(content: Any) -> Tree:
@@ -269,8 +242,10 @@ def tree_from_dict(content: Any) -> Tree:
     if len(left) > MAX_NODES:
         raise TreeFormatError(f"nodes: expected at most {MAX_NODES:,} nodes, got {len(left):,}")
     n_features = top.get("n_features", int)
-    if not 0 <= n_features <= MAX_NODES:
-        raise TreeFormatError(f"n_features: expected a count up to {MAX_NODES:,}, got {n_features}")
+    if not 0 <= n_features <= MAX_FEATURES:
+        raise TreeFormatError(
+            f"n_features: expected a count up to {MAX_FEATURES:,}, got {quoted(n_features)}"
+        )
     value = [
         nodes.floats(f"value[{i}]", as_list(row, f"nodes.value[{i}]"))
         for i, row in enumerate(nodes.get("value", list))

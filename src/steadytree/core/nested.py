@@ -31,11 +31,11 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.conditions import MAX_NODES, Branch, Leaf, Node, laid_flat
+from steadytree.core.conditions import Branch, Leaf, Node, laid_flat
 from steadytree.core.decision import Decision
 from steadytree.core.json_entries import SPECIAL_NUMBERS, kind_of, read_scalars
+from steadytree.core.limits import MAX_DEPTH, MAX_NODES
 from steadytree.core.tabular import plain_scalar
-from steadytree.core.tree_checks import MAX_DEPTH
 from steadytree.exceptions import TreeFormatError
 
 __all__ = ["nested_fields"]

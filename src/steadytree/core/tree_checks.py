@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.decision import Decision
+from steadytree.core.limits import MAX_DEPTH
 from steadytree.core.tabular import Categories, plain_scalar
 from steadytree.exceptions import InputError, TreeFormatError
 
 __all__ = [
     "LEAF",
-    "MAX_DEPTH",
     "are_plainly_trees",
     "check_category_sets",
     "check_columns",
@@ -26,8 +26,6 @@ __all__ = [
 IntArray = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]
 
-# No readable tree comes near this; it bounds what a stranger's file can ask for.
-MAX_DEPTH = 1_000
 LEAF = -1
 
 

@@ -21,7 +21,6 @@ such a module.
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -32,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.decision import Decision, resolve_decision
 from steadytree.core.one_hot import recombine_one_hot
 from steadytree.core.space import FeatureSpace
@@ -196,17 +196,7 @@ def load_model(path: str | os.PathLike[str], *, allow_pickle: bool = False) -> A
 
 def _reader_of_file(path: Path, allow_pickle: bool) -> Any:
     """Return the reader that knows the beginning or the name of a file."""
-    try:
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):  # a pipe or a device could be read for ever
-            got = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
-            raise TreeFormatError(f"expected a readable tree file, got {got}: {path}")
-        with path.open("rb") as file:
-            start = file.read(HEAD_BYTES)
-    except OSError as error:
-        raise TreeFormatError(
-            f"expected a readable tree file, got {error.strerror}: {path}"
-        ) from error
+    start = read_bytes(path, most=HEAD_BYTES, what="tree file")
     for reader in _readers():
         if not (hasattr(reader, "reads_file") and reader.reads_file(path, start)):
             continue

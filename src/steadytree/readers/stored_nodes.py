@@ -1,73 +1,24 @@
-"""What readers of model files share: bounded reading, and a table of nodes made into conditions.
+"""What readers of model files share: a table of nodes made into conditions.
 
-A stranger's file may be huge, cut off, or describe nodes that point at each other. Whoever reads
-one takes its bytes, its JSON and its children through here: the answer is a value or a
-:class:`TreeFormatError`, in bounded time and memory.
+A stranger's file may describe nodes that point at each other, or features and categories that are
+not there. Whoever reads one takes its children through here: the answer is a tree of conditions or
+a :class:`TreeFormatError`, in bounded time and memory.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
-from steadytree.core.branches import MAX_NODES, Branch, Node
-from steadytree.core.tree_checks import MAX_DEPTH
+from steadytree.core.branches import Branch, Node
+from steadytree.core.limits import MAX_CATEGORIES, MAX_CATEGORY_CELLS, MAX_DEPTH, MAX_NODES
 from steadytree.exceptions import TreeFormatError
 
 __all__ = [
-    "MAX_BYTES",
-    "MAX_CATEGORIES",
-    "MAX_FEATURES",
     "check_category_sizes",
     "check_features",
     "nest_nodes",
-    "parse_json",
-    "read_bytes",
     "split_around_missing",
 ]
-
-MAX_BYTES = 256 * 2**20
-"""Size of the largest model file that is read."""
-MAX_FEATURES = 1_000_000
-MAX_CATEGORIES = 100_000
-"""Categories of one feature; what one-tree models have comes nowhere near."""
-MAX_CATEGORY_CELLS = 10_000_000
-"""Categories summed over all splits by category: what deciding with them keeps in memory."""
-
-
-def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return what a file holds, if it is not larger than a model file can be."""
-    try:
-        with path.open("rb") as file:
-            # One byte more than allowed: the size a file claims may be wrong, as for a device.
-            content = file.read(max_bytes + 1)
-    except OSError as error:
-        raise TreeFormatError(
-            f"expected a readable model file, got {error.strerror}: {path}"
-        ) from error
-    if len(content) > max_bytes:
-        raise TreeFormatError(f"{path}: expected a file of at most {max_bytes:,} bytes, got more")
-    return content
-
-
-def parse_json(content: bytes | str) -> Any:
-    """Return what JSON says, whatever is in it; NaN and infinities are left to the caller."""
-    try:
-        # Strictly: json itself would let halves of characters pass.
-        return json.loads(content if isinstance(content, str) else content.decode("utf-8-sig"))
-    except json.JSONDecodeError as error:
-        raise TreeFormatError(
-            f"expected JSON, got {error.msg} at line {error.lineno}, column {error.colno}; "
-            "the file may be cut off"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise TreeFormatError(f"expected JSON in UTF-8, got other bytes at {error.start}") from None
-    except RecursionError:
-        raise TreeFormatError("expected JSON of a model, got lists nested too deeply") from None
-    except ValueError as error:
-        raise TreeFormatError(f"expected JSON of a model, got {error}") from None
 
 
 def nest_nodes(

@@ -317,7 +317,7 @@ def test_bombs_are_weighed_before_they_are_opened(tmp_path: Path) -> None:
 def test_nesting_that_only_skops_meets(tmp_path: Path) -> None:
     path = save(small(), tmp_path / "model.skops")
     inner: Any = number(1)
-    for _ in range(400):
+    for _ in range(220):
         inner = {
             "__class__": "list",
             "__module__": "builtins",

@@ -659,7 +659,7 @@ def test_conditions_beyond_bounds(tmp_path: Path) -> None:
         read(stump(BOTH.replace(LESS, many)), tmp_path)
     listed = "".join(f'<Value value="{k}"/>' for k in range(100_001))
     field = f'<DataField name="x" optype="categorical" dataType="string">{listed}</DataField>'
-    with pytest.raises(TreeFormatError, match="at most 100,000 categories"):
+    with pytest.raises(TreeFormatError, match="at most 1,000,000 categories"):
         read(stump(fields=field + OUT), tmp_path)
 
 

@@ -242,7 +242,7 @@ def test_files(tmp_path: Path) -> None:
         st.as_tree(windows, tree_index=1)
     large = tmp_path / "large.rules"
     large.write_bytes(b" " * (4 * 2**20 + 1))
-    with pytest.raises(TreeFormatError, match="expected at most 4,194,304 bytes"):
+    with pytest.raises(TreeFormatError, match="a file of at most 4,194,304 bytes"):
         st.as_tree(large)
 
 

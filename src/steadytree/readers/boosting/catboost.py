@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.bounded_reading import parse_json, read_bytes
 from steadytree.core.branches import Leaf, build_tree
 from steadytree.core.decision import LARGEST_SHARE, Decision
 from steadytree.core.json_entries import JsonObject, read_scalars
@@ -40,7 +41,6 @@ from steadytree.readers.boosting.raw_scores import (
     softmax,
     two_shares,
 )
-from steadytree.readers.stored_nodes import parse_json, read_bytes
 
 __all__ = ["FILES", "read", "read_file", "reads", "reads_file"]
 
@@ -88,7 +88,7 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
                 f"expected a {name} that CatBoost can save as JSON, got one that it cannot "
                 f"({str(error).rpartition(': ')[2]}); leave out text and embedding features"
             ) from None
-        content = parse_json(path.read_bytes())
+        content = parse_json(read_bytes(path))
     return _read_content(content, tree_index, f"CatBoost {catboost.__version__} {name}")
 
 

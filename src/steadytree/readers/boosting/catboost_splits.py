@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.branches import MAX_NODES, Branch, Leaf, Node
+from steadytree.core.branches import Branch, Leaf, Node
 from steadytree.core.json_entries import JsonObject
+from steadytree.core.limits import MAX_FEATURES, MAX_NODES
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
-from steadytree.readers.stored_nodes import MAX_FEATURES, nest_nodes
+from steadytree.readers.stored_nodes import nest_nodes
 
 __all__ = ["Features", "Split", "Table", "read_nested", "read_oblivious"]
 

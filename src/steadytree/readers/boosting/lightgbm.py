@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 
 from steadytree._optional import import_optional
-from steadytree.core.branches import MAX_NODES, Branch, Leaf, Node, build_tree
+from steadytree.core.bounded_reading import read_bytes
+from steadytree.core.branches import Branch, Leaf, Node, build_tree
+from steadytree.core.limits import MAX_FEATURES, MAX_NODES
 from steadytree.core.tree import Tree
 from steadytree.exceptions import (
     NotFittedTreeError,
@@ -41,11 +43,9 @@ from steadytree.readers.boosting.raw_scores import (
     two_shares,
 )
 from steadytree.readers.stored_nodes import (
-    MAX_FEATURES,
     check_category_sizes,
     check_features,
     nest_nodes,
-    read_bytes,
     split_around_missing,
 )
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from steadytree.core.bounded_reading import parse_json
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
-from steadytree.readers.stored_nodes import parse_json
 
 __all__ = ["CategoryColumns", "category_columns", "numbers_in"]
 

@@ -22,19 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._optional import import_optional
+from steadytree.core.bounded_reading import parse_json, read_bytes
 from steadytree.core.branches import Branch, Leaf, Node, build_tree
+from steadytree.core.limits import MAX_FEATURES
 from steadytree.core.tree import Tree
 from steadytree.exceptions import NotFittedTreeError, TreeFormatError, UnsupportedModelError
 from steadytree.readers import choose_tree
 from steadytree.readers.boosting.raw_scores import Outcome, identity, refuse_objective, two_shares
 from steadytree.readers.boosting.ubjson import parse_ubjson
 from steadytree.readers.stored_nodes import (
-    MAX_FEATURES,
     check_category_sizes,
     check_features,
     nest_nodes,
-    parse_json,
-    read_bytes,
     split_around_missing,
 )
 

@@ -22,18 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._optional import import_optional
+from steadytree.core.bounded_reading import parse_json, read_bytes
+from steadytree.core.limits import MAX_FEATURES, MAX_FILE_BYTES
 from steadytree.core.tree import Tree
 from steadytree.core.tree_checks import check_shape_of_tree
 from steadytree.exceptions import SteadyTreeError, TreeFormatError
 from steadytree.readers import read_model
 from steadytree.readers.files.skops_types import TRUSTED
-from steadytree.readers.stored_nodes import (
-    MAX_BYTES,
-    MAX_FEATURES,
-    check_features,
-    parse_json,
-    read_bytes,
-)
+from steadytree.readers.stored_nodes import check_features
 
 __all__ = ["FILES", "load_file", "read_file", "reads_file"]
 
@@ -134,9 +130,9 @@ def _members(archive: zipfile.ZipFile) -> dict[str, bytes]:
     entries = archive.infolist()
     # A member never gives more bytes than its entry announces: the announcements are the bound.
     total = sum(entry.file_size for entry in entries)
-    if len(entries) > MAX_MEMBERS or total > MAX_BYTES:
+    if len(entries) > MAX_MEMBERS or total > MAX_FILE_BYTES:
         raise TreeFormatError(
-            f"expected at most {MAX_MEMBERS:,} files of {MAX_BYTES:,} bytes together, "
+            f"expected at most {MAX_MEMBERS:,} files of {MAX_FILE_BYTES:,} bytes together, "
             f"got {len(entries):,} of {total:,}"
         )
     return {entry.filename: archive.read(entry) for entry in entries}

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.branches import MAX_NODES, Branch, Leaf, Node
+from steadytree.core.branches import Branch, Leaf, Node
+from steadytree.core.limits import MAX_NODES
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.conditions import (
     FALSE,

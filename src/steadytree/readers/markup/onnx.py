@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from steadytree._optional import import_optional
+from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.branches import Leaf, build_tree
+from steadytree.core.limits import MAX_FEATURES
 from steadytree.core.thresholds import double_threshold
 from steadytree.core.tree import Tree
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
@@ -55,7 +57,7 @@ from steadytree.readers.markup.onnx_values import (
     told_beside,
     whole,
 )
-from steadytree.readers.stored_nodes import MAX_FEATURES, check_category_sizes, read_bytes
+from steadytree.readers.stored_nodes import check_category_sizes
 
 __all__ = ["FILES", "read", "read_file", "reads", "reads_file"]
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.branches import MAX_NODES, Leaf
-from steadytree.core.tree_checks import MAX_DEPTH
+from steadytree.core.branches import Leaf
+from steadytree.core.limits import MAX_DEPTH, MAX_NODES
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.conditions import Condition
 from steadytree.readers.markup.forks import Fork

@@ -6,11 +6,11 @@ not fit is a :class:`TreeFormatError`.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 
+from steadytree.core.bounded_reading import parse_json
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 
 __all__ = [
@@ -51,8 +51,8 @@ def told_beside(model: Any) -> dict[str, Any]:
     for entry in model.metadata_props:
         if entry.key == METADATA and model.producer_name == METADATA:
             try:
-                told = json.loads(entry.value)
-            except (ValueError, RecursionError):
+                told = parse_json(entry.value)
+            except TreeFormatError:
                 told = None
             if not isinstance(told, dict) or not isinstance(told.get("categories"), list | None):
                 raise TreeFormatError("expected JSON in the model's metadata, got something else")

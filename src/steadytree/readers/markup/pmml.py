@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.branches import Leaf, build_tree
 from steadytree.core.tree import Tree
 from steadytree.exceptions import SteadyTreeWarning, TreeFormatError, UnsupportedModelError
@@ -25,7 +26,6 @@ from steadytree.readers.markup.forks import Column, Fork, NoResult, Refusal, Tar
 from steadytree.readers.markup.pmml_fields import Fields, read_value
 from steadytree.readers.markup.pmml_predicates import PREDICATES, read_predicate
 from steadytree.readers.markup.pmml_xml import children, first, number, parse_xml, tag
-from steadytree.readers.stored_nodes import read_bytes
 
 __all__ = ["FILES", "read_file", "reads_file"]
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from steadytree.core.limits import MAX_FEATURES
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.pmml_xml import children, first, number, tag
-from steadytree.readers.stored_nodes import MAX_FEATURES, check_category_sizes
+from steadytree.readers.stored_nodes import check_category_sizes
 
 __all__ = ["Field", "Fields", "read_value"]
 

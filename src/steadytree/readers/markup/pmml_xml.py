@@ -11,7 +11,7 @@ from io import BytesIO
 from typing import Any
 
 from steadytree._optional import import_optional
-from steadytree.core.tree_checks import MAX_DEPTH
+from steadytree.core.limits import MAX_DEPTH
 from steadytree.exceptions import TreeFormatError
 
 __all__ = ["children", "first", "number", "parse_xml", "tag"]

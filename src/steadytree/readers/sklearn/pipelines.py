@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.branches import MAX_NODES
+from steadytree.core.limits import MAX_NODES
 from steadytree.core.thresholds import double_threshold
 from steadytree.core.tree import Tree
 from steadytree.exceptions import UnsupportedModelError

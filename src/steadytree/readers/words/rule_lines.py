@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from steadytree.core.tree_checks import MAX_DEPTH
+from steadytree.core.limits import MAX_DEPTH
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers.words.rule_words import (
     Item,

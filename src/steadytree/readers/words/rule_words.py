@@ -6,13 +6,13 @@ lines nest is read by :mod:`steadytree.readers.words.rule_lines`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import isinf
 from typing import Any, NoReturn
 
+from steadytree.core.bounded_reading import parse_json
 from steadytree.exceptions import TreeFormatError
 
 __all__ = ["Item", "Line", "LineReader", "Outcome", "TypedCondition", "after_quote"]
@@ -327,8 +327,8 @@ class LineReader:
             self.fail("a closing quote")
         if text[0] == '"':
             try:
-                found = str(json.loads(text))
-            except ValueError:
+                found = str(parse_json(text))
+            except TreeFormatError:
                 self.fail(r"text with escapes as JSON has them, such as \" and \\")
         else:
             found = text[1:-1]

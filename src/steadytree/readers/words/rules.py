@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.core.decision import Decision
 from steadytree.core.tree import Tree
@@ -43,14 +44,7 @@ def read_file(path: Path, tree_index: int | None = None) -> Tree:
     """Read a file as :func:`tree_from_rules` does its text."""
     choose_tree(1, tree_index, "a tree in words")
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise TreeFormatError(
-                f"{path}: expected at most {MAX_BYTES:,} bytes of words, got {size:,}"
-            )
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise TreeFormatError(f"{path}: expected a readable file, got {error.strerror}") from error
+        text = read_bytes(path, MAX_BYTES, what="file of words").decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise TreeFormatError(f"{path}: expected UTF-8 text, got {error.reason}") from None
     return _Builder(text, f"{path}: ").tree()

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.branches import MAX_NODES, Branch, Leaf, Node, build_tree
+from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.core.imputed import missing_as_imputed, same_where_missing
+from steadytree.core.limits import MAX_NODES
 from steadytree.core.tree import Tree
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers.sklearn.pipeline_columns import PipelineColumns

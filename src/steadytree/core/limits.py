@@ -1,0 +1,90 @@
+"""How large a tree, a space or a model file may be, so that small files cannot ask for long work.
+
+Far above what anybody could read and far below what would fill a machine. Each number is stated in
+the documentation (docs/limits.md), which a test holds against this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from steadytree.core.quoting import quoted
+from steadytree.exceptions import TreeFormatError
+
+__all__ = [
+    "MAX_CATEGORIES",
+    "MAX_CATEGORY_CELLS",
+    "MAX_CLASSES",
+    "MAX_DEPTH",
+    "MAX_FEATURES",
+    "MAX_FILE_BYTES",
+    "MAX_JSON_DEPTH",
+    "MAX_MATCHING_BYTES",
+    "MAX_NODES",
+    "MAX_TEXT",
+    "MAX_UNLISTED_FEATURES",
+    "MAX_VALUE_CELLS",
+    "check_size",
+    "check_texts",
+    "check_value_cells",
+]
+
+MAX_FILE_BYTES = 256 * 2**20
+"""Size of the largest model file that is read."""
+MAX_NODES = 1_000_000
+"""Nodes of a tree in a file, leaves included."""
+MAX_DEPTH = 1_000
+"""Levels of a tree below its root."""
+MAX_FEATURES = 1_000_000
+"""Features of a tree or a space."""
+MAX_UNLISTED_FEATURES = 200_000
+"""Features that a file counts without listing them, so that a few bytes stay cheap."""
+MAX_CATEGORIES = 1_000_000
+"""Categories of one feature."""
+MAX_CATEGORY_CELLS = 10_000_000
+"""Categories summed over all splits by category: what deciding with them keeps in memory."""
+MAX_CLASSES = 100_000
+"""Classes of a tree."""
+MAX_VALUE_CELLS = 50_000_000
+"""Nodes times classes: the shares that a tree in a file keeps in memory, 8 bytes each."""
+MAX_TEXT = 100_000
+"""Characters of the name of a feature, of a class or of a category."""
+MAX_JSON_DEPTH = 500
+"""Lists and objects inside one another in a JSON file or in metadata."""
+MAX_MATCHING_BYTES = 8 * 2**30
+"""Memory that comparing one pair of trees may take: 8 bytes for each pair of their rules."""
+
+
+def check_size(count: int, most: int, what: str) -> None:
+    """Refuse more of something than a tree, a space or a file may have."""
+    if count > most:
+        raise TreeFormatError(f"expected at most {most:,} {what}, got {count:,}")
+
+
+def check_texts(values: Iterable[Any], what: str) -> None:
+    """Refuse names that nobody could read, or that no file could hold."""
+    for value in values:
+        if not isinstance(value, str):
+            continue
+        if len(value) > MAX_TEXT:
+            raise TreeFormatError(
+                f"expected {what} of at most {MAX_TEXT:,} characters, got {quoted(value)}"
+            )
+        if not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise TreeFormatError(
+                    f"expected {what} that can be written as UTF-8, got half a character in "
+                    f"{quoted(value)}; rename it"
+                ) from None
+
+
+def check_value_cells(n_nodes: int, n_classes: int) -> None:
+    """Refuse shares that would fill the memory, before they are laid out."""
+    if n_nodes * n_classes > MAX_VALUE_CELLS:
+        raise TreeFormatError(
+            f"expected at most {MAX_VALUE_CELLS:,} shares in a tree, got {n_nodes:,} nodes with "
+            f"{n_classes:,} classes, which would take {8 * n_nodes * n_classes / 2**30:.1f} GiB"
+        )

@@ -1,0 +1,92 @@
+"""Bytes and JSON from strangers: bounded, and never half understood."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+import steadytree as st
+from steadytree.core.bounded_reading import check_json_depth, parse_json, read_bytes
+from steadytree.core.limits import MAX_JSON_DEPTH
+from steadytree.exceptions import TreeFormatError
+
+
+def test_files_are_read_up_to_a_size(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"12345")
+    assert read_bytes(path, 5) == b"12345"
+    assert read_bytes(path, 5, most=2) == b"12"
+    with pytest.raises(TreeFormatError, match="at most 4 bytes, got more"):
+        read_bytes(path, 4)
+    with pytest.raises(TreeFormatError, match="expected a readable model file, got No such file"):
+        read_bytes(tmp_path / "none")
+    with pytest.raises(TreeFormatError, match="expected a readable model file, got embedded null"):
+        read_bytes("a\x00b")
+
+
+@pytest.mark.parametrize("read", [read_bytes, st.load_tree, st.as_tree])
+def test_only_regular_files_are_read(read: object, tmp_path: Path) -> None:
+    """A pipe without a writer would keep us waiting, a device would be read for ever."""
+    assert callable(read)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "pipe", Path("/dev/zero"), Path("/dev/null")):
+        with pytest.raises(TreeFormatError, match=r"got a pipe or a device: .*; save what it"):
+            read(path)
+    with pytest.raises(TreeFormatError, match=r"got a folder: .*; name a file in it"):
+        read(tmp_path / "folder")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        with pytest.raises(TreeFormatError, match="expected a readable"):
+            read(tmp_path / "socket")
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (b"", "at line 1, column 1; the file may be cut off"),
+        (b"{", "at line 1, column 2; the file may be cut off"),
+        (b"\xff\xfe\xff", "expected JSON"),
+        (b"\x22\xed\xa0\x80\x22", "expected JSON in UTF-8, got other bytes at 1"),
+        (b'"\xc3', "expected JSON in UTF-8, got other bytes at 1"),
+        ("[" * 100_000, "at most 500 levels, got lists or objects nested too deeply"),
+        ("[" * 501 + "]" * 501, "at most 500 levels, got lists or objects nested too deeply"),
+        ("9" * 10_000, "expected JSON of a model"),
+        ('{"a": 1, "b": 2, "a": 3}', "every entry of a JSON object once, got 'a' twice"),
+        ('[{"x": {"a": 1, "a": 1}}]', "every entry of a JSON object once, got 'a' twice"),
+        ("[1, 1e400]", "expected numbers in double precision, got 1e400"),
+        ("[" + "1" * 400 + ".5]", "expected numbers in double precision, got 111"),
+        (r'["\ud800"]', r"expected JSON of whole characters, got half of one in '\\ud800'"),
+        (r'{"\udfff": 1}', "expected JSON of whole characters"),
+    ],
+    ids=map(str, range(14)),
+)
+def test_json_that_is_none(content: bytes | str, match: str) -> None:
+    with pytest.raises(TreeFormatError, match=match) as error:
+        parse_json(content)
+    assert len(str(error.value)) < 400
+
+
+def test_json_that_is_some() -> None:
+    assert parse_json('{"a": [1], "b": {"a": 1}}') == {"a": [1], "b": {"a": 1}}
+    assert parse_json("\ufeff[1e300]".encode()) == [1e300]
+    assert parse_json(r'["\ud83d\ude00"]') == ["😀"]
+    assert parse_json("[" * 500 + "]" * 500) is not None
+    assert parse_json("[NaN]")[0] != 0
+    with pytest.raises(TreeFormatError, match="the invalid JSON number NaN"):
+        parse_json("[NaN]", constants=False)
+
+
+def test_depth_is_counted_without_recursion() -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(TreeFormatError, match="expected metadata of at most"):
+        check_json_depth(deep, "metadata")
+    shallow: dict[str, object] = {}
+    for _ in range(MAX_JSON_DEPTH - 1):
+        shallow = {"a": shallow}
+    check_json_depth(shallow)
