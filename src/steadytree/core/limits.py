@@ -40,7 +40,7 @@ MAX_FEATURES = 1_000_000
 """Features of a tree or a space."""
 MAX_UNLISTED_FEATURES = 200_000
 """Features that a file counts without listing them, so that a few bytes stay cheap."""
-MAX_CATEGORIES = 1_000_000
+MAX_CATEGORIES = 250_000
 """Categories of one feature."""
 MAX_CATEGORY_CELLS = 10_000_000
 """Categories summed over all splits by category: what deciding with them keeps in memory."""

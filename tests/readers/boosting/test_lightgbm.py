@@ -367,7 +367,7 @@ def small(**changes: str) -> str:
         (
             {"decision_type": "1 1", "threshold": "0 0", "cat_boundaries": "0 9999",
              "cat_threshold": "1 " * 9999},
-            "at most 1,000,000 categories",
+            "at most 250,000 categories",
         ),
         (
             {"decision_type": "1 2", "threshold": "0 1", "cat_boundaries": "0 1",

@@ -297,7 +297,7 @@ def test_entries_that_make_no_sense(edit: Edit, match: str, tmp_path: Path) -> N
         ({"categories_sizes": [2]}, "expected 2 categories of its own"),
         ({"categories_segments": [-1]}, "1 categories of its own"),
         ({"categories_nodes": [1]}, "node 0: expected a set of categories"),
-        ({"categories_sizes": [10**12]}, "at most 1,000,000 categories"),
+        ({"categories_sizes": [10**12]}, "at most 250,000 categories"),
     ],
 )
 def test_category_sets_that_make_no_sense(
@@ -313,7 +313,7 @@ def test_category_sets_that_make_no_sense(
     stored["cats"]["enc"] = []
     stored["trees"][0].update(categories=[10**9], categories_sizes=[1], categories_segments=[0])
     stored["trees"][0].update(categories_nodes=[0])
-    assert_refused(tmp_path / "m.json", json.dumps(document), "at most 1,000,000 categories")
+    assert_refused(tmp_path / "m.json", json.dumps(document), "at most 250,000 categories")
 
 
 def test_files_cut_off_and_nested(tmp_path: Path) -> None:

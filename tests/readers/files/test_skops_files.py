@@ -324,7 +324,7 @@ def test_nesting_that_only_skops_meets(tmp_path: Path) -> None:
             "__loader__": "ListNode",
             "content": [inner],
         }
-    assert_refused(path, change_schema(path, content=inner), "got RecursionError|a whole|before")
+    assert_refused(path, change_schema(path, content=inner), "that skops can load|a whole|before")
 
 
 def test_object_arrays_and_categories_survive(tmp_path: Path) -> None:
