@@ -121,7 +121,7 @@ def _import_mlflow(module: str) -> Any:
 
 def parameters(result: Retraining) -> dict[str, str]:
     """Return the settings of a retraining as short texts, and the tree that was chosen."""
-    settings = {"chosen": result.chosen, **result.settings}
+    settings = {"chosen": result.chosen, **result.published_settings}
     out = {}
     for key, value in settings.items():
         text = value if isinstance(value, str) else json.dumps(plain_json(value))

@@ -210,7 +210,7 @@ def command(
             name: {"flips": flips[name], "performance": performance[name]} for name in people
         },
         "diff": result.diff.to_dict(),
-        "settings": dict(result.settings),
+        "settings": result.published_settings,
         "history_version": version,
         "files": folder.files,
     }

@@ -13,6 +13,7 @@ from steadytree.cli.output import Output
 from steadytree.cli.shared_options import FILE, example
 from steadytree.core.format import plain_json
 from steadytree.core.observed import Observed
+from steadytree.core.rows import TRAINING_ROWS
 from steadytree.core.rules import tree_rules
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
@@ -53,8 +54,10 @@ def command(
     tree = reading.tree(tree_file, tree_index)
     rules = rules_data(tree)
     lines = [] if quiet else [*_heading(tree), ""]
+    # What the rows are known again by would confirm a guess of them: it stays in the file.
+    metadata = {key: value for key, value in tree.metadata.items() if key != TRAINING_ROWS}
     if verbose:
-        lines = [*_heading(tree), *(f"{k}: {v}" for k, v in tree.metadata.items()), ""]
+        lines = [*_heading(tree), *(f"{k}: {v}" for k, v in metadata.items()), ""]
     if style == "text":
         lines.append(tree_text(tree))
     elif style == "rules":
@@ -71,7 +74,7 @@ def command(
         "depth": tree.depth,
         "features": sorted({tree.feature_labels[j] for j in tree.feature.tolist() if j >= 0}),
         "rules": rules,
-        "metadata": dict(tree.metadata),
+        "metadata": metadata,
     }
     output.result("\n".join(lines), document)
 

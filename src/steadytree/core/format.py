@@ -138,9 +138,19 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
 
 
 def tree_digest(tree: Tree) -> str:
-    """Return 16 characters that tell trees apart, whatever wrote them."""
+    """Return 16 characters that tell trees apart, whatever wrote them.
+
+    Of what a tree predicts only: with what was counted of people in it, a guess of these
+    counts could be confirmed.
+    """
     content = tree_to_dict(tree)
-    content.pop("written_with", None)
+    for entry in ("written_with", "space", "metadata"):
+        content.pop(entry, None)
+    for entry in ("weight", "impurity", "observed"):
+        content["nodes"].pop(entry, None)
+    content["categories"] = [
+        names if j in tree.used_features else None for j, names in enumerate(content["categories"])
+    ]
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 

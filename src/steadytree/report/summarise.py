@@ -6,22 +6,18 @@ no cell of fewer than ``min_cell`` people) is decided here and in the modules it
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.stats import norm
 
 from steadytree._versions import library_versions
 from steadytree._views import ReportContent
-from steadytree.core.format import tree_digest
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import column_names, column_values, n_rows
+from steadytree.core.tabular import n_rows
 from steadytree.core.tree import Tree
 from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff
@@ -103,6 +99,12 @@ def summarise(
     diff = content.diff
     rows, trees = _rules_and_trees(content, min_cell)
     used = used_features(diff.new, diff.space) | used_features(diff.old, diff.space)
+    frontier = None
+    if content.candidates is not None:
+        frontier = frontier_data(
+            content.candidates, base=diff.old, space=diff.space, min_cell=min_cell
+        )
+    drawn = used.union(*(tree["f"] for tree in frontier["trees"])) if frontier else used
     return {
         "schema": SCHEMA_NAME,
         "version": SCHEMA_VERSION,
@@ -127,15 +129,13 @@ def summarise(
             "gained": [PAGE.name(n) for n in diff.predictors_gained],
             "lost": [PAGE.name(n) for n in diff.predictors_lost],
         },
-        "features": features_data(diff.space, used),
+        "features": features_data(diff.space, used, drawn),
         "trees": trees,
         "rules": rows,
         "people": None
         if content.people is None
         else people_data(content.people, subgroups=subgroups, min_cell=min_cell, level=level),
-        "frontier": None
-        if content.candidates is None
-        else frontier_data(content.candidates, base=diff.old, space=diff.space, min_cell=min_cell),
+        "frontier": frontier,
         "provenance": [
             {"label": clean(label), "value": _cut(clean(value))}
             for label, value in _provenance(content)
@@ -329,11 +329,10 @@ def _provenance(content: ReportContent) -> Iterator[tuple[str, Any]]:
         if isinstance(value, Tree):
             yield label, _tree_words(value)
         elif isinstance(value, FeatureSpace):
-            yield label, f"{value.n_features} features, {value.digest()}"
+            yield label, f"{value.n_features} features"
         elif isinstance(value, tuple):
-            X, y = value
+            X, _ = value
             yield label, f"{n_rows(X):,} rows × {int(X.shape[1]):,} columns"
-            yield f"{label}, SHA-256", fingerprint(X, y)
         else:
             yield label, value
     for name, value in content.settings.items():
@@ -349,28 +348,9 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def fingerprint(X: Any, y: Any = None) -> str:
-    """SHA-256 of a table's names and values: tells two data sets apart, reveals neither."""
-    digest = hashlib.sha256(json.dumps(column_names(X)).encode())
-    count = int(X.shape[1]) if len(np.shape(X)) == 2 else 0
-    for j in range(count):
-        digest.update(_column_bytes(column_values(X, j)))
-    if y is not None:
-        digest.update(_column_bytes(np.asarray(y)))
-    return digest.hexdigest()
-
-
-def _column_bytes(values: Any) -> bytes:
-    array = np.asarray(values)
-    if array.dtype.kind in "fiub":
-        return np.ascontiguousarray(array, dtype=np.float64).tobytes()
-    hashed = pd.util.hash_array(np.asarray([str(v) for v in array], dtype=object))
-    return np.ascontiguousarray(hashed).tobytes()
-
-
 def _tree_words(tree: Tree) -> str:
-    """Size and fingerprint of a tree."""
-    return f"{tree.n_leaves} rules, depth {tree.depth}, fingerprint {tree_digest(tree)}"
+    """Size of a tree: a digest of it would confirm a guess of the numbers that are masked."""
+    return f"{tree.n_leaves} rules, depth {tree.depth}"
 
 
 def _setting_words(value: Any) -> str:

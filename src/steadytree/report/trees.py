@@ -60,17 +60,19 @@ _HAPPENS = ("flips", "moved_5")
 # -- the two trees ---------------------------------------------------------------------
 
 
-def features_data(space: FeatureSpace, used: set[int]) -> list[dict[str, Any]]:
+def features_data(space: FeatureSpace, used: set[int], drawn: set[int]) -> list[dict[str, Any]]:
     """Features by position in the space: name, kind, categories and whether a tree uses them.
 
-    The bounds of the space are extremes, that is, values of single people: they stay out.
+    The bounds of the space are extremes, that is, values of single people: they stay out, and
+    so do the categories of a feature that no tree ``drawn`` on the page uses: they may be names
+    of people.
     """
     return [
         {
             "name": clean(space.feature_labels[j]),
             "categories": None
             if space.categories[j] is None
-            else [clean(c) for c in space.categories[j] or ()],
+            else [clean(c) for c in space.categories[j] or () if j in drawn],
             "ordered": bool(space.ordered[j]),
             "missing": bool(space.can_be_missing[j]),
             "used": j in used,

@@ -132,6 +132,11 @@ class Retraining:
         n_new = int(self.settings["n_new"])
         return f" of a sample of the {n_new:,} new rows" if len(self.rows) < n_new else ""
 
+    @property
+    def published_settings(self) -> dict[str, Any]:
+        """The settings without the digest of the space, which knows the extremes of the data."""
+        return {name: value for name, value in self.settings.items() if name != "space"}
+
     @cached_property
     def model(self) -> Any:
         """The proposed tree as a scikit-learn predictor."""
