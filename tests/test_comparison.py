@@ -81,7 +81,9 @@ def test_in_words_and_as_data(compared, tmp_path: Path):
     assert str(compared) == text
     content = compared.to_dict()
     assert json.loads(json.dumps(content)) == content
-    assert list(content) == ["dissimilarity", "distance", "flips", "risk_moved", "score", "diff"]
+    assert list(content) == [
+        *("dissimilarity", "distance", "flips", "risk_moved", "score", "changed_columns", "diff"),
+    ]
     assert compared.report(tmp_path / "r.html") == tmp_path / "r.html"
     assert "<html" in (tmp_path / "r.html").read_text()
     assert "dissimilarity" in repr(compared)

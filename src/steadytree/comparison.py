@@ -7,7 +7,9 @@ same questions about a tree it proposes.
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+import warnings
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,20 +19,24 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree._views import notebook_view, write_report
+from steadytree.core.alignment import common_space
+from steadytree.core.joined_spaces import JoinedSpace, joined_space
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, code_table, fingerprint
+from steadytree.core.scale import SCALES
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, n_rows
 from steadytree.core.tree import Tree
 from steadytree.core.words import PLAIN
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.distance import tree_distance
+from steadytree.evaluation.changed_columns import changed_columns, unknown_shares
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.flips import flip_table, moved_shares, response_span, risk_moves
 from steadytree.evaluation.folds import check_rowwise
-from steadytree.evaluation.gates import GateCheck, check_gates
+from steadytree.evaluation.gates import GateCheck, GateFault, check_gates
 from steadytree.evaluation.performance import measure_score
 from steadytree.evaluation.scores import Predictions, predict_rows
-from steadytree.exceptions import InputError
+from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
 
 __all__ = ["TRAINED_ON", "ScoreChange", "TreeComparison", "compare_trees"]
@@ -84,11 +90,19 @@ class TreeComparison:
         The rows compared on, coded once; outcomes are NaN where none were given.
     changed_decisions : boolean array or None
         Which rows get another decision from the new tree.
+    own_word : tuple of str
+        Features whose range or categories only the new tree's own space states: the
+        dissimilarity rests on its word, and no limit on it holds.
+    changed_columns : mapping of str to str
+        Columns of the rows that do not look like those the trees were made for (empty, other
+        units, other categories), and why: no limit on what is counted on them holds.
     """
 
     diff: TreeDiff
     score: ScoreChange | None = None
     rows: CodedRows | None = None
+    own_word: tuple[str, ...] = ()
+    changed_columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def changed_decisions(self) -> NDArray[np.bool_] | None:
@@ -156,17 +170,33 @@ class TreeComparison:
             level=level,
         )
 
-    def check(self, **limits: Any) -> GateCheck:
+    def check(self, *, accept: Collection[str] = (), **limits: Any) -> GateCheck:
         """Hold the new tree against limits, as the command line does.
 
         Parameters
         ----------
+        accept : collection of str, optional
+            Columns that did change (see ``changed_columns``) and are right so.
         **limits
             ``max_dissimilarity``, ``max_flips``, ``max_moved_5``, ``max_moved_10``,
             ``min_score_change``, ``max_leaves``; see
             :func:`steadytree.evaluation.gates.check_gates`.
         """
-        return check_gates(self, **limits)
+        return check_gates(self, accept=accept, **limits)
+
+    def gate_faults(self) -> list[GateFault]:
+        """Return why some measures say nothing, so that no limit on them holds."""
+        faults = [GateFault.of_column(*item) for item in self.changed_columns.items()]
+        if self.own_word:
+            names = ", ".join(map(repr, self.own_word))
+            faults.append(
+                GateFault(
+                    f"only the new tree's own space says how far {names} can range; pass rows, or "
+                    "an old tree that carries its space",
+                    {"dissimilarity"},
+                )
+            )
+        return faults
 
     def gate_measures(self) -> dict[str, float | None]:
         """Return what :func:`steadytree.evaluation.gates.check_gates` holds against limits."""
@@ -196,6 +226,7 @@ class TreeComparison:
             "flips": self.flips(),
             "risk_moved": self.risk_moved(),
             "score": None if self.score is None else asdict(self.score),
+            "changed_columns": dict(self.changed_columns),
             "diff": self.diff.to_dict(),
         }
 
@@ -223,6 +254,7 @@ def compare_trees(
     space: FeatureSpace | None = None,
     groups: Any = None,
     trained_on: str | None = None,
+    scale: str | None = None,
 ) -> TreeComparison:
     """Compare two finished trees: distance, changed rules, changed decisions, scores.
 
@@ -237,13 +269,18 @@ def compare_trees(
         Their outcomes, to score both trees (AUC or R²). The scores are honest for rows that
         neither tree was trained on; see ``trained_on``.
     space : FeatureSpace, optional
-        By default the one stored with the old tree, else with the new tree, else made from
-        the rows.
+        By default the one stored with the old tree, else made from the rows, else the one
+        stored with the new tree (no limit on the dissimilarity holds then: a tree that brings
+        its own yardstick can make any change look small). What the new tree needs besides, a
+        category or a column, is added.
     groups : array, optional
         Rows of one group (a patient) count as one observation in the error of the scores.
     trained_on : {"old", "new", "both", "neither"}, optional
         Which tree was trained on these rows, to be said beside the scores. By default a tree
         of ours that was made from these very rows is recognised.
+    scale : {"range", "quantile"}, optional
+        How far a threshold moved: over the feature's range, or by the share of these rows it
+        passes. By default as the space says.
 
     Returns
     -------
@@ -267,15 +304,13 @@ def compare_trees(
     before, after = as_tree(old), as_tree(new)
     if X is None and (y is not None or groups is not None):
         raise InputError("expected X with y or groups, got none; pass the rows as X")
-    used = space or before.space or after.space
+    X = None if X is None else as_table(X)
+    yardstick = _yardstick(before, after, X, y, space)
+    used = _scaled(yardstick.space, scale, X)
     if X is None:
-        return TreeComparison(diff=diff_trees(before, after, space=used))
-    if used is None:
-        used = _space_of(before, X, y)
-    if used.names is None and before.feature_names is not None:
-        used = used.replace(names=before.feature_names)
+        diff = diff_trees(before, after, space=used)
+        return TreeComparison(diff=diff, own_word=yardstick.own_word)
     count = n_rows(X)
-    X = as_table(X)
     rows = CodedRows(
         code_table(X, used, _used_columns(before, after)),
         np.full(count, np.nan)
@@ -293,7 +328,66 @@ def compare_trees(
     if y is not None and trained_on is None:
         trained_on = _known_rows(before, after, rows)
     score = None if y is None else _score(diff, rows, trained_on)
-    return TreeComparison(diff=diff, score=score, rows=rows)
+    changed = _changed_columns(diff, rows)
+    if changed:
+        listed = "; ".join(f"column {name!r} {words}" for name, words in changed.items())
+        warnings.warn(
+            f"{listed}. What is counted on such rows says little; convert or complete them first",
+            SteadyTreeWarning,
+            stacklevel=2,
+        )
+    return TreeComparison(
+        diff=diff,
+        score=score,
+        rows=rows,
+        own_word=yardstick.own_word,
+        changed_columns=changed,
+    )
+
+
+def _yardstick(
+    before: Tree, after: Tree, X: Any, y: Any, space: FeatureSpace | None
+) -> JoinedSpace:
+    """Return the space to measure in: never the new tree's own word where there is another."""
+    if space is not None:
+        known = space
+    elif before.space is not None:
+        known = before.space
+    elif X is not None:
+        known = _space_of(before, X, y)
+    else:
+        known = common_space([before, after], None)
+        used = {tree.feature_labels[j] for tree in (before, after) for j in tree.used_features}
+        return JoinedSpace(known, tuple(sorted(used)))
+    if known.names is None and before.feature_names is not None:
+        known = known.replace(names=before.feature_names)
+    return joined_space(known, after, X)
+
+
+def _scaled(space: FeatureSpace, scale: str | None, X: Any) -> FeatureSpace:
+    """Return the space with the scale that was asked for."""
+    if scale is None:
+        return space
+    if scale not in SCALES:
+        raise InputError(f'expected scale "range", "quantile" or None, got {scale!r}')
+    if scale == "range":
+        return space.replace(knots=())
+    if X is None:
+        raise InputError(
+            'expected rows with scale "quantile", got none; pass those that thresholds pass as X'
+        )
+    return space.scaled_by(X)
+
+
+def _changed_columns(diff: TreeDiff, rows: CodedRows) -> dict[str, str]:
+    """Say which columns that the trees use are not what they were made for, and why."""
+    space = diff.space
+    trees = [tree.in_space(space) for tree in (diff.old, diff.new)]
+    used = frozenset[int]().union(*(tree.used_features for tree in trees))
+    found = changed_columns(
+        trees, space, rows.coded, unknown=unknown_shares(rows.table, space, rows.coded, used)
+    )
+    return {space.feature_labels[j]: words for j, words in sorted(found.items())}
 
 
 def _known_rows(before: Tree, after: Tree, rows: CodedRows) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from steadytree.evaluation.gates import GATES, check_gates
+from steadytree.evaluation.gates import GATES, GateFault, check_gates
 from steadytree.exceptions import GateError, InputError
 from tests.diff.trees import Leaf, Split, build
 
@@ -125,3 +125,46 @@ def test_unknown_subjects_are_named() -> None:
     with pytest.raises(InputError, match=r"got \['auc'\]"):
         check_gates({"auc": 0.5})
     assert set(TABLE) == set(GATES)
+
+
+class Suspect:
+    """Something whose flips were counted on a broken column."""
+
+    def gate_measures(self) -> dict[str, float | None]:
+        return {"dissimilarity": 0.05, "flips": 0.0, "n_leaves": 4.0}
+
+    def gate_faults(self) -> list[GateFault]:
+        return [
+            GateFault.of_column("age", "is empty in these rows"),
+            GateFault("nobody knows the scale", {"dissimilarity"}),
+        ]
+
+
+def test_a_measure_that_says_nothing_holds_no_limit() -> None:
+    check = check_gates(Suspect(), max_flips=0.1, max_dissimilarity=0.1, max_leaves=5)
+    assert [(r.name, r.passed) for r in check.results] == [
+        ("max_dissimilarity", False),
+        ("max_flips", False),
+        ("max_leaves", True),
+    ]
+    assert check.to_text().splitlines()[:2] == [
+        "dissimilarity 5.0 %, at most 10.0 %: failed, since nobody knows the scale",
+        "rows with another decision 0.0 %, at most 10.0 %: "
+        "failed, since column 'age' is empty in these rows",
+    ]
+    content = check.to_dict()["results"]
+    assert [entry["faults"] for entry in content] == [
+        ["nobody knows the scale"],
+        ["column 'age' is empty in these rows"],
+        [],
+    ]
+    with pytest.raises(GateError, match="since column 'age' is empty"):
+        check.raise_if_failed()
+
+
+def test_a_column_can_be_accepted_by_name_and_nothing_else() -> None:
+    assert check_gates(Suspect(), max_flips=0.1, accept=["age"]).passed
+    assert not check_gates(Suspect(), max_flips=0.1, accept=["weight"]).passed
+    assert not check_gates(Suspect(), max_dissimilarity=0.1, accept=["age"]).passed
+    with pytest.raises(InputError, match=r"expected a list of columns as accept.*\['age'\]"):
+        check_gates(Suspect(), max_flips=0.1, accept="age")

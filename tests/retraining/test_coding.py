@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from steadytree.core.space import FeatureSpace
+from steadytree.evaluation.changed_columns import changed_units
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import retrain
-from steadytree.retraining.coding import check_categories, note_units
+from steadytree.retraining.coding import check_categories
 from steadytree.retraining.problem import prepare_problem
 from tests.retraining.conftest import QUICK
 
@@ -102,4 +103,4 @@ def test_the_same_units_are_not_noted(mixed):
         prepare_problem(first, outlier, y[300:])
     tree, space = first.to_tree(), first.feature_space_
     few = space.encode(X[300:310].assign(age=X["age"][300:310] * 1000))
-    assert note_units(space, tree, few, None) == ()
+    assert changed_units(space, tree, few, None) == {}

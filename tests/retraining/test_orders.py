@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 import steadytree as st
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import retrain
-from steadytree.retraining.orders import joined_categories, joined_order
 from tests.strategies import examples
 
 QUICK: dict[str, Any] = {"n_estimators": 10, "n_folds": 0, "random_state": 0}
@@ -198,26 +197,3 @@ def test_a_tree_without_a_space_takes_the_order_of_the_rows() -> None:
 
 
 # -- joining orders -----------------------------------------------------------------------
-
-
-def test_orders_are_joined_where_both_agree() -> None:
-    assert joined_order("abd", "bcd") == tuple("abcd")
-    assert joined_order("ab", "abc") == tuple("abc")
-    assert joined_order("bc", "abc") == tuple("abc")
-    assert joined_order("abc", "acb") is None
-    assert joined_order("abc", "axc") is None  # b and x: which is first?
-    assert joined_order("ab", "cd") is None
-    assert joined_categories("ab", ("c", "(none)"), ordered=False) == tuple("abc")
-    assert joined_categories("ac", "abc", ordered=True) == tuple("abc")
-    assert joined_categories("abc", ("(none)",), ordered=True) == tuple("abc")
-
-
-@given(hs.lists(hs.integers(0, 9), unique=True), hs.lists(hs.integers(0, 9), unique=True))
-def test_a_joined_order_holds_both(one: list[int], two: list[int]) -> None:
-    joined = joined_order(one, two)
-    if joined is None:
-        return
-    assert len(set(joined)) == len(joined)
-    assert [c for c in joined if c in one] == one
-    assert [c for c in joined if c in two] == two
-    assert joined_order(two, one) == joined

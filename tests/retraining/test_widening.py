@@ -16,6 +16,7 @@ from steadytree.retraining.problem import prepare_problem
 from tests.retraining.conftest import QUICK
 
 
+@pytest.mark.filterwarnings("ignore:column 'age' sends all:steadytree.exceptions.SteadyTreeWarning")
 def test_the_space_is_widened_only_where_it_must_be(mixed):
     X, y, first = mixed
     new = X[300:].copy()
@@ -40,6 +41,7 @@ def test_the_space_is_made_from_the_rows_where_the_tree_has_none(cancer):
     np.testing.assert_array_equal(result.space.upper, expected.upper)
 
 
+@pytest.mark.filterwarnings("ignore:column 'age' sends all:steadytree.exceptions.SteadyTreeWarning")
 def test_a_widened_space_keeps_its_quantile_scale(mixed):
     """What lies between the knots is as far apart as before; only the ends reach further."""
     X, y, first = mixed

@@ -61,6 +61,7 @@ def command(
     trained_on: str | None,
     subgroups: tuple[str, ...],
     scale: str | None,
+    accepted: tuple[str, ...],
     output: Output,
     folder: OutFolder,
     seed: int,
@@ -73,6 +74,15 @@ def command(
     Ends with code 3 when a gate does not hold.
     """
     before, after = reading.tree(old, old_tree_index), reading.tree(new, new_tree_index)
+    gated = any(limit is not None for limit in gates.values())
+    if gated and old_tree_index == new_tree_index and old.samefile(new):
+        raise InputError(
+            f"expected two files to hold against limits, got one twice: {old} and {new}; a tree "
+            "compared with itself holds every limit: name the deployed tree and the new one"
+        )
+    identical = before == after
+    if identical:
+        output.say("Both files hold the very same tree.")
     if data is None and (target or group or subgroups):
         raise InputError("expected --data with --target, --group or --subgroup, got none")
     rows = None
@@ -82,31 +92,25 @@ def command(
         if gates[counted] is not None and rows is None:
             flag = "--" + counted.replace("_", "-")
             raise InputError(f"expected --data with {flag}, got none; name the rows to count")
+    if scale == "quantile" and rows is None:
+        raise InputError(
+            "expected --data with --scale quantile, got none; name the rows that thresholds pass"
+        )
     if gates["min_score_change"] is not None and target is None:
         raise InputError(
             "expected --data and --target with --min-score-change, got none; "
             "a score needs rows and their outcomes"
         )
-    space = before.space or after.space
-    if scale == "quantile":
-        if rows is None or space is None:
-            raise InputError(
-                "expected --data and trees that carry their space with --scale quantile, got none; "
-                "name the rows that thresholds pass, and save trees with as_tree(model, space=...)"
-            )
-        space = space.scaled_by(rows.X)
-    elif scale == "range" and space is not None:
-        space = space.replace(knots=())
     found = compare_trees(
         before,
         after,
         None if rows is None else rows.X,
         None if rows is None or target is None else rows.table[target],
-        space=space,
+        scale=scale,
         groups=None if rows is None else rows.groups,
         trained_on=trained_on,
     )
-    gate_check = found.check(**gates)
+    gate_check = found.check(accept=accepted, **gates)
     tables: dict[str, pd.DataFrame] = {}
     if rows is not None:
         tables = {name: found.flips(rows.column(name)) for name in subgroups}
@@ -123,6 +127,7 @@ def command(
     document = {
         "old": str(old),
         "new": str(new),
+        "identical": identical,
         **content,
         "gates": gate_check.to_dict(),
         "subgroups": {name: {"flips": table} for name, table in tables.items()},

@@ -123,6 +123,7 @@ def command(
     jobs: int | None,
     history: Path | None,
     subgroups: tuple[str, ...],
+    accepted: tuple[str, ...],
     output: Output,
     folder: OutFolder,
     seed: int,
@@ -174,7 +175,7 @@ def command(
         )
     if result.settings["folds_interrupted"]:
         raise click.Abort  # no gate can be checked: nothing is written
-    gate_check = result.check(**gates)
+    gate_check = result.check(accept=accepted, **gates)
     code = 0 if gate_check.passed else GateError.exit_code
     people = {
         name: rows.column(name) if isinstance(rows, RowTable) else column_values(result.X_new, name)
@@ -203,6 +204,7 @@ def command(
         "drift": _drift(result),
         "certificate": None if result.certificate is None else result.certificate.to_dict(),
         "notes": list(result.notes),
+        "changed_columns": dict(result.changed_columns),
         "frontier": result.frontier,
         "performance": result.performance(),
         "gates": gate_check.to_dict(),

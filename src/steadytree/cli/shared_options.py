@@ -149,6 +149,14 @@ gate_options = options_in_order(
         help="Gate: new minus old AUC or R²; -0.01 allows to lose a point.",
     ),
     click.option("--max-leaves", type=int, metavar="COUNT", help="Gate: leaves of the tree."),
+    click.option(
+        "--accept-column",
+        "accepted",
+        multiple=True,
+        metavar="COLUMN",
+        help="Let gates hold although this column is not what the trees were made for (empty, "
+        "other units, all rows on one side). Repeat.",
+    ),
 )
 """The command ends with code 3 when a gate does not hold."""
 

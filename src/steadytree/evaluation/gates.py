@@ -1,13 +1,15 @@
 """Limits that a new tree must hold before it may replace the deployed one.
 
 A build can fail on them: the command line exits with code 3 when a gate does not hold,
-and :meth:`GateCheck.raise_if_failed` raises :class:`GateError`.
+and :meth:`GateCheck.raise_if_failed` raises :class:`GateError`. A limit is not held by a number
+that says nothing: one counted on rows whose columns are broken, or measured by a yardstick that
+the new tree brought along (:class:`GateFault`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +17,7 @@ from steadytree.core.format import plain_json
 from steadytree.core.words import PLAIN
 from steadytree.exceptions import GateError, InputError
 
-__all__ = ["GATES", "GateCheck", "GateResult", "check_gates"]
+__all__ = ["COUNTED", "GATES", "GateCheck", "GateFault", "GateResult", "check_gates"]
 
 # Limits are decimal numbers that people type: 0.1 must not fail on the last bit.
 ROUNDING = 1e-12
@@ -45,18 +47,41 @@ GATES: Mapping[str, _Gate] = {
 }
 """The gates by name: what each measures, and on which side of it the limit lies."""
 
+COUNTED = frozenset({"flips", "moved_5", "moved_10", "score_change"})
+"""Measures that are counted on rows."""
+
+
+@dataclass(frozen=True)
+class GateFault:
+    """Why some measures say nothing: no limit on them holds.
+
+    ``words`` is a clause ("column 'age' is empty in these rows"); ``column`` names the column of
+    the rows that somebody may accept as it is.
+    """
+
+    words: str
+    measures: Collection[str] = COUNTED
+    column: str | None = None
+
+    @classmethod
+    def of_column(cls, name: str, words: str, measures: Collection[str] = COUNTED) -> GateFault:
+        """Say what is wrong with a column of the rows."""
+        return cls(f"column {name!r} {words}", measures, name)
+
 
 @dataclass(frozen=True)
 class GateResult:
     """One limit, what was measured, and whether it held.
 
-    ``measured`` is NaN where it could not be measured: such a gate does not hold.
+    ``measured`` is NaN where it could not be measured: such a gate does not hold, and neither
+    does one whose measure says nothing (``faults``, in words).
     """
 
     name: str
     limit: float
     measured: float
     passed: bool
+    faults: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -65,6 +90,8 @@ class GateResult:
         side = "at most" if gate.upper else "at least"
         measured = "unknown" if math.isnan(self.measured) else gate.show(self.measured)
         verdict = "passed" if self.passed else "failed"
+        if self.faults:
+            verdict = f"failed, since {' and '.join(self.faults)}"
         return f"{gate.words} {measured}, {side} {gate.show(self.limit)}: {verdict}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,6 +101,7 @@ class GateResult:
             "limit": self.limit,
             "measured": plain_json(self.measured),
             "passed": self.passed,
+            "faults": list(self.faults),
             "text": self.text,
         }
 
@@ -125,15 +153,16 @@ def check_gates(
     min_score_change: float | None = None,
     max_leaves: int | None = None,
     score_change: float | None = None,
+    accept: Collection[str] = (),
 ) -> GateCheck:
     """Hold a proposed tree against limits.
 
     Parameters
     ----------
     subject : Retraining, TreeDiff or mapping
-        What to check: anything with ``gate_measures()``, or the measures themselves:
-        ``dissimilarity``, ``flips``, ``moved_5``, ``moved_10``, ``score_change``,
-        ``n_leaves``.
+        What to check: anything with ``gate_measures()`` (and ``gate_faults()``, where it knows
+        why some of them say nothing), or the measures themselves: ``dissimilarity``, ``flips``,
+        ``moved_5``, ``moved_10``, ``score_change``, ``n_leaves``.
     max_dissimilarity : float, optional
         Largest dissimilarity to the deployed tree, between 0 and 1.
     max_flips : float, optional
@@ -147,6 +176,9 @@ def check_gates(
         Largest number of leaves of the new tree.
     score_change : float, optional
         The change of the score, for a subject that does not know it (a TreeDiff).
+    accept : collection of str, optional
+        Columns of the rows that are not what the trees were made for, and right so: limits
+        may hold all the same.
 
     Returns
     -------
@@ -173,7 +205,7 @@ def check_gates(
         "min_score_change": min_score_change,
         "max_leaves": max_leaves,
     }
-    measures = _measures(subject)
+    measures, faults = _measures(subject), _faults(subject, accept)
     if score_change is not None:
         measures["score_change"] = float(score_change)
     results = []
@@ -189,9 +221,9 @@ def check_gates(
                 f"expected a subject with {gate.words} for {name}, got none; "
                 "pass rows (and outcomes, for a score) so that it can be measured"
             )
-        results.append(
-            GateResult(name, float(limit), measured, _holds(gate, measured, float(limit)))
-        )
+        told = tuple(fault.words for fault in faults if gate.measure in fault.measures)
+        holds = _holds(gate, measured, float(limit)) and not told
+        results.append(GateResult(name, float(limit), measured, holds, told))
     return GateCheck(tuple(results))
 
 
@@ -199,6 +231,14 @@ def _holds(gate: _Gate, measured: float, limit: float) -> bool:
     if math.isnan(measured):
         return False
     return measured <= limit + ROUNDING if gate.upper else measured >= limit - ROUNDING
+
+
+def _faults(subject: Any, accept: Collection[str]) -> Sequence[GateFault]:
+    """Return what is wrong with the measures, but for columns that are accepted."""
+    if isinstance(accept, str):
+        raise InputError(f"expected a list of columns as accept, got text; write [{accept!r}]")
+    faults: Sequence[GateFault] = getattr(subject, "gate_faults", tuple)()
+    return [fault for fault in faults if fault.column is None or fault.column not in accept]
 
 
 def _measures(subject: Any) -> dict[str, float | None]:

@@ -9,10 +9,10 @@ declared order, read from a file, follow the deployed one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 from typing import Any
 
 from steadytree.core.columns import NO_VALUE, declared_categories
+from steadytree.core.joined_spaces import joined_order
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names
 from steadytree.exceptions import InputError
@@ -20,48 +20,8 @@ from steadytree.exceptions import InputError
 __all__ = [
     "check_orders",
     "check_place",
-    "joined_categories",
-    "joined_order",
     "unused_orders",
 ]
-
-
-def joined_order(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...] | None:
-    """One order that agrees with two; None where they contradict or leave a place open."""
-    shared = [c for c in one if c in set(other)]
-    if shared != [c for c in other if c in set(one)]:
-        return None
-    out: list[Any] = []
-    for mine, theirs, end in zip_longest(_gaps(one, shared), _gaps(other, shared), shared):
-        if mine and theirs:
-            return None
-        out += [*mine, *theirs, *([] if end is None else [end])]
-    return tuple(out)
-
-
-def _gaps(order: Sequence[Any], shared: Sequence[Any]) -> Iterator[list[Any]]:
-    """Categories before each of the shared ones, and after the last."""
-    marks = set(shared)
-    gap: list[Any] = []
-    for category in order:
-        if category in marks:
-            yield gap
-            gap = []
-        else:
-            gap.append(category)
-    yield gap
-
-
-def joined_categories(
-    known: Sequence[Any], met: Sequence[Any], *, ordered: bool
-) -> tuple[Any, ...]:
-    """Known categories with those that were met as well: in their place of an order, or after.
-
-    ``ordered``: both are in order.
-    """
-    fresh = [c for c in met if c not in set(known) and c != NO_VALUE]
-    order = joined_order(known, met) if fresh and ordered else None
-    return (*known, *fresh) if order is None else order
 
 
 def check_orders(space: FeatureSpace, X: Any, table: str) -> None:

@@ -31,10 +31,10 @@ from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, finger
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, column_names, find_columns, n_rows
 from steadytree.core.tree import Tree
+from steadytree.evaluation.changed_columns import changed_columns, changed_units
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.row_counts import RowBatch, RowBatches
 from steadytree.readers import as_tree
-from steadytree.retraining.coding import note_units
 from steadytree.retraining.disk_rows import RowsOnDisk
 from steadytree.retraining.orders import unused_orders
 from steadytree.retraining.overlap import find_copies, scored_rows
@@ -86,6 +86,8 @@ class Problem:
         Features whose missing values the deployed pipeline fills in, and with what code.
     lumped : mapping of int to Lumps
         Features of which the deployed pipeline does not tell all categories apart.
+    changed : mapping of str to str
+        Columns of the new rows that do not look like those of the deployed tree, and why.
     """
 
     deployed: Tree
@@ -100,6 +102,7 @@ class Problem:
     on_disk: RowsOnDisk | None = None
     imputed: Mapping[int, float] = field(default_factory=dict)
     lumped: Mapping[int, Lumps] = field(default_factory=dict)
+    changed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int | None:
@@ -304,14 +307,21 @@ def prepare_problem(
     forbidden = forbidden_features(fixed, forbidden_before(tree) if forbid is None else forbid)
     old, scored, overlap = _without_copies(anchored, new, old)
     before = None if old is None else old.coded
-    units = note_units(found.base, tree.in_space(found.base), new.coded, before)
+    units = changed_units(found.base, anchored, new.coded, before)
+    changed = {**units, **changed_columns([anchored], found.base, new.coded, old=before)}
+    changed_notes = [
+        f"column {fixed.feature_labels[j]!r} {words}" for j, words in sorted(changed.items())
+    ]
     if found.notes:
         _warn(
             f"the new rows go beyond the deployed tree's space ({'; '.join(found.notes)}); "
             "the space was widened, so dissimilarities are measured over the wider ranges"
         )
-    if units:
-        _warn(f"{'; '.join(units)} If so, convert the new rows first")
+    if changed:
+        _warn(
+            f"{'; '.join(changed_notes)}. Convert or complete the new rows first; on rows that "
+            "are right as they are, gates hold only where the column is accepted by name"
+        )
     for note in (*notes, *overlap):
         _warn(note)
     decision = resolve_decision(decision_threshold, tree.classes, lambda: _positive_rate(old, new))
@@ -321,12 +331,13 @@ def prepare_problem(
         new,
         old,
         decision or anchored.decision,
-        (*found.notes, *units, *notes, *overlap),
+        (*found.notes, *changed_notes, *notes, *overlap),
         lacking | forbidden,
         scored,
         forbidden,
         imputed=imputed,
         lumped=lumped,
+        changed={fixed.feature_labels[j]: words for j, words in changed.items()},
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ from steadytree.evaluation.flips import (
     risk_moves,
     subgroups,
 )
-from steadytree.evaluation.gates import GateCheck, check_gates
+from steadytree.evaluation.gates import GATES, GateCheck, GateFault, check_gates
 from steadytree.evaluation.performance import performance_table
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
 from steadytree.retraining.explanation import Explanation, explain_retraining
@@ -89,6 +89,9 @@ class Retraining:
     certificate : Certificate or None
         How much better any tree of a stated family could be than the tree at the price; None
         where none was asked for.
+    changed_columns : mapping of str to str
+        Columns of the new rows that do not look like those the deployed tree was made for
+        (empty, other units, other categories), and why. Gates do not hold on such rows.
     """
 
     tree: Tree
@@ -104,6 +107,7 @@ class Retraining:
     scores: CrossFitted
     notes: tuple[str, ...] = field(default=())
     certificate: Certificate | None = None
+    changed_columns: Mapping[str, str] = field(default_factory=dict)
 
     # -- the proposal -------------------------------------------------------------
 
@@ -344,17 +348,30 @@ class Retraining:
             "n_leaves": float(self.tree.n_leaves),
         }
 
-    def check(self, **limits: Any) -> GateCheck:
+    def gate_faults(self) -> list[GateFault]:
+        """Return the columns for whose sake no limit holds: the proposal was learnt from them."""
+        trees, labels = (self.deployed, self.tree), self.space.feature_labels
+        used = {labels[j] for tree in trees for j in tree.used_features}
+        every = {gate.measure for gate in GATES.values()}
+        return [
+            GateFault.of_column(name, words, every)
+            for name, words in self.changed_columns.items()
+            if name in used
+        ]
+
+    def check(self, *, accept: Collection[str] = (), **limits: Any) -> GateCheck:
         """Hold the proposal against limits, as the command line does.
 
         Parameters
         ----------
+        accept : sequence of str, optional
+            Columns that did change (see ``changed_columns``) and are right so.
         **limits
             ``max_dissimilarity``, ``max_flips``, ``max_moved_5``, ``max_moved_10``,
             ``min_score_change``, ``max_leaves``; see
             :func:`steadytree.evaluation.gates.check_gates`.
         """
-        return check_gates(self, **limits)
+        return check_gates(self, accept=accept, **limits)
 
     def report_content(self) -> ReportContent:
         """Return what the report shows of it."""

@@ -331,6 +331,7 @@ def retrain(
         rows=problem.new,
         scores=scores,
         notes=notes,
+        changed_columns=problem.changed,
         certificate=full.certificate,
     )
     alarm = alarm_words(result)

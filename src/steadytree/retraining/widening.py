@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.imputed import never_missing
+from steadytree.core.joined_spaces import joined_categories
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.evaluation.changed_columns import OUTSIDE_SHARE
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
-from steadytree.retraining.coding import OUTSIDE_SHARE, check_categories
-from steadytree.retraining.orders import check_orders, check_place, joined_categories
+from steadytree.retraining.coding import check_categories
+from steadytree.retraining.orders import check_orders, check_place
 
 __all__ = ["CodedInSpace", "code_in_space", "refuse_infinities", "with_outcome"]
 

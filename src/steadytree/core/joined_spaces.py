@@ -1,0 +1,154 @@
+"""One space for two trees: the deployed one's, with what the other needs besides.
+
+A retrained tree may know a category, or use a column, that the deployed tree's space does not
+have, and has to be measured against it all the same. The deployed tree's ranges stay the
+yardstick. What it lacks comes from rows; only where there are none from the other tree's own
+space, and then that is said: a tree that brings its own yardstick can make any change look small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from steadytree.core.columns import NO_VALUE
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tabular import column_names
+from steadytree.core.tree import Tree
+
+__all__ = ["JoinedSpace", "joined_categories", "joined_order", "joined_space"]
+
+
+@dataclass(frozen=True)
+class JoinedSpace:
+    """A space, and the features whose extent in it nobody but the new tree states."""
+
+    space: FeatureSpace
+    own_word: tuple[str, ...] = ()
+
+
+def joined_space(space: FeatureSpace, tree: Tree, X: Any = None) -> JoinedSpace:
+    """Return a space with the categories and columns besides that a tree needs.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+        Its ranges, categories and columns stay, in their order.
+    tree : Tree
+        The tree to be written in it.
+    X : array or frame, optional
+        Rows, from which the range of a further column is taken.
+    """
+    if space.one_hot or space.names is None or tree.feature_names is None:
+        return JoinedSpace(space)  # matched by position, or column by column
+    at = {name: j for j, name in enumerate(tree.feature_names)}
+    used = {tree.feature_names[j] for j in tree.used_features}
+    own: list[str] = []
+    categories = list(space.categories)
+    for k, name in enumerate(space.names):
+        known, met = space.categories[k], tree.categories[at[name]] if name in at else None
+        if known is None or met is None:
+            continue
+        in_order = bool(space.ordered[k]) and _ordered(tree, name)
+        joined = joined_categories(known, met, ordered=in_order)
+        categories[k] = joined
+        if name in used and len(joined) > 2 * len(known):
+            own.append(name)
+    if tuple(categories) != space.categories:
+        space = space.replace(categories=tuple(categories))
+    names = tuple(name for name in tree.feature_names if name not in set(space.names or ()))
+    if not names:
+        return JoinedSpace(space, tuple(own))
+    needed = [name for name in names if name in used]
+    kinds = tuple(tree.categories[at[name]] for name in names)
+    have = set(() if X is None else column_names(X) or ())
+    if have and set(needed) <= have:
+        places = [names.index(name) for name in needed]
+        added = FeatureSpace.of_known_features(X, names, kinds, needed=places)
+        added = added.replace(
+            categories=tuple(
+                None if kind is None else joined_categories(kind, met or (), ordered=False)
+                for kind, met in zip(kinds, added.categories, strict=True)
+            )
+        )
+    elif tree.space is not None and set(names) <= set(tree.space.names or ()):
+        own += needed
+        added = _part(tree.space, names)
+    else:
+        return JoinedSpace(space, tuple(own))
+    return JoinedSpace(_side_by_side(space, added), tuple(own))
+
+
+def _ordered(tree: Tree, name: str) -> bool:
+    if tree.space is None:
+        return False
+    names = tree.space.names or ()
+    return name in names and bool(tree.space.ordered[names.index(name)])
+
+
+def _part(space: FeatureSpace, names: Sequence[str]) -> FeatureSpace:
+    """Return some of the features of a space."""
+    at = [(space.names or ()).index(name) for name in names]
+    return FeatureSpace(
+        lower=space.lower[at],
+        upper=space.upper[at],
+        categories=tuple(space.categories[j] for j in at),
+        can_be_missing=space.can_be_missing[at],
+        ordered=space.ordered[at],
+        names=tuple(names),
+    )
+
+
+def _side_by_side(space: FeatureSpace, added: FeatureSpace) -> FeatureSpace:
+    """Return a space with further features after its own."""
+    return space.replace(
+        lower=np.concatenate([space.lower, added.lower]),
+        upper=np.concatenate([space.upper, added.upper]),
+        categories=(*space.categories, *added.categories),
+        can_be_missing=np.concatenate([space.can_be_missing, added.can_be_missing]),
+        ordered=np.concatenate([space.ordered, added.ordered]),
+        names=(*(space.names or ()), *(added.names or ())),
+        knots=(*space.knots, *(None,) * added.n_features) if space.knots else (),
+    )
+
+
+def joined_order(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...] | None:
+    """One order that agrees with two; None where they contradict or leave a place open."""
+    shared = [c for c in one if c in set(other)]
+    if shared != [c for c in other if c in set(one)]:
+        return None
+    out: list[Any] = []
+    for mine, theirs, end in zip_longest(_gaps(one, shared), _gaps(other, shared), shared):
+        if mine and theirs:
+            return None
+        out += [*mine, *theirs, *([] if end is None else [end])]
+    return tuple(out)
+
+
+def _gaps(order: Sequence[Any], shared: Sequence[Any]) -> Iterator[list[Any]]:
+    """Categories before each of the shared ones, and after the last."""
+    marks = set(shared)
+    gap: list[Any] = []
+    for category in order:
+        if category in marks:
+            yield gap
+            gap = []
+        else:
+            gap.append(category)
+    yield gap
+
+
+def joined_categories(
+    known: Sequence[Any], met: Sequence[Any], *, ordered: bool
+) -> tuple[Any, ...]:
+    """Known categories with those that were met as well: in their place of an order, or after.
+
+    ``ordered``: both are in order.
+    """
+    fresh = [c for c in met if c not in set(known) and c != NO_VALUE]
+    order = joined_order(known, met) if fresh and ordered else None
+    return (*known, *fresh) if order is None else order

@@ -1,0 +1,155 @@
+"""Ways to fool a gate: broken rows, a yardstick of one's own, a tree against itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from steadytree.core.format import load_tree, save_tree
+from steadytree.core.tree import Tree
+from tests.cli.conftest import Files, Run
+
+Change = Callable[["pd.Series[float]"], "pd.Series[float]"]
+
+
+@pytest.fixture(scope="module")
+def first_column(files: Files) -> str:
+    tree = load_tree(files.tree)
+    return tree.feature_labels[int(tree.feature[0])]
+
+
+@pytest.fixture(scope="module")
+def moved(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The deployed tree with its first threshold moved: decisions change on intact rows."""
+    tree = load_tree(files.tree)
+    rows = pd.read_csv(files.new)[tree.feature_labels[int(tree.feature[0])]]
+    threshold = tree.threshold.copy()
+    threshold[0] = rows.quantile(0.9)
+    path = tmp_path_factory.mktemp("moved") / "moved.json"
+    save_tree(tree.replace(threshold=threshold), path)
+    return path
+
+
+BROKEN: dict[str, Change] = {
+    "empty": lambda values: values * np.nan,
+    "in other units": lambda values: values * 1000,
+    "in other units, smaller": lambda values: values / 1000,
+    "one number throughout": lambda values: values * 0 - 1,
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_no_gate_holds_on_a_broken_column(
+    run: Run, files: Files, moved: Path, first_column: str, how: str, tmp_path: Path
+) -> None:
+    gate = ("--target", "outcome", "--max-flips", "0.02")
+    intact = run("compare", files.tree, moved, "--data", files.new, *gate)
+    assert intact.code == 3, "the moved threshold changes decisions"
+    table = pd.read_csv(files.new)
+    table[first_column] = BROKEN[how](table[first_column])
+    broken = tmp_path / "broken.csv"
+    table.to_csv(broken, index=False)
+    result = run("compare", files.tree, moved, "--data", broken, *gate, "--json")
+    assert result.code == 3
+    (entry,) = result.document["gates"]["results"]
+    assert f"column {first_column!r}" in entry["faults"][0]
+    assert first_column in result.document["changed_columns"]
+    assert f"Warning: column {first_column!r}" in result.err
+    # Whoever knows better says so by name.
+    accepted = run("compare", files.tree, moved, "--data", broken, *gate, *accept(first_column))
+    assert accepted.code == 0
+    assert run(*("compare", files.tree, moved, "--data", broken, *gate), *accept("size")).code == 3
+
+
+def accept(column: str) -> tuple[str, str]:
+    return ("--accept-column", column)
+
+
+@pytest.mark.parametrize("how", ["in other units", "one number throughout"])
+def test_nor_when_retraining(
+    run: Run, files: Files, first_column: str, how: str, tmp_path: Path
+) -> None:
+    table = pd.read_csv(files.new)
+    table[first_column] = BROKEN[how](table[first_column])
+    broken = tmp_path / "broken.csv"
+    table.to_csv(broken, index=False)
+    arguments = [
+        *("retrain", broken, "--deployed", files.tree, "--target", "outcome", "--json"),
+        *("--trees", "10", "--folds", "2", "--max-dissimilarity", "1", "--max-flips", "1"),
+    ]
+    result = run(*arguments)
+    assert result.code == 3
+    assert first_column in result.document["changed_columns"]
+    assert run(*arguments, *accept(first_column)).code == 0
+
+
+def own_space(tree: Tree, bound: float) -> Tree:
+    """The tree with a vast space of its own."""
+    assert tree.space is not None
+    numeric = [c is None for c in tree.space.categories]
+    return tree.replace(
+        space=tree.space.replace(
+            lower=np.where(numeric, -bound, tree.space.lower),
+            upper=np.where(numeric, bound, tree.space.upper),
+        )
+    )
+
+
+def test_the_new_tree_brings_no_yardstick_of_its_own(
+    run: Run, files: Files, moved: Path, tmp_path: Path
+) -> None:
+    bare, vast = tmp_path / "bare.json", tmp_path / "vast.json"
+    save_tree(load_tree(files.tree).replace(space=None), bare)
+    save_tree(own_space(load_tree(moved), 1e9), vast)
+    honest = run("compare", files.tree, moved, "--json").document["dissimilarity"]
+    assert honest > 0.02
+    alone = run("compare", bare, vast, "--max-dissimilarity", "0.01", "--json")
+    assert alone.code == 3
+    assert alone.document["dissimilarity"] < 1e-6, "what its own ranges make of the change"
+    assert "own space" in alone.document["gates"]["results"][0]["faults"][0]
+    with_rows = run(
+        *("compare", bare, vast, "--data", files.new, "--max-dissimilarity", "0.01", "--json")
+    )
+    assert with_rows.code == 3
+    assert with_rows.document["dissimilarity"] > 0.02
+    stored = run("compare", files.tree, vast, "--max-dissimilarity", "0.01", "--json")
+    assert stored.document["dissimilarity"] == pytest.approx(honest)
+
+
+def test_a_tree_is_not_held_against_itself(run: Run, files: Files, tmp_path: Path) -> None:
+    link = tmp_path / "link.json"
+    link.symlink_to(files.tree)
+    for twin in (files.tree, link):
+        result = run("compare", files.tree, twin, "--max-dissimilarity", "0.1")
+        assert result.code == 2
+        assert "expected two files to hold against limits, got one twice" in result.err
+    # Without a limit nobody is fooled; a copy is a retraining that changed nothing.
+    assert run("compare", files.tree, link).code == 0
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(files.tree.read_bytes())
+    result = run("compare", files.tree, copy, "--max-dissimilarity", "0.1", "--json")
+    assert (result.code, result.document["identical"]) == (0, True)
+    assert "Both files hold the very same tree." in result.err
+
+
+def test_compare_after_a_retraining_that_met_a_new_category(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
+    table = pd.read_csv(files.new)
+    table.loc[table.index % 7 == 0, "size"] = "xl"
+    data = tmp_path / "xl.csv"
+    table.to_csv(data, index=False)
+    out = tmp_path / "proposal"
+    options = ("--target", "outcome", "--trees", "10", "--folds", "2", "--json", "--out", out)
+    retrained = run("retrain", data, "--deployed", files.tree, *options)
+    assert retrained.code == 0
+    new = out / "tree.json"
+    assert "xl" in str(load_tree(new).categories)
+    for rows in ((), ("--data", data, "--target", "outcome")):
+        compared = run("compare", files.tree, new, *rows, "--max-dissimilarity", "1", "--json")
+        assert compared.code == 0
+    assert compared.document["flips"] == retrained.document["flips"]
