@@ -1,0 +1,210 @@
+"""Real tables, a tree in force on the older rows, and what a retraining on the newer publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from steadytree import Tree, load_tree
+from tests.attack.disclosure.attack import Attack, Truth
+from tests.attack.disclosure.publish import Published, publish, run
+from tests.audit.sets import SETS
+
+__all__ = ["CASES", "Case", "Report", "make_report"]
+
+OUTCOME = "the outcome"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table of :data:`tests.audit.sets.SETS`, and the commands that are run on it.
+
+    Attributes
+    ----------
+    rows : int
+        So many rows are taken, in random order, the first ``share_old`` of them as old ones.
+    subgroups : tuple of str
+        Columns to report by; those in ``only_groups`` are no predictors.
+    fit, retrain : tuple of str
+        Further options of the two commands.
+    old_rows : bool
+        Whether the retraining is given the old rows.
+    """
+
+    set_name: str
+    rows: int
+    subgroups: tuple[str, ...] = ()
+    only_groups: tuple[str, ...] = ()
+    fit: tuple[str, ...] = ()
+    retrain: tuple[str, ...] = ()
+    old_rows: bool = True
+    share_old: float = 0.5
+
+    def table(self) -> pd.DataFrame:
+        """Return features and outcome, shuffled."""
+        X, y = SETS[self.set_name].load()
+        order = np.random.default_rng(7).permutation(len(y))[: self.rows]
+        table = X.iloc[order].reset_index(drop=True)
+        table[OUTCOME] = y.iloc[order].to_numpy()
+        return table
+
+
+CASES = {
+    "icu": Case(
+        "icu",
+        200,
+        subgroups=("AgeGroup", "Sex"),
+        only_groups=("AgeGroup",),
+        fit=("--learner", "cart", "--max-leaves", "6"),
+        retrain=("--select", "price", "--max-flips", "0.02"),
+    ),
+    "penguins": Case(
+        "penguins",
+        340,
+        subgroups=("island", "sex"),
+        only_groups=("island", "sex"),
+        fit=("--max-leaves", "6"),
+        retrain=("--select", "price", "--max-dissimilarity", "0.2"),
+    ),
+    "colon": Case(
+        "colon",
+        928,
+        subgroups=("rx", "perfor", "extent"),
+        only_groups=("perfor",),
+        fit=("--learner", "cart", "--max-leaves", "8", "--decision-threshold", "prevalence"),
+        retrain=("--select", "price", "--max-flips", "0.01", "--max-moved-5", "0.3"),
+    ),
+    "credit": Case(
+        "credit",
+        1500,
+        subgroups=("Marital", "Home"),
+        only_groups=("Marital",),
+        fit=("--max-leaves", "8"),
+        retrain=(
+            "--lock",
+            "root",
+            "--price",
+            "0.1",
+            "--select",
+            "price",
+            "--min-score-change",
+            "0",
+        ),
+        share_old=0.6,
+    ),
+    "churn": Case(
+        "churn",
+        1600,
+        subgroups=("area_code", "number_customer_service_calls"),
+        only_groups=("area_code",),
+        fit=("--max-leaves", "10"),
+        retrain=("--compare", "--price", "0.05", "--select", "price"),
+        old_rows=False,
+        share_old=0.6,
+    ),
+    "births": Case(
+        "births",
+        1200,
+        subgroups=("HispMom", "Plural"),
+        only_groups=("RaceMom", "MomRace"),
+        fit=("--max-leaves", "6"),
+        retrain=("--select", "price"),
+    ),
+}
+"""Two classes, three classes and a response; small groups, a locked root, gates, no old rows."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was published, and the truth behind it."""
+
+    published: Published
+    tables: Mapping[str, pd.DataFrame]
+    deployed: Tree
+    proposed: Tree
+    subgroups: tuple[str, ...]
+    folder: Path
+
+    @property
+    def most(self) -> int:
+        """Upper bound of all counts."""
+        return sum(map(len, self.tables.values()))
+
+    def truth(self, groups: Mapping[str, Sequence[str]]) -> Truth:
+        """Return the rows with their subgroups by the published names."""
+        new = self.tables["new"]
+        return Truth(
+            self.tables,
+            {rows: table[OUTCOME].astype(str).tolist() for rows, table in self.tables.items()},
+            {column: group_names(new[column], groups[column]) for column in groups},
+            self.events,
+        )
+
+    @property
+    def events(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Which new rows get another decision, and whose risk moves."""
+        new = self.tables["new"]
+        leaves = [tree.apply(new) for tree in (self.deployed, self.proposed)]
+        trees = (self.deployed, self.proposed)
+        old, now = (tree.value[leaf] for tree, leaf in zip(trees, leaves, strict=True))
+        if self.deployed.is_classifier:
+            move = np.abs(now - old).sum(axis=1) / 2
+            labels = [
+                np.asarray(tree.class_names(tree.label[leaf]))
+                for tree, leaf in zip(trees, leaves, strict=True)
+            ]
+            flips = labels[0] != labels[1]
+        else:
+            space = self.deployed.space
+            assert space is not None
+            low, high = space.response_range or (0.0, 0.0)
+            move = np.abs(now - old)[:, 0] / (high - low)
+            flips = move > 0.05
+        return {"flips": flips, "moved_5": move > 0.05 + 1e-9, "moved_10": move > 0.1 + 1e-9}
+
+    def attack(self, **options: Any) -> Attack:
+        """Let the adversary read it."""
+        return Attack(self.published, most=self.most, **options)
+
+
+def group_names(values: pd.Series[Any], published: Sequence[str]) -> list[str]:
+    """Name of each row's subgroup as published; those that were pooled have one name left."""
+    names = ["(missing)" if pd.isna(v) else _short(v) for v in values]
+    unknown = sorted(set(names) - set(published))
+    left = [name for name in published if name not in set(names)]
+    assert not unknown or len(left) == 1, f"expected subgroups {published}, got {unknown}"
+    return [left[0] if name in unknown else name for name in names]
+
+
+def _short(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def make_report(case: Case, folder: Path, *more: str) -> Report:
+    """Fit, retrain and gather, through the real command line."""
+    table = case.table()
+    n = int(case.share_old * len(table))
+    files = {"old": folder / "old.csv", "new": folder / "new.csv"}
+    tables = {"old": table[:n], "new": table[n:]}
+    for name, path in files.items():
+        if not path.exists():
+            tables[name].to_csv(path, index=False)
+    # As the command line reads them.
+    tables = {name: pd.read_csv(path) for name, path in files.items()}
+    model = folder / "model"
+    if not model.exists():
+        drop = [o for column in case.only_groups for o in ("--drop", column)]
+        run(["fit", files["old"], "--target", OUTCOME, "-q", *drop, *case.fit, "--out", model])
+    groups = [o for column in case.subgroups for o in ("--subgroup", column)]
+    arguments: list[object] = ["retrain", files["new"], "--deployed", model / "tree.json"]
+    arguments += ["--target", OUTCOME, "--folds", "2", "--trees", "10", *groups, *case.retrain]
+    arguments += ["--old", files["old"]] if case.old_rows else []
+    out = folder / f"out{'-'.join(more)}"
+    published = publish([*arguments, *more], out)
+    trees = [load_tree(path / "tree.json") for path in (model, out)]
+    return Report(published, tables, trees[0], trees[1], case.subgroups, folder)

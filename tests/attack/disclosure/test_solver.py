@@ -1,0 +1,96 @@
+"""The adversary finds what can be found, and claims no more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.attack.disclosure.numerals import coarse, rounded
+from tests.attack.disclosure.solver import Constraint, Contradiction, Solver
+
+
+def unit(n: int, *places: int) -> np.ndarray:
+    of = np.zeros(n)
+    of[list(places)] = 1
+    return of
+
+
+def test_a_total_and_all_other_cells_give_the_last_one() -> None:
+    solver = Solver(3, 100)
+    solver.add(unit(3, 0, 1, 2), 20, 20)
+    solver.add(unit(3, 0), 9, 9)
+    assert len(solver.possible(unit(3, 1), 4)) == 4
+    solver.add(unit(3, 1), 8, 8)
+    assert solver.possible(unit(3, 2), 4) == [3]
+
+
+def test_a_rate_of_an_unknown_denominator_leaves_gaps() -> None:
+    part, whole = unit(2, 0), unit(2, 0, 1)
+    solver = Solver(2, 12)
+    solver.add(whole, 1, 12)
+    solver.ratio(part, whole, 0.333, 0.334)
+    assert solver.possible(whole, 20) == [3, 6, 9, 12]
+    assert solver.possible(part, 20) == [1, 2, 3, 4]
+
+
+def test_a_fraction_with_all_digits_gives_its_denominator() -> None:
+    part, whole = unit(2, 0), unit(2, 0, 1)
+    solver = Solver(2, 100)
+    solver.add(whole, 1, 100)
+    solver.ratio(part, whole, 2 / 61 - 1e-9, 2 / 61 + 1e-9)
+    assert solver.possible(whole, 20) == [61]
+    assert solver.possible(part, 20) == [2]
+
+
+def test_one_of_several_alternatives_holds() -> None:
+    solver = Solver(2, 50)
+    solver.add(unit(2, 0, 1), 10, 10)
+    few = [Constraint(unit(2, at), 1, 2, "one of the two is small") for at in (0, 1)]
+    solver.either([[few[0]], [few[1]]])
+    assert solver.possible(unit(2, 0), 20) == [1, 2, 8, 9]
+    assert solver.broken_by(np.array([5.0, 5.0])) == ["one of the two is small"]
+    assert solver.broken_by(np.array([9.0, 1.0])) == []
+
+
+def test_bounds_of_a_sum_hold_all_that_is_possible() -> None:
+    solver = Solver(2, 50)
+    solver.add(unit(2, 0, 1), 7, 9)
+    low, high = solver.range_of(unit(2, 0))
+    assert low == pytest.approx(0)
+    assert high == pytest.approx(9)
+
+
+def test_what_contradicts_itself_is_said() -> None:
+    solver = Solver(1, 50)
+    solver.add(unit(1, 0), 3, 3)
+    solver.add(unit(1, 0), 4, 4)
+    with pytest.raises(Contradiction, match="expected counts that fit"):
+        solver.possible(unit(1, 0), 2)
+
+
+@pytest.mark.parametrize(
+    ("count", "rows", "rate", "share"),
+    [(1, 10, 0.1, 0.02), (1, 21, 0.048, 0.05), (2, 31, 0.065, 0.07)],
+)
+def test_a_rate_with_three_decimals_beside_a_coarse_share_gives_the_count(
+    count: int, rows: int, rate: float, share: float
+) -> None:
+    n_rows = 428
+    part, whole = unit(2, 0), unit(2, 0, 1)
+    solver = Solver(2, n_rows)
+    solver.ratio(part, whole, *rounded(rate, 3))
+    solver.add(whole, *(n_rows * end for end in coarse(share, n_rows, 5)))
+    assert solver.possible(part, 4) == [count]
+    assert solver.possible(whole, 4) == [rows]
+
+
+def test_a_hidden_sensitivity_follows_from_specificity_and_accuracy() -> None:
+    true_yes, false_no, true_no, false_yes = (unit(4, at) for at in range(4))
+    everyone, well = unit(4, 0, 1, 2, 3), true_no + false_yes
+    solver = Solver(4, 100)
+    solver.add(well, 15, 15, "specificity rests on 15")
+    solver.add(everyone, 17, 17, "accuracy rests on 17")
+    solver.ratio(true_no, well, *rounded(0.467, 3))
+    solver.ratio(true_yes + true_no, everyone, *rounded(0.529, 3))
+    assert solver.possible(true_yes, 4) == [2]
+    assert solver.possible(false_no, 4) == [0]
