@@ -187,9 +187,25 @@ def test_a_callable_is_checked_for_type_and_range(answer: object, message: str) 
         select_candidate(results, lambda _: answer)  # type: ignore[arg-type, return-value]
 
 
+def test_a_rule_that_answers_wrongly_is_named() -> None:
+    results = frame([0.9, 0.8, 0.7], [3.0, 2.0, 1.0])
+
+    def my_own_rule(table: pd.DataFrame) -> int:
+        return len(table)
+
+    class MyRule:
+        def __call__(self, table: pd.DataFrame) -> str:
+            return "best"
+
+    with pytest.raises(InputError, match=r"expected select=my_own_rule to return a position"):
+        select_candidate(results, my_own_rule)
+    with pytest.raises(InputError, match=r"expected select=MyRule to return the position"):
+        select_candidate(results, MyRule())  # type: ignore[arg-type]
+
+
 def test_an_unknown_rule_or_tolerance_is_refused() -> None:
     results = frame([0.9], [3.0])
-    with pytest.raises(InputError, match=r"expected select to be one of .* got 'best'"):
+    with pytest.raises(InputError, match=r"expected select to be one of .* got 'best'$"):
         select_candidate(results, "best")
     with pytest.raises(InputError, match="expected tolerance >= 0, got -1"):
         select_candidate(results, "tolerance", tolerance=-1)

@@ -108,11 +108,41 @@ def test_merging_siblings_of_one_label() -> None:
     assert rules(values, RESPONSE, merge_equal_siblings=True) == ["x0 <= 0.5: 2", "x0 > 0.5: 5"]
 
 
+def test_siblings_are_compared_by_the_labels_of_their_leaves() -> None:
+    """A label kept against the shares of an inner node is nobody's outcome."""
+    tree = build((0, 0.5, (1, 0.3, "no", "no"), "no"))
+    inner = tree.replace(label=np.array([0, 1, 0, 0, 0]))
+    assert rules(inner, UNIT, merge_equal_siblings=True) == ["always: no"]
+
+
+def test_trees_made_together_are_those_made_one_by_one() -> None:
+    """With and without sets of categories, in any order, with unreachable leaves between."""
+    trees = [
+        build((0, 30.0, "no", "yes"), **CATS),
+        build((1, (0, 2), "no", (0, 60.0, "yes", "no"), False), **CATS),
+        build((0, 50.0, (0, 70.0, "no", "yes"), (1, (1,), "yes", "no")), **CATS),
+        build("yes", **CATS),
+        build((1, (1,), "yes", "no"), **CATS),
+    ]
+    for merge in (False, True):
+        together = Paths.from_trees(trees, SPACE, merge_equal_siblings=merge)
+        for tree, paths in zip(trees, together, strict=True):
+            alone = Paths.from_tree(tree, SPACE, merge_equal_siblings=merge)
+            for name in ("leaf", "indptr", "coord", "tightening", "paper_weight", "label", "value"):
+                np.testing.assert_array_equal(getattr(paths, name), getattr(alone, name), name)
+            for name, part in alone.operations._asdict().items():
+                np.testing.assert_array_equal(getattr(paths.operations, name), part, name)
+            texts = [[one.rule_text(p) for p in range(one.n_paths)] for one in (paths, alone)]
+            assert texts[0] == texts[1]
+
+
 def test_regression_needs_a_response_range() -> None:
     tree = build((0, 0.5, 1.0, 2.0), classes=None)
     with pytest.raises(FeatureAlignmentError, match="expected a space with a response range"):
         Paths.from_tree(tree, UNIT)
-    np.testing.assert_allclose(Paths.from_tree(tree, RESPONSE).value, [[0.05], [0.1]])
+    paths = Paths.from_tree(tree, RESPONSE)
+    np.testing.assert_allclose(paths.value, [[0.05], [0.1]])
+    assert paths.label.tolist() == [0, 0]  # responses have no labels to differ in
 
 
 def test_one_row_per_path_reaches_its_leaf() -> None:

@@ -1,0 +1,130 @@
+"""Which tests reach which lines of the modules that are tried, and how long each takes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import coverage
+import pytest
+
+from tests.mutation.targets import ROOT, TARGETS, Target
+from tests.mutation.trial import in_a_fork, run_pytest
+
+# Enough for the longest file of tests, as Python.
+FILE_SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Of one file of tests: seconds of each test, and tests by module and line."""
+
+    seconds: dict[str, float]
+    lines: dict[str, dict[int, list[str]]]
+
+
+class _Recorder:
+    """Tells coverage which test is running."""
+
+    def __init__(self, cov: coverage.Coverage) -> None:
+        self.cov = cov
+        self.seconds: dict[str, float] = {}
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.cov.switch_context(item.nodeid)
+        start = time.process_time()
+        yield
+        self.seconds[item.nodeid] = time.process_time() - start
+        self.cov.switch_context("")
+
+
+def measure(file: str, *, plain: bool, cache: Path | None) -> Reach:
+    """Run one file of tests as it is, or read what an earlier run of the same files told."""
+    key = hashlib.sha256(f"{plain}".encode())
+    for path in (ROOT / file, *(t.path for t in TARGETS.values())):
+        key.update(path.read_bytes())
+    stored = cache / f"{key.hexdigest()[:24]}.json" if cache else None
+    if stored and stored.exists():
+        return _from_json(stored.read_text(encoding="utf-8"))
+    told = _run(file, plain)
+    if stored:
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        stored.write_text(told, encoding="utf-8")
+    return _from_json(told)
+
+
+def _from_json(text: str) -> Reach:
+    told = json.loads(text)
+    lines = {m: {int(k): v for k, v in by.items()} for m, by in told["lines"].items()}
+    return Reach(told["seconds"], lines)
+
+
+def _run(file: str, plain: bool) -> str:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder) / "reach.json"
+
+        def work(scratch: str) -> int:
+            files = {str(t.path): t.module for t in TARGETS.values()}
+            cov = coverage.Coverage(data_file=None, include=list(files), config_file=False)
+            recorder = _Recorder(cov)
+            cov.start()
+            code = run_pytest([file], recorder, scratch)
+            cov.stop()
+            (Path(folder) / "output").write_text(
+                Path(f"{scratch}/output").read_text(errors="replace"), encoding="utf-8"
+            )
+            lines = _lines_by_test(cov.get_data(), files)
+            answer.write_text(json.dumps({"seconds": recorder.seconds, "lines": lines}))
+            return code
+
+        code = in_a_fork(work, plain=plain, seconds=FILE_SECONDS)
+        if code not in (0, 5):  # 5: nothing but slow tests
+            output = Path(folder) / "output"
+            said = output.read_text(encoding="utf-8") if output.exists() else "nothing"
+            raise RuntimeError(f"expected {file} to pass as it is, got {code}: {said[-3000:]}")
+        return answer.read_text(encoding="utf-8")
+
+
+def _lines_by_test(data: Any, files: dict[str, str]) -> dict[str, dict[int, list[str]]]:
+    found = {}
+    for file in data.measured_files():
+        by_line = data.contexts_by_lineno(file)
+        found[files[file]] = {line: [t for t in by if t] for line, by in by_line.items()}
+    return found
+
+
+def reaches(target: Target, cache: Path | None) -> list[tuple[str, Reach]]:
+    """Every file of tests that reaches a module, with what it reaches."""
+    measured = [(f, measure(f, plain=target.plain, cache=cache)) for f in target.test_files()]
+    return [(f, reach) for f, reach in measured if target.module in reach.lines]
+
+
+def tests_of(
+    target: Target, lines: range | None, reached: Sequence[tuple[str, Reach]], budget: float
+) -> list[str]:
+    """Tests that reach some lines (None: the module): its own file's first, then the quick ones.
+
+    Together they take about ``budget`` seconds; one test is always named.
+    """
+    found: dict[str, tuple[bool, float]] = {}
+    for file, reach in reached:
+        for line, tests in reach.lines[target.module].items():
+            if lines is None or line in lines:
+                for test in tests:
+                    found[test] = (file != target.own_test, reach.seconds.get(test, 0.0))
+    chosen: list[str] = []
+    spent = 0.0
+    for test in sorted(found, key=lambda t: (found[t][1] > budget / 4, *found[t])):
+        spent += found[test][1]
+        if chosen and spent > budget:
+            break
+        chosen.append(test)
+    return chosen

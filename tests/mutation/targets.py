@@ -1,0 +1,83 @@
+"""Which modules are tried, and which tests are asked about each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "steadytree"
+TESTS = ROOT / "tests"
+
+
+@dataclass(frozen=True)
+class Target:
+    """One module; ``tests`` are folders or files, the module's own first.
+
+    ``plain`` runs numba's functions as Python: compiling them anew for each fault would take
+    minutes, and the arithmetic is the same.
+    """
+
+    module: str
+    tests: tuple[str, ...]
+    plain: bool = False
+
+    @property
+    def path(self) -> Path:
+        return SOURCE / f"{self.module}.py"
+
+    @property
+    def dotted(self) -> str:
+        return "steadytree." + self.module.replace("/", ".").removesuffix(".__init__")
+
+    @property
+    def own_test(self) -> str:
+        """The file that mirrors the module."""
+        *folders, name = self.module.split("/")
+        parts = [part.strip("_") for part in folders]
+        return "/".join(["tests", *parts, f"test_{name.strip('_')}.py"])
+
+    def test_files(self) -> list[str]:
+        """Every file of tests, relative to the project, the module's own first."""
+        found = []
+        for place in (self.own_test, *self.tests):
+            path = ROOT / place
+            files = sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
+            found += [str(file.relative_to(ROOT)) for file in files if file.exists()]
+        return list(dict.fromkeys(found))
+
+
+def _folder(folder: str, *tests: str, plain: bool = False) -> list[Target]:
+    return [
+        Target(str(path.relative_to(SOURCE).with_suffix("")), tests, plain)
+        for path in sorted((SOURCE / folder).glob("*.py"))
+        if path.stem != "__init__" or "def " in path.read_text(encoding="utf-8")
+    ]
+
+
+def _files(pattern: str, *tests: str) -> list[Target]:
+    return [
+        Target(str(path.relative_to(SOURCE).with_suffix("")), tests)
+        for path in sorted(SOURCE.glob(pattern))
+    ]
+
+
+TARGETS: dict[str, Target] = {
+    target.module: target
+    for target in [
+        Target("core/paths", ("tests/core/test_walk.py", "tests/distance/test_distances.py")),
+        Target("selection", ()),
+        *_folder("distance", "tests/distance"),
+        *_folder("distance/_solver", "tests/distance/solver", "tests/distance", plain=True),
+        *_folder("evaluation", "tests/evaluation"),
+        *_folder("diff", "tests/diff"),
+        Target("retraining/frontier", ("tests/retraining/test_result.py",)),
+        *_files(
+            "retraining/history*.py",
+            *(
+                f"tests/retraining/{p.name}"
+                for p in sorted((TESTS / "retraining").glob("test_history*.py"))
+            ),
+        ),
+    ]
+}
