@@ -21,19 +21,21 @@ RESULTS = Path(__file__).with_name("results.md")
 HEAD = """# Faults put in, and found
 
 Written by `python -m tests.mutation --results`. Each row: so many small faults were put into a
-module, one at a time, and so many of them made a test fail. The survivors are explained, one by
-one, in `survivors.toml`. `--all` tries every fault instead of a sample drawn with a fixed seed.
+module, one at a time, and so many of them made a test fail. Every survivor is explained in
+`survivors.toml`: no result can differ ("equivalent"), or we live with it ("accepted"). The share is
+that of killed ones among those that are not equivalent; it must be 85 % or more. `--all` tries
+every fault instead of a sample drawn with a fixed seed.
 
-| Module | Faults there are | tried | killed | share |
-| --- | ---: | ---: | ---: | ---: |
+| Module | Faults there are | tried | killed | equivalent | accepted | share |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 
 
-def row_of(verdict: Verdict) -> str:
-    return (
-        f"| `{verdict.module}` | {verdict.n_mutants} | {len(verdict.tried)} | {verdict.killed} "
-        f"| {verdict.share:.0%} |"
-    )
+def row_of(verdict: Verdict, why: dict[str, str]) -> str:
+    same = verdict.equivalent(why)
+    numbers = (verdict.n_mutants, len(verdict.tried), verdict.killed, same)
+    cells = [f"`{verdict.module}`", *map(str, numbers), str(len(verdict.survived) - same)]
+    return f"| {' | '.join(cells)} | {verdict.share(why):.0%} |"
 
 
 def write_results(rows: dict[str, str]) -> None:
@@ -60,19 +62,21 @@ def main() -> int:
         parser.error(f"expected modules out of {list(TARGETS)}, got {sorted(unknown)}")
     preload()
     explained = explanations()
-    complaints, rows = 0, {}
+    complaints = 0
+    rows: dict[str, str] = {}
     for module in options.modules or TARGETS:
         target = TARGETS[module]
         count = None if options.all else options.count
         verdict = judge(target, count=count, cache=options.cache, only=options.only)
         names = {mutant.name for mutant in mutants_of(target.path.read_text(encoding="utf-8"))}
-        found = verdict.complaints(explained.get(module, {}), names)
+        why = explained.get(module, {})
+        found = verdict.complaints(why, names)
         late = f"{verdict.timed_out} never ended" if verdict.timed_out else ""
-        print(row_of(verdict), late, flush=True)
+        print(row_of(verdict, why), late, flush=True)
         for complaint in found:
             print("  " + complaint, flush=True)
         complaints += len(found)
-        rows[module] = row_of(verdict)
+        rows[module] = row_of(verdict, why)
     if options.results:
         write_results(rows)
     return 1 if complaints else 0

@@ -71,7 +71,7 @@ TARGETS: dict[str, Target] = {
         *_folder("distance/_solver", "tests/distance/solver", "tests/distance", plain=True),
         *_folder("evaluation", "tests/evaluation"),
         *_folder("diff", "tests/diff"),
-        Target("retraining/frontier", ("tests/retraining/test_result.py",)),
+        Target("retraining/frontier", ()),
         *_files(
             "retraining/history*.py",
             *(

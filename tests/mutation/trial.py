@@ -7,6 +7,7 @@ that it starts in no time and a mutant that hangs, exits or breaks something har
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import importlib.util
 import os
@@ -40,6 +41,7 @@ def preload() -> None:
     """Import what every trial needs, and nothing of the package."""
     for name in LIBRARIES:
         importlib.import_module(name)
+    gc.freeze()  # what is here stays; forks need not look at it again
     loaded = [name for name in sys.modules if name.split(".")[0] == "steadytree"]
     assert not loaded, f"expected the package not to be imported yet, got {loaded}"
 
@@ -72,6 +74,7 @@ def run_pytest(files: Sequence[str], plugin: object, scratch: str, *options: str
     """Run tests here, quietly; only what ``make test`` runs."""
     sys.argv[0] = "pytest"
     arguments = ["-q", "-m", "not slow and not browser", "-p", "no:cacheprovider", *options]
+    arguments += ["-p", "no:unraisableexception", "-p", "no:threadexception", "--tb=no"]
     arguments += ["-p", "_hypothesis_pytestplugin", f"--basetemp={scratch}/pytest"]
     arguments += ["-W", "ignore::pytest.PytestAssertRewriteWarning", f"--rootdir={ROOT}"]
     return int(pytest.main([*arguments, *(str(ROOT / f) for f in files)], plugins=[plugin]))
@@ -113,6 +116,7 @@ def _child(work: Callable[[str], int], scratch: str, plain: bool, seconds: float
             os.dup2(output.fileno(), 1)
             os.dup2(output.fileno(), 2)
         os.chdir(ROOT)
+        sys.dont_write_bytecode = False
         # Examples are drawn the same way every time; programs that tests start find the package.
         os.environ["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
         os.environ |= {"CI": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

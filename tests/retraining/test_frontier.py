@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from steadytree.core.space import FeatureSpace
 from steadytree.distance import tree_distance
-from steadytree.exceptions import InputError
+from steadytree.exceptions import ClippedThresholdWarning, InputError
 from steadytree.retraining import retrain
-from steadytree.retraining.frontier import choose, selection_cost
+from steadytree.retraining.frontier import CandidateTree, build_frontier, choose, selection_cost
+from steadytree.retraining.limits import Limits
 from tests.evaluation.test_cross_fitting import cross_fitted, fit
 from tests.retraining.conftest import QUICK
 
@@ -110,3 +112,139 @@ def noise_candidates():
         own=grown(np.arange(150)),
         in_folds=[grown(train) for train, _ in base.folds],
     )
+
+
+# -- by hand, on a few small trees ------------------------------------------------------
+
+PRICES = {"keep": np.nan, "depth 1": 0.3, "depth 2": 0.2, "depth 4": 0.1}
+
+
+def table_of(scores, flips=None):
+    """The frontier of the noise candidates; thresholds lie outside a part of the space."""
+    upper = np.array([1.0, 1.0, 1.0, 0.6])
+    space = FeatureSpace(lower=np.zeros(4), upper=upper)
+    candidates = [
+        CandidateTree(name, f"kind of {name}", tree, PRICES[name], ("an edit",) * k, k % 2 == 0)
+        for k, (name, tree) in enumerate(scores.own.items())
+    ]
+    flips = flips or {name: {"flips": k / 10} for k, name in enumerate(scores.own)}
+    return space, build_frontier(candidates, scores.deployed, space, scores, flips)
+
+
+@pytest.mark.filterwarnings("error")
+def test_each_column_is_what_it_says():
+    scores = noise_candidates()
+    space, table = table_of(scores)
+    assert list(table.index) == ["keep", "depth 1", "depth 2", "depth 4"]
+    assert table.index.name == "candidate"
+    assert table["kind"].tolist() == [f"kind of {name}" for name in table.index]
+    assert table["n_edits"].tolist() == [0, 1, 2, 3]
+    assert table["edits"].tolist() == [("an edit",) * k for k in range(4)]
+    assert table["cross_fitted"].tolist() == [True, False, True, False]
+    assert table["flips"].tolist() == [0.0, 0.1, 0.2, 0.3]
+    assert table["price"].tolist()[1:] == [0.3, 0.2, 0.1]
+    assert not table["chosen"].any()
+    keep = scores.score("keep")
+    # A tree that asks for more than the space knows says so, once; the table does not.
+    with pytest.warns(ClippedThresholdWarning):
+        tree_distance(scores.deployed, scores.own["depth 4"], space=space)
+    for name, tree in scores.own.items():
+        row, change = table.loc[name], scores.score(name).minus(keep)
+        assert (row["n_leaves"], row["depth"]) == (tree.n_leaves, tree.depth)
+        assert row["score"] == scores.score(name).value
+        assert row["score_change"] == pytest.approx(change.value)
+        assert row["score_se"] > 0
+        assert (row["score_change_se"] > 0) == (name != "keep")
+    beaten = [
+        bool(
+            (
+                (table["dissimilarity"] <= row["dissimilarity"])
+                & (table["score"] >= row["score"])
+                & (table.index != row.name)
+            ).any()
+        )
+        for _, row in table.iterrows()
+    ]
+    assert table["on_frontier"].tolist() == [not b for b in beaten]
+    assert 0 < sum(beaten) < 4
+
+
+def test_without_a_rule_the_price_chooses():
+    scores = noise_candidates()
+    _, table = table_of(scores)
+    for name in ("depth 1", "depth 2", "depth 4"):
+        rule = {"price": PRICES[name], "tolerance": 0.0, "scores": scores}
+        assert choose(table, None, **rule) == name
+
+
+def test_limits_choose_the_least_change_that_gains_enough():
+    scores = noise_candidates()
+    _, table = table_of(scores)
+    rule = {"price": 0.2, "tolerance": 0.0, "scores": scores}
+    table["dissimilarity"] = [0.0, 0.3, 0.2, 0.4]
+    table["score_change"] = [0.0, 0.03, 0.02, 0.04]
+    assert choose(table, Limits(min_gain=0.02), **rule) == "depth 2"
+    assert choose(table, Limits(min_gain=0.025), **rule) == "depth 1"
+    assert choose(table, Limits(min_gain=0.05), **rule) == "keep"
+    assert choose(table, Limits(min_gain=0.02, max_flips=0.1), **rule) == "depth 1"
+    # No gain asked for: the least change within one standard error of the best allowed score.
+    table["score"] = [0.5, 0.9, 0.2, 0.1]
+    gap = {n: scores.error(scores.score("depth 1").minus(scores.score(n))) for n in table.index}
+    assert 0 < gap["keep"] < 0.3
+    assert choose(table, Limits(max_flips=0.2), **rule) == "depth 1"
+    assert choose(table, Limits(max_dissimilarity=0.1), **rule) == "keep"
+    table.loc["keep", "score"] = 0.9 - gap["keep"] / 2
+    assert choose(table, Limits(max_flips=0.2), **rule) == "keep"
+
+
+def test_what_a_function_may_answer():
+    scores = noise_candidates()
+    _, table = table_of(scores)
+    rule = {"price": 0.2, "tolerance": 0.0, "scores": scores}
+    for answer, name in (("depth 2", "depth 2"), (0, "keep"), (np.int64(3), "depth 4")):
+        assert choose(table, lambda _, answer=answer: answer, **rule) == name
+    for answer in (4, -1, True, 1.0, None, "depth 3"):
+        with pytest.raises(InputError, match="expected select to return a candidate's name"):
+            choose(table, lambda _, answer=answer: answer, **rule)
+
+
+def test_each_fold_is_left_out_of_every_column_in_turn():
+    """The rule that is repeated without a fold sees scores, changes and errors without it."""
+    scores = noise_candidates()
+    _, table = table_of(scores)
+    seen = []
+
+    def rule(frontier):
+        seen.append(frontier)
+        return "depth 1"
+
+    asked = {"price": 0.2, "tolerance": 0.0, "scores": scores}
+    cost = selection_cost(table, "depth 4", rule, **asked)
+    assert len(seen) == len(scores.folds)
+    gains, sizes = [], []
+    for fold, frontier in enumerate(seen):
+        keep = scores.score("keep", fold)
+        for name in table.index:
+            score = scores.score(name, fold)
+            change = score.minus(keep)
+            found = frontier.loc[name, ["score", "score_se", "score_change", "score_change_se"]]
+            expected = [score.value, scores.error(score), change.value, scores.error(change)]
+            assert found.tolist() == pytest.approx(expected)
+        gains.append(scores.fold_gain("depth 4", fold) - scores.fold_gain("depth 1", fold))
+        sizes.append(len(scores.folds[fold][1]))
+    assert cost == pytest.approx(np.average(gains, weights=sizes))
+
+
+def test_a_choice_that_no_fold_can_judge_costs_nobody_knows_what():
+    base = noise_candidates()
+    ones, everyone = np.flatnonzero(base.y == 1), np.arange(len(base.y))
+    parts = np.array_split(ones, len(base.folds))
+    folds = [(np.setdiff1d(everyone, part), part) for part in parts]  # no event to tell apart
+    scores = replace(base, folds=folds)
+    _, table = table_of(base)
+    rule = {"price": 0.2, "tolerance": 0.0, "scores": scores}
+    assert np.isnan(selection_cost(table, "depth 4", lambda _: "depth 1", **rule))
+    two = replace(base, folds=base.folds[:2], in_folds=base.in_folds[:2])
+    assert np.isnan(selection_cost(table, "depth 4", lambda _: 1, **{**rule, "scores": two}))
+    three = replace(base, folds=base.folds[:3], in_folds=base.in_folds[:3])
+    assert np.isfinite(selection_cost(table, "depth 4", lambda _: 1, **{**rule, "scores": three}))
