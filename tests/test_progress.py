@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 
 import pytest
 
-from steadytree._progress import check_interrupt, remember_interrupt, track
+from steadytree._progress import track
 
 
 def test_silence_by_default(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,34 +48,3 @@ def test_a_bar_on_a_terminal() -> None:
     assert done.stdout.strip() == "21"
     assert "Counting" in shown
     assert "100%" in shown
-
-
-@pytest.fixture
-def usual_interrupts() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("usual_interrupts")
-def test_an_interrupt_that_got_lost_is_remembered() -> None:
-    """As one that arrives while a compiled loop is loaded."""
-    check_interrupt()  # nothing was asked
-    with remember_interrupt():
-        with contextlib.suppress(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(1)
-        with pytest.raises(KeyboardInterrupt):
-            check_interrupt()
-    with remember_interrupt():
-        check_interrupt()  # the next run starts afresh
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-@pytest.mark.usefixtures("usual_interrupts")
-def test_who_ignores_interrupts_goes_on_doing_so() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with remember_interrupt():
-        os.kill(os.getpid(), signal.SIGINT)
-        check_interrupt()
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN

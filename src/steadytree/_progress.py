@@ -1,20 +1,17 @@
-"""Show on the terminal how far a long run is (never on standard output), and see it stopped."""
+"""Show on the terminal how far a long run is (never on standard output)."""
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from sklearn.utils.parallel import Parallel
 
 from steadytree._workers import processes_that_end
 
-__all__ = ["check_interrupt", "is_interrupt", "remember_interrupt", "run_jobs", "track"]
+__all__ = ["run_jobs", "track"]
 
 T = TypeVar("T")
 
@@ -45,8 +42,10 @@ def track(items: Iterable[T], *, total: int, label: str, verbose: int = 0) -> It
         except ModuleNotFoundError:
             pass
         else:
+            from rich.markup import escape
+
             yield from rich_track(
-                items, description=label, total=total, console=Console(file=sys.stderr)
+                items, description=escape(label), total=total, console=Console(file=sys.stderr)
             )
             return
     start = time.perf_counter()
@@ -68,44 +67,3 @@ def run_jobs(
     backend = processes_that_end(prefer="threads")
     results = Parallel(n_jobs=n_jobs, backend=backend, prefer="threads", **options)(jobs)
     return list(track(results, total=total, label=label, verbose=verbose))
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Whether Ctrl-C stopped the work: a compiled loop that it meets tells it as a SystemError."""
-    at: BaseException | None = error
-    while isinstance(at, SystemError):
-        at = at.__cause__ or at.__context__
-    return isinstance(at, KeyboardInterrupt)
-
-
-_asked_to_stop = threading.Event()
-
-
-@contextmanager
-def remember_interrupt() -> Iterator[None]:
-    """Keep in mind, while it lasts, that Ctrl-C was pressed.
-
-    An interrupt that arrives while a compiled loop is loaded is lost: it is raised in a callback
-    that cannot pass it on. :func:`check_interrupt` then stops the work at its next step.
-    """
-    _asked_to_stop.clear()
-    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not ours or threading.current_thread() is not threading.main_thread():
-        yield  # somebody else handles or ignores interrupts
-        return
-
-    def stop(number: int, frame: Any) -> None:
-        _asked_to_stop.set()
-        signal.default_int_handler(number, frame)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def check_interrupt() -> None:
-    """Stop where Ctrl-C was pressed and nobody stopped yet."""
-    if _asked_to_stop.is_set():
-        raise KeyboardInterrupt

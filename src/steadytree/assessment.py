@@ -457,6 +457,7 @@ def _learner_name(estimator: Any) -> str:
 
 
 def _shares(shares: pd.Series, most: int = 4) -> str:
-    shown = [f"{name} {PLAIN.percent(share, 0)}" for name, share in shares.items() if share > 0]
+    used = {PLAIN.name(name): share for name, share in shares.items() if share > 0}
+    shown = [f"{name} {PLAIN.percent(share, 0)}" for name, share in used.items()]
     more = f" and {len(shown) - most} more" if len(shown) > most else ""
     return ", ".join(shown[:most]) + more

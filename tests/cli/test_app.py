@@ -143,33 +143,66 @@ def test_an_interrupt_within_text_that_is_run_ends_with_130() -> None:
     assert "Interrupted" in done.stderr
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals as on Unix")
-@pytest.mark.parametrize("step", ["retraining on all rows", "scoring fold"])
-def test_an_interrupt_writes_nothing(files: Files, tmp_path: Path, step: str) -> None:
-    """Not the half of a file, nor (while the folds run) a proposal that no gate was asked about."""
-    out = tmp_path / "out"
-    running = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "steadytree", "retrain", files.new, "--deployed", files.tree),
-            *("--target", "outcome", "--trees", "5000", "--out", out, "--json"),
-            *("--time", "year", "--group", "patient", "--subgroup", "clinic"),
-        ],
+def assert_stopped(running: subprocess.Popen[str], number: signal.Signals) -> str:
+    """Check that a run ended by a signal says so, in one document; return what it told."""
+    printed, told = running.communicate()
+    assert running.returncode == 128 + number, told
+    content = json.loads(printed)
+    assert content["exit_code"] == content["error"]["exit_code"] == 128 + number
+    assert content["error"]["message"].endswith("no file was left half written.")
+    assert content["error"]["message"] in told
+    assert "Traceback" not in told
+    return told
+
+
+def start(*arguments: object, python: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *python, "-m", "steadytree", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         # Whatever the process that runs the tests does with interrupts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as on Unix")
+@pytest.mark.parametrize(
+    ("step", "number"),
+    [
+        ("retraining on all rows", signal.SIGINT),
+        ("scoring fold", signal.SIGINT),
+        ("scoring fold", signal.SIGTERM),
+        ("retraining on all rows", signal.SIGHUP),
+    ],
+)
+def test_an_interrupt_writes_nothing_but_one_document(
+    files: Files, tmp_path: Path, step: str, number: signal.Signals
+) -> None:
+    """Not the half of a file, nor (while the folds run) a proposal that no gate was asked about."""
+    out = tmp_path / "out"
+    running = start(
+        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome"),
+        *("--trees", "5000", "--out", out, "--json"),
+        *("--time", "year", "--group", "patient", "--subgroup", "clinic"),
+    )
     assert running.stderr is not None
     assert any(f" {step}" in line for line in running.stderr)
     time.sleep(0.1)
-    running.send_signal(signal.SIGINT)
-    printed, told = running.communicate()
-    assert running.returncode == 130
-    assert printed == ""
-    assert "Interrupted" in told
-    assert "Traceback" not in told
+    running.send_signal(number)
+    assert_stopped(running, number)
     assert list(out.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as on Unix")
+@pytest.mark.parametrize("module", ["click", "numpy", "pandas"])
+def test_an_interrupt_while_modules_are_imported(files: Files, module: str) -> None:
+    """Python tells what it imports, and is interrupted at the first line about a package."""
+    running = start("show", files.tree, "--json", python=("-X", "importtime"))
+    assert running.stderr is not None
+    assert any(re.search(rf"\b{module}\.", line) for line in running.stderr)
+    running.send_signal(signal.SIGINT)
+    assert_stopped(running, signal.SIGINT)
 
 
 def test_a_closed_pipe_is_no_crash(files: Files) -> None:

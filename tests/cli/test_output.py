@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.cli.output import SCHEMA_VERSION, OutFolder, Output, error_document
-from steadytree.exceptions import InputError, MissingDependencyError
+from steadytree.cli.output import OutFolder, Output
+from steadytree.cli.terminal import SCHEMA_VERSION, begin
+from steadytree.exceptions import MissingDependencyError
 from tests.cli.conftest import Files, Run
 
 
@@ -22,6 +23,7 @@ def test_a_result_is_a_text_or_a_document(capsys: pytest.CaptureFixture[str]) ->
     document = {"flips": np.float64(0.25), "change": float("nan"), "name": "R²"}
     output().result("a quarter", document)
     assert capsys.readouterr().out == "a quarter\n"
+    begin()
     output(as_json=True).result("a quarter", document, exit_code=3)
     printed = capsys.readouterr().out
     assert "R²" in printed
@@ -29,12 +31,6 @@ def test_a_result_is_a_text_or_a_document(capsys: pytest.CaptureFixture[str]) ->
         **{"schema_version": SCHEMA_VERSION, "command": "test", "exit_code": 3},
         **{"flips": 0.25, "change": None, "name": "R²"},
     }
-
-
-def test_a_failure_is_a_document() -> None:
-    content = json.loads(error_document(InputError("no rows"), 2, "no rows"))
-    assert content["schema_version"] == SCHEMA_VERSION
-    assert content["error"] == {"type": "InputError", "message": "no rows", "exit_code": 2}
 
 
 @pytest.mark.parametrize(("verbosity", "lines"), [(-1, []), (0, ["hello", "work: 1/2 halfway"])])

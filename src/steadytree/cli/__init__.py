@@ -1,7 +1,7 @@
 """The command line: ``steadytree fit | compare | retrain | assess | show``.
 
 This file imports nothing optional, so that a missing package ends in a sentence that
-says what to install.
+says what to install, and nothing that takes time, so that an interrupt is told from the start.
 """
 
 from __future__ import annotations
@@ -9,28 +9,44 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from steadytree._interrupts import (
+    ignore_interrupts,
+    remember_interrupt,
+)
 from steadytree._optional import import_optional
+from steadytree.cli.exits import interrupted
+from steadytree.cli.terminal import begin, print_error_document, tell
 from steadytree.exceptions import MissingDependencyError
 
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    0: done. 1: failed. 2: bad usage or input. 3: a gate did not hold. 130: interrupted.
+    """Run the command line and return its exit code, one of ``exits.EXIT_CODES``.
 
     Parameters
     ----------
     arguments : sequence of str, optional
         By default those of the process.
     """
-    try:
-        for package in ("click", "rich"):
-            import_optional(package, extra="cli", purpose="the steadytree command")
-    except MissingDependencyError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        return error.exit_code
-    from steadytree.cli.app import run
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in given
+    begin()
+    with remember_interrupt():
+        try:
+            for package in ("click", "rich"):
+                import_optional(package, extra="cli", purpose="the steadytree command")
+            from steadytree.cli.app import run
 
-    return run(arguments)
+            code = run(given)
+        except MissingDependencyError as error:
+            tell(f"Error: {error}")
+            if as_json:
+                print_error_document(type(error).__name__, str(error), error.exit_code)
+            code = error.exit_code
+        except KeyboardInterrupt:
+            code = interrupted(as_json=as_json)
+    if arguments is None:
+        # All is said: Python only tidies up, and an interrupt then would be a traceback.
+        ignore_interrupts()
+    return code

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
+import io
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
 
-from steadytree._progress import is_interrupt, remember_interrupt
-from steadytree.cli.output import error_document
-from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning
+from steadytree._interrupts import is_interrupt, remember_interrupt
+from steadytree.cli.exits import EXIT_CODES, interrupted
+from steadytree.cli.terminal import begin, let_go, print_error_document, show, tell
+from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning, WriteError
 
 __all__ = ["COMMANDS", "group", "run"]
 
@@ -30,8 +32,6 @@ MOVED = {
     "paper": "run `python -m reproduction` (or `make paper`) in a checkout of the repository",
 }
 """Commands of earlier versions, and what to do instead."""
-
-INTERRUPTED = 130
 
 
 class _LazyGroup(click.Group):
@@ -63,7 +63,7 @@ class _LazyGroup(click.Group):
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=(
-        "Exit codes: 0 done, 1 failed, 2 bad usage or input, 3 a gate did not hold. "
+        f"Exit codes: {', '.join(f'{code} {words}' for code, words in EXIT_CODES.items())}. "
         "Results go to standard output, progress and messages to standard error."
     ),
 )
@@ -81,60 +81,62 @@ def run(
     """Run a command; turn every way to fail into a message and an exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     as_json, verbose = "--json" in given, any(flag in given for flag in ("-v", "--verbose"))
+    begin()
     with warnings.catch_warnings(), remember_interrupt():
         if not sys.warnoptions:
             warnings.simplefilter("default", SteadyTreeWarning)
         warnings.showwarning = _show_warning
         try:
             code = command.main(args=given, prog_name=prog_name, standalone_mode=False)
-            sys.stdout.flush()
         except SteadyTreeError as error:
             return _fail(error, error.exit_code, as_json=as_json)
         except click.ClickException as error:
-            error.show(sys.stderr)
-            if as_json:
-                click.echo(error_document(error, error.exit_code, error.format_message()))
-            return error.exit_code
+            usage = io.StringIO()
+            error.show(usage)
+            show(usage.getvalue().rstrip("\n"), err=True)
+            message = error.format_message()
+            return _fail(error, error.exit_code, as_json=as_json, message=message, said=True)
         except (KeyboardInterrupt, click.Abort):
-            return _interrupted()
-        except BrokenPipeError:
-            # The reader of a pipe (head, less) has seen enough.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 1
+            return interrupted(as_json=as_json)
+        except (BrokenPipeError, SystemExit):
+            return 1  # the reader of a pipe (head, less) has seen enough; click tells it by an exit
         except Exception as error:
             if is_interrupt(error):
-                return _interrupted()
+                return interrupted(as_json=as_json)
             if verbose:
-                traceback.print_exc()
+                show(traceback.format_exc().rstrip("\n"), err=True)
             hint = "" if verbose else "; run again with -v for the details"
             return _fail(error, 1, as_json=as_json, kind="Unexpected error", hint=hint)
+        finally:
+            let_go()
     return int(code or 0)
 
 
-def _interrupted() -> int:
-    click.echo("Interrupted; no file was left half written.", err=True)
-    # Python ends as killed by the signal if an interrupt ever left code that was run from text, as
-    # numba's is; running some forgets it.
-    exec("")
-    return INTERRUPTED
-
-
 def _fail(
-    error: Exception, code: int, *, as_json: bool, kind: str = "Error", hint: str = ""
+    error: Exception,
+    code: int,
+    *,
+    as_json: bool,
+    kind: str = "Error",
+    hint: str = "",
+    message: str = "",
+    said: bool = False,
 ) -> int:
-    text = str(error) if isinstance(error, SteadyTreeError) else f"{type(error).__name__}: {error}"
-    click.echo(f"{kind}: {text}{hint}", err=True)
+    """Say what went wrong, as a document too where one was asked for."""
+    ours = isinstance(error, SteadyTreeError)
+    text = message or (str(error) if ours else f"{type(error).__name__}: {error}")
+    if not said:
+        tell(f"{kind}: {text}{hint}")
     if as_json:
-        click.echo(error_document(error, code, text))
+        with suppress(WriteError, BrokenPipeError):  # nobody reads it
+            print_error_document(type(error).__name__, text, code)
     return code
-
-
-_usual = warnings.showwarning
 
 
 def _show_warning(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
     """Print our own warnings as a sentence, without the file and line of our code."""
     if issubclass(category, SteadyTreeWarning):
-        click.echo(f"Warning: {message}", err=True)
+        tell(f"Warning: {message}")
     else:
-        _usual(message, category, *where, **more)
+        file, line = where[:2]
+        show(warnings.formatwarning(message, category, file, line).rstrip("\n"), err=True)

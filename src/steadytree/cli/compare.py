@@ -20,6 +20,7 @@ from steadytree.cli.shared_options import (
 )
 from steadytree.cli.tables import read_rows
 from steadytree.comparison import TRAINED_ON, compare_trees
+from steadytree.core.words import PLAIN
 from steadytree.exceptions import GateError, InputError
 
 __all__ = ["command"]
@@ -119,7 +120,7 @@ def command(
     folder.report("report.html", found.diff)
     code = 0 if gate_check.passed else GateError.exit_code
     text = [found.to_text()]
-    text += [f"By {name}\n{table.to_string()}" for name, table in tables.items()]
+    text += [f"By {PLAIN.name(name)}\n{table.to_string()}" for name, table in tables.items()]
     if gate_check.results:
         text.append(gate_check.to_text())
     content = found.to_dict()

@@ -10,6 +10,7 @@ import click
 from steadytree.cli.model_files import Reading, model_options, tree_index_option
 from steadytree.cli.output import Output
 from steadytree.cli.shared_options import FILE, common_options, example
+from steadytree.core.harmless import harmless
 from steadytree.exceptions import InputError
 from steadytree.writers import WRITERS, export_tree, format_of, options_of
 from steadytree.writers.like import save_like, write_like
@@ -77,6 +78,12 @@ def command(
         return
     if not isinstance(written, str):
         raise InputError(f"expected --out with --to {to}, which is no text, got none; name a file")
+    if not output.as_json and harmless(written) != written:
+        # Shown by its numbers it would be another program.
+        raise InputError(
+            "expected --out where names hold characters that a terminal acts upon, got none; "
+            "name a file"
+        )
     output.result(written.removesuffix("\n"), {**document, "text": written})
 
 

@@ -14,26 +14,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import click
 import pandas as pd
 
-from steadytree._progress import check_interrupt
+from steadytree._interrupts import check_interrupt
+from steadytree.cli.terminal import SCHEMA_VERSION, print_document, show, tell
 from steadytree.core.atomic import write_atomic
 from steadytree.core.format import plain_json, save_tree
+from steadytree.core.harmless import harmless
 from steadytree.core.tree import Tree
 from steadytree.evaluation.gates import GateCheck
 from steadytree.exceptions import InputError, MissingDependencyError
 
-__all__ = ["SCHEMA_VERSION", "OutFolder", "Output", "error_document"]
-
-SCHEMA_VERSION = 1
-"""Of the JSON that ``--json`` prints; entries are added within a version, never changed."""
-
-
-def error_document(error: Exception, code: int, message: str) -> str:
-    """Return what ``--json`` prints when a command fails."""
-    content = {"type": type(error).__name__, "message": message, "exit_code": code}
-    return json.dumps({"schema_version": SCHEMA_VERSION, "error": content}, ensure_ascii=False)
+__all__ = ["OutFolder", "Output"]
 
 
 class Output:
@@ -53,16 +45,15 @@ class Output:
     def say(self, text: str) -> None:
         """Tell the user something on standard error."""
         if not self.quiet:
-            click.echo(text, err=True)
+            tell(text)
 
     def result(self, text: str, document: Mapping[str, Any], *, exit_code: int = 0) -> None:
         """Print the result: the text, or the document as JSON."""
         if not self.as_json:
-            click.echo(text)
+            show(text)
             return
         head = {"schema_version": SCHEMA_VERSION, "command": self.command, "exit_code": exit_code}
-        content = {**head, **{k: plain_json(v) for k, v in document.items()}}
-        click.echo(json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1))
+        print_document({**head, **{k: plain_json(v) for k, v in document.items()}})
 
     def say_gates(self, check: GateCheck) -> None:
         """Tell how many gates did not hold, if any."""
@@ -82,20 +73,22 @@ class Output:
 
             def plain(step: str, done: int, total: int) -> None:
                 check_interrupt()
-                click.echo(f"{label}: {done}/{total} {step}", err=True)
+                tell(f"{label}: {done}/{total} {step}")
 
             yield plain
             return
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        words = TextColumn("{task.description}", markup=False)
+        columns = (words, BarColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(label, total=None)
 
             def report(step: str, done: int, total: int) -> None:
                 check_interrupt()
-                bar.update(task, description=f"{label}: {step}", completed=done, total=total)
+                words = harmless(f"{label}: {step}")
+                bar.update(task, description=words, completed=done, total=total)
 
             yield report
 

@@ -33,6 +33,7 @@ from steadytree.cli.shared_options import (
 )
 from steadytree.cli.tables import RowTable, read_rows
 from steadytree.core.tabular import column_values
+from steadytree.core.words import PLAIN
 from steadytree.exceptions import GateError
 from steadytree.retraining import Retraining, SearchOptions, retrain
 from steadytree.retraining.disk_rows import MEMORY_ROWS
@@ -237,5 +238,8 @@ def _text(result: Retraining, flips: dict[str, pd.DataFrame], gates: str) -> str
         result.diff.to_text(),
         f"Candidates on the frontier\n{frontier.to_string(float_format=lambda v: f'{v:.3f}')}",
     ]
-    parts += [f"Decisions that change, by {name}\n{t.to_string()}" for name, t in flips.items()]
+    parts += [
+        f"Decisions that change, by {PLAIN.name(name)}\n{t.to_string()}"
+        for name, t in flips.items()
+    ]
     return "\n\n".join([*parts, gates] if gates else parts)

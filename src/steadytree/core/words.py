@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from steadytree.core.harmless import one_line
 from steadytree.core.space import FeatureSpace
 
 __all__ = [
@@ -133,8 +134,8 @@ class WordStyle:
     "at_most", "over", "between", "is"; "up_to", "from" and "span" of categories in order; and
     "or_missing" to add to it; where given also "but" (all categories but few),
     "or_missing_after_but" and "nobody" (a side that no value takes). Places in braces: name,
-    lower, upper, values, first, last, text. A style ``for_pages`` makes names harmless, and
-    writes no sign before zero.
+    lower, upper, values, first, last, text. A style ``for_pages`` leaves out of names what does
+    harm (others show it by its number), and writes no sign before zero.
     """
 
     phrases: Mapping[str, str]
@@ -145,7 +146,7 @@ class WordStyle:
 
     def name(self, value: Any) -> str:
         """Name of a feature, category or class."""
-        return isolate(clean(value)) if self.for_pages else str(value)
+        return isolate(clean(value)) if self.for_pages else one_line(value)
 
     def number(self, value: float) -> str:
         """Write six significant digits."""

@@ -13,7 +13,7 @@ import numpy as np
 from steadytree.core.scale import FeatureScale
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree_words import LeafNumbers
-from steadytree.core.words import Condition, format_number, join_conditions
+from steadytree.core.words import PLAIN, Condition, format_number, join_conditions
 from steadytree.diff.words import change_words
 
 __all__ = ["KINDS", "ConditionChange", "Rule", "RuleChange", "compare_conditions"]
@@ -92,7 +92,7 @@ class Rule:
     @property
     def outcome_text(self) -> str:
         """Return the label, or the mean response, in words."""
-        return format_number(self.value[0]) if self.label is None else str(self.label)
+        return format_number(self.value[0]) if self.label is None else PLAIN.name(self.label)
 
     @property
     def text(self) -> str:

@@ -270,7 +270,7 @@ def rule_facts(diff: TreeDiff, rule: RuleChange, *, changes: bool = True) -> lis
     old, new = rule.old, rule.new
     if old is not None and new is not None:
         if rule.relabelled:
-            facts.append(f"label changed from {old.label} to {new.label}")
+            facts.append(f"label changed from {old.outcome_text} to {new.outcome_text}")
         if "value_changed" in rule.kinds:
             facts.append(
                 f"{value_name(diff, new)} {value_text(diff, old)} -> {value_text(diff, new)}"
@@ -307,7 +307,8 @@ def value_name(diff: TreeDiff, rule: Rule) -> str:
     """Return what the number shown beside a rule is."""
     if diff.classes is None:
         return "predicts"
-    return f"predicts {rule.label if diff.positive is None else diff.classes[diff.positive]}"
+    shown = rule.label if diff.positive is None else diff.classes[diff.positive]
+    return f"predicts {PLAIN.name(shown)}"
 
 
 def shown_value(diff: TreeDiff, rule: Rule) -> float:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from steadytree._progress import is_interrupt
+from steadytree._interrupts import is_interrupt
 from steadytree._workers import processes_that_end
 from steadytree.core.forbidden import forbidden_entry
 from steadytree.core.imputed import imputed_entry, missing_as_imputed
