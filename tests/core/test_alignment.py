@@ -43,7 +43,7 @@ def test_a_tree_over_other_features() -> None:
 def test_long_lists_are_cut_short() -> None:
     names = tuple(f"n{i}" for i in range(50))
     tree = build("no", 50, feature_names=names)
-    with pytest.raises(FeatureAlignmentError, match=r"'n7', \.\.\. \(50 in all\) as well"):
+    with pytest.raises(FeatureAlignmentError, match=r"'n7' and 42 more as well"):
         align_tree(tree, AB)
 
 

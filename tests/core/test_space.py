@@ -162,7 +162,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"lower": [0.0] * 2, "upper": [1.0] * 2, "names": ("a", "a")},
-        "expected distinct feature names, got ['a', 'a']",
+        "expected distinct feature names, got ['a'] more than once",
     ),
     (
         {"lower": [0.0], "upper": [1.0], "categories": ((),)},

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.bit_sets import bit_set, codes_in
 from steadytree.core.decision import Decision
 from steadytree.core.one_hot import recombine_one_hot
+from steadytree.core.quoting import quoted, some_of
 from steadytree.core.space import FeatureSpace
 from steadytree.exceptions import FeatureAlignmentError
 
@@ -96,12 +98,13 @@ class _Columns:
             if codes is None:
                 continue
             known, every = maps[int(tree.feature[node])] or ((), 0)
-            mask = sum(1 << known[code] for code in codes)
-            missing = every & 1 << len(self.space.categories[int(feature[node])] or ())
+            count = len(self.space.categories[int(feature[node])] or ())
+            mask = bit_set([known[code] for code in codes], count)
+            missing = every & 1 << count
             if tree.missing_left[node]:
                 mask |= missing
             if tree.unseen_left[node]:
-                mask |= every & ~missing & ~sum(1 << code for code in known)
+                mask |= every & ~missing & ~bit_set(known, count)
             masks[node] = mask
         by_set = any(mask is not None for mask in masks)
         return AlignedTree(tree, self.space, feature, tuple(masks), by_set)
@@ -120,8 +123,8 @@ def _positions(tree: Tree, space: FeatureSpace) -> NDArray[np.int64]:
     unknown = [name for name in tree.feature_names if name not in position]
     if unknown:
         raise FeatureAlignmentError(
-            f"expected features of the space {_some(space.names)}, "
-            f"got a tree with {_some(unknown)} as well; "
+            f"expected features of the space {some_of(space.names)}, "
+            f"got a tree with {some_of(unknown)} as well; "
             "build the space from data that has these columns"
         )
     return np.array([position[name] for name in tree.feature_names], dtype=np.int64)
@@ -135,7 +138,7 @@ def _code_map(
     if (ours is None) != (theirs is None):
         kinds = ("numeric", "categorical")
         raise FeatureAlignmentError(
-            f"expected feature {space.feature_labels[k]!r} to be {kinds[theirs is not None]} "
+            f"expected feature {quoted(space.feature_labels[k])} to be {kinds[theirs is not None]} "
             f"as in the space, got a tree that treats it as {kinds[ours is not None]}; "
             "use the same encoding for both (see as_tree(..., one_hot=...))"
         )
@@ -145,8 +148,8 @@ def _code_map(
     unknown = [category for category in ours if category not in position]
     if unknown:
         raise FeatureAlignmentError(
-            f"expected categories {_some(theirs)} of feature {space.feature_labels[k]!r}, "
-            f"got a tree that knows {_some(unknown)} as well; "
+            f"expected categories {some_of(theirs)} of feature {quoted(space.feature_labels[k])}, "
+            f"got a tree that knows {some_of(unknown)} as well; "
             "build the space from data that has these categories"
         )
     every = (1 << (len(theirs) + bool(space.can_be_missing[k]))) - 1
@@ -172,8 +175,8 @@ def align_classes(trees: Sequence[Tree], space: FeatureSpace) -> tuple[Any, ...]
             unknown = [c for c in tree.classes or () if c not in known]
             if unknown:
                 raise FeatureAlignmentError(
-                    f"expected classes {_some(space.classes)} as in the space, "
-                    f"got a tree with {_some(unknown)}; relabel it or widen the space"
+                    f"expected classes {some_of(space.classes)} as in the space, "
+                    f"got a tree with {some_of(unknown)}; relabel it or widen the space"
                 )
         return space.classes
     first = trees[0].classes or ()
@@ -181,8 +184,8 @@ def align_classes(trees: Sequence[Tree], space: FeatureSpace) -> tuple[Any, ...]
     for tree in trees[1:]:
         if not set(tree.classes or ()) & set(first):
             raise FeatureAlignmentError(
-                f"expected trees with classes in common, got {_some(first)} "
-                f"and {_some(tree.classes or ())}; use the same labels for both"
+                f"expected trees with classes in common, got {some_of(first)} "
+                f"and {some_of(tree.classes or ())}; use the same labels for both"
             )
         union.update(dict.fromkeys(tree.classes or ()))
     return tuple(union)
@@ -226,11 +229,6 @@ def _geometry(space: FeatureSpace) -> dict[str, Any]:
     return {name: value for name, value in space.to_dict().items() if name not in others}
 
 
-def _some(items: Sequence[Any], most: int = 8) -> str:
-    shown = [repr(item) for item in items[:most]]
-    return ", ".join(shown) + (f", ... ({len(items)} in all)" if len(items) > most else "")
-
-
 def tree_in_space(tree: Tree, space: FeatureSpace, classes: tuple[Any, ...] | None = None) -> Tree:
     """Write a tree in the columns, categories and (if given) classes of a space.
 
@@ -248,7 +246,7 @@ def tree_in_space(tree: Tree, space: FeatureSpace, classes: tuple[Any, ...] | No
                 continue
             j = int(aligned.feature[node])
             count = len(space.categories[j] or ())
-            sets[node] = tuple(code for code in range(count) if mask >> code & 1)
+            sets[node] = tuple(codes_in(mask, count))
             if space.can_be_missing[j]:
                 missing_left[node] = bool(mask >> count & 1)
         tree = tree.replace(
@@ -260,7 +258,8 @@ def tree_in_space(tree: Tree, space: FeatureSpace, classes: tuple[Any, ...] | No
             categories=space.categories,
         )
     if classes is not None and tree.classes not in (None, classes):
-        where = np.array([classes.index(c) for c in tree.classes or ()])
+        position = {c: at for at, c in enumerate(classes)}
+        where = np.array([position[c] for c in tree.classes or ()])
         value = np.zeros((tree.n_nodes, len(classes)))
         value[:, where] = tree.value
         seen = tree.observed

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.alignment import AlignedTree
+from steadytree.core.bit_sets import codes_in
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import NumericState
 
@@ -101,7 +102,7 @@ class Boxes:
         first = self.start[j]
         if isinstance(state, int):
             count = self.count[j]
-            out = {first + c: 2.0 / count for c in range(count) if not state >> c & 1}
+            out = {first + c: 2.0 / count for c in codes_in(~state, count)}
             return Side(state, out, (count - len(out)) / count if out else 0.0)
         low, high, present, missing = state
         lower, upper, scale = self.ranges[j]

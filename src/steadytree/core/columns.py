@@ -136,9 +136,10 @@ def declared_categories(X: Any, column: int | str) -> tuple[tuple[Any, ...] | No
 def _dtype_of(X: Any, column: int | str) -> Any:
     """Return the type a frame gives a column; None for an array."""
     if isinstance(X, pd.DataFrame):
-        return X.dtypes.iloc[column] if isinstance(column, int) else X.dtypes[column]
+        # X.dtypes would go through all columns each time.
+        return (X.iloc[:, column] if isinstance(column, int) else X[column]).dtype
     if hasattr(X, "dtypes"):  # polars
-        return X[X.columns[column] if isinstance(column, int) else column].dtype
+        return (X.to_series(column) if isinstance(column, int) else X[column]).dtype
     return None
 
 

@@ -60,7 +60,8 @@ def joined_space(space: FeatureSpace, tree: Tree, X: Any = None) -> JoinedSpace:
             own.append(name)
     if tuple(categories) != space.categories:
         space = space.replace(categories=tuple(categories))
-    names = tuple(name for name in tree.feature_names if name not in set(space.names or ()))
+    there = set(space.names or ())
+    names = tuple(name for name in tree.feature_names if name not in there)
     if not names:
         return JoinedSpace(space, tuple(own))
     needed = [name for name in names if name in used]
@@ -118,8 +119,9 @@ def _side_by_side(space: FeatureSpace, added: FeatureSpace) -> FeatureSpace:
 
 def joined_order(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...] | None:
     """One order that agrees with two; None where they contradict or leave a place open."""
-    shared = [c for c in one if c in set(other)]
-    if shared != [c for c in other if c in set(one)]:
+    both = set(one) & set(other)
+    shared = [c for c in one if c in both]
+    if shared != [c for c in other if c in both]:
         return None
     out: list[Any] = []
     for mine, theirs, end in zip_longest(_gaps(one, shared), _gaps(other, shared), shared):
@@ -149,6 +151,7 @@ def joined_categories(
 
     ``ordered``: both are in order.
     """
-    fresh = [c for c in met if c not in set(known) and c != NO_VALUE]
+    listed = {*known, NO_VALUE}
+    fresh = [c for c in met if c not in listed]
     order = joined_order(known, met) if fresh and ordered else None
     return (*known, *fresh) if order is None else order

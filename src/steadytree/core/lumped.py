@@ -57,7 +57,8 @@ def lumped_codes(tree: Tree, space: FeatureSpace) -> dict[int, Lumps]:
         for group in told["same"]:
             members = [code[c] for c in group if c in code]
             stands_for[np.array(members, dtype=np.intp)] = min(members, default=0.0)
-        fresh = [k for k, c in enumerate(categories) if c not in set(told["categories"])]
+        known = set(told["categories"])
+        fresh = [k for k, c in enumerate(categories) if c not in known]
         unseen: float | None = float(fresh[0]) if fresh else None
         if told["unseen"] == "missing":
             unseen = float("nan")

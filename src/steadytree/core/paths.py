@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.alignment import AlignedTree, align_trees
+from steadytree.core.bit_sets import bit_flags
 from steadytree.core.boxes import Boxes
 from steadytree.core.scale import share_of_range
 from steadytree.core.space import FeatureSpace
@@ -249,7 +250,7 @@ def _nodes(aligned: Sequence[AlignedTree], boxes: Boxes) -> Nodes:
         for node, mask in enumerate(one.left_mask, start):
             if mask is not None:
                 set_at[node] = len(sets)
-                sets += [mask >> c & 1 for c in range(boxes.count[int(feature[node])])]
+                sets += bit_flags(mask, boxes.count[int(feature[node])])
     return Nodes(
         first=first,
         left=left,

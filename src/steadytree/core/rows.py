@@ -177,14 +177,15 @@ def code_table(X: Any, space: FeatureSpace, needed: Set[str] | None = None) -> F
         needed=None if wanted is None else {i for i, j in enumerate(plain) if j in wanted},
     )
     for name, category_of in groups.items():
-        j = names.index(name)
+        j = space.position[name]
+        codes = {category: code for code, category in enumerate(space.categories[j] or ())}
         columns = list(category_of)
         if needed is None or needed & {name, *columns}:
             find_columns(X, columns, len(columns))
         for column, category in category_of.items():
             if column in have:
                 holds = numeric_column(column_values(X, column), column) > 0.5
-                out[holds, j] = (space.categories[j] or ()).index(category)
+                out[holds, j] = codes[category]
     return out
 
 

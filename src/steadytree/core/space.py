@@ -11,6 +11,7 @@ import difflib
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steadytree.core.columns import Column, check_learnable, observe_column
+from steadytree.core.quoting import quoted, some_of
 from steadytree.core.scale import SCALES, FeatureScale, Knots, check_knots, quantile_knots
 from steadytree.core.tabular import (
     Categories,
@@ -35,6 +37,9 @@ from steadytree.core.tabular import (
 from steadytree.exceptions import InputError
 
 __all__ = ["FeatureSpace"]
+
+MOST_COMPARED = 10_000
+"""Names among which one is looked for that is spelt nearly alike."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -117,14 +122,18 @@ class FeatureSpace:
             if size != count:
                 raise InputError(f"expected {count} {what}, one per feature, got {size}")
         if names is not None and len(set(names)) != count:
-            raise InputError(f"expected distinct feature names, got {list(names)}; rename some")
+            twice = sorted(name for name, times in Counter(names).items() if times > 1)
+            raise InputError(
+                f"expected distinct feature names, got {quoted(twice)} more than once; rename some"
+            )
         label = names or tuple(f"x{j}" for j in range(count))
         for j in range(count):
             c = cats[j]
             if c is not None:
                 if len(set(c)) != len(c) or not c:
                     raise InputError(
-                        f"expected one or more distinct categories for {label[j]!r}, got {list(c)}"
+                        f"expected one or more distinct categories for {quoted(label[j])}, "
+                        f"got {quoted(list(c))}"
                     )
                 lower[j] = upper[j] = np.nan
                 continue
@@ -292,10 +301,15 @@ class FeatureSpace:
         """Number of features."""
         return int(self.lower.size)
 
-    @property
+    @cached_property
     def feature_labels(self) -> tuple[str, ...]:
         """Feature names, or x0, x1, ... where there are none."""
         return self.names or tuple(f"x{j}" for j in range(self.n_features))
+
+    @cached_property
+    def position(self) -> Mapping[str, int]:
+        """Where each feature stands, by its label."""
+        return {label: j for j, label in enumerate(self.feature_labels)}
 
     def n_categories(self, feature: int) -> int:
         """c_j of a categorical feature; a missing value counts as one more category."""
@@ -342,14 +356,15 @@ class FeatureSpace:
         out: set[int] = set()
         several = isinstance(features, Iterable) and not isinstance(features, str)
         for item in features if several else () if features is None else [features]:
-            if isinstance(item, str) and item in labels:
-                out.add(labels.index(item))
+            if isinstance(item, str) and item in self.position:
+                out.add(self.position[item])
             elif isinstance(item, (int, np.integer)) and 0 <= item < len(labels):
                 out.add(int(item))
             else:
-                close = difflib.get_close_matches(str(item), labels, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"they are {list(labels)}"
-                raise InputError(f"expected names of features in {option}, got {item!r}; {hint}")
+                shown = quoted(item)
+                close = difflib.get_close_matches(shown.strip("'"), labels[:MOST_COMPARED], n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"they are {some_of(labels)}"
+                raise InputError(f"expected names of features in {option}, got {shown}; {hint}")
         return frozenset(out)
 
     def encode(self, X: Any, needed: Collection[int] | None = None) -> NDArray[np.float64]:
@@ -442,11 +457,14 @@ def categorical_mask(
         if len(chosen) != count:
             raise InputError(f"expected {count} categorical flags, got {len(chosen)}")
         return np.array(chosen, dtype=bool)
+    position = {name: j for j, name in enumerate(names or ())}
     for item in chosen:
         if isinstance(item, str):
-            if names is None or item not in names:
-                raise InputError(f"expected a column name in categorical_features, got {item!r}")
-            mask[names.index(item)] = True
+            if item not in position:
+                raise InputError(
+                    f"expected a column name in categorical_features, got {quoted(item)}"
+                )
+            mask[position[item]] = True
         elif not -count <= int(item) < count:
             raise InputError(f"expected a column below {count} in categorical_features, got {item}")
         else:

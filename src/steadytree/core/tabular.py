@@ -10,6 +10,7 @@ is coded like a missing value, unless the caller tells the two apart.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
@@ -19,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import FeatureAlignmentError, InputError
 
 __all__ = [
@@ -105,9 +107,10 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) for name in names):
         return None
     if len(set(names)) != len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, times in Counter(names).items() if times > 1)
         raise InputError(
-            f"expected distinct column names, got {twice} more than once; rename the columns"
+            f"expected distinct column names, got {quoted(twice)} more than once; "
+            "rename the columns"
         )
     return names
 
@@ -127,7 +130,7 @@ def column_values(X: Any, column: int | str) -> NDArray[Any]:
             return np.asarray(series.to_numpy(dtype=object, na_value=np.nan))
         return np.asarray(series.to_numpy())
     if is_frame(X):  # polars
-        series = X[column] if isinstance(column, str) else X[X.columns[column]]
+        series = X[column] if isinstance(column, str) else X.to_series(column)
         if str(series.dtype).startswith(POLARS_CATEGORICAL):
             return np.array(series.to_list(), dtype=object)
         if str(series.dtype).startswith(POLARS_NESTED):
@@ -141,15 +144,15 @@ def column_values(X: Any, column: int | str) -> NDArray[Any]:
 def is_categorical_column(X: Any, column: int) -> bool:
     """Whether the column's own type says "category": category, string or boolean."""
     if isinstance(X, pd.DataFrame):
-        dtype = X.dtypes.iloc[column]
+        series = X.iloc[:, column]  # X.dtypes would go through all columns each time
+        dtype = series.dtype
         if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
             return True
         if pd.api.types.is_numeric_dtype(dtype):
             return False
-        known = X.iloc[:, column].dropna()
-        return not all(isinstance(v, NUMBERS) for v in known.head(1000))
+        return not all(isinstance(v, NUMBERS) for v in series.dropna().head(1000))
     if is_frame(X):
-        return str(X[X.columns[column]].dtype).startswith(POLARS_CATEGORICAL)
+        return str(X.to_series(column).dtype).startswith(POLARS_CATEGORICAL)
     array = np.asarray(X)
     if array.dtype.kind in "fiu":
         return False
@@ -256,7 +259,7 @@ def numeric_column(values: NDArray[Any], name: str) -> NDArray[np.float64]:
             raise lists_in_cells(values, name) from None
         bad = next(v for v in values[~missing] if not _reads_as_number(v))
         raise InputError(
-            f"expected numbers in column {name!r}, got {bad!r}; "
+            f"expected numbers in column {name!r}, got {quoted(bad)}; "
             "convert the column, or declare it categorical"
         ) from None
 
@@ -288,7 +291,7 @@ def find_columns(
         lacking = [name for name in wanted if name not in there]
         if lacking:
             raise FeatureAlignmentError(
-                f"expected columns {wanted}, got a frame without {lacking}; "
+                f"expected columns {quoted(wanted)}, got a frame without {quoted(lacking)}; "
                 "add them or pass the data the tree was trained on"
             )
         return [name if name in there else None for name in names]

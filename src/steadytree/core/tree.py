@@ -297,7 +297,7 @@ class Tree(TreeExports):
         """Node numbers of the leaves, left to right."""
         return self.preorder[self.is_leaf[self.preorder]]
 
-    @property
+    @cached_property
     def feature_labels(self) -> tuple[str, ...]:
         """Feature names, or x0, x1, ... where there are none."""
         return self.feature_names or tuple(f"x{j}" for j in range(self.n_features))

@@ -71,17 +71,21 @@ def _known_of(tree: Tree, feature: int, space: FeatureSpace | None) -> dict[str,
     if space is None:
         return nothing
     # Without names of its own a tree has the columns of the space.
-    known = space.feature_labels if tree.feature_names is not None else tree.feature_labels
-    if tree.feature_labels[feature] not in known:
+    named = tree.feature_names is not None
+    j = space.position.get(tree.feature_labels[feature], -1) if named else feature
+    if not 0 <= j < space.n_features:
         return nothing
-    j = known.index(tree.feature_labels[feature])
-    mine, theirs = tree.categories[feature] or (), space.categories[j] or ()
-    # A tree may list its categories otherwise than the space.
-    same_order = mine == tuple(c for c in theirs if c in set(mine))
     return {
         "can_miss": bool(space.can_be_missing[j]),
-        "ordered": bool(space.ordered[j]) and same_order,
+        "ordered": bool(space.ordered[j]) and _in_same_order(tree, feature, space, j),
     }
+
+
+def _in_same_order(tree: Tree, feature: int, space: FeatureSpace, j: int) -> bool:
+    """Whether a tree lists the categories of a feature in the order of a space."""
+    mine = tree.categories[feature] or ()
+    listed = set(mine)
+    return mine == tuple(c for c in space.categories[j] or () if c in listed)
 
 
 def reaching_values(

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from steadytree.core.bit_sets import codes_in
 from steadytree.core.harmless import one_line
 from steadytree.core.space import FeatureSpace
 
@@ -280,7 +281,7 @@ class Condition:
                 low, high = -np.inf, np.inf
             return cls(feature, name, low, high, present, missing=missing if can_miss else None)
         cats = space.categories[feature] or ()
-        inside = [code for code in range(len(cats)) if state >> code & 1]
+        inside = codes_in(state, len(cats))
         passes = bool(state >> len(cats) & 1) if can_miss else None
         ordered = bool(space.ordered[feature])
         return cls.of_categories(feature, name, cats, inside, passes, ordered=ordered)

@@ -275,8 +275,9 @@ def _compare_categories(
         kind = "condition_added" if old is None else "condition_removed"
         return [change(kind, side="categories")]
     one, two = old.allowed or (), new.allowed or ()
-    gained = tuple(c for c in two if c not in set(one))
-    lost = tuple(c for c in one if c not in set(two))
+    before, after = set(one), set(two)
+    gained = tuple(c for c in two if c not in before)
+    lost = tuple(c for c in one if c not in after)
     changes = []
     if gained or lost:
         changes.append(change("categories_changed", side="categories", gained=gained, lost=lost))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from steadytree.core.alignment import align_tree
+from steadytree.core.bit_sets import codes_in
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import Condition
@@ -227,7 +228,7 @@ class _Splits:
                 name = t if np.isfinite(t) else None
             else:
                 cats = space.categories[j] or ()
-                left = frozenset(c for code, c in enumerate(cats) if mask >> code & 1)
+                left = frozenset(cats[code] for code in codes_in(mask, len(cats)))
                 name = frozenset({left, frozenset(cats) - left})
             depth = int(tree.node_depth[node])
             depths[j, name] = min(depth, depths.get((j, name), depth))

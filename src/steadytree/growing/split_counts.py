@@ -88,7 +88,7 @@ def all_cuts(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
             named = None
             if codes is not None and cats is not None:
                 # A set and its complement are the same cut: write the smaller one.
-                rest = tuple(c for c in range(len(cats)) if c not in set(codes))
+                rest = tuple(sorted(set(range(len(cats))).difference(codes)))
                 chosen = min(tuple(codes), rest, key=lambda s: (len(s), s))
                 named = " or ".join(str(cats[c]) for c in chosen) or "(any)"
             name, depth = space.feature_labels[j], int(tree.node_depth[node])

@@ -17,6 +17,7 @@ import numpy as np
 
 from steadytree._views import CandidateTrees
 from steadytree.core.alignment import align_tree
+from steadytree.core.bit_sets import codes_in
 from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -146,7 +147,7 @@ def _threshold(value: float) -> float | str | None:
 
 
 def _codes(mask: int, space: FeatureSpace, feature: int) -> list[int]:
-    return [i for i in range(len(space.categories[feature] or ())) if mask >> i & 1]
+    return codes_in(mask, len(space.categories[feature] or ()))
 
 
 def _label(tree: Tree, node: int, classes: tuple[Any, ...] | None) -> int:

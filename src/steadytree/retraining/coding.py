@@ -29,7 +29,8 @@ def check_categories(
     ``met`` holds the known categories and the new ones, ``codes`` the positions in it.
     Returns a note, or None where nothing is new.
     """
-    at = [code for code, category in enumerate(met) if category not in set(known)]
+    listed = set(known)
+    at = [code for code, category in enumerate(met) if category not in listed]
     fresh = [met[code] for code in at]
     if not fresh:
         return None

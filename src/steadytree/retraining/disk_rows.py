@@ -201,7 +201,8 @@ class DiskRows:
         """Go through all rows: predictors that the space knows, outcomes and weights."""
         wanted = self.predictors
         if space.names is not None:
-            wanted = tuple(name for name in self.predictors if name in set(space.names))
+            known = set(space.names)
+            wanted = tuple(name for name in self.predictors if name in known)
         columns = [*wanted, self.outcome, *([] if self.weight is None else [self.weight])]
         met = 0
         for part in self.table.parts(list(dict.fromkeys(columns))):

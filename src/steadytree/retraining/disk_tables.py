@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import os
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -265,7 +266,7 @@ def _column_names(schema: Any) -> tuple[str, ...]:
     stored = (schema.pandas_metadata or {}).get("index_columns", ())
     index = {name for name in stored if isinstance(name, str)}
     names = tuple(name for name in schema.names if name not in index)
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise InputError(
             f"expected distinct column names, got {twice} more than once; rename the columns"

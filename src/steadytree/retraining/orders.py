@@ -40,7 +40,8 @@ def check_orders(space: FeatureSpace, X: Any, table: str) -> None:
 
 def check_place(name: str, known: Sequence[Any], met: Sequence[Any], *, ordered: bool) -> None:
     """Refuse categories of which nobody says where in an order they are."""
-    fresh = [c for c in met if c not in set(known) and c != NO_VALUE]
+    listed = {*known, NO_VALUE}
+    fresh = [c for c in met if c not in listed]
     if fresh and (not ordered or joined_order(known, met) is None):
         raise InputError(
             f"expected the place of every category in the order {_words(known)} of {name!r}, got "

@@ -369,7 +369,8 @@ def _columns_left_out(
         have = column_names(table)
         if have is None:
             continue
-        lacking = [j for j, feature in enumerate(space.names) if feature not in set(have)]
+        there = set(have)
+        lacking = [j for j, feature in enumerate(space.names) if feature not in there]
         out |= set(lacking)
         if lacking:
             shown = ", ".join(repr(space.names[j]) for j in lacking)

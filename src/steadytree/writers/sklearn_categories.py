@@ -26,13 +26,14 @@ def coded_columns(tree: Tree) -> tuple[Any, Tree]:
     from sklearn.compose import ColumnTransformer
 
     numbers = [j for j, categories in enumerate(tree.categories) if categories is None]
+    place = {j: at for at, j in enumerate(numbers)}
     feature, threshold = np.array(tree.feature), np.array(tree.threshold)
     parts: list[Any] = []
     found: dict[Any, int] = {}
     for node in np.flatnonzero(~tree.is_leaf).tolist():
         column = int(tree.feature[node])
         if tree.left_categories[node] is None:
-            feature[node] = numbers.index(column)
+            feature[node] = place[column]
             continue
         test = split_test(tree, node)
         key = (column, test.left, test.missing_left, test.unseen_left)

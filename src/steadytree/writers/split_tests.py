@@ -55,13 +55,13 @@ def split_test(tree: Tree, node: int) -> SplitTest:
     """Return what a split of a tree asks."""
     feature = int(tree.feature[node])
     codes, categories = tree.left_categories[node], tree.categories[feature] or ()
-    threshold = float(tree.threshold[node])
+    goes_left, threshold = set(codes or ()), float(tree.threshold[node])
     return SplitTest(
         feature=feature,
         name=tree.feature_labels[feature],
         threshold=None if np.isnan(threshold) else double_threshold(threshold, tree.precision),
         left=tuple(categories[code] for code in codes or ()),
-        right=tuple(c for code, c in enumerate(categories) if code not in set(codes or ())),
+        right=tuple(c for code, c in enumerate(categories) if code not in goes_left),
         missing_left=bool(tree.missing_left[node]),
         unseen_left=bool(tree.unseen_left[node]),
     )

@@ -125,7 +125,8 @@ def _columns(model: Any) -> tuple[list[int], tuple[tuple[Any, ...] | None, ...]]
                 "a missing category has to be NaN when the model is fitted"
             )
         categories[j] = known or None
-    return [*categorical, *(j for j in range(n) if j not in set(categorical))], tuple(categories)
+    others = sorted(set(range(n)).difference(categorical))
+    return [*categorical, *others], tuple(categories)
 
 
 def _left_sets(table: Any, bitsets: Any) -> dict[int, tuple[int, ...]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from steadytree.core.bit_sets import bit_set
 from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.core.decision import Decision
@@ -275,11 +276,7 @@ class _Builder:
     def _passing(self, condition: TypedCondition) -> int:
         """Return the categories that pass a condition, as bits."""
         codes = self.codes[self.position[condition.name]]
-        # Through bytes: setting one bit after another copies all of them each time.
-        bits = bytearray(len(codes) // 8 + 1)
-        for value in condition.values:
-            bits[codes[value] // 8] |= 1 << codes[value] % 8
-        listed = int.from_bytes(bits, "little")
+        listed = bit_set([codes[value] for value in condition.values], len(codes))
         return listed if condition.operator == "in" else ~listed
 
     def _check_last(self, block: Sequence[Item], reach: dict[int, int]) -> None:

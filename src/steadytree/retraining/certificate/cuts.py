@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from steadytree.core.bit_sets import bit_set
 from steadytree.growing.binning import BinnedTable, FloatArray, IndexArray, Split
 from steadytree.growing.nodes import NodeFactory, SearchNode
 
@@ -40,7 +41,7 @@ def cut_key(split: Split, table: BinnedTable) -> tuple[int, object]:
     if split.left is None:
         return j, (split.threshold, can_miss and split.missing_left)
     n = int(table.n_categories[j])
-    mask = sum(1 << code for code in split.left)
+    mask = bit_set(split.left, n)
     if can_miss:
         mask |= int(split.missing_left) << n
     # Which side is called left makes no other tree.

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from steadytree.core.bit_sets import bit_set
 from steadytree.core.boxes import Box, Boxes, Side
 from steadytree.core.space import FeatureSpace
 from steadytree.distance._solver.scipy_solver import assign
@@ -89,7 +90,7 @@ class AnchoredDistance:
         """Return what a split leaves of a box left and right; None where no value passes."""
         j, mask = split.feature, None
         if split.left is not None:
-            mask = sum(1 << code for code in split.left)
+            mask = bit_set(split.left, self.boxes.count[j])
             if self.boxes.can_miss[j] and split.missing_left:
                 mask |= 1 << (self.boxes.count[j] - 1)
         return self.boxes.split(box, j, split.threshold, mask, split.missing_left)
