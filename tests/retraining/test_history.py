@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 import sys
 from dataclasses import replace
@@ -22,6 +24,7 @@ from steadytree.distance import tree_distance
 from steadytree.exceptions import HistoryError, InputError
 from steadytree.retraining import history as history_module
 from steadytree.retraining.history import History
+from steadytree.retraining.history_chain import digest_of
 from tests.diff.trees import Leaf, Split, build
 
 STUMP = Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
@@ -156,21 +159,103 @@ def test_two_open_histories_see_each_other(path: Path) -> None:
     assert History.open(path).versions["previous"].tolist()[1:] == [1, 2]
 
 
-def test_what_another_appends_while_we_open_is_not_taken_for_read(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_another_appends_after_we_opened_is_not_taken_for_read(path: Path) -> None:
     History.open(path).append(A)
-    looked = history_module._lines
-
-    def another_appends(content: bytes) -> list[str]:
-        monkeypatch.setattr(history_module, "_lines", looked)
-        History.open(path).append(B)
-        return looked(content)
-
-    monkeypatch.setattr(history_module, "_lines", another_appends)
     ours = History.open(path)
+    other = os.fork()
+    if other == 0:
+        History.open(path).append(B)
+        os._exit(0)
+    os.waitpid(other, 0)
     assert ours.append(C) == 3
     assert [History.open(path).tree(n) for n in (1, 2, 3)] == [A, B, C]
+
+
+def test_what_changes_while_an_entry_is_made_is_taken_in(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a writer that does not know our lock, as an editor or an earlier version."""
+    History.open(path).append(A)
+    before = path.read_bytes()
+    History.open(path).append(B)
+    grown = path.read_bytes()
+    path.write_bytes(before)
+    ours = History.open(path)
+    measured = history_module.tree_distance
+
+    def meanwhile(*trees: Any, **options: Any) -> Any:
+        path.write_bytes(grown)
+        return measured(*trees, **options)
+
+    monkeypatch.setattr(history_module, "tree_distance", meanwhile)
+    assert ours.append(C) == 3
+    assert [History.open(path).tree(n) for n in (1, 2, 3)] == [A, B, C]
+
+
+def test_lines_that_we_knew_and_that_are_gone_are_not_written_over(path: Path) -> None:
+    ours = History.open(path)
+    ours.append(A)
+    ours.append(B)
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    with pytest.raises(HistoryError, match="expected the lines that were there when it was opened"):
+        ours.append(C)
+    path.unlink()
+    with pytest.raises(HistoryError, match="open it again"):
+        ours.approve(1, by="me")
+    assert not path.exists()
+
+
+def test_a_link_leads_to_the_same_history(path: Path, tmp_path: Path) -> None:
+    History.open(path).append(A)
+    path.chmod(0o600)
+    link = tmp_path / "elsewhere" / "link.jsonl"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    direct, linked = History.open(path), History.open(link)
+    assert linked.append(B) == 2
+    assert direct.append(C) == 3
+    assert linked.append(A) == 4
+    assert link.is_symlink()
+    assert History.open(path).head == linked.head == History.open(link).head
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(link.parent) == ["link.jsonl"]
+    assert sorted(os.listdir(tmp_path)) == ["elsewhere", "history.jsonl"]
+
+
+def test_a_new_history_behind_a_link(path: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(path)
+    assert History.open(link).append(A) == 1
+    assert History.open(path).append(B) == 2
+    loop = tmp_path / "loop.jsonl"
+    loop.symlink_to(loop)
+    with pytest.raises(HistoryError, match="got Too many levels of symbolic links"):
+        History.open(loop)
+
+
+def test_a_read_only_history_is_refused_before_the_work(full: Path) -> None:
+    full.chmod(0o444)
+    history, before = History.open(full), full.read_bytes()
+    for write in (
+        lambda: history.append(C),
+        lambda: history.approve(2, by="me"),
+        lambda: History.recover(full),
+    ):
+        with pytest.raises(
+            InputError, match="expected a file that may be written, got a read-only"
+        ):
+            write()
+    assert full.read_bytes() == before
+    assert os.listdir(full.parent) == [full.name]
+
+
+def test_what_is_refused_leaves_no_file(path: Path) -> None:
+    history = History.open(path)
+    with pytest.raises(InputError):
+        history.append(A, scores={"auc": None})  # type: ignore[dict-item]
+    with pytest.raises(HistoryError):
+        history.approve(1, by="me")
+    assert os.listdir(path.parent) == []
 
 
 def test_processes_that_append_at_once_lose_nothing(path: Path, tmp_path: Path) -> None:
@@ -251,7 +336,9 @@ def test_wherever_it_is_cut_whole_lines_survive(full: Path, cut: st.DataObject) 
 
 def test_recovering_a_sound_file_changes_nothing(full: Path) -> None:
     before = full.read_bytes()
-    assert len(History.recover(full)) == 2
+    history = History.recover(full)
+    assert len(history) == 2
+    assert not history.recovered
     assert full.read_bytes() == before
     assert list(full.parent.iterdir()) == [full]
 
@@ -264,26 +351,82 @@ def edited(line: int, **changes: Any) -> Any:
     return edit
 
 
+def sealed_again(line: int, **changes: Any) -> Any:
+    """Edit a line and give it the digest that belongs to it: a forger, or a fault of ours."""
+
+    def edit(lines: list[str]) -> list[str]:
+        content = json.loads(lines[line]) | changes
+        content["digest"] = digest_of(content, content["before"])
+        return [*lines[:line], json.dumps(content)]
+
+    return edit
+
+
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
         (lambda lines: [lines[0][:50], *lines[1:]], "line 1: .* a damaged one .*none is before it"),
         (lambda lines: [lines[0], "[1]", lines[2]], r"line 2: .*\(expected an object\)"),
-        (lambda lines: [lines[0], lines[0]], r"line 2: .*expected version 2, got 1"),
-        (lambda lines: lines[1:], r"line 1: .*expected a decision about an earlier version, got 1"),
+        (lambda lines: [lines[0], lines[0]], "line 2: .*got the first line of a chain"),
+        (lambda lines: lines[1:], "line 1: .*follows a line that is not there: lines were removed"),
+        (lambda lines: [lines[0], lines[2]], "line 2: .*follows a line that is not there"),
+        (lambda lines: [*lines, lines[1]], "line 4: .*follows line 1: lines were inserted"),
+        (lambda lines: [lines[0], lines[2], lines[1]], "line 2: .*got one that follows line 3"),
+        (edited(1, by="Dr Evil"), "line 2: .*got one that was changed after it was written"),
+        (edited(0, date="2020-01-01"), "line 1: .*got one that was changed"),
         (edited(0, format="other"), "expected format 'steadytree-history'"),
-        (edited(0, version=9), "expected version 1, got 9: the file may come from a newer"),
-        (edited(1, event="dance"), "expected the event version or decision, got 'dance'"),
-        (edited(1, status="maybe"), "expected a decision about an earlier version"),
-        (edited(0, tree={}), "line 1: .*format: expected an entry, got none"),
+        (edited(0, version=9), "expected version 1 or 2, got 9: the file may come from a newer"),
+        (edited(0, version=True), "expected version 1 or 2, got True"),
+        (sealed_again(1, event="dance"), "expected the event version or decision or .*'dance'"),
+        (sealed_again(1, event=["version"]), "expected the event version or decision"),
+        (sealed_again(1, status="maybe"), "expected the status approved or rejected, got 'maybe'"),
+        (sealed_again(1, number=2), "expected a decision about an earlier version, got 2"),
+        (sealed_again(1, number=[1]), "expected a whole number from 1 as the version"),
+        (sealed_again(2, number=7), "expected version 2, got 7"),
+        (sealed_again(0, scores=3), "expected another kind of scores, got 3"),
+        (sealed_again(0, scores={"auc": "high"}), "expected another kind of auc, got 'high'"),
+        (sealed_again(0, tree={}), "line 1: .*format: expected an entry, got none"),
     ],
 )
-def test_damage_is_named(full: Path, edit: Any, message: str) -> None:
+def test_damage_is_named_and_leaves_the_file_alone(full: Path, edit: Any, message: str) -> None:
     full.write_text("\n".join(edit(full.read_text().splitlines())) + "\n")
-    with pytest.raises(HistoryError, match=message):
+    before = full.read_bytes()
+    with pytest.raises(HistoryError, match=message) as caught:
         History.open(full)
+    assert "History.recover(" in str(caught.value)
+    assert caught.value.exit_code == 2
     with pytest.raises(HistoryError):
-        History.recover(full)
+        History(full).append(C)
+    assert full.read_bytes() == before
+
+
+def test_a_file_that_was_edited_can_be_looked_at_but_not_written_to(full: Path) -> None:
+    text = full.read_text()
+    full.write_text(text.replace('"by": "me"', '"by": "you"'))
+    history = History.open(full, verify=False)
+    assert history.versions["decided_by"].tolist()[0] == "you"
+    with pytest.raises(HistoryError, match=r"line 2: .*changed after it was written"):
+        history.append(C)
+    full.write_text(text)
+    assert history.append(C) == 3
+
+
+def test_blank_lines_and_other_line_ends_are_no_damage(full: Path) -> None:
+    head = History.open(full).head
+    full.write_bytes(full.read_bytes().replace(b"\n", b"\r\n\r\n"))
+    history = History.open(full)
+    assert history.head == head
+    assert history.append(C) == 3
+    assert History.open(full).verify().ok
+
+
+def test_the_head_is_the_digest_of_the_last_line(path: Path) -> None:
+    history = History.open(path)
+    assert history.head is None
+    history.append(A, approved_by="me")
+    assert history.head == json.loads(path.read_text().splitlines()[-1])["digest"]
+    assert History.open(path).head == history.head
+    assert history.verify(head=history.head).grown_by == 0
 
 
 def test_a_lost_last_newline_is_no_damage(full: Path) -> None:
@@ -309,13 +452,60 @@ def test_bad_input(full: Path, tmp_path: Path) -> None:
     with pytest.raises(HistoryError, match=r"compared with version 1, got: .*'a'"):
         history.append(other)
     assert full.read_bytes() == before
-    with pytest.raises(HistoryError, match="expected a folder for the history, got No such file"):
+    with pytest.raises(
+        InputError, match=r"expected a place that can be written .*got No such file"
+    ):
         History.open(tmp_path / "nowhere" / "h.jsonl").append(A)
     empty = History.open(tmp_path / "empty.jsonl")
     with pytest.raises(HistoryError, match="expected an approved version, got none"):
         empty.tree()
     with pytest.raises(HistoryError, match="expected a readable history file"):
         History.open(tmp_path)
+
+
+@pytest.mark.parametrize("by", [None, "", " \t", "\u200b", 7, b"me", ["me"], "...", True])
+def test_nobody_decides_without_a_name(full: Path, by: Any) -> None:
+    history, before = History.open(full), full.read_bytes()
+    for decide in (history.approve, history.reject):
+        with pytest.raises(InputError, match="expected the name of who decides, got"):
+            decide(2, by=by)
+    if by is not None:
+        with pytest.raises(InputError, match="expected the name of who decides, got"):
+            history.append(C, approved_by=by)
+    assert full.read_bytes() == before
+
+
+@pytest.mark.parametrize("number", ["1", None, 1.0, True, [1], 0, -1, 10**30])
+def test_versions_are_named_by_their_number(full: Path, number: Any) -> None:
+    history = History.open(full)
+    with pytest.raises(HistoryError, match=r"expected a version among \[1, 2\], got"):
+        history.approve(number, by="me")
+    if number is not None:
+        with pytest.raises(HistoryError, match=r"expected a version among \[1, 2\], got"):
+            history.tree(number)
+
+
+def test_numbers_of_numpy_are_numbers(full: Path) -> None:
+    history = History.open(full)
+    history.approve(np.int64(2), by="me")  # type: ignore[arg-type]
+    assert history.append(C, scores={"auc": np.float32(0.5), "n": np.int32(3)}) == 3
+    assert History.open(full).current == 2
+    assert History.open(full).versions.loc[3, "score_n"] == 3.0
+
+
+def test_metadata_that_json_changes_keeps_the_chain(path: Path) -> None:
+    tree = A.replace(metadata={"by": (1, 2), "x": {3: "three", 20: "twenty"}}, label=A.label)
+    History.open(path).append(tree)
+    assert History.open(path).verify().ok
+    with pytest.raises(InputError, match="expected values that JSON can hold"):
+        History.open(path).append(A.replace(metadata={"x": object()}, label=A.label))
+
+
+def test_a_device_is_no_history(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(HistoryError, match="expected a readable history file, got a pipe or a"):
+            History.open(place)
 
 
 def test_trees_without_any_space_cannot_be_compared(path: Path) -> None:

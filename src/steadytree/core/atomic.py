@@ -44,11 +44,14 @@ _FULL = {getattr(errno, name, errno.ENOSPC) for name in ("ENOSPC", "EDQUOT", "EF
 _tidied: set[tuple[int, Path]] = set()
 
 
-def write_atomic(path: str | os.PathLike[str], text: str | bytes) -> Path:
+def write_atomic(
+    path: str | os.PathLike[str], text: str | bytes, *, like: Path | None = None
+) -> Path:
     """Write ``text`` to ``path`` so that a reader never sees half of it.
 
     A file that is there keeps its mode and, where the system allows, its owner and group; a
-    link is followed, so the file it points to is replaced and the link stays.
+    link is followed, so the file it points to is replaced and the link stays. A new file has
+    the rights of the file ``like``, if that is given.
 
     Returns
     -------
@@ -69,12 +72,16 @@ def write_atomic(path: str | os.PathLike[str], text: str | bytes) -> Path:
     try:
         handle, temporary = _new_temporary(target)
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            _take_over_rights(file.fileno(), target)
-            os.fsync(file.fileno())
-            if _CAN_LOCK:  # still open, so the lock guards it to the end
-                os.replace(temporary, target)
+            try:
+                file.write(data)
+                file.flush()
+                _take_over_rights(file.fileno(), like or target)
+                os.fsync(file.fileno())
+                if _CAN_LOCK:  # still open, so the lock guards it to the end
+                    os.replace(temporary, target)
+            finally:
+                # Said aloud: a process forked meanwhile has the file open as well.
+                _unlock(file.fileno())
         if not _CAN_LOCK:  # Windows cannot rename a file that is open
             os.replace(temporary, target)
         _sync_folder(target.parent)
@@ -144,10 +151,10 @@ def _refuse(target: Path, error: OSError | ValueError) -> NoReturn:
     ) from error
 
 
-def _take_over_rights(handle: int, target: Path) -> None:
-    """Give the new file the rights of the one it replaces, or those of any new file."""
+def _take_over_rights(handle: int, like: Path) -> None:
+    """Give the new file the rights of one that is there, else those of any new file."""
     try:
-        old = target.stat()
+        old = like.stat()
     except FileNotFoundError:
         umask = os.umask(0)
         os.umask(umask)
@@ -223,6 +230,14 @@ def _try_lock(handle: int) -> bool | None:
     except OSError:
         return None
     return True
+
+
+def _unlock(handle: int) -> None:
+    if _CAN_LOCK:
+        import fcntl
+
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 def _new_temporary(target: Path) -> tuple[int, Path]:

@@ -2,50 +2,52 @@
 
 A history is a text file of JSON lines that only grows. A line is either a *version* (the
 whole tree with its space, date, scores, and how far it is from the version before and
-from the first) or a *decision* about one. The file is replaced in one step, so a reader
-never meets half a line; a file that was cut by other means is reported with the line,
-and :meth:`History.recover` restores what is intact and keeps the rest beside it.
+from the first), a *decision* about one, or tells of a *recovery*. Each carries the digest of the
+line before it, so that a change is noticed (``history_chain``). The file is replaced in one step by
+one writer at a time, so a reader never meets half a line and no entry is lost.
 """
 
 from __future__ import annotations
 
-import json
+import operator
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from steadytree._views import plot_versions
-from steadytree.core.atomic import write_atomic
-from steadytree.core.format import plain_json, tree_from_dict, tree_to_dict
+from steadytree.core.atomic import check_writable, write_atomic
+from steadytree.core.exclusive import exclusive
+from steadytree.core.format import plain_json, tree_to_dict
+from steadytree.core.limits import MAX_FILE_BYTES
+from steadytree.core.quoting import quoted, some_of
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
-from steadytree.exceptions import FeatureAlignmentError, HistoryError, InputError
+from steadytree.exceptions import FeatureAlignmentError, HistoryError
 from steadytree.readers import as_tree
+from steadytree.retraining.history_chain import Line, seal, to_bytes
+from steadytree.retraining.history_entries import (
+    Date,
+    Ledger,
+    checked_name,
+    checked_scores,
+    checked_text,
+    decision_entry,
+    iso_date,
+    take_in,
+)
+from steadytree.retraining.history_recovery import Recovery, recover_lines
+from steadytree.retraining.history_verification import (
+    Verification,
+    first_fault,
+    read_history,
+    verify_history,
+)
 
 __all__ = ["History"]
-
-FORMAT = {"format": "steadytree-history", "version": 1}
-"""Opens every line."""
-
-_COMMON = {*FORMAT, "event", "number", "date"}
-ENTRIES = {
-    "version": _COMMON
-    | {"note", "scores", "previous", "dissimilarity_to_previous", "dissimilarity_to_first"}
-    | {"space", "tree"},
-    "decision": _COMMON | {"status", "by", "reason"},
-}
-
-Date = date | datetime | str | None
-
-
-class _CutOffError(HistoryError):
-    """The last line of a history is not whole; the lines before it are."""
 
 
 class History:
@@ -63,29 +65,37 @@ class History:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._versions: list[Mapping[str, Any]] = []  # lines of the file
-        self._trees: list[Tree] = []
-        self._decisions: dict[int, Mapping[str, Any]] = {}
-        self._approved: list[int] = []  # in the order of approval, the current one last
-        self._content = b""  # of the file, as it was when these were read
+        self.recovered: Recovery | None = None
+        self._ledger = Ledger()
+        self._content = b""  # of the file, as it was when the ledger was filled
+        self._last: Line | None = None
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> History:
+    def open(cls, path: str | os.PathLike[str], *, verify: bool = True) -> History:
         """Read a history; a file that does not exist yet is an empty one.
+
+        Parameters
+        ----------
+        path : path-like
+        verify : bool
+            Whether to refuse lines whose digests do not fit. Without it such a file can be
+            looked at, but not written to.
 
         Raises
         ------
         HistoryError
-            Naming the line that is damaged, and how to recover.
+            Naming the line that does not fit, and what to do.
         """
         history = cls(path)
-        history._read()
+        history._take_in(read_history(path), check_chain=verify)
+        if not verify:
+            history._content = b""  # so that writing looks again, at everything
         return history
 
     # -- reading ------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return len(self._versions)
+        return len(self._ledger.versions)
 
     def __repr__(self) -> str:
         return f"History({str(self.path)!r}, {len(self)} versions, current: {self.current})"
@@ -93,7 +103,33 @@ class History:
     @property
     def current(self) -> int | None:
         """Number of the version in force: the one approved last and not rejected since."""
-        return self._approved[-1] if self._approved else None
+        return self._ledger.approved[-1] if self._ledger.approved else None
+
+    @property
+    def head(self) -> str | None:
+        """Digest of the last line; None if there is none.
+
+        Kept elsewhere (in a ticket, a tag), it shows later whether lines were removed or rewritten:
+        ``history.verify(head=...)``.
+        """
+        return None if self._last is None else self._last.digest
+
+    def verify(self, head: str | None = None) -> Verification:
+        """Check the file as it is now; raises nothing.
+
+        ``History(path).verify()`` checks a file that :meth:`open` refuses.
+
+        Parameters
+        ----------
+        head : str, optional
+            A head noted earlier; at least its first 16 characters.
+
+        Returns
+        -------
+        Verification
+            True if every line is what was written, and the head is that of a line.
+        """
+        return verify_history(self.path, head)
 
     def tree(self, version: int | None = None) -> Tree:
         """Return the tree of a version, by default of the current one."""
@@ -102,9 +138,9 @@ class History:
             if version is None:
                 raise HistoryError(
                     f"{self.path}: expected an approved version, got none; name one of "
-                    f"{self._numbers()}, or approve it first"
+                    f"[{some_of(self._ledger.numbers)}], or approve it first"
                 )
-        return self._trees[self._checked(version) - 1]
+        return self._ledger.trees[self._checked(version)]
 
     def space(self, version: int | None = None) -> FeatureSpace | None:
         """Return the feature space stored with a version."""
@@ -112,7 +148,7 @@ class History:
 
     def status(self, version: int) -> str:
         """Return "proposed", "approved" or "rejected"."""
-        decision = self._decisions.get(self._checked(version))
+        decision = self._ledger.decisions.get(self._checked(version))
         return "proposed" if decision is None else str(decision["status"])
 
     @property
@@ -123,21 +159,21 @@ class History:
         previous (the version it was compared with), dissimilarity_to_previous,
         dissimilarity_to_first, note, and one ``score_<name>`` for every score recorded.
         """
-        rows = [self._row(number) for number in self._numbers()]
+        rows = [self._row(number) for number in self._ledger.numbers]
         fixed = [
             *("date", "status", "current", "decided_by", "decided_on", "reason"),
             *("n_leaves", "depth", "previous"),
             *("dissimilarity_to_previous", "dissimilarity_to_first", "note"),
         ]
         scores = dict.fromkeys(key for row in rows for key in row if key.startswith("score_"))
-        index = pd.Index(self._numbers(), name="version", dtype="int64")
+        index = pd.Index(self._ledger.numbers, name="version", dtype="int64")
         frame = pd.DataFrame(rows, index=index, columns=[*fixed, *scores])
         distances = dict.fromkeys(("dissimilarity_to_previous", "dissimilarity_to_first"), "float")
         return frame.astype({"previous": "Int64", "current": bool, **distances})
 
     def _row(self, number: int) -> dict[str, Any]:
-        content, tree = self._versions[number - 1], self._trees[number - 1]
-        decision = self._decisions.get(number, {})
+        content, tree = self._ledger.versions[number], self._ledger.trees[number]
+        decision = self._ledger.decisions.get(number, {})
         kept = ("date", "previous", "dissimilarity_to_previous", "dissimilarity_to_first", "note")
         return {
             **{name: content[name] for name in kept},
@@ -151,15 +187,17 @@ class History:
             **{f"score_{name}": value for name, value in content["scores"].items()},
         }
 
-    def _numbers(self) -> list[int]:
-        return list(range(1, len(self) + 1))
-
-    def _checked(self, number: int) -> int:
-        if not 1 <= number <= len(self):
+    def _checked(self, number: Any) -> int:
+        try:
+            known = not isinstance(number, bool) and operator.index(number) in self._ledger.versions
+        except TypeError:
+            known = False
+        if not known:
             raise HistoryError(
-                f"{self.path}: expected a version among {self._numbers()}, got {number}"
+                f"{self.path}: expected a version among [{some_of(self._ledger.numbers)}], "
+                f"got {quoted(number)}; history.versions lists them"
             )
-        return number
+        return operator.index(number)
 
     # -- writing ------------------------------------------------------------------
 
@@ -194,29 +232,30 @@ class History:
         """
         found = getattr(tree, "tree", None)
         version = found if isinstance(found, Tree) else as_tree(tree)
-        numbers = _scores_of(tree) | dict(scores or {})
+        numbers = _scores_of(tree) | checked_scores(scores or {})
+        what = {"note": checked_text(note, "note"), "date": iso_date(on)}
         if approved_by is not None:
-            _check_who(approved_by)
-        with self._exclusive():
+            checked_name(approved_by)
+        checked_text(reason, "reason")
+
+        def lines() -> list[dict[str, Any]]:
             previous = self._compared_with()
             content: dict[str, Any] = {
-                **FORMAT,
                 "event": "version",
-                "number": len(self) + 1,
-                "date": _iso_date(on),
-                "note": str(note),
-                "scores": {str(k): plain_json(float(v)) for k, v in numbers.items()},
+                "number": self._ledger.next_number,
+                **what,
+                "scores": plain_json(numbers),
                 "previous": previous,
                 **self._dissimilarities(version, previous),
                 "tree": tree_to_dict(version),
             }
-            lines = [content]
-            if approved_by is not None:
-                lines.append(
-                    _decision(content["number"], "approved", approved_by, reason, content["date"])
-                )
-            self._write(lines)
-        return len(self)
+            if approved_by is None:
+                return [content]
+            number, when = content["number"], content["date"]
+            return [content, decision_entry(number, "approved", approved_by, reason, when)]
+
+        self._extend(lines)
+        return list(self._ledger.versions)[-1]
 
     def approve(self, version: int, *, by: str, reason: str = "", on: Date = None) -> None:
         """Put a version in force; approving an older one again rolls back to it."""
@@ -227,23 +266,24 @@ class History:
         self._decide(version, "rejected", by, reason, on)
 
     def _decide(self, version: int, status: str, by: str, reason: str, on: Date) -> None:
-        _check_who(by)
-        with self._exclusive():
-            self._write([_decision(self._checked(version), status, by, reason, _iso_date(on))])
+        checked_name(by)
+        checked_text(reason, "reason")
+        when = iso_date(on)
+        self._extend(lambda: [decision_entry(self._checked(version), status, by, reason, when)])
 
     def _compared_with(self) -> int | None:
         """Return the version a new one follows: the current, else the last not rejected."""
         if self.current is not None:
             return self.current
-        open_ones = [n for n in self._numbers() if self.status(n) != "rejected"]
+        open_ones = [n for n in self._ledger.numbers if self.status(n) != "rejected"]
         return open_ones[-1] if open_ones else None
 
     def _dissimilarities(self, tree: Tree, previous: int | None) -> dict[str, Any]:
         """Measure in the space of the first version; if that cannot hold the tree, its own."""
         nothing = {"dissimilarity_to_previous": None, "dissimilarity_to_first": None}
-        if not self._versions:
+        if not self._ledger.versions:
             return {**nothing, "space": None if tree.space is None else tree.space.digest()}
-        first = self._trees[0]
+        first = self._ledger.trees[self._ledger.numbers[0]]
         spaces = [space for space in (first.space, tree.space) if space is not None]
         if not spaces:
             raise HistoryError(
@@ -268,114 +308,102 @@ class History:
             "start a new history for another problem"
         ) from problem
 
-    @contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        """Hold the folder, and take in what others appended since we read."""
-        with _locked_folder(self.path.parent):
-            if _content(self.path) != self._content:
-                self._read()
-            yield
+    def _extend(self, make: Callable[[], list[dict[str, Any]]]) -> None:
+        """Append the lines that ``make`` returns, given what the file holds by then."""
+        file = check_writable(self.path)
+        with exclusive(file):
+            self._read(file)
+            added = self._sealed(make())
+            while self._read(file):  # changed by somebody who does not know our lock
+                added = self._sealed(make())
+            before = self._content
+            if before and not before.endswith(b"\n"):
+                before += b"\n"  # an editor may have removed the last line's end
+            if len(before) + len(added) > MAX_FILE_BYTES:
+                raise HistoryError(
+                    f"{self.path}: expected a history of at most {MAX_FILE_BYTES:,} bytes, got "
+                    "more with this entry; start a new one with the current version"
+                )
+            write_atomic(file, before + added)
+        # The file is no longer ours to read: another writer may have been quicker.
+        self._take_in(before + added)
 
-    def _write(self, lines: list[dict[str, Any]]) -> None:
-        try:
-            added = "".join(
-                json.dumps(line, allow_nan=False, ensure_ascii=False) + "\n" for line in lines
-            )
-        except (TypeError, ValueError) as error:
-            raise InputError(f"expected values that JSON can hold, got {error}") from None
-        before = self._content
-        if before and not before.endswith(b"\n"):
-            before += b"\n"  # an editor may have removed the last line's end
-        write_atomic(self.path, before + added.encode())
-        self._read()
+    def _sealed(self, entries: list[dict[str, Any]]) -> bytes:
+        head, lines = self.head, b""
+        for entry in entries:
+            content = seal(entry, head)
+            head = content["digest"]
+            lines += to_bytes(content)
+        return lines
 
     # -- the file -----------------------------------------------------------------
 
-    def _read(self) -> None:
-        """Take in the file; looked at once, since others may write at any moment."""
-        fresh = History(self.path)
-        content = _content(self.path)
-        lines = _lines(content)
-        for number, line in enumerate(lines, start=1):
-            try:
-                fresh._take(json.loads(line))
-            except (ValueError, RecursionError) as error:
-                raise fresh._damage(number, lines, error) from None
-        self._versions, self._trees = fresh._versions, fresh._trees
-        self._decisions, self._approved = fresh._decisions, fresh._approved
-        self._content = content
+    def _read(self, file: Path) -> bool:
+        """Take in the file as it is; return whether it is not what we knew."""
+        content = read_history(file)
+        if content == self._content:
+            return False
+        self._take_in(content)
+        return True
 
-    def _take(self, content: Any) -> None:
-        """Take in one line, or raise ValueError saying what is wrong with it."""
-        if not isinstance(content, dict):
-            raise ValueError("expected an object")
-        if content.get("format") != FORMAT["format"]:
-            raise ValueError(f"expected format {FORMAT['format']!r}")
-        if content.get("version") != FORMAT["version"]:
-            raise ValueError(
-                f"expected version {FORMAT['version']}, got {content.get('version')!r}: the file "
-                "may come from a newer steadytree; upgrade with pip install -U steadytree"
+    def _take_in(self, content: bytes, *, check_chain: bool = True) -> None:
+        """Take in what was added to what we know, or all if that was replaced."""
+        known = self._content
+        grown = self._last is not None and known.endswith(b"\n") and content.startswith(known)
+        ledger, last = (self._ledger.copy(), self._last) if grown else (Ledger(), None)
+        lines = [] if last is None else [last]
+        lines += take_in(
+            content[len(known) if grown else 0 :], ledger, last, check_chain=check_chain
+        )
+        if any(line.fault is not None for line in lines):
+            raise self._refused(content, check_chain=check_chain)
+        if self.head is not None and self.head not in {line.digest for line in lines}:
+            raise HistoryError(
+                f"{self.path}: expected the lines that were there when it was opened, got a file "
+                "without them; look at it, then open it again"
             )
-        event, number = content.get("event"), content.get("number")
-        lacking = sorted(ENTRIES["version" if event == "version" else "decision"] - set(content))
-        if lacking:
-            raise ValueError(f"expected entries {lacking}, got none")
-        if event == "version":
-            if number != len(self) + 1:
-                raise ValueError(f"expected version {len(self) + 1}, got {number!r}")
-            self._trees.append(tree_from_dict(content["tree"]))
-            self._versions.append(content)
-            return
-        if event != "decision":
-            raise ValueError(f"expected the event version or decision, got {event!r}")
-        if number not in self._numbers() or content["status"] not in ("approved", "rejected"):
-            raise ValueError(f"expected a decision about an earlier version, got {number!r}")
-        self._decisions[number] = content
-        if number in self._approved:
-            self._approved.remove(number)
-        if content["status"] == "approved":
-            self._approved.append(number)
+        self._ledger, self._content = ledger, content
+        self._last = lines[-1] if lines else None
 
-    def _damage(self, number: int, lines: list[str], error: Exception) -> HistoryError:
-        intact = "none is before it" if number == 1 else f"lines 1 to {number - 1} are intact"
-        if number == len(lines) and isinstance(error, json.JSONDecodeError):
-            return _CutOffError(
-                f"{self.path}, line {number}: expected a whole line of JSON, got one cut off "
-                f"after {len(lines[-1])} characters; {intact}; "
-                f"History.recover({str(self.path)!r}) restores them and keeps a copy of the file"
-            )
-        what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    def _refused(self, content: bytes, *, check_chain: bool) -> HistoryError:
+        _, words = first_fault(list(take_in(content, Ledger(), check_chain=check_chain)))
         return HistoryError(
-            f"{self.path}, line {number}: expected a line of a history, got a damaged one "
-            f"({what}); {intact}; restore the file from a copy"
+            f"{self.path}, {words}; `steadytree history verify` tells more, and "
+            f"History.recover({str(self.path)!r}) or `steadytree history recover` keeps what is "
+            "intact and a copy of the file"
         )
 
     @classmethod
     def recover(cls, path: str | os.PathLike[str]) -> History:
-        """Restore a history whose last line was cut off.
+        """Mend a damaged history: keep what is intact, put a copy of the file beside it.
 
-        The damaged file is kept beside it (``<name>.damaged``, then ``.damaged-2``, ...);
-        the intact lines become the history again.
+        Lines before the first that does not fit stay; a line that tells of the recovery and all
+        later entries that are intact follow, sealed again. The file as it was is kept as
+        ``<name>.damaged``, then ``.damaged-2``, and so on.
 
         Returns
         -------
         History
+            Its ``recovered`` says what was done.
         """
-        target = Path(path)
-        with _locked_folder(target.parent):
-            try:
-                return cls.open(target)
-            except _CutOffError:
-                whole = target.read_bytes()
-            copy = target.with_name(target.name + ".damaged")
-            count = 2
+        history = cls(path)
+        if not history.path.exists():
+            return cls.open(path)
+        file = check_writable(path)
+        with exclusive(file):
+            damaged = read_history(file)
+            copy, count = file.with_name(f"{file.name}.damaged"), 2
             while copy.exists():
-                copy = target.with_name(f"{target.name}.damaged-{count}")
-                count += 1
-            write_atomic(copy, whole)
-            cut = whole.rstrip(b"\n").rfind(b"\n") + 1
-            write_atomic(target, whole[:cut])
-            return cls.open(target)
+                copy, count = file.with_name(f"{file.name}.damaged-{count}"), count + 1
+            try:
+                mended, history.recovered = recover_lines(damaged, copy.name)
+            except HistoryError as error:
+                raise HistoryError(f"{file}: {error}") from None
+            if history.recovered:
+                write_atomic(copy, damaged, like=file)
+                write_atomic(file, mended)
+        history._take_in(mended)
+        return history
 
     # -- seeing it ----------------------------------------------------------------
 
@@ -418,72 +446,3 @@ def _scores_of(subject: Any) -> dict[str, float]:
         f"{name}_change": float(row["score_change"]),
         "flips": float(row["flips"]),
     }
-
-
-# -- lines, dates and one writer at a time ----------------------------------------------
-
-
-def _content(path: Path) -> bytes:
-    """Bytes of a file, none if it does not exist."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        raise HistoryError(
-            f"expected a readable history file, got {error.strerror}: {path}"
-        ) from error
-
-
-def _lines(content: bytes) -> list[str]:
-    """Lines of a file; bytes that are no text spoil only theirs."""
-    text = content.decode("utf-8", errors="replace")
-    return text.removesuffix("\n").split("\n") if text else []
-
-
-@contextmanager
-def _locked_folder(folder: Path) -> Iterator[None]:
-    """Keep other writers out, where the system can lock a folder."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: the second look at the file has to do
-        yield
-        return
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise HistoryError(
-            f"expected a folder for the history, got {error.strerror}: {folder}; create it first"
-        ) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _decision(number: int, status: str, by: str, reason: str, when: str) -> dict[str, Any]:
-    """Write a decision about a version as a line's content."""
-    what = {"event": "decision", "number": int(number), "status": status}
-    return {**FORMAT, **what, "by": by, "reason": str(reason), "date": when}
-
-
-def _check_who(by: str) -> None:
-    """Refuse a decision that nobody signs."""
-    if not str(by).strip():
-        raise InputError(f"expected the name of who decides, got {by!r}; pass by='...'")
-
-
-def _iso_date(on: Date) -> str:
-    """Return a date in ISO form; now, in UTC, if none is given."""
-    if on is None:
-        return datetime.now(UTC).isoformat(timespec="seconds")
-    if isinstance(on, (date, datetime)):
-        return on.isoformat()
-    try:
-        datetime.fromisoformat(on)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"expected a date such as 2024-05-31 or 2024-05-31T09:00, got {on!r}"
-        ) from None
-    return on

@@ -1,0 +1,163 @@
+"""``steadytree history``: show, verify and recover."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from steadytree.cli.app import group
+from steadytree.retraining.history import History
+from tests.cli.conftest import Run
+from tests.retraining.histories import V1, A, contents, six_lines, write
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return six_lines(tmp_path / "history.jsonl")
+
+
+@pytest.mark.parametrize("name", ["show", "verify", "recover"])
+def test_help_with_an_example_and_the_usual_options(name: str) -> None:
+    result = CliRunner().invoke(group, ["history", name, "--help"])
+    assert result.exit_code == 0
+    assert f"steadytree history {name} tree.history.jsonl" in result.output
+    for option in ("--json", "--quiet", "--verbose"):
+        assert option in result.output
+
+
+# -- show --------------------------------------------------------------------------------------
+
+
+def test_show(run: Run, path: Path) -> None:
+    result = run("history", "show", path)
+    assert result.code == 0
+    assert "3 versions, version 2 in force" in result.out
+    assert f"head: {History.open(path).head}" in result.out
+    table = result.out.splitlines()[4:]
+    assert table[0].split() == ["date", "status", "by", "leaves", "moved", "from", "the", "first"]
+    assert table[1].split() == ["1", "2023-01-31", "approved", "Dr", "Adams", "2"]
+    assert table[2].split()[:5] == ["2", "*", "2024-01-31", "approved", "Dr"]
+    assert "rejected" in table[3]
+    assert "too many flips" not in result.out
+    more = run("history", "show", path, "-v").out
+    assert "too many flips" in more
+    assert "0.82" in more
+    assert "auc" in more
+    assert "head" not in run("history", "show", path, "-q").out
+
+
+def test_show_as_json(run: Run, path: Path) -> None:
+    document = run("history", "show", path, "--json").document
+    assert document["command"] == "history show"
+    assert (document["current"], document["intact"]) == (2, True)
+    assert [row["version"] for row in document["versions"]] == [1, 2, 3]
+    assert document["versions"][2]["decided_by"] == "Dr Ünal"
+    assert document["versions"][2]["score_auc"] is None
+    assert document["head"] == History.open(path).head
+
+
+def test_show_of_an_empty_history_and_of_a_new_one(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    result = run("history", "show", tmp_path / "empty.jsonl")
+    assert result.code == 0
+    assert "0 versions, none in force" in result.out
+    History.open(tmp_path / "one.jsonl").append(A)
+    assert "1 version, none in force" in run("history", "show", tmp_path / "one.jsonl").out
+
+
+def test_a_broken_chain_is_not_shown_unless_asked_for(run: Run, path: Path) -> None:
+    path.write_text(path.read_text().replace("Dr Baker", "Dr Evil"))
+    result = run("history", "show", path)
+    assert result.code == 2
+    assert "line 4: " in result.err
+    assert "`steadytree history verify`" in result.err
+    assert result.out == ""
+    result = run("history", "show", path, "--unverified")
+    assert result.code == 0
+    assert "Dr Evil" in result.out
+    assert "line 4: expected a line of a history, got one that was changed" in result.out
+    assert run("history", "show", path, "--unverified", "--json").document["intact"] is False
+
+
+# -- verify ------------------------------------------------------------------------------------
+
+
+def test_verify(run: Run, path: Path) -> None:
+    head = History.open(path).head
+    result = run("history", "verify", path)
+    assert result.code == 0
+    assert result.out.splitlines() == ["intact: 6 lines, all chained", f"head: {head}"]
+    History.open(path).append(A)
+    result = run("history", "verify", path, "--head", head, "--json")
+    assert result.code == 0
+    assert (result.document["ok"], result.document["grown_by"]) == (True, 1)
+
+
+def test_what_is_not_intact_is_code_3(run: Run, path: Path) -> None:
+    head, lines = History.open(path).head, contents(path)
+    write(path, lines[:-1])
+    assert run("history", "verify", path).code == 0
+    result = run("history", "verify", path, "--head", head)
+    assert result.code == 3
+    assert "not intact: the head" in result.out
+    assert "lines were removed or rewritten" in result.out
+    write(path, [*lines[:1], lines[1] | {"by": "Dr Evil"}, *lines[2:]])
+    result = run("history", "verify", path, "--json")
+    assert result.code == 3
+    document = result.document
+    assert (document["exit_code"], document["ok"]) == (3, False)
+    assert (document["kind"], document["line"]) == ("changed", 2)
+
+
+def test_lines_that_nothing_vouches_for_are_not_called_intact(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "old.jsonl"
+    path.write_bytes(V1.read_bytes())
+    result = run("history", "verify", path)
+    assert result.code == 0
+    assert result.out.startswith("no fault found: lines 1 to 4 are not chained")
+
+
+@pytest.mark.parametrize("name", ["show", "verify", "recover"])
+def test_what_cannot_be_read_is_bad_input(run: Run, tmp_path: Path, name: str) -> None:
+    result = run("history", name, tmp_path / "none.jsonl", "--json")
+    assert result.code == 2
+    assert "expected a history file, got none" in result.err
+    assert result.document["error"]["exit_code"] == 2
+    assert run("history", name, tmp_path).code == 2
+    assert run("history", name, "/dev/zero").code == 2
+
+
+def test_a_head_that_is_none_is_bad_input(run: Run, path: Path) -> None:
+    result = run("history", "verify", path, "--head", "abc")
+    assert result.code == 2
+    assert "expected a digest of 16 to 64 hexadecimal digits as the head, got 'abc'" in result.err
+
+
+# -- recover -----------------------------------------------------------------------------------
+
+
+def test_recover(run: Run, path: Path) -> None:
+    assert run("history", "recover", path).out == "nothing to mend: 6 lines intact\n"
+    path.write_bytes(path.read_bytes()[:-40])
+    result = run("history", "recover", path)
+    assert result.code == 0
+    assert "5 lines stayed, 0 lines sealed again" in result.out
+    assert "set aside: line 6: one cut off after" in result.out
+    assert "the file as it was: history.jsonl.damaged" in result.out
+    assert "3 versions, version 2 in force" in result.out
+    assert "decide again about what was set aside, and note the new head" in result.err
+    assert run("history", "verify", path).code == 0
+
+
+def test_recover_as_json(run: Run, path: Path) -> None:
+    document = run("history", "recover", path, "--json").document
+    assert (document["changed"], document["copy"], document["untouched"]) == (False, None, 6)
+    lines = contents(path)
+    write(path, [*lines[:1], lines[1] | {"by": "Dr Evil"}, *lines[2:]])
+    document = run("history", "recover", path, "--json").document
+    assert document["changed"] is True
+    assert document["sealed_again"] == 4
+    assert document["current"] == 2
+    assert document["head"] == History.open(path).head
