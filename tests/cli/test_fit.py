@@ -82,7 +82,10 @@ def test_regression(run: Run, files: Files) -> None:
         (["--target", "zzz"], "expected a column of"),
         (["--target", "outcome", "--time", "when"], "as --time, got 'when'"),
         (["--target", "outcome", "--drop", "nix"], "as --drop, got 'nix'"),
-        (["--target", "texture"], "missing in 'texture'; drop these rows first"),
+        (
+            ["--target", "texture"],
+            "missing in 'texture' (lines 2, 11, 20 and 29 more); fill them",
+        ),
         (["--target", "patient"], "different whole numbers; say --task"),
         (
             ["--target", "outcome", "--decision-threshold", "often"],

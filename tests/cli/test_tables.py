@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.cli.tables import guess_task, read_rows, read_table, read_training
+from steadytree.cli.outcomes import guess_task
+from steadytree.cli.table_files import read_table
+from steadytree.cli.tables import read_rows, read_training
 from steadytree.core.format import load_tree
 from steadytree.exceptions import InputError
 from tests.cli.conftest import Files, Run
@@ -22,7 +24,7 @@ def test_the_name_tells_how_a_table_is_read(tmp_path: Path, name: str) -> None:
         table.to_parquet(path)
     else:
         table.to_csv(path, index=False, sep="\t" if name.endswith(("tsv", "txt")) else ",")
-    pd.testing.assert_frame_equal(read_table(path), table, check_dtype=False)
+    pd.testing.assert_frame_equal(read_table(path).frame, table, check_dtype=False)
 
 
 def test_columns_with_a_role_are_no_predictors(files: Files) -> None:
@@ -85,8 +87,8 @@ def test_a_target_with_one_class(run: Run, files: Files, tmp_path: Path) -> None
         ("none.csv", None, "expected a readable table, got No such file or directory"),
         ("empty.csv", b"", "expected a table with rows, got an empty file"),
         ("head.csv", b"a,b\n", "expected a table with rows and columns, got none"),
-        ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "got a file that cannot be read"),
-        ("binary.csv", b"a,b\n\xff\xfe,1\n", "got a file that cannot be read"),
+        ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "expected 2 values in every row"),
+        ("binary.csv", b"a,b\n\xff\xfe,1\n", "expected UTF-8"),
         ("table.xlsx", b"x", "expected a CSV or Parquet file"),
         ("broken.parquet", b"PAR1 no", "expected Parquet in"),
         ("only.csv", b"y\n1\n2\n", "got no column besides the target"),

@@ -66,6 +66,29 @@ def test_identifiers_and_free_text_are_refused() -> None:
         st.FeatureSpace.from_data(table(who=range(N)), categorical_features=["who"])
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_a_few_names_are_refused_too(kind: Any) -> None:
+    few = {"x": np.linspace(0, 1, 40), "who": [f"Jo {i % 21}" for i in range(40)]}
+    with pytest.raises(InputError, match=r"'who', got 21 different ones in 40 .* type 'category'"):
+        st.FeatureSpace.from_data(kind(few))
+    shared = {**few, "who": [f"Jo {i % 20}" for i in range(40)]}
+    assert st.FeatureSpace.from_data(kind(shared)).n_categories(1) == 20
+    half = {"x": np.linspace(0, 1, 42), "who": [f"Jo {i % 21}" for i in range(42)]}
+    assert st.FeatureSpace.from_data(kind(half)).n_categories(1) == 21
+
+
+def test_names_that_are_insisted_on_are_noted() -> None:
+    frame = table(who=[f"Jo {i}" if i < 200 else None for i in range(N)])
+    insisted = frame.astype({"who": "category"})
+    with pytest.warns(SteadyTreeWarning, match="column 'who' has 200 different ones in 200 rows"):
+        assert st.FeatureSpace.from_data(insisted).n_categories(1) == 201
+    model = st.DistilledTreeClassifier(n_estimators=5, random_state=0)
+    with pytest.raises(
+        InputError, match="leave the column out, or insist with the type 'category'"
+    ):
+        model.fit(frame, frame["x"] > 0.5)
+
+
 def test_many_categories_that_rows_share_are_welcome_up_to_a_limit() -> None:
     frame = pd.concat([table()] * 2, ignore_index=True)
     codes = np.arange(2 * N)

@@ -38,6 +38,7 @@ def command(
     seed: int,
 ) -> None:
     """Refit a learner on resamples of DATA (CSV or Parquet) and compare its trees."""
+    output.say(table.read.to_text(everything=output.verbosity > 0))
     found = assess_stability(
         learner.make(seed=seed, jobs=None),
         table.X,
@@ -53,4 +54,5 @@ def command(
     folder.table("summary.csv", found.summary)
     folder.table("splits.csv", found.splits)
     folder.table("cut_points.csv", found.cut_points)
-    output.result(str(found), {"task": learner.task, **content, "files": folder.files})
+    document = {"task": learner.task, "read": table.read.to_dict(), **content}
+    output.result(str(found), {**document, "files": folder.files})

@@ -18,6 +18,7 @@ from steadytree.cli.shared_options import (
     scale_option,
     subgroup_option,
 )
+from steadytree.cli.table_options import TableReading, table_options
 from steadytree.cli.tables import read_rows
 from steadytree.comparison import TRAINED_ON, compare_trees
 from steadytree.core.words import PLAIN
@@ -46,6 +47,7 @@ __all__ = ["command"]
     type=click.Choice([name for name in TRAINED_ON if name]),
     help="Which tree was trained on DATA, to be said beside the scores.",
 )
+@table_options
 @subgroup_option
 @gate_options
 @scale_option(None, "Measure moves over each feature's range, or by shares of DATA's rows.")
@@ -60,6 +62,7 @@ def command(
     target: str | None,
     group: str | None,
     trained_on: str | None,
+    table_reading: TableReading,
     subgroups: tuple[str, ...],
     scale: str | None,
     accepted: tuple[str, ...],
@@ -88,7 +91,10 @@ def command(
         raise InputError("expected --data with --target, --group or --subgroup, got none")
     rows = None
     if data is not None:
-        rows = read_rows(data, target, group=group, subgroups=subgroups, tree=before)
+        rows = read_rows(
+            data, target, group=group, subgroups=subgroups, tree=before, reading=table_reading
+        )
+        output.say(rows.read.to_text(everything=output.verbosity > 0))
     for counted in ("max_flips", "max_moved_5", "max_moved_10"):
         if gates[counted] is not None and rows is None:
             flag = "--" + counted.replace("_", "-")
@@ -106,7 +112,7 @@ def command(
         before,
         after,
         None if rows is None else rows.X,
-        None if rows is None or target is None else rows.table[target],
+        None if rows is None or target is None else rows.y,
         scale=scale,
         groups=None if rows is None else rows.groups,
         trained_on=trained_on,
@@ -129,6 +135,7 @@ def command(
         "old": str(old),
         "new": str(new),
         "identical": identical,
+        "read": None if rows is None else rows.read.to_dict(),
         **content,
         "gates": gate_check.to_dict(),
         "subgroups": {name: {"flips": table} for name, table in tables.items()},

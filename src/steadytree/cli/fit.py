@@ -75,7 +75,7 @@ def command(
             "itself; use --learner distilled or cart, or leave the column out with --drop"
         )
     model = learner.make(seed=seed, jobs=jobs, n_bootstraps=bootstraps)
-    output.say(f"training on {len(table.y):,} rows and {table.X.shape[1]} columns")
+    output.say(table.read.to_text(everything=output.verbosity > 0))
     tree, candidates = _fit(model, learner, table, threshold, seed, forbidden)
     if scale == "quantile" and tree.space is not None:
         tree = tree.replace(space=tree.space.scaled_by(table.X))
@@ -88,6 +88,7 @@ def command(
         "task": learner.task,
         "rows": len(table.y),
         "columns": list(table.X.columns),
+        "read": table.read.to_dict(),
         "forbidden": list(forbidden),
         "n_leaves": tree.n_leaves,
         "depth": tree.depth,

@@ -13,6 +13,8 @@ from typing import Any
 
 import pandas as pd
 
+from steadytree.cli.read_summary import ReadSummary
+from steadytree.cli.table_options import TableReading
 from steadytree.cli.tables import RowTable, check_columns
 from steadytree.exceptions import InputError
 from steadytree.retraining.disk_rows import MEMORY_ROWS
@@ -33,18 +35,25 @@ class TableOnDisk:
     time: str | None
     groups: str | None
     names: tuple[str, ...]
+    read: ReadSummary
 
     @classmethod
     def of(
         cls,
         path: Path,
         target: str,
+        reading: TableReading | None = None,
         *,
         time: str | None = None,
         group: str | None = None,
         subgroups: Sequence[str] = (),
     ) -> TableOnDisk:
-        """Check that the columns exist."""
+        """Check that the columns exist, and that nothing is asked that needs the rows."""
+        if reading is not None and (reading.types or reading.drop_missing_target):
+            raise InputError(
+                f"expected no --types and no --drop-missing-target with {path.name}, whose rows "
+                "stay on disk with the types that it stores, got one; write them into the file"
+            )
         names = open_table(path, str(path)).names
         single = (("--target", target), ("--time", time), ("--group", group))
         named = [(option, name) for option, name in single if name]
@@ -57,7 +66,8 @@ class TableOnDisk:
                 f"{path.name} stays on disk, got {', '.join(map(repr, taken))}; write a copy of "
                 "the column under another name"
             )
-        return cls(path, target, time, group, names)
+        read = ReadSummary(path, parquet_rows(path), on_disk=True)
+        return cls(path, target, time, group, names, read)
 
 
 def leave_on_disk(paths: Sequence[Path | None]) -> tuple[frozenset[Path], str]:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from steadytree.cli.shared_options import FILE, data_options, jobs_option, options_in_order
+from steadytree.cli.table_options import TableReading, table_options
 from steadytree.cli.tables import read_training
 from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.estimators.stable import StableTreeClassifier, StableTreeRegressor
@@ -79,9 +80,12 @@ def training_options(function: Callable[..., Any]) -> Any:
         time: str | None,
         group: str | None,
         drop: tuple[str, ...],
+        table_reading: TableReading,
         **given: Any,
     ) -> Any:
-        table, found = read_training(data, target, task, time=time, group=group, drop=drop)
+        table, found = read_training(
+            data, target, task, time=time, group=group, drop=drop, reading=table_reading
+        )
         return function(table=table, learner=LearnerChoice(learner, found, max_leaves), **given)
 
     return options_in_order(
@@ -107,5 +111,6 @@ def training_options(function: Callable[..., Any]) -> Any:
             type=_Leaves(),
             help="Largest number of leaves; auto (distilled): the fewest that do.",
         ),
+        table_options,
         jobs_option,
     )(call)

@@ -31,6 +31,7 @@ from steadytree.cli.shared_options import (
     threshold_of,
     threshold_option,
 )
+from steadytree.cli.table_options import TableReading, table_options
 from steadytree.cli.tables import RowTable, read_rows
 from steadytree.core.tabular import column_values
 from steadytree.core.words import PLAIN
@@ -67,6 +68,7 @@ PRICE = "price"
 @model_options
 @data_options
 @click.option("--old", type=FILE, metavar="FILE", help="Rows the deployed tree was trained on.")
+@table_options
 @option_of("--price", retrain, "price", "Price of change.", type=float)
 @click.option(
     "--select",
@@ -110,6 +112,7 @@ def command(
     time: str | None,
     group: str | None,
     old: Path | None,
+    table_reading: TableReading,
     price: float,
     select: str,
     tolerance: float,
@@ -135,7 +138,7 @@ def command(
     task = "classification" if tree.is_classifier else "regression"
     threshold = threshold_of(decision_threshold, task)
     past = None if history is None else History.open(history)
-    known: dict[str, Any] = {"tree": tree, "with_unknown": True}
+    known: dict[str, Any] = {"tree": tree, "with_unknown": True, "reading": table_reading}
     on_disk, told = leave_on_disk([data, old])
     if told:
         output.say(told)
@@ -143,12 +146,19 @@ def command(
     rows: RowTable | TableOnDisk
     before: RowTable | TableOnDisk | None = None
     if data in on_disk:
-        rows = TableOnDisk.of(data, target, **columns)
+        rows = TableOnDisk.of(data, target, table_reading, **columns)
     else:
         rows = read_rows(data, target, **columns, **known)
     if old is not None:
         left = old in on_disk
-        before = TableOnDisk.of(old, target) if left else read_rows(old, target, **known)
+        before = (
+            TableOnDisk.of(old, target, table_reading)
+            if left
+            else read_rows(old, target, is_old=True, **known)
+        )
+    summaries = [table.read for table in (rows, before) if table is not None]
+    for summary in summaries:
+        output.say(summary.to_text(everything=output.verbosity > 0))
     with output.progress("retrain") as report:
         result = retrain(
             tree,
@@ -195,6 +205,7 @@ def command(
         output.say(f"recorded as version {version} of {history}: proposed")
     document = {
         "deployed": str(deployed),
+        "read": [summary.to_dict() for summary in summaries],
         "chosen": result.chosen,
         "dissimilarity": result.dissimilarity,
         "distance": result.distance,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,60 +12,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree._optional import import_optional
-from steadytree.core.space import has_fractions
+from steadytree.cli.column_types import IGNORE, UNKNOWN, SettledColumn, settle_column
+from steadytree.cli.outcomes import check_outcomes, guess_task
+from steadytree.cli.read_summary import IGNORED, ReadColumn, ReadSummary, ReadTarget
+from steadytree.cli.table_files import TableFile, read_table
+from steadytree.cli.table_options import TableReading
 from steadytree.core.tabular import outcome_values
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 
-__all__ = [
-    "RowTable",
-    "check_columns",
-    "read_rows",
-    "read_table",
-    "read_training",
-]
-
-CSV = (".csv", ".csv.gz", ".csv.zip", ".csv.bz2", ".csv.xz")
-TSV = (".tsv", ".tsv.gz", ".txt")
-PARQUET = (".parquet", ".pq")
-
-
-def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV or Parquet file, by its name."""
-    name = path.name.lower()
-    if not name.endswith((*PARQUET, *CSV, *TSV)):
-        raise InputError(
-            f"expected a CSV or Parquet file, got {path}; name it .csv, .csv.gz, .tsv or .parquet"
-        )
-    try:
-        if name.endswith(PARQUET):
-            import_optional("pyarrow", extra="parquet", purpose=f"reading {path.name}")
-            table = pd.read_parquet(path)
-        else:
-            table = pd.read_csv(path, sep="\t" if name.endswith(TSV) else ",")
-    except OSError as error:
-        why = error.strerror or str(error).splitlines()[0]
-        raise InputError(
-            f"expected a readable table, got {why}: {path}; check the name and the rights"
-        ) from error
-    except pd.errors.EmptyDataError:
-        raise InputError(f"expected a table with rows, got an empty file: {path}") from None
-    except ValueError as error:  # so are parser and decoding errors
-        first = (str(error).splitlines() or ["no reason given"])[0]
-        raise InputError(
-            f"expected {'Parquet' if name.endswith(PARQUET) else 'CSV'} in {path}, "
-            f"got a file that cannot be read: {first}"
-        ) from None
-    except Exception as error:
-        # pyarrow's errors share no base with ours; anything else is not about the file.
-        if not type(error).__module__.startswith("pyarrow"):
-            raise
-        raise InputError(f"expected Parquet in {path}, got: {str(error).splitlines()[0]}") from None
-    if table.empty:
-        raise InputError(f"expected a table with rows and columns, got none in {path}")
-    table.columns = [str(c) for c in table.columns]
-    return table
+__all__ = ["RowTable", "check_columns", "read_rows", "read_training"]
 
 
 def check_columns(table: pd.DataFrame, path: Path, named: Iterable[tuple[str, str]]) -> None:
@@ -84,8 +40,8 @@ def check_columns(table: pd.DataFrame, path: Path, named: Iterable[tuple[str, st
 class RowTable:
     """A table in its parts: predictors, outcomes, and columns that are neither.
 
-    ``X`` keeps every column that may be a predictor; ``table`` is the whole. ``y`` is empty
-    where no outcomes were asked for.
+    ``X`` keeps every column that may be a predictor; ``table`` is the whole, as it was read. ``y``
+    is empty where no outcomes were asked for; ``read`` says what was read.
     """
 
     table: pd.DataFrame
@@ -93,6 +49,7 @@ class RowTable:
     y: NDArray[Any]
     time: NDArray[Any] | None
     groups: NDArray[Any] | None
+    read: ReadSummary
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one column, for subgroups."""
@@ -112,45 +69,62 @@ def read_rows(
     subgroups: Sequence[str] = (),
     tree: Tree | None = None,
     with_unknown: bool = False,
+    reading: TableReading | None = None,
+    is_old: bool = False,
 ) -> RowTable:
     """Read a table, with outcomes if a ``target`` is named.
 
     With a ``tree`` its own columns are the predictors (by name, if it has names), of which the
     table must have those that the tree uses; ``with_unknown`` adds the columns that the tree
     does not know and no option names, for somebody to speak of. Without a tree every column but
-    the target, the time, the group and those to drop.
+    the target, the time, the group and those to drop. Old rows (``is_old``) need not have the
+    columns whose types are named.
     """
-    table = read_table(path)
+    reading = reading or TableReading()
+    file = read_table(path, reading.form)
     single = (("--target", target), ("--time", time), ("--group", group))
-    named = [(option, name) for option, name in single if name]
-    named += [("--drop", name) for name in drop]
+    roles = {name: option for option, name in single if name}
+    roles |= dict.fromkeys(drop, "--drop")
+    named = [(option, name) for name, option in roles.items()]
     named += [("--subgroup", name) for name in subgroups]
-    check_columns(table, path, named)
-    missing = 0 if target is None else int(table[target].isna().sum())
-    if missing:
-        raise InputError(
-            f"expected an outcome in every row of {path}, got {missing} missing in {target!r}; "
-            "drop these rows first"
-        )
-    if tree is not None and tree.feature_names is not None:
-        used = [tree.feature_names[j] for j in sorted(tree.used_features)]
-        check_columns(table, path, (("a predictor", name) for name in used))
-        known = [name for name in tree.feature_names if name in table.columns]
-        others = {target, time, group, *drop, *subgroups, *known}
-        unknown = [name for name in table.columns if name not in others]
-        X = table[[*known, *(unknown if with_unknown else [])]]
-    elif target is None:
-        X = table
-    else:
-        X = table.drop(columns=list({target, *drop, *filter(None, (time, group))}))
-    if X.shape[1] == 0:
-        raise InputError(f"expected predictors in {path}, got no column besides the target")
+    named += [] if is_old else [("--types", name) for name in reading.types]
+    check_columns(file.frame, path, named)
+    _check_types(reading.types, roles, tree)
+    roles |= {name: "--types" for name, kind in reading.types.items() if kind == IGNORE}
+    outcome = None
+    if target is not None:
+        known = UNKNOWN if tree is None else tree.classes
+        outcome = settle_column(file, target, reading.types.get(target), known, outcome=True)
+    kept = _predictors(file, roles, subgroups, tree, with_unknown)
+    columns = {
+        name: SettledColumn(file.frame[name], "")
+        if known is AS_IT_IS
+        else settle_column(file, name, reading.types.get(name), known)
+        for name, known in kept.items()
+    }
+    table = file.frame
+    rows = _rows_with_outcome(file, target, outcome, drop=reading.drop_missing_target)
+    if outcome is not None and not rows.all():
+        table = table[rows].reset_index(drop=True)
+        columns = {name: column.take(rows) for name, column in columns.items()}
+        outcome = outcome.take(rows)
+    y = np.zeros(0) if outcome is None else outcome_values(outcome.values)
+    told = None
+    if target is not None and tree is not None and (tree.classes or y.dtype.kind in "fiu"):
+        told = ReadTarget.of(target, y, regression=tree.classes is None)
     return RowTable(
         table=table,
-        X=X,
-        y=np.zeros(0) if target is None else outcome_values(table[target]),
+        X=pd.DataFrame({name: column.values for name, column in columns.items()}),
+        y=y,
         time=None if time is None else _sortable(table[time]),
         groups=None if group is None else np.asarray(table[group].astype(str).to_numpy()),
+        read=ReadSummary(
+            path=path,
+            rows=len(table),
+            dropped=int((~rows).sum()),
+            target=told,
+            columns=_described(table, columns, roles),
+        ),
     )
 
 
@@ -158,12 +132,103 @@ def read_training(path: Path, target: str, task: str, **columns: Any) -> tuple[R
     """Read a table to train on (``columns`` as in :func:`read_rows`), and what its task is."""
     table = read_rows(path, target, **columns)
     task = guess_task(table.y, task)
-    if len(np.unique(table.y)) < 2:
+    check_outcomes(table.y, task, path, target)
+    told = ReadTarget.of(target, table.y, regression=task == "regression")
+    return replace(table, read=replace(table.read, target=told)), task
+
+
+def _check_types(types: Mapping[str, str], roles: Mapping[str, str], tree: Tree | None) -> None:
+    """Refuse types that contradict another option or the tree."""
+    used = {tree.feature_labels[j] for j in tree.used_features} if tree is not None else set()
+    for name, kind in types.items():
+        option = roles.get(name)
+        if option in ("--time", "--group") or (option == "--target" and kind == IGNORE):
+            raise InputError(
+                f"expected predictors in --types, got {name!r}, which is named as {option}; "
+                "leave one of them out"
+            )
+        if name in used and kind == IGNORE:
+            raise InputError(
+                f"expected --types to ignore no column that the tree uses, got {name!r}; leave it "
+                "out of --types"
+            )
+
+
+AS_IT_IS = object()
+"""Nothing is known of a column, and nothing depends on it."""
+
+
+def _predictors(
+    file: TableFile,
+    roles: Mapping[str, str],
+    subgroups: Sequence[str],
+    tree: Tree | None,
+    with_unknown: bool,
+) -> dict[str, Any]:
+    """Columns that may be predictors, and what the tree knows each to be."""
+    have = [str(name) for name in file.frame.columns]
+    if tree is not None and tree.feature_names is not None:
+        used = [tree.feature_names[j] for j in sorted(tree.used_features)]
+        check_columns(file.frame, file.path, (("a predictor", name) for name in used))
+        there = set(have)
+        kept: dict[str, Any] = {
+            name: _known(tree, j)
+            for j, name in enumerate(tree.feature_names)
+            if name in there and roles.get(name) != "--types"
+        }
+        if with_unknown:
+            others = {*roles, *subgroups, *tree.feature_names}
+            kept |= dict.fromkeys((name for name in have if name not in others), AS_IT_IS)
+    else:
+        taken = set(roles) if "--target" in roles.values() else set()
+        left = [name for name in have if name not in taken]
+        if tree is None or len(left) != tree.n_features:
+            kept = dict.fromkeys(left, UNKNOWN if tree is None else AS_IT_IS)
+        else:
+            kept = {name: _known(tree, j) for j, name in enumerate(left)}
+    if not kept:
+        raise InputError(f"expected predictors in {file.path}, got no column besides the target")
+    return kept
+
+
+def _known(tree: Tree, feature: int) -> Any:
+    """Return what a tree knows of a feature: its categories, or None for a number."""
+    if tree.space is None and feature not in tree.used_features:
+        return AS_IT_IS  # no rule is about it, and nobody looked at its values
+    return tree.categories[feature]
+
+
+def _rows_with_outcome(
+    file: TableFile, target: str | None, outcome: SettledColumn | None, *, drop: bool
+) -> NDArray[np.bool_]:
+    """Which rows have an outcome; refuses those without, unless they are to be dropped."""
+    if outcome is None:
+        return np.ones(len(file.frame), dtype=bool)
+    there = outcome.values.notna().to_numpy(dtype=bool)
+    gone = np.flatnonzero(~there).tolist()
+    if gone and not drop:
         raise InputError(
-            f"expected a target with two or more different values, got only {table.y[0]!r}; "
-            "nothing can be learned from it"
+            f"expected an outcome in every row of {file.path}, got {len(gone):,} missing in "
+            f"{target!r} ({file.places(gone)}); fill them in, or leave these rows out with "
+            "--drop-missing-target"
         )
-    return table, task
+    if not there.any():
+        raise InputError(f"expected outcomes in {target!r} of {file.path}, got none; name another")
+    return there
+
+
+def _described(
+    table: pd.DataFrame, columns: Mapping[str, SettledColumn], roles: Mapping[str, str]
+) -> list[ReadColumn]:
+    """Describe every column but the target, in the order of the file."""
+    out = []
+    for name in map(str, table.columns):
+        column = columns.get(name)
+        if column is not None and column.type:
+            out.append(ReadColumn.of(name, column))
+        elif roles.get(name) != "--target":
+            out.append(ReadColumn(name, IGNORED, note=roles.get(name, "not in the tree")))
+    return out
 
 
 def _sortable(values: pd.Series[Any]) -> NDArray[Any]:
@@ -178,22 +243,3 @@ def _sortable(values: pd.Series[Any]) -> NDArray[Any]:
             f"got: {str(error).splitlines()[0]}"
         ) from None
     return np.asarray(dates.to_numpy().astype("datetime64[ns]").astype(np.float64))
-
-
-MOST_CLASSES = 20
-
-
-def guess_task(y: NDArray[Any], task: str) -> str:
-    """Classification or regression; asks where the numbers do not tell."""
-    if task != "auto":
-        return task
-    if y.dtype.kind not in "fiu":
-        return "classification"
-    if has_fractions(y):
-        return "regression"
-    if len(np.unique(y)) <= MOST_CLASSES:
-        return "classification"
-    raise InputError(
-        f"expected a target with at most {MOST_CLASSES} classes or with fractions, got "
-        f"{len(np.unique(y))} different whole numbers; say --task classification or regression"
-    )

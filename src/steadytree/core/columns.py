@@ -27,28 +27,31 @@ from steadytree.core.tabular import (
 from steadytree.exceptions import InputError, SteadyTreeWarning
 
 __all__ = [
+    "DATE_TEXT",
     "MOST_CATEGORIES",
     "NO_VALUE",
     "Column",
     "check_learnable",
     "declared_categories",
+    "near_unique",
     "observe_column",
 ]
 
 MOST_CATEGORIES = 255
 """More categories than this are refused: their rules could not be read."""
 DISTINCT_SHARE = 0.5
-FEW_CATEGORIES = 50
-"""A column of names is an identifier if it has more categories than this, and more of them
-than this share of its rows."""
+FEW_CATEGORIES = 20
+"""A column of text holds names or identifiers if it has more different ones than this, and more
+of them than this share of its rows."""
 FEW_ROWS = 20
 
 NO_VALUE = "(none)"
 """The one category of a categorical column that is missing throughout."""
 
-_DATE = re.compile(
+DATE_TEXT = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}( .*)?"
 )
+"""How dates are written as text."""
 _IDENTIFIER = re.compile(
     r"(^|.*[^a-zA-Z])(id|uid|uuid|guid|identifier|index|row|key)$|.*[a-z](ID|Id)$|Unnamed: \d+",
 )
@@ -156,14 +159,24 @@ def check_learnable(X: Any, column: int, name: str, found: Column) -> None:
         return
     declared = isinstance(_dtype_of(X, column), pd.CategoricalDtype)
     texts = [c for c in found.categories if isinstance(c, str) and c != NO_VALUE]
-    if not declared and texts and all(_DATE.fullmatch(text) for text in texts):
+    if not declared and texts and all(DATE_TEXT.fullmatch(text) for text in texts):
         raise dates_in_column(name, f"written as text such as {texts[0]!r}")
-    many = found.n_distinct > FEW_CATEGORIES
-    if many and found.n_distinct > DISTINCT_SHARE * found.n_present:
-        raise InputError(
-            f"expected categories that rows share in column {name!r}, got {found.n_distinct:,} "
-            f"different ones in {found.n_present:,} rows, as in an identifier or free text; "
-            "leave the column out"
+    if near_unique(found.n_distinct, found.n_present):
+        few = len(found.categories) <= MOST_CATEGORIES
+        got = (
+            f"{found.n_distinct:,} different ones in {found.n_present:,} rows, as in names, "
+            "identifiers or free text"
+        )
+        if not (declared and few):
+            raise InputError(
+                f"expected categories that rows share in column {name!r}, got {got}; leave the "
+                "column out" + (", or insist with the type 'category'" if few else "")
+            )
+        warnings.warn(
+            f"column {name!r} has {got}: rules on it hold for few rows to come, and a tree shows "
+            "them to whoever reads it; leave it out",
+            SteadyTreeWarning,
+            stacklevel=2,
         )
     if len(found.categories) > MOST_CATEGORIES:
         raise InputError(
@@ -172,6 +185,11 @@ def check_learnable(X: Any, column: int, name: str, found: Column) -> None:
             f"X[{name!r}].where(X[{name!r}].map(X[{name!r}].value_counts()) >= 50, 'other'), "
             "or leave the column out"
         )
+
+
+def near_unique(n_distinct: int, n_present: int) -> bool:
+    """Whether texts are as different as names, identifiers or free text are."""
+    return n_distinct > FEW_CATEGORIES and n_distinct > DISTINCT_SHARE * n_present
 
 
 def _looks_like_identifier(X: Any, column: int, name: str, found: Column) -> bool:

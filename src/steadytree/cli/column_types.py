@@ -1,0 +1,342 @@
+"""Settle what each column of a user's table is: a number, a category, or not to be read.
+
+One cell "n/a?" must not make 400 ages 60 categories, nor postcodes numbers. What is clear is
+taken as it is; what is not is refused with the values and their lines, and ``--types`` settles
+it. Where a tree is given its own space has settled it already.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from steadytree.cli.table_files import TableFile
+from steadytree.cli.written_values import WrittenColumn, as_known, plain_text
+from steadytree.core.columns import DATE_TEXT, near_unique
+from steadytree.core.quoting import quoted, some_of
+from steadytree.exceptions import InputError
+
+__all__ = ["CATEGORY", "IGNORE", "NUMBER", "UNKNOWN", "SettledColumn", "settle_column", "types_fix"]
+
+NUMBER, CATEGORY, IGNORE = "number", "category", "ignore"
+EXACT_WHOLE = 2**53
+"""Whole numbers beyond this are not told apart as numbers."""
+LARGEST = float(np.finfo(np.float32).max)
+"""Learners compare numbers in single precision."""
+SHOWN_TEXTS = 3
+ROWS_OF_IDENTIFIERS = 20
+
+
+class _Unknown:
+    """Nobody has settled yet what a column is."""
+
+
+UNKNOWN = _Unknown()
+
+
+@dataclass(frozen=True, eq=False)
+class SettledColumn:
+    """A column of one type: its values, and what is to be said of it."""
+
+    values: pd.Series[Any]
+    type: str
+    note: str = ""
+
+    def take(self, rows: Any) -> SettledColumn:
+        """Return some of the rows."""
+        return SettledColumn(self.values[rows].reset_index(drop=True), self.type, self.note)
+
+
+def types_fix(name: str, kind: str) -> str:
+    """Write the option that settles a column, as it is typed."""
+    return f"--types {shlex.quote(f'{name}={kind}')}"
+
+
+def settle_column(
+    table: TableFile,
+    name: str,
+    asked: str | None,
+    known: tuple[Any, ...] | _Unknown | None = UNKNOWN,
+    *,
+    outcome: bool = False,
+) -> SettledColumn:
+    """Return a column as a number or a category.
+
+    ``asked`` is the user's word; ``known`` what a tree knows: its categories, or None for a
+    number. An ``outcome`` is no predictor: its values may be nearly all different.
+    """
+    values = table.frame[name]
+    if known is not UNKNOWN and asked not in (None, CATEGORY if known is not None else NUMBER):
+        what = "a number" if known is None else "a category"
+        raise InputError(
+            f"expected --types to leave {name!r} what it is to the tree, {what}, got "
+            f"{asked}; a new tree could take it so"
+        )
+    if isinstance(known, tuple):
+        return _as_category(table, name, values, known, outcome=outcome)
+    if asked == CATEGORY:
+        texts = _texts_of(table, name, values)
+        return SettledColumn(texts if outcome else texts.astype("category"), CATEGORY)
+    if _is_truth(values):
+        if known is None or asked == NUMBER:
+            return SettledColumn(values.astype(np.float64), NUMBER)
+        return SettledColumn(values, CATEGORY)
+    if pd.api.types.is_numeric_dtype(values) or _whole_objects(values):
+        if known is UNKNOWN and asked is None and table.padded(name):
+            written = _written(table, table.texts(name))
+            if written.padded:
+                note = "written with leading zeros"
+                return SettledColumn(written.as_values(name), CATEGORY, note)
+        return _as_number(table, name, values, settled=asked is not None or known is None)
+    if not _is_text(values):
+        return SettledColumn(values, CATEGORY)  # the core knows dates, lists and the like
+    written = _written(table, values)
+    if outcome and known is None and not written.numbers.any():
+        return SettledColumn(values, CATEGORY)  # another task: whoever holds the tree says so
+    if known is None or asked == NUMBER:
+        return _text_as_number(table, name, written, settled=asked == NUMBER)
+    return _text(table, name, written, outcome)
+
+
+# -- columns of numbers ------------------------------------------------------------------------
+
+
+def _as_number(
+    table: TableFile, name: str, values: pd.Series[Any], *, settled: bool
+) -> SettledColumn:
+    """Check the numbers of a column; ``settled``: that it is one is not in question."""
+    whole = values.dtype.kind in "iuO"
+    if (
+        whole
+        and not settled
+        and len(values)
+        and max(abs(values.max()), abs(values.min())) > (EXACT_WHOLE)
+    ):
+        row = int(np.flatnonzero(np.abs(values.to_numpy(dtype=object)) > EXACT_WHOLE)[0])
+        raise InputError(
+            f"expected whole numbers up to 2**53 in column {name!r} of {table.path}, got "
+            f"{quoted(int(values.iloc[row]))} ({table.places([row])}), as in an identifier; leave "
+            f"it out with {types_fix(name, IGNORE)}, or settle it with "
+            f"{types_fix(name, CATEGORY)} or {types_fix(name, NUMBER)}"
+        )
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    _refuse_infinities(table, name, numbers, settled=settled)
+    if values.dtype.kind == "O":
+        values = pd.Series(numbers, name=name)
+    unique = whole and len(values) >= ROWS_OF_IDENTIFIERS and _all_different(values)
+    note = "another whole number in every row: an identifier?" if unique else _emptiness(numbers)
+    return SettledColumn(values, NUMBER, note)
+
+
+def _refuse_infinities(table: TableFile, name: str, numbers: Any, *, settled: bool) -> None:
+    present = numbers[~np.isnan(numbers)]
+    most = float(np.abs(present).max()) if present.size else 0.0
+    if np.isinf(most) or (most > LARGEST and not settled):
+        rows = np.flatnonzero(np.abs(numbers) >= min(most, LARGEST)).tolist()
+        limit = "finite numbers" if np.isinf(most) else f"numbers up to {LARGEST:.1e}"
+        raise InputError(
+            f"expected {limit} in column {name!r} of {table.path}, got {numbers[rows[0]]:g} "
+            f"({table.places(rows)}); replace it with a number, or leave the cell empty"
+        )
+
+
+def _all_different(values: pd.Series[Any]) -> bool:
+    return not values[:1000].duplicated().any() and not values.duplicated().any()
+
+
+def _emptiness(numbers: Any) -> str:
+    present = numbers[~np.isnan(numbers)]
+    if not present.size:
+        return "no value"
+    return "one value only" if present.min() == present.max() else ""
+
+
+def _text_as_number(
+    table: TableFile, name: str, written: WrittenColumn, *, settled: bool
+) -> SettledColumn:
+    """Read texts as numbers: odd ones are refused, or missing where the user settled it."""
+    plain = written.numbers
+    odd = written.named(~plain)
+    if odd and not settled:
+        raise InputError(
+            f"expected numbers in column {name!r} of {table.path}, as the tree knows it, "
+            f"got {_odd_texts(table, written, odd)}; {_form_fix(written)}correct "
+            f"them, or say {types_fix(name, NUMBER)}: they become missing"
+        )
+    if odd and not plain.any():
+        raise InputError(
+            f"expected numbers in column {name!r} of {table.path}, got none, but texts such as "
+            f"{quoted(odd[0])} ({table.places(written.rows(odd[0]))}); {_form_fix(written)}"
+            f"leave it out of --types, or say {types_fix(name, CATEGORY)}"
+        )
+    numbers = written.as_numbers(name)
+    _refuse_infinities(table, name, numbers.to_numpy(), settled=settled)
+    note = f"missing where it says {some_of(odd, SHOWN_TEXTS)}" if odd else ""
+    return SettledColumn(numbers, NUMBER, note)
+
+
+# -- columns of text ---------------------------------------------------------------------------
+
+
+def _text(table: TableFile, name: str, written: WrittenColumn, outcome: bool) -> SettledColumn:
+    """Take texts for categories, unless they are something else."""
+    numbers = written.numbers
+    if written.n_present and int(written.counts[numbers].sum()) == written.n_present:
+        stored_as_text = table.text is None
+        if not stored_as_text and not written.padded:
+            return _text_as_number(table, name, written, settled=False)
+        note = "numbers stored as text" if stored_as_text else "written with leading zeros"
+        return SettledColumn(written.as_values(name), CATEGORY, note)
+    _refuse_numbers_in_clothes(table, name, written, numbers)
+    dates = written.matching(DATE_TEXT)
+    if written.mostly(dates):
+        shown = written.named(dates)[0]
+        raise InputError(
+            f"expected numbers or categories in column {name!r} of {table.path}, got dates such as "
+            f"{quoted(shown)} ({table.places(written.rows(shown))}); write days since a reference, "
+            f"leave it out with {types_fix(name, IGNORE)}, or name it as --time"
+        )
+    n_distinct = len(written.present)
+    if not outcome and near_unique(n_distinct, written.n_present):
+        raise InputError(
+            f"expected categories that rows share in column {name!r} of {table.path}, got "
+            f"{n_distinct:,} different ones in {written.n_present:,} rows, as in names, "
+            f"identifiers or free text; leave it out with --drop {shlex.quote(name)}, or insist "
+            f"with {types_fix(name, CATEGORY)}"
+        )
+    return SettledColumn(written.as_values(name), CATEGORY, _spellings(written.present))
+
+
+def _refuse_numbers_in_clothes(
+    table: TableFile, name: str, written: WrittenColumn, numbers: Any
+) -> None:
+    """Refuse numbers but for a few, with separators of thousands, other decimals or a unit."""
+    separated = written.in_thousands | written.other_decimals
+    amounts = written.amounts
+    start = f"expected numbers or categories in column {name!r} of {table.path}, got "
+    as_category = types_fix(name, CATEGORY)
+    fitting = numbers | separated
+    if separated.any() and written.mostly(fitting):
+        shown = _odd_texts(table, written, written.named(separated))
+        raise InputError(
+            f"{start}numbers written as {shown}; "
+            f"{_form_fix(written)}or settle it with {as_category}"
+        )
+    if numbers.any() and written.mostly(numbers):
+        shown = _odd_texts(table, written, written.named(~numbers))
+        raise InputError(
+            f"{start}numbers but for {shown}; correct them, or settle it "
+            f"with {types_fix(name, NUMBER)} (they become missing) or {as_category}"
+        )
+    if amounts.any() and written.mostly(amounts):
+        shown = _odd_texts(table, written, written.named(amounts))
+        raise InputError(
+            f"{start}numbers with a sign or a unit, {shown}; write the numbers alone, or "
+            f"settle it with {as_category}"
+        )
+
+
+def _form_fix(written: WrittenColumn) -> str:
+    """Say which option reads the numbers as they are written, if one does."""
+    options = []
+    sign = written.separator_of_thousands()
+    if written.in_thousands.any() and sign not in ("", written.decimal):
+        options.append(f"--thousands {shlex.quote(sign)} for thousands")
+    if written.other_decimals.any():
+        other = "," if written.decimal == "." else "."
+        options.append(f"--decimal {shlex.quote(other)} for decimals")
+    return f"say {' or '.join(options)}, " if options else ""
+
+
+def _odd_texts(table: TableFile, written: WrittenColumn, odd: Sequence[str]) -> str:
+    """Name some texts with their lines."""
+    shown = [f"{quoted(text)} ({table.places(written.rows(text))})" for text in odd[:SHOWN_TEXTS]]
+    more = len(odd) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} other values" if more else "")
+
+
+def _spellings(texts: Sequence[str]) -> str:
+    """Note categories that differ by spaces or capitals only."""
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        alike[" ".join(text.split()).casefold()].append(text)
+    found = next((group for group in alike.values() if len(group) > 1), None)
+    return f"{some_of(found, SHOWN_TEXTS)} differ by spaces or capitals only" if found else ""
+
+
+def _as_category(
+    table: TableFile,
+    name: str,
+    values: pd.Series[Any],
+    known: tuple[Any, ...],
+    *,
+    outcome: bool,
+) -> SettledColumn:
+    """Read a column as the categories that a tree knows, whatever type either has."""
+    numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    if numeric and table.padded(name):
+        values, numeric = table.texts(name), False
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(object)
+    codes, found = pd.factorize(values)
+    plain = [v.item() if isinstance(v, np.generic) else v for v in found]
+    if not all(isinstance(v, (str, bool, int, float)) for v in plain):
+        return SettledColumn(values, CATEGORY)  # the core knows dates, lists and the like
+    translated = as_known([v.strip() if _spaced(v, known) else v for v in plain], known)
+    if numeric and plain and not outcome and not set(translated) & set(known):
+        raise InputError(
+            f"expected categories such as {some_of(known, SHOWN_TEXTS)} in column {name!r} of "
+            f"{table.path}, as the tree knows them, got numbers such as {plain[0]!r}; write the "
+            "categories, or train a new tree"
+        )
+    held = np.empty(len(plain) + 1, dtype=object)
+    held[:-1] = [None if isinstance(v, str) and not v.strip() else v for v in translated]
+    held[-1] = None
+    return SettledColumn(pd.Series(held[codes], name=name, dtype=object), CATEGORY)
+
+
+def _spaced(value: Any, known: tuple[Any, ...]) -> bool:
+    """Whether a text is a known category but for spaces around it."""
+    return isinstance(value, str) and value not in known and value.strip() in known
+
+
+def _texts_of(table: TableFile, name: str, values: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column as text: numbers alike whatever decimals they have, 007 as it is."""
+    if table.padded(name):
+        values = table.texts(name)
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(object)
+    codes, found = pd.factorize(values)
+    texts = [str(v) if isinstance(v, (str, bool, np.bool_)) else plain_text(v) for v in found]
+    held = np.array([*(t if t.strip() else None for t in texts), None], dtype=object)
+    return pd.Series(held[codes], name=name, dtype=object)
+
+
+# -- what a column holds -------------------------------------------------------------------------
+
+
+def _written(table: TableFile, values: pd.Series[Any]) -> WrittenColumn:
+    return WrittenColumn.of(values, table.form.decimal, table.form.thousands)
+
+
+def _is_truth(values: pd.Series[Any]) -> bool:
+    if values.dtype.kind == "O":
+        return pd.api.types.infer_dtype(values, skipna=True) == "boolean"
+    return pd.api.types.is_bool_dtype(values)
+
+
+def _whole_objects(values: pd.Series[Any]) -> bool:
+    """Whether a column holds whole numbers that no numeric type does."""
+    return values.dtype.kind == "O" and pd.api.types.infer_dtype(values, skipna=True) == "integer"
+
+
+def _is_text(values: pd.Series[Any]) -> bool:
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return False  # declared: as it is
+    return pd.api.types.infer_dtype(values, skipna=True) in ("string", "empty")

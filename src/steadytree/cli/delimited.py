@@ -1,0 +1,392 @@
+"""Read delimited text strictly: a row that does not fit its header is refused, never shifted.
+
+Most readers mend what they can. They take the first column of a row that is too long for row
+names, fill up one that is too short, call a second column of one name by another, and a tree is
+trained on the wrong outcome without a word. Here the bytes are gone through once before they
+are parsed, and whatever is not one value per name is refused with its line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from steadytree.cli.text_files import first_line_of, line_at
+from steadytree.exceptions import InputError
+
+__all__ = ["MISSING", "DelimitedText", "parse_delimited"]
+
+MISSING = (
+    *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null"),
+    *("None", "#N/A N/A", "-1.#IND", "1.#IND", "-1.#QNAN", "1.#QNAN"),
+)
+"""Texts that stand for a missing value, and nothing else does."""
+
+OTHERS = (";", "\t", "|", ",")
+SEPARATOR_NAMES = {"\t": "tab"}
+CHUNK = 1 << 18
+QUOTE, NEWLINE, RETURN, ZERO = b'"\n\r0'
+# pandas parses to the nearest float by itself since 3.1, and warns of the wish.
+_NEAREST: dict[str, Any] = (
+    {"float_precision": "round_trip"}
+    if tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
+    else {}
+)
+_WHOLE = re.compile(r"[+-]?\d+")
+_FRACTION = re.compile(r"[+-]?(\d*\.\d+|\d+\.\d*)([eE][+-]?\d+)?|-\d+")
+
+
+@dataclass(frozen=True, eq=False)
+class DelimitedText:
+    """A text table whose every row has one value per name.
+
+    Attributes
+    ----------
+    content : bytes
+        UTF-8, header and all.
+    columns : mapping of str to int
+        Positions of the columns by name; one that has no name is not among them.
+    body : int
+        Where the header ends.
+    starts : int array
+        Where each row begins in ``content``; blank lines are no rows.
+    zeros : frozenset of int
+        Columns in which some value may begin with a zero and another digit.
+    """
+
+    path: Path
+    content: bytes
+    separator: str
+    decimal: str
+    width: int
+    columns: Mapping[str, int]
+    body: int
+    starts: NDArray[np.int64]
+    zeros: frozenset[int]
+
+    def lines(self, rows: Sequence[int]) -> list[int]:
+        """Return the lines of the file, from 1 on, that some rows begin in."""
+        return [line_at(self.content, int(self.starts[row])) for row in rows]
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """Return the values as pandas types them."""
+        table = self.parse(list(self.columns.values()))
+        return table.set_axis(list(self.columns), axis=1)
+
+    def texts(self, column: str) -> pd.Series[Any]:
+        """Return a column as it is written; missing where nothing is."""
+        return self.parse([self.columns[column]], str).iloc[:, 0].rename(column)
+
+    def padded(self, column: str) -> bool:
+        """Whether some value of a column may begin with a zero and another digit."""
+        return self.columns[column] in self.zeros
+
+    def parse(self, positions: Sequence[int], kind: Any = None) -> pd.DataFrame:
+        """Return columns by position, as pandas types them or all of one kind."""
+        some: dict[str, Any] = {} if len(positions) == self.width else {"usecols": list(positions)}
+        try:
+            frame: pd.DataFrame = pd.read_csv(
+                io.BytesIO(self.content[self.body :]),
+                sep=self.separator,
+                decimal=self.decimal,
+                header=None,
+                names=list(range(self.width)),
+                dtype=kind,
+                index_col=False,
+                na_values=list(MISSING),
+                keep_default_na=False,
+                low_memory=False,  # else one column may hold numbers beside texts
+                **some,
+                **_NEAREST,
+            )
+        except UnicodeDecodeError:
+            raise self._other_encoding() from None
+        except (ValueError, pd.errors.ParserError) as error:
+            raise InputError(
+                f"expected rows of values in {self.path}, got a file that cannot be read: "
+                f"{first_line_of(error)}; write it again"
+            ) from None
+        if len(frame) != len(self.starts):
+            raise InputError(
+                f"expected {len(self.starts):,} rows in {self.path}, got {len(frame):,} from the "
+                "parser; look for lines that hold nothing but spaces or separators"
+            )
+        return frame
+
+    def _other_encoding(self) -> InputError:
+        try:
+            self.content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line, byte = line_at(self.content, error.start), self.content[error.start]
+            return InputError(
+                f"expected UTF-8 in {self.path}, got the byte 0x{byte:02x} in line {line}; say "
+                "what it was written in, for example --encoding latin-1 or cp1252, or save it as "
+                "UTF-8"
+            )
+        return InputError(f"expected UTF-8 in {self.path}, got something else; save it as UTF-8")
+
+
+def parse_delimited(
+    path: Path, content: bytes, *, separator: str, decimal: str = "."
+) -> DelimitedText:
+    """Check that every row has one value per name of the header; nothing is typed yet."""
+    rows = _Rows(path, content, separator)
+    first, body = rows.header()
+    names = _header_names(path, first, separator)
+    starts, zeros = rows.check(body, len(names))
+    if not len(starts):
+        raise InputError(f"expected a table with rows and columns, got none in {path}")
+    columns = {name: i for i, name in enumerate(names) if name.strip()}
+    table = DelimitedText(
+        path, content, separator, decimal, len(names), columns, body, starts, frozenset(zeros)
+    )
+    for position in (i for i, name in enumerate(names) if not name.strip()):
+        _check_nameless(table, position)
+    return table
+
+
+def _check_nameless(table: DelimitedText, position: int) -> None:
+    """Leave out a column without a name that is empty or counts the rows; refuse others."""
+    values = table.parse([position]).iloc[:, 0]
+    counts = position == 0 and values.dtype.kind == "i" and bool((values.diff()[1:] == 1).all())
+    if not counts and values.notna().any():
+        shown = values[values.notna()].iloc[0]
+        raise InputError(
+            f"expected a name for every column in the header of {table.path}, got none for column "
+            f"{position + 1}, which holds {shown!r}; name it, or take it away"
+        )
+
+
+# -- rows ----------------------------------------------------------------------------------
+
+
+class _Rows:
+    """The bytes of a table, divided into rows: line feeds outside quotes."""
+
+    def __init__(self, path: Path, content: bytes, separator: str) -> None:
+        self.path, self.content = path, content
+        self.bytes = np.frombuffer(content, dtype=np.uint8)
+        self.separator = ord(separator)
+        self.quoted = b'"' in content
+        self.returns = b"\r" in content and content.count(b"\r") > content.count(b"\r\n")
+
+    def header(self) -> tuple[str, int]:
+        """Return the first line that is not blank, and where the next row begins."""
+        start, line, inside = 0, 0, False
+        for end in (match.end() for match in re.finditer(rb"\n", self.content)):
+            inside ^= self.content.count(b'"', line, end) % 2 == 1
+            line = end
+            if inside:
+                continue
+            record = self.content[start:end]
+            if record.strip():
+                try:
+                    return record.decode("utf-8"), end
+                except UnicodeDecodeError:
+                    raise InputError(
+                        f"expected UTF-8 in the header of {self.path}, got something else; say "
+                        "what it was written in, for example --encoding latin-1"
+                    ) from None
+            start = end
+        if inside:
+            raise self._unclosed(start)
+        raise InputError(f"expected a table with rows, got an empty file: {self.path}")
+
+    def check(self, body: int, width: int) -> tuple[NDArray[np.int64], set[int]]:
+        """Return where the rows begin, and columns with a value such as 007; refuse the rest."""
+        starts: list[NDArray[np.int64]] = []
+        zeros: set[int] = set()
+        open_quotes, fields, begun = 0, 0, body
+        for low in range(body, len(self.content), CHUNK):
+            part = self.bytes[low : low + CHUNK]
+            marks = (part == self.separator) | (part == NEWLINE)
+            if self.returns:
+                marks |= part == RETURN
+            if self.quoted:
+                quotes = part == QUOTE
+                self._check_quotes(low, np.flatnonzero(quotes), open_quotes)
+                inside = (np.cumsum(quotes, dtype=np.int64) + open_quotes) % 2 == 1
+                open_quotes = (open_quotes + int(quotes.sum())) % 2
+                marks &= ~inside
+            at = np.flatnonzero(marks)
+            if self.returns:
+                at = self._without_returns(low, at)
+            ends = _ends_of_rows(part, at, width, fields)
+            counts = np.diff(ends, prepend=-1 - fields)
+            begins = np.concatenate([[begun], low + at[ends] + 1]).astype(np.int64)
+            kept = self._kept(begins, counts, width)
+            starts.append(begins[:-1][kept])
+            zeros |= self._zero_columns(low, part, at, ends, fields)
+            fields = len(at) - (int(ends[-1]) + 1) if len(ends) else fields + len(at)
+            begun = int(begins[-1])
+        if open_quotes:
+            raise self._unclosed(begun)
+        return np.concatenate(starts or [np.zeros(0, dtype=np.int64)]), zeros
+
+    def _kept(
+        self, begins: NDArray[np.int64], counts: NDArray[np.intp], width: int
+    ) -> NDArray[np.bool_]:
+        """Which rows are not blank lines; a row of another width is refused."""
+        empty = np.diff(begins) <= 2
+        suspects = np.flatnonzero((counts != width) | empty)
+        kept = np.ones(len(counts), dtype=bool)
+        for row in suspects.tolist():
+            record = self.content[begins[row] : begins[row + 1]]
+            if not record.strip(b" \r\n") and counts[row] == 1:
+                kept[row] = False
+            elif counts[row] != width:
+                raise self._ragged(int(begins[row]), record, int(counts[row]), width)
+        return kept
+
+    def _zero_columns(
+        self,
+        low: int,
+        part: NDArray[np.uint8],
+        at: NDArray[np.intp],
+        ends: NDArray[np.intp],
+        fields: int,
+    ) -> set[int]:
+        """Columns in which a value begins with a zero and another digit."""
+        before, after = self.bytes[low - 1 :], self.bytes[low + 1 : low + 1 + len(part)]
+        before = before[: len(after)]
+        zero = (before == self.separator) | (before == NEWLINE)
+        if self.quoted:
+            zero |= before == QUOTE
+        zero &= part[: len(after)] == ZERO
+        zero &= after - ZERO < 10  # unsigned: what is below "0" is far above
+        found = np.flatnonzero(zero)
+        if not len(found):
+            return set()
+        mark = np.searchsorted(at, found)
+        row = np.searchsorted(ends, mark)
+        first = np.where(row > 0, ends[np.maximum(row - 1, 0)] + 1 if len(ends) else 0, -fields)
+        return set(np.unique(mark - first).tolist())
+
+    def _check_quotes(self, low: int, at: NDArray[np.intp], open_quotes: int) -> None:
+        """Refuse a quote that is neither at an end of a value nor doubled."""
+        where = low + at
+        opens = (np.arange(len(at)) + open_quotes) % 2 == 0
+        # The file ends in a line feed, and a header stands before: both neighbours exist.
+        beside = self.bytes[np.where(opens, where - 1, np.minimum(where + 1, self.bytes.size - 1))]
+        fine = (beside == self.separator) | (beside == NEWLINE) | (beside == QUOTE)
+        fine |= ~opens & (beside == RETURN)
+        if fine.all():
+            return
+        bad = int(where[~fine][0])
+        begin = self.content.rfind(b"\n", 0, bad) + 1
+        shown = self.content[max(begin, bad - 20) : bad + 20].decode("utf-8", "replace")
+        raise InputError(
+            f"expected quotes around whole values in {self.path}, got one inside a value in line "
+            f"{line_at(self.content, bad)}, near {shown.splitlines()[0]!r}; put the value in "
+            "quotes and double those inside"
+        )
+
+    def _without_returns(self, low: int, at: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Drop carriage returns that belong to a line feed; refuse those that stand alone."""
+        returns = self.bytes[low + at] == RETURN
+        lone = returns & (self.bytes[np.minimum(low + at + 1, self.bytes.size - 1)] != NEWLINE)
+        if lone.any():
+            line = line_at(self.content, low + int(at[lone][0]))
+            raise InputError(
+                f"expected lines that end alike in {self.path}, got a carriage return inside line "
+                f"{line}; put the value in quotes, or write the file again"
+            )
+        return np.asarray(at[~returns])
+
+    def _ragged(self, begin: int, record: bytes, count: int, width: int) -> InputError:
+        line = line_at(self.content, begin)
+        text = record.decode("utf-8", "replace").rstrip("\r\n")
+        hint = "see whether a value holds the separator without quotes around it"
+        other = _seems_separated(self.content[:begin].decode("utf-8", "replace"), width)
+        if other:
+            hint = other
+        elif count == width + 1 and text.endswith(chr(self.separator)):
+            hint = "the row ends in a separator that the header lacks: take it away"
+        elif count == width + 1:
+            hint += ", or whether the header lacks the name of the first column (row names)"
+        return InputError(
+            f"expected {width} values in every row of {self.path}, as its header has names, got "
+            f"{count} in line {line}; {hint}"
+        )
+
+    def _unclosed(self, begin: int) -> InputError:
+        return InputError(
+            f"expected every quote to be closed in {self.path}, got one that is not in the row "
+            f"that begins in line {line_at(self.content, begin)}; close it, or take it away"
+        )
+
+
+def _ends_of_rows(
+    part: NDArray[np.uint8], at: NDArray[np.intp], width: int, fields: int
+) -> NDArray[np.intp]:
+    """Which of the separators and line feeds at some places are line feeds.
+
+    Mostly every ``width``-th, which is quickly checked; ``fields`` of the first row came before.
+    """
+    expected = np.arange(width - 1 - fields, len(at), width) if fields < width else at[:0]
+    ends = part[at[expected]] == NEWLINE
+    if ends.all():
+        others = np.count_nonzero(part == NEWLINE) - len(expected)
+        if not others:
+            return expected
+    return np.asarray(np.flatnonzero(part[at] == NEWLINE))
+
+
+# -- the header ------------------------------------------------------------------------------
+
+
+def _header_names(path: Path, line: str, separator: str) -> tuple[str, ...]:
+    """Read the names of the columns, and refuse what cannot be one."""
+    try:
+        names = tuple(next(csv.reader(io.StringIO(line), delimiter=separator, strict=True)))
+    except csv.Error as error:
+        raise InputError(
+            f"expected names in the first line of {path}, got: {error}; mend its quotes"
+        ) from None
+    hint = _seems_separated(line, len(names))
+    if hint:
+        raise InputError(f"expected columns in {path}, got one called {names[0]!r}; {hint}")
+    for spelling in (str, str.strip):
+        times = Counter(map(spelling, names))
+        twice = [name for name in times if times[name] > 1 and name]
+        if twice:
+            different = "" if spelling is str else " but for spaces"
+            raise InputError(
+                f"expected distinct names in the header of {path}, got {_some(twice)} more than "
+                f"once{different}; rename one of the columns"
+            )
+    data = [name for name in names if _FRACTION.fullmatch(name.strip())]
+    whole = [int(name) for name in names if _WHOLE.fullmatch(name.strip())]
+    if data or (len(whole) * 2 > len(names) and whole != sorted(set(whole))):
+        raise InputError(
+            f"expected the names of the columns in the first line of {path}, got "
+            f"{_some(names)}, which look like a row of data; write a line of names above it"
+        )
+    return names
+
+
+def _seems_separated(header: str, width: int) -> str:
+    """Say that another separator was meant, where the header is one name only."""
+    line = header.strip("\r\n").split("\n")[0]
+    found = {other: line.count(other) for other in OTHERS}
+    best = max(OTHERS, key=lambda other: found[other])
+    if width > 1 or not found[best]:
+        return ""
+    named = SEPARATOR_NAMES.get(best, best)
+    return f"the file seems to be separated by {named!r}: say --separator {named!r}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")

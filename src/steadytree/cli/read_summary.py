@@ -1,0 +1,171 @@
+"""Say what was read of a table before anything is trained on it.
+
+Whoever sees "age: category, 61 categories" in time does not deploy a tree that was grown on it.
+Counts of people are told as every output tells them: none of fewer than ``MIN_CELL``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.cli.column_types import CATEGORY, NUMBER, SettledColumn
+from steadytree.core.words import clean, display_width, shorten
+from steadytree.report.disclosure import coarse_share, coarse_words, mask_partition, step_protects
+
+__all__ = ["IGNORED", "ReadColumn", "ReadSummary", "ReadTarget"]
+
+IGNORED = "ignored"
+MIN_CELL = 5
+MOST_LINES = 30
+NAME_WIDTH = 40
+
+
+@dataclass(frozen=True)
+class ReadColumn:
+    """One column: what it is, and how much of it is there.
+
+    ``missing`` is a rounded share, None where even that is about too few people.
+    """
+
+    name: str
+    type: str
+    categories: int | None = None
+    missing: float | None = None
+    missing_words: str = ""
+    note: str = ""
+
+    @classmethod
+    def of(cls, name: str, column: SettledColumn, role: str = "") -> ReadColumn:
+        """Describe a settled column."""
+        values, n = column.values, len(column.values)
+        gone = int(values.isna().sum())
+        told = gone in (0, n) or step_protects(n, MIN_CELL)
+        missing = coarse_share(gone / n, n, MIN_CELL) if told else None
+        words = "" if told else "some"
+        if told and gone:
+            words = " ".join(coarse_words(gone / n, n, MIN_CELL).split())
+        categories = int(values.nunique()) if column.type == CATEGORY else None
+        return cls(name, column.type, categories, missing, words, role or column.note)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "categories": self.categories,
+            "missing": self.missing,
+            "note": self.note or None,
+        }
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the cells of its line."""
+        kind = self.type
+        if self.categories is not None:
+            kind += f" ({self.categories})"
+        missing = f"{self.missing_words} missing" if self.missing_words else ""
+        note = clean(self.note) if self.note else ""
+        return (shorten(clean(self.name), NAME_WIDTH), kind, missing, note)
+
+
+@dataclass(frozen=True)
+class ReadTarget:
+    """The outcome: rows of each class (None where too few, or needed to hide those), or a range."""
+
+    name: str
+    classes: dict[str, int | None] = field(default_factory=dict)
+    range: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, name: str, y: NDArray[Any], *, regression: bool) -> ReadTarget:
+        """Count the classes, or find the range of a response."""
+        if regression:
+            low, high = (float(v) for v in (np.min(y), np.max(y)))
+            return cls(name, range=(low, high))
+        counts = Counter(str(value) for value in y.tolist())
+        ordered = dict(sorted(counts.items()))
+        masked = mask_partition(list(ordered.values()), MIN_CELL)
+        told = zip(ordered.items(), masked, strict=True)
+        return cls(name, {label: None if hide else count for (label, count), hide in told})
+
+    def to_text(self) -> str:
+        """Return its line."""
+        if self.range is not None:
+            return f"target {clean(self.name)}: numbers"
+        shown = [
+            f"{clean(label)} {'(few)' if count is None else f'{count:,}'}"
+            for label, count in list(self.classes.items())[:MOST_LINES]
+        ]
+        more = len(self.classes) - len(shown)
+        return f"target {clean(self.name)}: {', '.join(shown)}" + (
+            f" and {more} more classes" if more else ""
+        )
+
+
+@dataclass(frozen=True)
+class ReadSummary:
+    """What was read of a file.
+
+    ``dropped`` are rows that were left out because their outcome is missing.
+    """
+
+    path: Path
+    rows: int
+    dropped: int = 0
+    target: ReadTarget | None = None
+    columns: Sequence[ReadColumn] = ()
+    on_disk: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for ``--json``."""
+        target = None
+        if self.target is not None:
+            target = {"name": self.target.name, "classes": self.target.classes or None}
+        return {
+            "file": str(self.path),
+            "rows": self.rows,
+            "on_disk": self.on_disk,
+            "dropped_rows": self.dropped if self.dropped == 0 or self.dropped >= MIN_CELL else None,
+            "target": target,
+            "columns": [column.to_dict() for column in self.columns],
+        }
+
+    def to_text(self, *, everything: bool = False) -> str:
+        """Return a short table; of many columns the telling ones, unless ``everything`` is asked."""
+        kinds = Counter(column.type for column in self.columns)
+        shares = [f"{kinds[kind]} {kind}" for kind in (NUMBER, CATEGORY, IGNORED) if kinds[kind]]
+        lines = [f"read {self.path.name}: {self.rows:,} rows; columns: {', '.join(shares)}"]
+        if self.on_disk:
+            return f"read {self.path.name}: {self.rows:,} rows, which stay on disk"
+        if self.dropped:
+            many = f"{self.dropped:,}" if self.dropped >= MIN_CELL else f"fewer than {MIN_CELL}"
+            lines.append(f"{many} rows without an outcome were left out")
+        if self.target is not None:
+            lines.append(self.target.to_text())
+        shown = list(self.columns) if everything else self._telling()
+        rows = [column.cells() for column in shown]
+        widths = [max((display_width(row[i]) for row in rows), default=0) for i in range(3)]
+        for row in rows:
+            padded = [
+                cell + " " * (w - display_width(cell)) for cell, w in zip(row, widths, strict=False)
+            ]
+            lines.append("  ".join([*padded, row[3]]).rstrip())
+        more = len(self.columns) - len(shown)
+        if more:
+            lines.append(f"and {more} more columns (-v shows them)")
+        return "\n".join(lines)
+
+    def _telling(self) -> list[ReadColumn]:
+        """Columns to show where there are many: those with a note first, in their order."""
+        if len(self.columns) <= MOST_LINES:
+            return list(self.columns)
+        order = sorted(
+            range(len(self.columns)), key=lambda i: (not self.columns[i].note, self.columns[i].type)
+        )
+        return [self.columns[i] for i in sorted(order[:MOST_LINES])]
