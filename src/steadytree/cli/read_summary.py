@@ -137,7 +137,7 @@ class ReadSummary:
         }
 
     def to_text(self, *, everything: bool = False) -> str:
-        """Return a short table; of many columns the telling ones, unless ``everything`` is asked."""
+        """Return a short table; of many columns the telling ones, or ``everything``."""
         kinds = Counter(column.type for column in self.columns)
         shares = [f"{kinds[kind]} {kind}" for kind in (NUMBER, CATEGORY, IGNORED) if kinds[kind]]
         lines = [f"read {self.path.name}: {self.rows:,} rows; columns: {', '.join(shares)}"]
