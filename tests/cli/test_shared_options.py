@@ -48,7 +48,7 @@ def test_options_stand_in_the_order_given() -> None:
     assert flags(click.command()(both(command))) == [
         *("--target", "--time", "--group"),
         *("--max-dissimilarity", "--max-flips", "--max-moved-5", "--max-moved-10"),
-        *("--min-score-change", "--max-leaves"),
+        *("--min-score-change", "--max-leaves", "--accept-column"),
     ]
 
 
