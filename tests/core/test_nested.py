@@ -166,8 +166,8 @@ def without(name: str) -> dict[str, Any]:
         (split(unseen="left"), "root: expected no unseen categories of a number"),
         (split(feature=1.5), "root: expected the name or number of a feature, got 1.5"),
         (split(feature=None), "root: expected the name or number of a feature, got null"),
-        (split(feature=-1), r"root: expected a feature in \[0, 100000\), got -1"),
-        (split(feature=10**9), r"root: expected a feature in \[0, 100000\)"),
+        (split(feature=-1), r"root: expected a feature in \[0, 200000\), got -1"),
+        (split(feature=10**9), r"root: expected a feature in \[0, 200000\)"),
         (split(left=split(feature=0)), "expected features that are all names or all numbers"),
         (split(weight=-1), "root: expected a weight of 0 or more, got -1"),
         (split(left={"label": "a", "weight": "inf"}), "root.left: expected a weight of 0 or more"),
@@ -260,9 +260,9 @@ def test_a_node_below_itself_is_found() -> None:
 
 
 def test_too_many_features_and_categories() -> None:
-    with pytest.raises(TreeFormatError, match="features: expected at most 100,000, got 100,001"):
-        read({"tree": LEAF, "features": [{}] * 100_001})
-    many = {**split(categories=list(range(100_001)))}
+    with pytest.raises(TreeFormatError, match="at most 1,000,000, got 1,000,001"):
+        read({"tree": LEAF, "features": [{}] * 1_000_001})
+    many = {**split(categories=list(range(250_001)))}
     del many["threshold"]
-    with pytest.raises(TreeFormatError, match="root: expected at most 100,000 categories"):
+    with pytest.raises(TreeFormatError, match="root: expected at most 250,000 categories"):
         read(many)

@@ -22,6 +22,7 @@ __all__ = ["check_json_depth", "parse_json", "read_bytes"]
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _PERHAPS_INFINITE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")
 _SHOWN = 200
+_PIECE = 2**20
 _OPENING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -49,9 +50,7 @@ def read_bytes(
         handle = os.open(path, _OPENING)
         try:
             _refuse_other_than_file(os.fstat(handle).st_mode, path, what)
-            with os.fdopen(handle, "rb", closefd=False) as file:
-                # One byte more than allowed: the size that a file claims may be wrong.
-                content = file.read(max_bytes + 1 if most is None else most)
+            content = _read_up_to(handle, max_bytes + 1 if most is None else most)
         finally:
             os.close(handle)
     except OSError as error:
@@ -65,6 +64,15 @@ def read_bytes(
     if most is None and len(content) > max_bytes:
         raise TreeFormatError(f"{path}: expected a file of at most {max_bytes:,} bytes, got more")
     return content
+
+
+def _read_up_to(handle: int, most: int) -> bytes:
+    """Read in pieces: the size that a file claims may be wrong, and few are as large as allowed."""
+    pieces, left = [], most
+    while left > 0 and (piece := os.read(handle, min(left, _PIECE))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
 
 
 def _refuse_other_than_file(mode: int, path: str | os.PathLike[str], what: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from steadytree.core.decision import Decision
-from steadytree.core.limits import MAX_DEPTH, MAX_NODES
+from steadytree.core.limits import MAX_DEPTH, MAX_NODES, check_value_cells
 from steadytree.exceptions import TreeFormatError
 
 __all__ = ["Branch", "Leaf", "Node", "laid_flat"]
@@ -69,6 +69,7 @@ def laid_flat(root: Node, fields: Mapping[str, Any]) -> dict[str, Any]:
             children[parent][side] = here
         if isinstance(node, Branch):
             waiting += ((node.right, here, 1, depth + 1), (node.left, here, 0, depth + 1))
+    check_value_cells(len(nodes), len(fields.get("classes") or (0,)))
     values, weights, given = _fill_in(nodes, children)
     sides = np.array(children, dtype=np.int32).reshape(-1, 2)
     splits = [node if isinstance(node, Branch) else None for node in nodes]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import InputError
 
 __all__ = ["LABEL_ERRORS", "LARGEST_SHARE", "Decision", "resolve_decision"]
@@ -59,12 +60,14 @@ class Decision:
             except (TypeError, ValueError):
                 number = float("nan")
             if not 0 <= number <= 1:
-                raise InputError(f"expected decision_threshold in [0, 1], got {self.threshold!r}")
+                raise InputError(
+                    f"expected decision_threshold in [0, 1], got {quoted(self.threshold)}"
+                )
             object.__setattr__(self, "threshold", number)
         if self.class_weight is not None:
             weight = tuple(float(w) for w in self.class_weight)
             if not weight or not np.isfinite(weight).all() or min(weight) <= 0:
-                raise InputError(f"expected class weights above 0, got {list(self.class_weight)}")
+                raise InputError(f"expected class weights above 0, got {quoted(self.class_weight)}")
             object.__setattr__(self, "class_weight", weight)
 
     @classmethod
@@ -117,7 +120,9 @@ class Decision:
                 f"expected {n_classes} class weights, one per class, got {len(self.class_weight)}"
             )
         if n_classes > 1 and not 0 <= self.positive < n_classes:
-            raise InputError(f"expected a positive class below {n_classes}, got {self.positive}")
+            raise InputError(
+                f"expected a positive class below {n_classes}, got {quoted(self.positive)}"
+            )
 
     def labels(self, shares: FloatArray) -> NDArray[np.int32]:
         """Label that each row of shares gives."""
@@ -190,7 +195,7 @@ def resolve_decision(
         if policy != "prevalence":
             raise InputError(
                 'expected a number, "prevalence", a Decision or None as decision_threshold, '
-                f"got {policy!r}"
+                f"got {quoted(policy)}"
             )
         policy = Decision(threshold=rate(), origin="prevalence")
     decision = Decision.of(policy)

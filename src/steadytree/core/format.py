@@ -21,7 +21,7 @@ import pandas as pd
 
 from steadytree._versions import library_versions
 from steadytree.core.atomic import write_atomic
-from steadytree.core.bounded_reading import parse_json, read_bytes
+from steadytree.core.bounded_reading import check_json_depth, parse_json, read_bytes
 from steadytree.core.decision import Decision
 from steadytree.core.json_entries import (
     JsonObject,
@@ -31,9 +31,15 @@ from steadytree.core.json_entries import (
     plain_scalars,
     read_scalars,
 )
-from steadytree.core.limits import MAX_FEATURES, MAX_NODES
+from steadytree.core.limits import (
+    MAX_FILE_BYTES,
+    MAX_NODES,
+    check_feature_count,
+    check_size,
+    check_value_cells,
+)
 from steadytree.core.observed import Observed
-from steadytree.core.quoting import quoted
+from steadytree.core.quoting import cut, quoted, some_of
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import plain_scalar
 from steadytree.core.tree import Tree
@@ -76,17 +82,39 @@ def save_tree(tree: Tree, path: str | os.PathLike[str]) -> Path:
         raise InputError(
             f"expected a Tree, got {type(tree).__name__}; convert the model with as_tree(model)"
         )
+    check_size(tree.n_nodes, MAX_NODES, "nodes in a tree file")
+    check_value_cells(*tree.value.shape)
+    _check_metadata(tree.metadata)
     try:
         text = json.dumps(tree_to_dict(tree), allow_nan=False, indent=1, ensure_ascii=False)
         data = f"{text}\n".encode()
     except InputError:
         raise
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError(
-            f"expected metadata that JSON can hold, got {error}; "
+            f"expected metadata that JSON can hold, got {cut(str(error), 200)}; "
             "use text, numbers, lists and dictionaries"
         ) from None
+    check_size(len(data), MAX_FILE_BYTES, "bytes in a tree file")
     return write_atomic(path, data)
+
+
+def _check_metadata(metadata: Mapping[str, Any]) -> None:
+    """Refuse metadata that could be written but not read again."""
+    check_json_depth(dict(metadata), "metadata")
+    waiting: list[Any] = [dict(metadata)]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            names = [key if isinstance(key, str) else json.dumps(key, default=str) for key in item]
+            if len(set(names)) != len(names):
+                raise InputError(
+                    "expected metadata with names that differ as text, got "
+                    f"{some_of(list(item))}; JSON has text for names: rename them"
+                )
+            waiting += item.values()
+        elif isinstance(item, (list, tuple)):
+            waiting += item
 
 
 def tree_to_dict(tree: Tree) -> dict[str, Any]:
@@ -165,6 +193,8 @@ def _decision_to_dict(decision: Decision) -> dict[str, Any]:
     }
 
 
+MAX_ORIGIN = 200
+"""Characters of where a policy comes from, which stands in sentences: more are left out."""
 OBSERVED_ARRAYS = ("counts", "weighted", "steadied_by", "strength")
 
 
@@ -234,28 +264,26 @@ def tree_from_dict(content: Any) -> Tree:
     top = JsonObject(content, "")
     if top.get("format", str) != FORMAT_NAME:
         raise TreeFormatError(
-            f"format: expected {FORMAT_NAME!r}, got {content['format']!r}; this is not a tree file"
+            f"format: expected {FORMAT_NAME!r}, got {quoted(content['format'])}; "
+            "this is not a tree file"
         )
     found = top.get("version", int)
     if found > FORMAT_VERSION:
         raise TreeFormatError(
-            f"version: expected at most {FORMAT_VERSION}, got {found}: the file was written by a "
-            "newer steadytree; upgrade with pip install -U steadytree"
+            f"version: expected at most {FORMAT_VERSION}, got {quoted(found)}: the file was "
+            "written by a newer steadytree; upgrade with pip install -U steadytree"
         )
     if found < 1:
-        raise TreeFormatError(f"version: expected 1 or more, got {found}")
+        raise TreeFormatError(f"version: expected 1 or more, got {quoted(found)}")
     task = top.get("task", str)
     if task not in ("classification", "regression"):
-        raise TreeFormatError(f"task: expected classification or regression, got {task!r}")
+        raise TreeFormatError(f"task: expected classification or regression, got {quoted(task)}")
     nodes = JsonObject(top.get("nodes", dict), "nodes.")
     left = nodes.get("children_left", list)
     if len(left) > MAX_NODES:
         raise TreeFormatError(f"nodes: expected at most {MAX_NODES:,} nodes, got {len(left):,}")
     n_features = top.get("n_features", int)
-    if not 0 <= n_features <= MAX_FEATURES:
-        raise TreeFormatError(
-            f"n_features: expected a count up to {MAX_FEATURES:,}, got {quoted(n_features)}"
-        )
+    _check_feature_count(top, n_features)
     value = [
         nodes.floats(f"value[{i}]", as_list(row, f"nodes.value[{i}]"))
         for i, row in enumerate(nodes.get("value", list))
@@ -299,7 +327,17 @@ def tree_from_dict(content: Any) -> Tree:
     except TreeFormatError:
         raise
     except (SteadyTreeError, TypeError, ValueError, OverflowError) as error:
-        raise TreeFormatError(str(error)) from None
+        raise TreeFormatError(cut(str(error), 2_000)) from None
+
+
+def _check_feature_count(top: JsonObject, n_features: int) -> None:
+    """Refuse a count that the file does not back by a list, before anything is made of it."""
+    lists = [top.get("feature_names", list, optional=True), top.get("categories", list)]
+    listed = any(one is not None and len(one) == n_features for one in lists)
+    try:
+        check_feature_count(n_features, listed=listed)
+    except TreeFormatError as error:
+        raise TreeFormatError(f"n_features: {error}") from None
 
 
 def _read_decision(top: JsonObject) -> Decision:
@@ -312,7 +350,7 @@ def _read_decision(top: JsonObject) -> Decision:
         threshold=threshold,
         positive=entry.get("positive", int),
         class_weight=None if weight is None else tuple(entry.floats("class_weight", weight)),
-        origin=entry.get("origin", str),
+        origin=cut(entry.get("origin", str), MAX_ORIGIN),
     )
 
 
@@ -324,7 +362,7 @@ def _read_observed(nodes: JsonObject) -> Observed | None:
     for name in OBSERVED_ARRAYS:
         try:
             arrays[name] = np.array(entry.get(name, list), dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise TreeFormatError(
                 f"nodes.observed.{name}: expected numbers in lists of equal length, got others"
             ) from None
@@ -365,8 +403,9 @@ def _read_space(content: Any) -> FeatureSpace | None:
         raise TreeFormatError("space.response_range: expected two numbers, got another length")
     one_hot: dict[str, dict[str, Any]] = {}
     for group, columns in reader.get("one_hot", dict).items():
-        inner = JsonObject(columns, f"space.one_hot.{group}").content
-        values = read_scalars(list(inner.values()), f"space.one_hot.{group}")
+        where = f"space.one_hot.{cut(group, 80)}"
+        inner = JsonObject(columns, where).content
+        values = read_scalars(list(inner.values()), where)
         one_hot[group] = dict(zip(inner, values, strict=True))
     return FeatureSpace(
         lower=np.array([pair[0] for pair in pairs]),

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from steadytree.core.quoting import quoted
 from steadytree.core.tabular import plain_scalar
 from steadytree.exceptions import InputError, TreeFormatError
 
@@ -76,7 +77,7 @@ class JsonObject:
         value: int = self.get(name, int)
         if not 0 <= value < limit:
             raise TreeFormatError(
-                f"{self.where}{name}: expected a number in [0, {limit}), got {str(value)[:40]}"
+                f"{self.where}{name}: expected a number in [0, {limit}), got {quoted(value)}"
             )
         return value
 
@@ -101,7 +102,7 @@ class JsonObject:
             except (TypeError, ValueError, OverflowError):
                 raise TreeFormatError(
                     f"{self.where}{name}[{i}]: expected {_WANTED[read.__name__]}, "
-                    f"got {str(value)[:40]!r}"
+                    f"got {quoted(value)}"
                 ) from None
         return out
 
@@ -173,6 +174,6 @@ def plain_scalars(values: Iterable[Any] | None) -> list[Any] | None:
         else:
             raise InputError(
                 "expected classes and categories that are text, numbers or booleans, "
-                f"got {value!r}; convert them first, for example to text"
+                f"got {quoted(value)}; convert them first, for example to text"
             )
     return out

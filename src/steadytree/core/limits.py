@@ -25,6 +25,7 @@ __all__ = [
     "MAX_TEXT",
     "MAX_UNLISTED_FEATURES",
     "MAX_VALUE_CELLS",
+    "check_feature_count",
     "check_size",
     "check_texts",
     "check_value_cells",
@@ -60,6 +61,19 @@ def check_size(count: int, most: int, what: str) -> None:
     """Refuse more of something than a tree, a space or a file may have."""
     if count > most:
         raise TreeFormatError(f"expected at most {most:,} {what}, got {count:,}")
+
+
+def check_feature_count(count: int, *, listed: bool) -> None:
+    """Refuse more features than a tree may have; fewer where the file does not list them.
+
+    A number costs nothing to write, and a feature for each of its units much to keep.
+    """
+    most = MAX_FEATURES if listed else MAX_UNLISTED_FEATURES
+    if not 0 <= count <= most:
+        raise TreeFormatError(
+            f"expected {'' if listed else 'names of the features, or '}0 to {most:,} features, "
+            f"got {quoted(count)}"
+        )
 
 
 def check_texts(values: Iterable[Any], what: str) -> None:

@@ -34,17 +34,19 @@ import numpy as np
 from steadytree.core.conditions import Branch, Leaf, Node, laid_flat
 from steadytree.core.decision import Decision
 from steadytree.core.json_entries import SPECIAL_NUMBERS, kind_of, read_scalars
-from steadytree.core.limits import MAX_DEPTH, MAX_NODES
+from steadytree.core.limits import (
+    MAX_CATEGORIES,
+    MAX_CATEGORY_CELLS,
+    MAX_DEPTH,
+    MAX_FEATURES,
+    MAX_NODES,
+    MAX_UNLISTED_FEATURES,
+)
+from steadytree.core.quoting import quoted, some_of
 from steadytree.core.tabular import plain_scalar
 from steadytree.exceptions import TreeFormatError
 
 __all__ = ["nested_fields"]
-
-MAX_FEATURES = 100_000
-MAX_CATEGORIES = 100_000
-"""Listed in all conditions on one feature."""
-MAX_LISTED = 10_000_000
-"""Categories listed in all conditions together, features and conditions multiplied."""
 
 AROUND = (
     "features", "classes", "decision_threshold", "positive", "class_weight", "precision", "tree",
@@ -202,11 +204,10 @@ class _Features:
         by_number = [name for name in used if isinstance(name, int)]
         if len(by_number) not in (0, len(used)):
             raise TreeFormatError(
-                "expected features that are all names or all numbers, got both: "
-                f"{[_shown(name) for name in list(used)[:10]]}"
+                f"expected features that are all names or all numbers, got both: {some_of(used)}"
             )
         if by_number:
-            limit = len(self.lists) if labels is not None else MAX_FEATURES
+            limit = len(self.lists) if labels is not None else MAX_UNLISTED_FEATURES
             for name, node in used.items():
                 if not 0 <= name < limit:
                     raise nodes.error(
@@ -222,7 +223,7 @@ class _Features:
             for name, node in used.items():
                 if name not in self.position:
                     raise nodes.error(
-                        node, f"expected one of the features {_some(labels)}, got {name!r}"
+                        node, f"expected one of the features {some_of(labels)}, got {_shown(name)}"
                     )
         self.names = tuple(labels) if labels else None
         self._codes: list[dict[Any, int]] = [
@@ -283,8 +284,10 @@ class _Features:
             splits[j] = splits.get(j, 0) + 1
             if len(known) > MAX_CATEGORIES:
                 raise nodes.error(node, f"expected at most {MAX_CATEGORIES:,} categories, got more")
-        if sum(n * len(self._codes[j]) for j, n in splits.items()) > MAX_LISTED:
-            raise TreeFormatError(f"expected at most {MAX_LISTED:,} categories in all, got more")
+        if sum(n * len(self._codes[j]) for j, n in splits.items()) > MAX_CATEGORY_CELLS:
+            raise TreeFormatError(
+                f"expected at most {MAX_CATEGORY_CELLS:,} categories in all, got more"
+            )
         for node in nodes.children:
             j = self.position[plain_scalar(nodes.entries[node]["feature"])]
             if "threshold" in nodes.entries[node] and self.lists[j] is not None:
@@ -334,7 +337,7 @@ def _classes(nodes: _Nodes, given: Any) -> list[Any] | None:
             continue
         if ("value" in entry) == bool({"shares", "label"} & set(entry)):
             raise nodes.error(
-                node, f"expected a value, or shares or a label, got {_some(list(entry))}"
+                node, f"expected a value, or shares or a label, got {some_of(list(entry))}"
             )
         if "value" in entry:
             responses = node if responses is None else responses
@@ -404,7 +407,7 @@ def _class_position(nodes: _Nodes, node: int, name: Any, classes: list[Any]) -> 
     as_text = [k for k, one in enumerate(classes) if str(one) == name]
     if len(as_text) == 1:
         return as_text[0]
-    raise nodes.error(node, f"expected one of the classes {_some(classes)}, got {_shown(name)}")
+    raise nodes.error(node, f"expected one of the classes {some_of(classes)}, got {_shown(name)}")
 
 
 def _decision(top: Mapping[str, Any], classes: list[Any] | None) -> Decision:
@@ -417,7 +420,7 @@ def _decision(top: Mapping[str, Any], classes: list[Any] | None) -> Decision:
     if classes is not None and positive is not None:
         if positive not in classes:
             raise TreeFormatError(
-                f"positive: expected one of the classes {_some(classes)}, got {_shown(positive)}"
+                f"positive: expected one of the classes {some_of(classes)}, got {_shown(positive)}"
             )
         at = classes.index(positive)
     try:
@@ -435,7 +438,7 @@ def _check_entries(entry: Mapping[str, Any], known: Sequence[str], where: str) -
     others = [name for name in entry if name not in known]
     if others:
         raise TreeFormatError(
-            f"{where}: expected entries among {', '.join(known)}, got {_some(others)} as well"
+            f"{where}: expected entries among {', '.join(known)}, got {some_of(others)} as well"
         )
 
 
@@ -446,9 +449,4 @@ def _text(value: Any, where: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    return f"{value!r}"[:40] if isinstance(value, (str, int, float)) else kind_of(value)
-
-
-def _some(values: Sequence[Any]) -> str:
-    shown = ", ".join(_shown(v) for v in values[:10])
-    return f"{shown} and others" if len(values) > 10 else shown
+    return quoted(value) if isinstance(value, (str, int, float)) else kind_of(value)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steadytree.core.columns import Column, check_learnable, observe_column
+from steadytree.core.limits import MAX_CATEGORIES, MAX_FEATURES, check_size, check_texts
 from steadytree.core.quoting import quoted, some_of
 from steadytree.core.scale import SCALES, FeatureScale, Knots, check_knots, quantile_knots
 from steadytree.core.tabular import (
@@ -126,10 +127,14 @@ class FeatureSpace:
             raise InputError(
                 f"expected distinct feature names, got {quoted(twice)} more than once; rename some"
             )
+        check_size(count, MAX_FEATURES, "features")
+        check_texts(names or (), "feature names")
         label = names or tuple(f"x{j}" for j in range(count))
         for j in range(count):
             c = cats[j]
             if c is not None:
+                check_size(len(c), MAX_CATEGORIES, f"categories of {quoted(label[j])}")
+                check_texts(c, f"categories of {quoted(label[j])}")
                 if len(set(c)) != len(c) or not c:
                     raise InputError(
                         f"expected one or more distinct categories for {quoted(label[j])}, "

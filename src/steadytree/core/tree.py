@@ -22,6 +22,7 @@ from steadytree.core.exports import TreeExports
 from steadytree.core.impurity import feature_importances, node_impurity
 from steadytree.core.nested import nested_fields
 from steadytree.core.observed import Observed
+from steadytree.core.quoting import cut, quoted
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import UNSEEN, Categories, encode_table
 from steadytree.core.tree_checks import (
@@ -31,6 +32,7 @@ from steadytree.core.tree_checks import (
     check_outcome,
     check_shape_of_tree,
     first_bad,
+    is_same,
 )
 from steadytree.exceptions import InputError, TreeFormatError
 
@@ -131,7 +133,9 @@ class Tree(TreeExports):
             try:
                 array = np.array(default if given is None else given, dtype=dtype)
             except (TypeError, ValueError, OverflowError) as error:
-                raise TreeFormatError(f"expected numbers in {name}, got {error}") from None
+                raise TreeFormatError(
+                    f"expected numbers in {name}, got {cut(str(error), 200)}"
+                ) from None
             if array.shape != (n,):
                 raise TreeFormatError(
                     f"expected {n} entries in {name}, one per node, got shape {array.shape}"
@@ -159,7 +163,7 @@ class Tree(TreeExports):
             raise TreeFormatError(f"expected value of shape ({n}, k), got {value.shape}")
         first_bad(
             np.asarray(~np.isfinite(value).all(axis=1)),
-            lambda i: f"expected finite values, got {value[i]}",
+            lambda i: f"expected finite values, got {cut(str(value[i]), 200)}",
         )
         weight = column("weight", np.float64, np.ones(n))
         first_bad(
@@ -173,7 +177,7 @@ class Tree(TreeExports):
         unseen_left = np.where(by_set, column("unseen_left", bool, missing_left), missing_left)
         if self.precision not in ("float32", "float64"):
             raise TreeFormatError(
-                f"expected precision 'float32' or 'float64', got {self.precision!r}"
+                f"expected precision 'float32' or 'float64', got {quoted(self.precision)}"
             )
         label, decision, classes = check_outcome(value, self.label, self.classes, self.decision)
         if self.observed is not None and (
@@ -516,7 +520,7 @@ class Tree(TreeExports):
         """Equal when every stored field is equal, bit for bit (NaN equals NaN)."""
         if not isinstance(other, Tree):
             return NotImplemented
-        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return all(is_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -537,14 +541,3 @@ class Tree(TreeExports):
 
 def _rebuild(kept: dict[str, Any]) -> Tree:
     return Tree(**kept)
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return (
-            isinstance(a, np.ndarray)
-            and isinstance(b, np.ndarray)
-            and a.shape == b.shape
-            and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
-        )
-    return bool(a == b)

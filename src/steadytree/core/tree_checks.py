@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.decision import Decision
-from steadytree.core.limits import MAX_DEPTH
+from steadytree.core.limits import MAX_CATEGORIES, MAX_CLASSES, MAX_DEPTH, check_size, check_texts
+from steadytree.core.quoting import cut, quoted, some_of
 from steadytree.core.tabular import Categories, plain_scalar
 from steadytree.exceptions import InputError, TreeFormatError
 
@@ -21,6 +23,7 @@ __all__ = [
     "check_outcome",
     "check_shape_of_tree",
     "first_bad",
+    "is_same",
 ]
 
 IntArray = NDArray[np.int32]
@@ -127,7 +130,8 @@ def check_category_sets(
         clean = tuple(sorted({int(c) for c in codes}))
         if clean and not (clean[0] >= 0 and clean[-1] < len(cats)):
             raise TreeFormatError(
-                f"node {node}: expected category codes in [0, {len(cats)}), got {list(clean)}"
+                f"node {node}: expected category codes in [0, {len(cats)}), "
+                f"got {quoted(list(clean))}"
             )
         checked.append(clean)
     return tuple(checked)
@@ -142,16 +146,31 @@ def check_columns(
         for c in (categories or (None,) * n_features)
     )
     names = None if feature_names is None else tuple(map(str, feature_names))
+    check_texts(names or (), "feature names")
     if len(cats) != n_features:
         raise TreeFormatError(f"expected {n_features} category lists, got {len(cats)}")
     for j, listed in enumerate(cats):
-        if listed is not None and not 0 < len(set(listed)) == len(listed):
+        if listed is None:
+            continue
+        check_size(len(listed), MAX_CATEGORIES, f"categories of feature {j}")
+        check_texts(listed, f"categories of feature {j}")
+        if not 0 < len(set(listed)) == len(listed):
             raise TreeFormatError(
-                f"feature {j}: expected one or more distinct categories, got {list(listed)}"
+                f"feature {j}: expected one or more distinct categories, "
+                f"got {quoted(list(listed))}" + _twice(listed)
             )
     if names is not None and (len(names) != n_features or len(set(names)) != len(names)):
-        raise TreeFormatError(f"expected {n_features} distinct feature names, got {list(names)}")
+        raise TreeFormatError(
+            f"expected {n_features} distinct feature names, "
+            f"got {quoted(list(names))}" + _twice(names)
+        )
     return cats, names
+
+
+def _twice(values: Sequence[Any]) -> str:
+    """Say what a list holds more than once."""
+    twice = [value for value, times in Counter(values).items() if times > 1]
+    return f": {some_of(twice)} more than once" if twice else ""
 
 
 def check_outcome(
@@ -171,11 +190,15 @@ def check_outcome(
             raise TreeFormatError("expected no labels in a regression tree, got some")
         return labels, Decision(), None
     names = tuple(plain_scalar(c) for c in classes)
+    check_size(len(names), MAX_CLASSES, "classes")
+    check_texts(names, "classes")
     if len(set(names)) != len(names) or len(names) != value.shape[1]:
-        raise TreeFormatError(f"expected {value.shape[1]} distinct classes, got {list(names)}")
+        raise TreeFormatError(
+            f"expected {value.shape[1]} distinct classes, got {quoted(list(names))}"
+        )
     first_bad(
         (value < 0).any(axis=1) | (np.abs(value.sum(axis=1) - 1) > 1e-6),
-        lambda i: f"expected class shares that sum to 1, got {value[i]}",
+        lambda i: f"expected class shares that sum to 1, got {cut(str(value[i]), 200)}",
     )
     try:
         policy = Decision.of(decision)
@@ -191,3 +214,15 @@ def check_outcome(
         lambda i: f"expected a label in [0, {len(names)}), got {labels[i]}",
     )
     return labels, policy, names
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Whether two fields of trees are equal, bit for bit (NaN equals NaN)."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return (
+            isinstance(a, np.ndarray)
+            and isinstance(b, np.ndarray)
+            and a.shape == b.shape
+            and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+        )
+    return bool(a == b)

@@ -227,7 +227,7 @@ def announce(shape: str) -> Callable[[Any, dict[str, bytes]], None]:
         (change_state("nodes", number(3)), "a tree as skops writes it|in the archive, got none"),
         (change_argument(2, number(10**8)), "classes of 100000000 outputs"),
         (change_argument(0, number(1)), "expected feature in"),
-        (change_argument(0, number(-5)), "1 to 1,000,000 features"),
+        (change_argument(0, number(-5)), "1 to 200,000 features"),
         (change_nodes("left_child", 0, 10**6), "expected a child in"),
         (change_nodes("left_child", 0, 2**40), "expected children in"),
         (change_nodes("right_child", 0, 0), "a cycle or two parents"),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from steadytree.core.branches import Branch, Leaf, Node
 from steadytree.core.json_entries import JsonObject
-from steadytree.core.limits import MAX_FEATURES, MAX_NODES
+from steadytree.core.limits import MAX_NODES, MAX_UNLISTED_FEATURES
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.stored_nodes import nest_nodes
 
@@ -71,9 +71,9 @@ def _read_split(split: JsonObject) -> Split:
     if kind == FLOAT:
         with np.errstate(over="ignore"):
             border = float(np.float32(split.number("border")))
-        return Split(split.whole("float_feature_index", MAX_FEATURES), border)
+        return Split(split.whole("float_feature_index", MAX_UNLISTED_FEATURES), border)
     if kind == ONE_HOT:
-        index = split.whole("cat_feature_index", MAX_FEATURES)
+        index = split.whole("cat_feature_index", MAX_UNLISTED_FEATURES)
         # Written as a signed number here, unsigned beside the text.
         return Split(index, hash=split.get("value", int) & 0xFFFFFFFF)
     if kind == "OnlineCtr":
@@ -239,7 +239,7 @@ class Features:
         )
         self._missing_left = (
             {
-                one.whole("feature_index", MAX_FEATURES): _treatment(one)
+                one.whole("feature_index", MAX_UNLISTED_FEATURES): _treatment(one)
                 for one in info.parts("float_features")
             }
             if info.content.get("float_features")
@@ -301,8 +301,8 @@ def _columns(info: JsonObject) -> list[tuple[str, tuple[str, int], str]]:
         if not info.content.get(name):
             continue
         for one in info.parts(name):
-            index = one.whole("feature_index", MAX_FEATURES)
-            place = one.whole("flat_feature_index", MAX_FEATURES)
+            index = one.whole("feature_index", MAX_UNLISTED_FEATURES)
+            place = one.whole("flat_feature_index", MAX_UNLISTED_FEATURES)
             label = str(one.content.get("feature_name") or one.content.get("feature_id") or "")
             if place in found:
                 raise TreeFormatError(

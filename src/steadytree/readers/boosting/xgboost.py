@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from steadytree._optional import import_optional
 from steadytree.core.bounded_reading import parse_json, read_bytes
 from steadytree.core.branches import Branch, Leaf, Node, build_tree
-from steadytree.core.limits import MAX_FEATURES
+from steadytree.core.limits import MAX_UNLISTED_FEATURES
 from steadytree.core.tree import Tree
 from steadytree.exceptions import NotFittedTreeError, TreeFormatError, UnsupportedModelError
 from steadytree.readers import choose_tree
@@ -234,9 +234,9 @@ def _read_document(
     version = top.ints("version")
     model, drops = _gradient_booster(learner.part("gradient_booster"))
     n_features = parameters.whole("num_feature")
-    if not 0 < n_features <= MAX_FEATURES:
+    if not 0 < n_features <= MAX_UNLISTED_FEATURES:
         raise TreeFormatError(
-            f"num_feature: expected 1 to {MAX_FEATURES:,} features, got {n_features}"
+            f"num_feature: expected 1 to {MAX_UNLISTED_FEATURES:,} features, got {n_features}"
         )
     trees = model.get("trees", list)
     if early_stopping:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from steadytree._optional import import_optional
 from steadytree.core.bounded_reading import parse_json, read_bytes
-from steadytree.core.limits import MAX_FEATURES, MAX_FILE_BYTES
+from steadytree.core.limits import MAX_FILE_BYTES, MAX_UNLISTED_FEATURES
 from steadytree.core.tree import Tree
 from steadytree.core.tree_checks import check_shape_of_tree
 from steadytree.exceptions import SteadyTreeError, TreeFormatError
@@ -224,9 +224,10 @@ def _check_tree(part: Part, members: dict[str, bytes]) -> None:
         left, right, feature = (nodes[key] for key in ("left_child", "right_child", "feature"))
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         raise TreeFormatError("expected a tree as skops writes it, got another") from None
-    if classes.shape != (outputs,) or not 0 < features <= MAX_FEATURES:
+    if classes.shape != (outputs,) or not 0 < features <= MAX_UNLISTED_FEATURES:
         raise TreeFormatError(
-            f"expected the classes of {outputs} outputs and 1 to {MAX_FEATURES:,} features, "
+            f"expected the classes of {outputs} outputs and "
+            f"1 to {MAX_UNLISTED_FEATURES:,} features, "
             f"got shape {classes.shape} and {features}"
         )
     if nodes.shape != (count,) or count < 1 or left.dtype.kind != "i" or feature.dtype.kind != "i":

@@ -17,7 +17,7 @@ import numpy as np
 from steadytree._optional import import_optional
 from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.branches import Leaf, build_tree
-from steadytree.core.limits import MAX_FEATURES
+from steadytree.core.limits import MAX_UNLISTED_FEATURES
 from steadytree.core.thresholds import double_threshold
 from steadytree.core.tree import Tree
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
@@ -166,8 +166,10 @@ class _Graph:
                     f"of type {kind} with {len(dims)} dimensions"
                 )
             width = int(dims[1].dim_value) or self._width()
-            if len(names) + width > MAX_FEATURES:
-                raise TreeFormatError(f"expected at most {MAX_FEATURES:,} columns, got more")
+            if len(names) + width > MAX_UNLISTED_FEATURES:
+                raise TreeFormatError(
+                    f"expected at most {MAX_UNLISTED_FEATURES:,} columns, got more"
+                )
             at = len(names)
             looks = [_Look(at + j, kind == FLOAT) for j in range(width)]
             self.columns[given.name] = looks, kind

@@ -18,6 +18,7 @@ from steadytree.core.bit_sets import bit_set
 from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.core.decision import Decision
+from steadytree.core.limits import MAX_CATEGORY_CELLS
 from steadytree.core.tree import Tree
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers import choose_tree
@@ -29,7 +30,6 @@ __all__ = ["FILES", "read_file", "reads_file", "tree_from_rules"]
 FILES = "trees in words (.rules, .txt)"
 
 MAX_NODES = 100_000
-MAX_CATEGORIES = 20_000_000
 """Over all splits by category, the number of categories of their feature."""
 
 _OPPOSITE = {"<=": ">", ">": "<=", "<": ">=", ">=": "<", "all": "none", "none": "all"}
@@ -106,9 +106,10 @@ class _Builder:
     def tree(self) -> Tree:
         """Return the tree."""
         by_set = sum(len(self.categories[self.position[c.name]] or ()) for c in self.conditions)
-        if by_set > MAX_CATEGORIES:
+        if by_set > MAX_CATEGORY_CELLS:
             raise TreeFormatError(
-                f"expected at most {MAX_CATEGORIES:,} categories in all conditions, got {by_set:,}"
+                f"expected at most {MAX_CATEGORY_CELLS:,} categories in all conditions, "
+                f"got {by_set:,}"
             )
         fields: dict[str, Any] = {}
         if (decision := self._decision()) is not None:
