@@ -13,11 +13,13 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.exceptions import FeatureAlignmentError, InputError
 from steadytree.readers import as_tree
 from tests.diff.trees import (
     SITES,
+    SPACE,
     Leaf,
     Split,
     at,
@@ -95,7 +97,38 @@ def test_more_than_two_classes() -> None:
             inside = new.apply(X) == rule.new.leaf
             assert rule.new.outcome_rate == pytest.approx((y[inside] == rule.new.label).mean())
         if rule.old is not None and rule.new is not None:
-            assert 0 <= (rule.value_change or 0) <= 1
+            moved = np.abs(np.subtract(rule.new.value, rule.old.value)).sum() / 2
+            assert rule.value_change == pytest.approx(moved)
+    assert any(rule.value_change for rule in diff.rules)
+
+
+def test_shares_of_two_classes_that_move_while_the_third_stays() -> None:
+    """Half the L1 distance of the shares; one share that stays hides nothing."""
+    stump = {"feature": [0, -1, -1], "threshold": [0.5, 0, 0], "n_features": 1}
+    stump |= {"children_left": [1, -1, -1], "children_right": [2, -1, -1]}
+    shares = np.array([[0.4, 0.4, 0.2], [0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])
+    old = Tree(**stump, value=shares, classes=("a", "b", "c"))
+    other = shares.copy()
+    other[1] = [0.4, 0.4, 0.2]
+    new = old.replace(value=other, label=old.label)
+    space = FeatureSpace(lower=np.zeros(1), upper=np.ones(1))
+    first, second = diff_trees(old, new, space=space).rules
+    assert first.kinds == ("value_changed",)
+    assert first.value_change == pytest.approx(0.1)
+    assert (second.kinds, second.value_change) == ((), 0.0)
+
+
+def test_a_rule_shows_the_share_of_the_positive_class() -> None:
+    """Of two classes always the same one is shown, whatever a rule decides."""
+    diff = diff_trees(OLD, OLD)
+    assert [rule.old.numbers.shown for rule in diff.rules] == ["yes", "yes"]
+    assert [rule.old.numbers.predicted for rule in diff.rules] == pytest.approx([0.1, 0.9])
+    # A tree that knows one of the classes alone has no share of the other to show.
+    shares = {"value": np.ones((OLD.n_nodes, 1)), "label": None, "classes": ("no",), "space": None}
+    grown = diff_trees(OLD.replace(**shares), OLD, space=SPACE)
+    assert grown.rules[1].old.numbers.shown == "no"
+    assert grown.rules[1].new.numbers.shown == "yes"
+    assert grown.rules[1].relabelled
 
 
 def test_regression() -> None:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from hypothesis import given, settings
+from sklearn.datasets import load_diabetes
+from sklearn.tree import DecisionTreeRegressor
 
 from steadytree.core.space import FeatureSpace
 from steadytree.diff import diff_trees
 from steadytree.diff.words import STATUSES
+from steadytree.estimators import DistilledTreeClassifier
+from steadytree.readers import as_tree
 from steadytree.report.notebook import MAX_ROWS
 from tests.diff.trees import NEW, OLD, Leaf, Split, build, nodes, rows
 
@@ -113,3 +119,147 @@ def test_the_report_is_told_of_people_only_where_rows_were_counted() -> None:
     assert content.affected == ("", diff.changed_decisions.sum(), 200, "rows")
     assert dict(content.provenance)["Rows counted"] == "200"
     assert content.diff is diff
+
+
+def varied() -> Any:
+    """Rules kept, moved, relabelled, added and dropped; rows and outcomes counted."""
+    new = Split(0, 0.53, Split(1, 0.25, Leaf(0, 0.3), Leaf(0, 0.4)), Leaf(1, 0.8))
+    X = rows(3)
+    y = np.where(X["dose"] > 0.4, "yes", "no")
+    return diff_trees(build(OLD), build(new), X, y=y)
+
+
+def test_the_frame_holds_the_numbers_of_each_rule() -> None:
+    diff = varied()
+    frame = diff.to_frame()
+    assert len(frame) == len(diff.rules)
+    for row, rule in zip(frame.to_dict("records"), diff.rules, strict=True):
+        assert (row["number"], row["status"]) == (rule.number, rule.status)
+        assert row["kinds"] == ", ".join(rule.kinds)
+        assert row["changes"] == "; ".join(change.text for change in rule.changes)
+        for name in ("value_change", "share_in_both", "cost", "overlap"):
+            known = getattr(rule, name)
+            assert row[name] == known or (known is None and np.isnan(row[name]))
+        against = rule.new is not None and rule.new.kept_against_share
+        assert row["kept_against_share"] == against
+        assert row["kept"] == (rule.new.kept if rule.new else "")
+        for side, one in (("old", rule.old), ("new", rule.new)):
+            shown = {name: row[f"{side}_{name}"] for name in ("rule", "label", "value", "rows")}
+            if one is None:
+                assert pd.Series(shown).isna().all()
+                continue
+            assert shown == {
+                "rule": one.text,
+                "label": one.label,
+                "value": one.value[1],
+                "rows": one.rows,
+            }
+            assert row[f"{side}_share"] == one.share
+            assert row[f"{side}_outcomes"] == one.outcomes
+            assert row[f"{side}_observed"] == one.numbers.observed_words()
+            assert row[f"{side}_outcome_rate"] == one.outcome_rate
+    assert frame["kept_against_share"].tolist().count(True) == len(diff.kept_against_share)
+    assert {"moved", "dropped"} <= set(frame["status"])
+
+
+def test_the_dictionary_holds_the_numbers_of_each_rule() -> None:
+    diff = varied()
+    content = diff.to_dict()
+    assert (content["kind"], content["task"]) == ("tree-diff", "classification")
+    assert (content["classes"], content["positive"]) == (["no", "yes"], "yes")
+    assert content["counts"] == diff.counts
+    assert content["predictors"] == {"gained": [], "lost": ["colour"], "kept": ["age", "weight"]}
+    assert (content["flips"], content["n_rows"]) == (diff.flips, 200)
+    assert (content["dissimilarity"], content["distance"]) == (diff.dissimilarity, diff.distance)
+    assert content["mean_value_shift"] is None
+    assert content["unchanged"] is diff.unchanged is False
+    assert content["decision"]["old"] == diff.old.decision.words(diff.old.classes)
+    for told, split in zip(content["splits"], diff.splits, strict=True):
+        assert (told["kind"], told["feature"], told["text"]) == (split.kind, split.name, split.text)
+        assert (told["from"], told["to"]) == (split.old_bound, split.new_bound)
+        assert (told["shift"], told["share_of_range"]) == (split.shift, split.share_of_range)
+        assert (told["first"], told["only_conditions"]) == (split.first, split.only_conditions)
+        assert (told["rules"], told["share"]) == (list(split.rules), split.share)
+        assert told["categories"] == list(split.categories)
+        assert (told["new_feature"], told["new_categories"]) == (split.new_name, [])
+    for told, rule in zip(content["rules"], diff.rules, strict=True):
+        same = ("number", "status", "relabelled", "value_change", "cost", "overlap")
+        for name in (*same, "share_in_both"):
+            assert told[name] == getattr(rule, name)
+        assert told["kinds"] == list(rule.kinds)
+        for one, change in zip(told["changes"], rule.changes, strict=True):
+            assert (one["kind"], one["feature"]) == (change.kind, change.name)
+            assert (one["side"], one["text"]) == (change.side, change.text)
+            assert (one["from"], one["to"]) == (change.old_bound, change.new_bound)
+            assert (one["shift"], one["share_of_range"]) == (change.shift, change.share_of_range)
+            assert (one["gained"], one["lost"]) == (list(change.gained), list(change.lost))
+        for side, one in (("old", rule.old), ("new", rule.new)):
+            assert (told[side] is None) == (one is None)
+            if one is not None:
+                for name in ("leaf", "text", "label", "kept", "share", "rows", "outcomes"):
+                    assert told[side][name] == getattr(one, name)
+                assert told[side]["value"] == list(one.value)
+                assert told[side]["outcome_rate"] == one.outcome_rate
+                assert told[side]["kept_against_share"] == one.kept_against_share
+                assert told[side]["trained_on"] is None  # these trees store no counts
+                for written, condition in zip(
+                    told[side]["conditions"], one.conditions, strict=True
+                ):
+                    assert written["feature"] == condition.name
+                    assert written["text"] == str(condition)
+                    assert written["lower"] == (
+                        None if condition.lower == -np.inf else condition.lower
+                    )
+                    assert written["upper"] == (
+                        None if condition.upper == np.inf else condition.upper
+                    )
+                    allowed = condition.allowed
+                    assert written["categories"] == (None if allowed is None else list(allowed))
+                    assert written["present"] is condition.present
+                    assert written["missing"] is condition.missing
+
+
+def test_what_a_regression_tells() -> None:
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    old = DecisionTreeRegressor(max_depth=1).fit(X[::2], y[::2])
+    new = DecisionTreeRegressor(max_depth=2).fit(X, y)
+    space = FeatureSpace.from_data(X, y, task="regression")
+    diff = diff_trees(old, new, X, y=y, space=space)
+    content = diff.to_dict()
+    assert (content["task"], content["classes"], content["positive"]) == ("regression", None, None)
+    assert content["mean_value_shift"] == diff.mean_value_shift > 0
+    assert diff.positive is None
+    kept = diff_trees(old, old, X, y=y, space=space)
+    assert kept.unchanged
+    moved = as_tree(old).replace(value=as_tree(old).value + 1.0)
+    assert not diff_trees(old, moved, space=space).unchanged
+    assert repr(kept).startswith("TreeDiff(")
+    assert repr(kept).endswith("dissimilarity 0.0 %)")
+
+
+def test_what_a_tree_was_trained_on_is_told() -> None:
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    event = (y > 140).to_numpy()
+    model = DistilledTreeClassifier(n_estimators=5, max_leaf_nodes=3, random_state=0).fit(X, event)
+    leaf = as_tree(model).apply(X)
+    rules = diff_trees(model, model).to_dict()["rules"]
+    assert len(rules) == 3
+    for rule in rules:
+        inside = leaf == rule["old"]["leaf"]
+        counted = {"rows": inside.sum(), "outcomes": event[inside].sum(), "mean": None}
+        assert rule["old"]["trained_on"] == rule["new"]["trained_on"] == counted
+
+
+def test_classes_given_up_are_told_apart() -> None:
+    """Decided for nobody any more, or hardly found any more."""
+    diff = diff_trees(build(OLD), build(Leaf(0, 0.4)), rows(0))
+    assert diff.lost_classes == ("yes",)
+    assert diff.to_dict()["lost_classes"] == ["yes"]
+    assert diff.to_dict()["hardly_found"] == []
+    rare = Split(2, 0.02, Leaf(1, 0.9), Leaf(0, 0.1))
+    X = rows(0, 1000)
+    found = diff_trees(
+        build(Split(2, 0.5, Leaf(1, 0.9), Leaf(0, 0.1))), build(rare), X, y=["yes"] * 1000
+    )
+    assert found.lost_classes == ()
+    assert found.to_dict()["hardly_found"] == ["yes"]

@@ -196,6 +196,59 @@ def test_what_rows_flatter_adds_up_to_the_correction(kind):
     assert scores.error(estimate.recipe) ** 2 == pytest.approx(plain + (by_leaf**2).sum())
 
 
+def by_row(scores, tree, rows, kind):
+    """What each of some rows adds to a score, and the rows it is averaged with (0 or 1)."""
+    value, y = predict_rows(tree, scores.coded[rows]).value, scores.y[rows]
+    if kind == "loss":
+        return (value[:, 1] - y) ** 2, np.zeros(len(rows), dtype=int)
+    risk = value[:, 1]
+    better = (risk[:, None] > risk[None, :]) + (risk[:, None] == risk[None, :]) / 2
+    below, above = better[:, y == 0].mean(axis=1), 1 - better[:, y == 1].mean(axis=1)
+    return np.where(y == 1, below, above), 1 - y
+
+
+@pytest.mark.parametrize("kind", ["loss", "area"])
+@pytest.mark.parametrize("leave_out", [None, 1])
+def test_each_rows_influence_is_the_formula(kind, leave_out):
+    """Rows trained on and rows left out pull the correction apart, within either class."""
+    scores = cross_fitted(150, 3, "signal", n_folds=4)
+    everyone, tree = np.arange(150), scores.own["new"]
+    if leave_out is not None:
+        everyone, tree = scores.folds[leave_out][0], scores.in_folds[leave_out]["new"]
+    influence, learnt = np.zeros(150), np.zeros(150)
+    part, among = by_row(scores, tree, everyone, kind)
+    strata = (0, 1) if kind == "area" else (0,)
+    for s in strata:
+        rows, n = among == s, (among == s).sum()
+        influence[everyone[rows]] = (part[rows] - part[rows].mean()) / np.sqrt(n * (n - 1))
+    used = [k for k in range(4) if k != leave_out]
+    gains = []
+    for k in used:
+        for rows in scores.folds[k]:
+            rows = np.intersect1d(rows, everyone)
+            new, among = by_row(scores, scores.in_folds[k]["new"], rows, kind)
+            old, _ = by_row(scores, scores.deployed, rows, kind)
+            gains.append((rows, new - old, among))
+    shares = np.array([len(rows) for rows, *_ in gains[1::2]])
+    shares = shares / shares.sum()
+    for s in strata:
+        left_out = [part[among == s] for _, part, among in gains[1::2]]
+        centre = np.dot(shares, [part.mean() for part in left_out])
+        n = sum(map(len, left_out))
+        for k, (rows, part, among) in enumerate(gains):
+            rows, part, share = rows[among == s], part[among == s], shares[k // 2]
+            sign, middle = (1, part.mean()) if k % 2 == 0 else (-1, centre)
+            here = share * np.sqrt(n / (n - 1)) * (part - middle) / len(part)
+            influence[rows] -= sign * here
+            learnt[rows] -= sign * share * part / len(part) / len(strata)
+    if kind == "loss":
+        honest = scores.estimate("new", squared_errors, leave_out=leave_out).recipe
+    else:
+        honest = scores.score("new", leave_out)
+    np.testing.assert_allclose(honest.influence, influence, atol=1e-14)
+    np.testing.assert_allclose(honest.learnt, learnt, atol=1e-14)
+
+
 def with_leaves_anew(X, y, tree):
     """The deployed tree with the rates of some rows in its leaves, as ten rows more of its own."""
     value, leaf = tree.value.copy(), tree.apply(X)

@@ -110,20 +110,24 @@ def reaches(target: Target, cache: Path | None) -> list[tuple[str, Reach]]:
 def tests_of(
     target: Target, lines: range | None, reached: Sequence[tuple[str, Reach]], budget: float
 ) -> list[str]:
-    """Tests that reach some lines (None: the module): its own file's first, then the quick ones.
+    """Tests to ask about some lines (None: the module), the quickest of the likeliest first.
 
-    Together they take about ``budget`` seconds; one test is always named.
+    First those that reach the lines, then the others in the same files: what one test computes
+    another may find in a cache or a fixture. Together they take about ``budget`` seconds; one
+    test is always named.
     """
-    found: dict[str, tuple[bool, float]] = {}
+    rank: dict[str, tuple[bool, bool, bool, float]] = {}
     for file, reach in reached:
-        for line, tests in reach.lines[target.module].items():
-            if lines is None or line in lines:
-                for test in tests:
-                    found[test] = (file != target.own_test, reach.seconds.get(test, 0.0))
+        by_line = reach.lines[target.module]
+        direct = {t for line, by in by_line.items() if lines is None or line in lines for t in by}
+        if direct:
+            for test, seconds in reach.seconds.items():
+                other = file != target.own_test
+                rank[test] = (seconds > budget / 6, test not in direct, other, seconds)
     chosen: list[str] = []
     spent = 0.0
-    for test in sorted(found, key=lambda t: (found[t][1] > budget / 4, *found[t])):
-        spent += found[test][1]
+    for test in sorted(rank, key=rank.__getitem__):
+        spent += rank[test][-1]
         if chosen and spent > budget:
             break
         chosen.append(test)
