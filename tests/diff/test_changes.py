@@ -91,10 +91,41 @@ def test_missing_values_turned_away_by_a_new_condition_are_part_of_it() -> None:
     assert [change.kind for change in moved] == ["threshold_moved", "missing_changed"]
 
 
+def test_which_side_of_a_condition_changed_is_told() -> None:
+    site = Condition(4, "site", allowed=("arm",))
+    (added,) = compare_conditions(SPACE, [], [site])
+    (gone,) = compare_conditions(SPACE, [site], [])
+    assert (added.kind, added.side) == ("condition_added", "categories")
+    assert (gone.kind, gone.side) == ("condition_removed", "categories")
+    (swapped,) = compare_conditions(SPACE, [site], [Condition(4, "site", allowed=("leg", "arm"))])
+    assert (swapped.side, swapped.gained, swapped.lost) == ("categories", ("leg",), ())
+    colours = (Condition(3, "colour", allowed=("red",), missing=m) for m in (True, False))
+    (missing,) = compare_conditions(SPACE, [next(colours)], [next(colours)])
+    assert (missing.kind, missing.side) == ("missing_changed", "missing")
+    ages = (Condition(0, "age", upper=50, missing=m) for m in (True, False))
+    (missing,) = compare_conditions(SPACE, [next(ages)], [next(ages)])
+    assert (missing.kind, missing.side) == ("missing_changed", "missing")
+    (alone,) = compare_conditions(SPACE, [], [Condition(0, "age", present=False, missing=True)])
+    assert (alone.kind, alone.side) == ("condition_added", "missing")
+
+
+def test_a_move_on_a_feature_without_a_range_has_no_share_of_it() -> None:
+    flat = SPACE.replace(lower=np.zeros(5), upper=np.zeros(5))
+    old, new = (Condition(1, "weight", upper=t) for t in (10.0, 20.0))
+    (change,) = compare_conditions(flat, [old], [new])
+    assert (change.shift, change.share_of_range) == (10.0, None)
+    assert compare_conditions(flat, [old], [old]) == ()
+
+
 def test_every_kind_of_change_is_a_known_one() -> None:
     diff = compare(OLD, replace(NEW, left=Leaf(1, 0.9), missing_left=False))
     kinds = {kind for rule in diff.rules for kind in rule.kinds}
     assert {"threshold_moved", "missing_changed"} < kinds <= set(KINDS)
+    grown = replace(OLD, left=Leaf(1, 0.9), right=replace(OLD.right, at=frozenset({0})))
+    leaf = Leaf(0, 0.3)
+    for old, new in ((OLD, grown), (grown, OLD), (leaf, Leaf(0, 0.4)), (leaf, Leaf(1, 0.3))):
+        kinds |= {kind for rule in compare(old, new).rules for kind in rule.kinds}
+    assert kinds == set(KINDS)
 
 
 def test_a_rule_reads_as_conditions_and_outcome() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadytree.core.words import Condition
-from steadytree.diff.pairing import read_pairs, some_case_follows_both
+from steadytree.diff.changes import compare_conditions
+from steadytree.diff.pairing import Pair, read_pairs, some_case_follows_both
 from steadytree.distance import match_paths
+from steadytree.distance.amounts import cost_matrix
 from tests.diff.trees import (
     NEW,
     OLD,
@@ -21,6 +24,7 @@ from tests.diff.trees import (
     compare,
     cuts,
     nodes,
+    splits,
 )
 
 
@@ -126,3 +130,73 @@ def test_a_case_must_fit_both_rules(one: Condition, two: Condition, possible: bo
     assert some_case_follows_both([one], [two]) is possible
     assert some_case_follows_both([two], [one]) is possible
     assert some_case_follows_both([one], [])
+
+
+def test_of_readings_that_cost_the_same_the_shorter_one_counts() -> None:
+    """Both rules could have become either; "a condition on weight came" says less."""
+    old = Split(2, 0.4, Leaf(0, 0.1), Leaf(0, 0.1))
+    halves = [Split(2, at, Leaf(1, 0.9), Leaf(0, 0.1)) for at in (0.4, 0.6)]
+    matching = match_paths(build(old), build(Split(1, 0.8, *halves)), variant="metric")
+    assert {pair.path_a: pair.path_b for pair in matching.pairs} == {0: 1, 1: 3}
+    cost = cost_matrix(matching.a, matching.b, matching.options)
+    assert cost[0, 1] + cost[1, 3] == pytest.approx(cost[0, 3] + cost[1, 1])
+    (pair,) = read_pairs(matching)  # the other two share nothing
+    assert (pair.old, pair.new, len(pair.changes)) == (1, 1, 1)
+    diff = compare(old, Split(1, 0.8, *halves))
+    assert [c.text for c in diff.rules[1].changes] == ["condition added: weight <= 160"]
+
+
+@given(splits(3), splits(3))
+@settings(max_examples=60)
+def test_no_exchange_at_the_same_cost_would_change_less(old: Split, new: Split) -> None:
+    matching = match_paths(build(old), build(new), variant="metric")
+    cost = cost_matrix(matching.a, matching.b, matching.options)
+    pairs = [pair for pair in read_pairs(matching) if pair.changes]
+    conditions = matching.a.conditions, matching.b.conditions
+
+    def n_changes(p: int, q: int) -> int:
+        return len(compare_conditions(matching.a.space, conditions[0][p], conditions[1][q]))
+
+    for one, two in itertools.combinations(pairs, 2):
+        now = cost[one.old, one.new] + cost[two.old, two.new]
+        if cost[one.old, two.new] + cost[two.old, one.new] <= now + 1e-9:
+            there = len(one.changes) + len(two.changes)
+            assert n_changes(one.old, two.new) + n_changes(two.old, one.new) >= there
+
+
+def test_overlap_is_the_share_of_the_looser_rule_that_both_ask() -> None:
+    """weight <= 100 is asked before and after; the other half of either rule is not."""
+    old = Split(1, 0.5, Split(2, 0.5, Leaf(0, 0.1), Leaf(1, 0.9)), Leaf(1, 0.9))
+    new = Split(1, 0.5, Split(4, frozenset({0}), Leaf(0, 0.1), Leaf(1, 0.9)), Leaf(1, 0.9))
+    overlap = {pair.old: pair.overlap for pair in read(old, new)}
+    # Tightened by 0.5 for weight and 0.5 for dose, or 2/5 for each site that is out.
+    assert overlap == pytest.approx({0: 0.5, 1: 0.5 / 0.9, 2: 1.0})
+    (root,) = read(Leaf(0, 0.1), Leaf(1, 0.9))
+    assert (root.changes, root.overlap) == ((), 1.0)  # nothing is asked, so all of it by both
+
+
+def read(old: Leaf | Split, new: Leaf | Split) -> list[Pair]:
+    return read_pairs(match_paths(build(old), build(new), variant="metric"))
+
+
+def test_the_same_conditions_are_one_rule_even_where_another_partner_is_cheaper() -> None:
+    old = Split(1, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
+    swapped = replace(old, left=old.right, right=old.left)
+    matching = match_paths(build(old), build(swapped), variant="metric")
+    assert {pair.path_a: pair.path_b for pair in matching.pairs} == {0: 1, 1: 0}
+    cost = cost_matrix(matching.a, matching.b, matching.options)
+    assert cost[0, 1] + cost[1, 0] < cost[0, 0] + cost[1, 1]
+    assert changed(compare(old, swapped)) == {1: "relabelled", 2: "relabelled"}
+
+
+def test_the_partners_that_twins_leave_behind_become_a_pair() -> None:
+    old = Split(1, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
+    new = Split(1, 0.5, Leaf(1, 0.9), Split(2, 0.1, Leaf(0, 0.1), Leaf(0, 0.1)))
+    matching = match_paths(build(old), build(new), variant="metric")
+    partner = {pair.path_a: pair.path_b for pair in matching.pairs}
+    assert partner[1] == 0  # "no" goes with one of the two new rules, "yes" with the other side
+    assert [(pair.old, pair.new) for pair in read(old, new)] == [(0, 0), (1, partner[0])]
+    assert changed(compare(old, new)) == {1: "relabelled", 2: "moved", 3: "added"}
+    # The other way round the rule that was left over stays alone.
+    back = changed(compare(new, old))
+    assert (back[1], sorted(back.values())) == ("relabelled", ["dropped", "moved", "relabelled"])

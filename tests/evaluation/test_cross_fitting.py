@@ -16,6 +16,7 @@ from steadytree.evaluation.folds import make_folds
 from steadytree.evaluation.measures import losses, recall_of, squared_errors
 from steadytree.evaluation.scores import predict_rows
 from steadytree.readers import as_tree
+from tests.golden import build
 
 
 def draw(n, seed, kind="noise"):
@@ -132,6 +133,39 @@ def test_what_cannot_differ_has_changed_by_nothing():
     assert not decides_alike(deployed, scores.own["new"])
     assert not ranks_alike(deployed, fit(*draw(50, 3), depth=1), 1)
     assert not decides_alike(deployed, replace(deployed, precision="float64"))
+
+
+def test_numbers_of_nodes_do_not_matter_to_what_trees_decide():
+    """The same rules with their nodes numbered otherwise; a set of categories, missing values."""
+    sites = {"categories": (None, ("arm", "leg", "neck")), "n_features": 2}
+    one = build((0, 0.5, "no", (1, (0, 2), "yes", "no", False)), **sites)
+    order = [0, 2, 1, 4, 3]  # new number -> old number
+    moved = {
+        "children_left": [2, 4, -1, -1, -1],
+        "children_right": [1, 3, -1, -1, -1],
+        **{k: getattr(one, k)[order] for k in ("feature", "threshold", "value", "missing_left")},
+        "left_categories": tuple(one.left_categories[old] for old in order),
+    }
+    two = one.replace(**moved, label=one.label[order])
+    assert decides_alike(one, two)
+    assert decides_alike(two, one)
+    for column in (0, 1):
+        assert ranks_alike(one, two, column)
+    for leaf in (2, 3, 4):
+        label = two.label.copy()
+        label[leaf] = 1 - label[leaf]
+        other = two.replace(label=label)
+        assert not decides_alike(one, other)
+        assert not decides_alike(other, one)
+        value = two.value.copy()
+        value[leaf] = value[leaf][::-1]
+        assert not ranks_alike(one, two.replace(value=value, label=two.label), 1)
+    for change in (
+        {"left_categories": tuple((0,) if c else None for c in two.left_categories)},
+        {"missing_left": np.array([True, True, True, True, True])},
+        {"threshold": np.where(two.threshold == 0.5, 0.6, two.threshold)},
+    ):
+        assert not decides_alike(one, two.replace(**change, label=two.label))
 
 
 @pytest.mark.parametrize(("kind", "truth"), [("noise", 0.5), ("response", 0.0)])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from steadytree.evaluation.gates import GATES, GateFault, check_gates
+from steadytree.evaluation.gates import COUNTED, GATES, GateFault, check_gates
 from steadytree.exceptions import GateError, InputError
 from tests.diff.trees import Leaf, Split, build
 
@@ -54,6 +54,65 @@ def test_each_gate_alone(name: str, limit: float, measured: float, holds: bool) 
         with pytest.raises(GateError, match="got 1 that did not") as caught:
             check.raise_if_failed()
         assert caught.value.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("limits", "measures", "text"),
+    [
+        (
+            {"max_dissimilarity": 0.1},
+            {"dissimilarity": 0.123},
+            "dissimilarity 12.3 %, at most 10.0 %: failed",
+        ),
+        (
+            {"max_flips": 0.05},
+            {"flips": math.nan},
+            "rows with another decision unknown, at most 5.0 %: failed",
+        ),
+        (
+            {"max_moved_5": 0.2},
+            {"moved_5": 0.2},
+            "rows whose risk moves over 5 points 20.0 %, at most 20.0 %: passed",
+        ),
+        (
+            {"max_moved_10": 1},
+            {"moved_10": 0.0},
+            "rows whose risk moves over 10 points 0.0 %, at most 100.0 %: passed",
+        ),
+        (
+            {"min_score_change": -0.01},
+            {"score_change": 0.02},
+            "change of the score +0.020, at least -0.010: passed",
+        ),
+        ({"max_leaves": 8}, {"n_leaves": 9}, "leaves 9, at most 8: failed"),
+    ],
+)
+def test_each_gate_in_words(limits: Any, measures: Any, text: str) -> None:
+    check = check_gates(measures, **limits)
+    assert check.to_text() == text
+    (entry,) = check.to_dict()["results"]
+    assert (entry["name"], entry["limit"], entry["text"]) == (*limits, *limits.values(), text)
+    assert entry["passed"] is text.endswith("passed")
+
+
+def test_limits_at_the_ends_make_sense() -> None:
+    ends = {"max_dissimilarity": (0, 1), "max_flips": (0, 1), "max_leaves": (1, 10_000)}
+    for name, limits in ends.items():
+        for limit in limits:
+            assert check_gates({MEASURES[name]: float(limit)}, **{name: limit}).passed
+    # A limit that people type holds to its last digit; a billionth more does not.
+    assert check_gates({"flips": 0.1 + 0.2}, max_flips=0.3).passed
+    assert not check_gates({"flips": 0.3 + 1e-9}, max_flips=0.3).passed
+    assert check_gates({"score_change": 0.1 - 0.3}, min_score_change=-0.2).passed
+    assert not check_gates({"score_change": -0.2 - 1e-9}, min_score_change=-0.2).passed
+
+
+def test_a_score_that_is_given_counts_for_a_subject_without_one() -> None:
+    measures = {"score_change": None, "flips": 0.0}
+    with pytest.raises(InputError, match="pass rows"):
+        check_gates(measures, min_score_change=0.0)
+    (result,) = check_gates(measures, min_score_change=0.0, score_change=0.25).results
+    assert result.measured == 0.25
 
 
 # For every gate: not set, set and held, set and not held.
@@ -166,5 +225,8 @@ def test_a_column_can_be_accepted_by_name_and_nothing_else() -> None:
     assert check_gates(Suspect(), max_flips=0.1, accept=["age"]).passed
     assert not check_gates(Suspect(), max_flips=0.1, accept=["weight"]).passed
     assert not check_gates(Suspect(), max_dissimilarity=0.1, accept=["age"]).passed
+    fault = Suspect().gate_faults()[0]
+    assert (fault.column, set(fault.measures)) == ("age", set(COUNTED))
+    assert {"flips", "moved_5", "moved_10", "score_change"} == COUNTED
     with pytest.raises(InputError, match=r"expected a list of columns as accept.*\['age'\]"):
         check_gates(Suspect(), max_flips=0.1, accept="age")
