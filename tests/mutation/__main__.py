@@ -54,7 +54,11 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=40, help="mutants per module")
     parser.add_argument("--all", action="store_true", help="every mutant")
     parser.add_argument("--only", action="append", default=[], help="mutants whose name holds this")
-    parser.add_argument("--cache", type=Path, help="a folder that keeps which tests reach what")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        help="a folder that keeps which tests reach what, and which mutants were killed",
+    )
     parser.add_argument("--results", action="store_true", help="write results.md")
     options = parser.parse_args()
     unknown = set(options.modules) - set(TARGETS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -19,7 +20,7 @@ SURVIVORS = Path(__file__).with_name("survivors.toml")
 SEED = "steadytree"
 LEAST_KILLED = 0.85
 # Seconds of tests, as they are, that each mutant is held against.
-BUDGET_SECONDS = 6.0
+BUDGET_SECONDS = 4.0
 KINDS = ("equivalent: ", "accepted: ")
 
 
@@ -129,12 +130,37 @@ def judge(
         drawn = [m for m in mutants if any(text in m.name for text in only)]
     verdict = Verdict(target.module, len(mutants), drawn)
     reached = reaches(target, cache)
+    dead = _Dead(target, cache)
     for mutant in drawn:
+        if mutant.name in dead.names:
+            continue
         outcome = survives(target, mutant, reached)
-        if outcome is None:
-            verdict.timed_out += 1
-        elif outcome:
+        if outcome:
             verdict.survived.append(mutant)
             if os.environ.get("MUTATION_VERBOSE"):
                 print(f"  {mutant.lines.start}: {mutant.name}", flush=True)
+        else:
+            verdict.timed_out += outcome is None
+            dead.add(mutant.name)
     return verdict
+
+
+class _Dead:
+    """Mutants of a module that were killed before, by a run with the same cache.
+
+    For people who write tests: of an unchanged module only the survivors are tried again.
+    """
+
+    def __init__(self, target: Target, cache: Path | None) -> None:
+        self.file, self.names = None, set[str]()
+        if cache is not None:
+            key = hashlib.sha256(target.path.read_bytes()).hexdigest()[:24]
+            self.file = cache / f"dead-{key}.txt"
+            if self.file.exists():
+                self.names = set(self.file.read_text(encoding="utf-8").splitlines())
+
+    def add(self, name: str) -> None:
+        self.names.add(name)
+        if self.file is not None:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            self.file.write_text("\n".join(sorted(self.names)), encoding="utf-8")
