@@ -57,6 +57,7 @@ OPPOSITES |= {
     "cummin": "cummax",
 }
 OPPOSITES |= {there: here for here, there in OPPOSITES.items()}
+SYMMETRIC = {"min", "max", "minimum", "maximum", "array_equal", "intersect1d", "union1d"}
 # Checks that cannot fail, what a warning points at, and what changes speed alone.
 IDLE_KEYWORDS = {"strict", "stacklevel", "nogil", "cache", "inline", "copy", "fastmath"}
 IDLE_KEYWORDS |= {"no_cpython_wrapper", "no_cfunc_wrapper"}
@@ -288,12 +289,20 @@ def _other_expressions(node: Any, holder: Any, field: str) -> Iterator[Any]:
                     yield _changed(node, func=_changed(func, id=OPPOSITES[name]))
                 case ast.Attribute(attr=name) if name in OPPOSITES:
                     yield _changed(node, func=_changed(func, attr=OPPOSITES[name]))
-            if len(args) >= 2 and not any(isinstance(a, ast.Starred) for a in args[:2]):
+            if len(args) >= 2 and _order_matters(func, args[0], args[1]):
                 yield _changed(node, args=[args[1], args[0], *args[2:]])
     # Conditions that are no comparison are turned round here.
     is_condition = field == "test" or (isinstance(holder, ast.comprehension) and field == "ifs")
     if is_condition and not isinstance(node, (ast.Compare, ast.UnaryOp, ast.BoolOp)):
         yield ast.copy_location(ast.UnaryOp(ast.Not(), node), node)
+
+
+def _order_matters(func: Any, first: Any, second: Any) -> bool:
+    if isinstance(first, ast.Starred) or isinstance(second, ast.Starred):
+        return False
+    if ast.unparse(func).split(".")[-1] in SYMMETRIC:
+        return False
+    return ast.unparse(first) != ast.unparse(second)
 
 
 def _is_text(node: Any) -> bool:
