@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from hypothesis import given, settings
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
 
+from steadytree.core.decision import Decision
 from steadytree.core.space import FeatureSpace
 from steadytree.diff import diff_trees
+from steadytree.diff.tree_diff import positive_class
 from steadytree.diff.words import STATUSES
 from steadytree.estimators import DistilledTreeClassifier
 from steadytree.readers import as_tree
@@ -119,6 +122,9 @@ def test_the_report_is_told_of_people_only_where_rows_were_counted() -> None:
     assert content.affected == ("", diff.changed_decisions.sum(), 200, "rows")
     assert dict(content.provenance)["Rows counted"] == "200"
     assert content.diff is diff
+    told = dict(content.provenance)
+    assert (told["Old tree"], told["New tree"]) == (diff.old, diff.new)
+    assert told["Feature space"] is diff.space
 
 
 def varied() -> Any:
@@ -173,7 +179,8 @@ def test_the_dictionary_holds_the_numbers_of_each_rule() -> None:
     assert (content["dissimilarity"], content["distance"]) == (diff.dissimilarity, diff.distance)
     assert content["mean_value_shift"] is None
     assert content["unchanged"] is diff.unchanged is False
-    assert content["decision"]["old"] == diff.old.decision.words(diff.old.classes)
+    words = [tree.decision.words(tree.classes) for tree in (diff.old, diff.new)]
+    assert content["decision"] == dict(zip(("old", "new"), words, strict=True))
     for told, split in zip(content["splits"], diff.splits, strict=True):
         assert (told["kind"], told["feature"], told["text"]) == (split.kind, split.name, split.text)
         assert (told["from"], told["to"]) == (split.old_bound, split.new_bound)
@@ -263,3 +270,31 @@ def test_classes_given_up_are_told_apart() -> None:
     )
     assert found.lost_classes == ()
     assert found.to_dict()["hardly_found"] == ["yes"]
+
+
+def test_one_rule_that_changed_is_a_change() -> None:
+    new = Split(0, 0.5, OLD.left, Split(3, frozenset({0, 1}), Leaf(0, 0.2), Leaf(0, 0.3)))
+    diff = diff_trees(build(OLD), build(new))
+    assert diff.counts["kept"] == 3
+    assert not diff.unchanged
+    assert diff_trees(build(OLD), build(OLD)).unchanged
+
+
+def test_the_positive_class_is_the_one_that_is_decided_on() -> None:
+    stump = build(Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9)))
+    assert positive_class(stump, ("no", "yes")) == 1
+    assert positive_class(stump, ("yes", "no")) == 0
+    first = stump.replace(decision=Decision(threshold=0.3, positive=0), label=None)
+    assert positive_class(first, ("no", "yes")) == 0
+    assert positive_class(first, ("yes", "no")) == 1
+    assert positive_class(stump, ("no", "yes", "perhaps")) is None
+    assert positive_class(stump, None) is None
+    alone = build(Leaf(0, 0.0)).replace(classes=("no",), value=[[1.0]], label=None, space=None)
+    assert positive_class(alone, ("no", "yes")) == 1
+
+
+def test_a_report_of_a_diff_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
+    diff = diff_trees(build(OLD), build(NEW), rows(0))
+    page = diff.report(tmp_path / "diff.html")
+    assert page == tmp_path / "diff.html"
+    assert "What changed between two decision trees" in page.read_text(encoding="utf-8")

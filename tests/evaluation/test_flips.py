@@ -18,6 +18,7 @@ from steadytree.evaluation.flips import (
     risk_moves,
     subgroups,
 )
+from steadytree.evaluation.intervals import wilson
 from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.exceptions import InputError
 
@@ -134,3 +135,69 @@ def test_a_class_that_no_rule_decides_on_any_more():
     assert classes_given_up((["no"], ["no", "yes"])) == {}
     # None of the rows would have been decided so, but somebody could.
     assert classes_given_up(([0, 1], [0]), (nobody, nobody), nobody) == {1: True}
+
+
+def test_found_and_hardly_found_are_so_on_the_dot():
+    """A fifth of the rows is found; a twentieth is still found, less is not."""
+    y, rules = np.ones(100, dtype=int), ([0, 1], [0, 1])
+    old, new = np.zeros(100, dtype=int), np.zeros(100, dtype=int)
+    old[:20], new[:4] = 1, 1
+    assert classes_given_up(rules, (old, new), y) == {1: False}
+    new[4] = 1
+    assert classes_given_up(rules, (old, new), y) == {}
+    new[4], old[19] = 0, 0
+    assert classes_given_up(rules, (old, new), y) == {}
+
+
+def test_classes_are_told_in_the_order_of_the_old_rules():
+    assert list(classes_given_up((["c", "a", "b"], ["b"]))) == ["c", "a"]
+    # A class that no row has can be lost only if somebody was decided so.
+    y, nobody = np.zeros(4, dtype=int), np.zeros(4, dtype=int)
+    assert classes_given_up(([0, 1], [0, 1]), (nobody, nobody), y) == {}
+
+
+def test_more_than_ten_numbers_are_cut_at_their_quartiles():
+    for kind in (float, int):
+        ten, eleven = (pd.DataFrame({"x": np.arange(22).astype(kind) % n}) for n in (10, 11))
+        assert [name for name, _ in subgroups(ten, "x")] == list(range(10))
+        parts = list(subgroups(eleven, "x"))
+        assert len(parts) == 4
+        assert all(isinstance(name, str) for name, _ in parts)
+        assert sorted(np.concatenate([rows for _, rows in parts])) == list(range(22))
+        for name, rows in parts:
+            assert str(eleven["x"][rows].max()).split(".")[0] in name
+    words = pd.DataFrame({"x": [f"word {i}" for i in range(30)]})
+    assert len(list(subgroups(words, "x"))) == 30
+
+
+def test_subgroups_by_an_array_or_a_function():
+    X = pd.DataFrame({"age": [30.0, 50.0, np.nan, 70.0]})
+    expected = [("old", [1, 3]), ("young", [0])]
+    words = np.array(["young", "old", None, "old"], dtype=object)
+    found = [(name, rows.tolist()) for name, rows in subgroups(X, words)]
+    assert found == [*expected, ("(missing)", [2])]
+    by_rule = subgroups(X, lambda rows: np.where(rows["age"] > 40, "old", "young"))
+    assert [name for name, _ in by_rule] == ["old", "young"]
+    with pytest.raises(InputError, match=r"one subgroup per row, 4 in all, got shape \(3,\)"):
+        list(subgroups(X, [1, 2, 3]))
+    with pytest.raises(InputError, match="unnamed: pass an array instead"):
+        list(subgroups(np.zeros((2, 1)), "age"))
+
+
+def test_a_group_of_just_the_least_size_is_shown():
+    X = np.zeros((9, 1))
+    moves = np.r_[np.full(4, 0.06), np.full(5, 0.2)]
+    group, changed = np.repeat(["a", "b"], [4, 5]), np.arange(9) == 8
+    table = flip_table(X, group, changed, moves, min_cell=5, level=0.9)
+    assert table["masked"].tolist() == [True, False]
+    assert table["n"].tolist() == [4, 5]
+    assert table.loc["b", ["flips", "moved_5", "moved_10"]].tolist() == [0.2, 1.0, 1.0]
+    assert table.loc["b", ["low", "high"]].tolist() == pytest.approx(wilson(1, 5, 0.9))
+    assert table.loc["a", ["flips", "low", "high", "moved_5"]].isna().all()
+    assert list(table) == ["n", "flips", "low", "high", "moved_5", "moved_10", "masked"]
+
+
+def test_a_space_without_responses_has_no_span():
+    space = st.FeatureSpace.from_data(np.arange(6.0).reshape(3, 2))
+    assert response_span(space, classifier=False) == 0
+    assert response_span(space.replace(response_range=(-2.0, 5.0)), classifier=False) == 7

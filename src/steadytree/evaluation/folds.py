@@ -6,6 +6,7 @@ time (train on the earlier rows, score on the next block).
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def _time_folds(
     order = np.sort(rank)
     cuts = sorted({int(order[n * i // (n_folds + 1)]) for i in range(1, n_folds + 1)} - {0})
     out = []
-    for start, stop in zip(cuts, [*cuts[1:], int(order[-1]) + 1], strict=True):
+    for start, stop in pairwise([*cuts, int(order[-1]) + 1]):
         train, test = np.flatnonzero(rank < start), np.flatnonzero((rank >= start) & (rank < stop))
         if groups is not None:
             train = train[~np.isin(groups[train], groups[test])]
