@@ -37,8 +37,13 @@ def write(path: Path, lines: Iterable[Any]) -> Path:
     return path
 
 
-def as_first_format(content: dict[str, Any]) -> dict[str, Any]:
+def to_line(content: dict[str, Any]) -> bytes:
+    return json.dumps(content).encode()
+
+
+def as_first_format(line: dict[str, Any] | bytes) -> dict[str, Any]:
     """Return a line as the first version of the format had it."""
+    content = json.loads(line) if isinstance(line, bytes) else line
     plain = {k: v for k, v in content.items() if k not in ("before", "digest")}
     return plain | {"version": 1}
 

@@ -1,0 +1,104 @@
+"""Whatever is changed in a history is noticed, or changes nothing that it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from steadytree.exceptions import HistoryError
+from steadytree.retraining.history import History
+from steadytree.retraining.history_verification import verify_history
+from tests.retraining.histories import V1, C, as_first_format, meaning, six_lines, to_line
+
+
+def byte_changes(data: bytes, every: int) -> Iterator[bytes]:
+    """Flip each bit, take each byte away, put one in, and overwrite it."""
+    for at in range(0, len(data), every):
+        for bit in range(8):
+            yield data[:at] + bytes([data[at] ^ (1 << bit)]) + data[at + 1 :]
+        yield data[:at] + data[at + 1 :]
+        for other in b'0" \n\xff':
+            yield data[:at] + bytes([other]) + data[at:]
+            yield data[:at] + bytes([other]) + data[at + 1 :]
+
+
+def line_changes(lines: list[bytes]) -> Iterator[list[bytes]]:
+    """Take lines out, repeat, move, swap, strip and cut them, and put others in."""
+    count = len(lines)
+    for i in range(count):
+        yield lines[:i] + lines[i + 1 :]
+        yield lines[:i]
+        yield lines[i:]
+        yield [*lines[:i], to_line(as_first_format(lines[i])), *lines[i + 1 :]]
+        yield [*map(to_line, map(as_first_format, lines[: i + 1])), *lines[i + 1 :]]
+        for j in range(count + 1):
+            yield [*lines[:j], lines[i], *lines[j:]]
+            yield [*lines[:j], to_line(as_first_format(lines[i])), *lines[j:]]
+            rest = lines[:i] + lines[i + 1 :]
+            yield [*rest[:j], lines[i], *rest[j:]]
+        for j in range(i + 1, count):
+            swapped = list(lines)
+            swapped[i], swapped[j] = lines[j], lines[i]
+            yield swapped
+            yield lines[:i] + lines[j:]
+
+
+def unnoticed(path: Path, changed: Iterator[bytes], head: str | None) -> tuple[int, int]:
+    """Count what was tried, and what was neither noticed nor without meaning."""
+    original, before = path.read_bytes(), meaning(History.open(path))
+    tried = missed = 0
+    for data in changed:
+        if data == original:
+            continue
+        tried += 1
+        path.write_bytes(data)
+        check = verify_history(path, head)
+        if check.ok:
+            missed += meaning(History.open(path)) != before
+        elif check.kind != "head missing" and tried % 20 == 0:
+            with pytest.raises(HistoryError):
+                History.open(path)
+    path.write_bytes(original)
+    return tried, missed
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return six_lines(tmp_path / "history.jsonl")
+
+
+def test_every_change_of_lines_is_noticed(path: Path) -> None:
+    lines = path.read_bytes().splitlines()
+    changed = (b"".join(line + b"\n" for line in other) for other in line_changes(lines))
+    tried, missed = unnoticed(path, changed, History.open(path).head)
+    assert tried > 150
+    assert missed == 0
+
+
+def test_changes_of_bytes_are_noticed(path: Path) -> None:
+    tried, missed = unnoticed(path, byte_changes(path.read_bytes(), every=197), None)
+    assert tried > 400
+    assert missed == 0
+
+
+@pytest.mark.slow
+def test_every_change_of_a_byte_is_noticed(path: Path) -> None:
+    tried, missed = unnoticed(path, byte_changes(path.read_bytes(), every=1), None)
+    assert tried > 50_000
+    assert missed == 0
+
+
+def test_changes_of_sealed_lines_of_the_first_format_are_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "old.jsonl"
+    path.write_bytes(V1.read_bytes())
+    History.open(path).append(C, approved_by="Dr Clark")
+    tried, missed = unnoticed(path, byte_changes(path.read_bytes(), every=151), None)
+    assert tried > 400
+    assert missed == 0
+    lines = path.read_bytes().splitlines()
+    changed = (b"".join(line + b"\n" for line in other) for other in line_changes(lines))
+    tried, missed = unnoticed(path, changed, History.open(path).head)
+    assert tried > 150
+    assert missed == 0
