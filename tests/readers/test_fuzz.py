@@ -1,25 +1,22 @@
-"""Damaged model files: every parser gives a tree or our own error, in time and bounded memory."""
+"""Spoilt files: every parser gives a tree or our own error, in time and bounded memory."""
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from steadytree.readers import READERS
+from tests.readers.fuzz import PARSERS
+from tests.readers.mutations import spoil, spoil_json
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PARSERS = [
-    name
-    for name, module in READERS.items()
-    if hasattr(import_module(module), "reads_file")
-    # A pickle runs what it holds: it is refused, not parsed.
-    and not getattr(import_module(module), "EXECUTES_FILES", False)
-]
-LONG_RUN = 600  # seconds, over all parsers
+LONG_RUN = float(os.environ.get("STEADYTREE_FUZZ_SECONDS", "600"))
+"""Seconds for each parser."""
 
 
 def run(name: str, seconds: float, seed: int, least: int) -> int:
@@ -43,4 +40,18 @@ def test_a_short_run(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PARSERS)
 def test_a_long_run(name: str) -> None:
-    assert run(name, LONG_RUN / len(PARSERS), 1, 1000) >= 1000
+    assert run(name, LONG_RUN, 1, 1000) >= 1000
+
+
+def test_well_formed_files_are_spoilt_in_their_own_terms() -> None:
+    """Else the fuzz would stop at the first bracket of every file."""
+    text = json.dumps({"nodes": {"left": [1, -1, -1], "names": ["a", "b"]}, "n": 3})
+    spoilt = {spoil_json(text, Random(seed)) for seed in range(300)}
+    assert len(spoilt) > 200
+    assert any('"n": 2000000' in one for one in spoilt)
+    assert any("ud800" in one or "\ud800" in one for one in spoilt)
+    assert any(one.count('"n":') > 1 or one.count('"nodes":') > 1 for one in spoilt)
+    assert any("[" * 20 in one or '{"a": ' * 2 in one for one in spoilt)
+    xml = b"<a><b value='1'/><c><d x='2'/></c></a>"
+    assert len({spoil(xml, Random(seed)) for seed in range(100)}) > 50
+    assert spoil(xml, Random("1-2")) == spoil(xml, Random("1-2"))

@@ -47,7 +47,7 @@ from steadytree.exceptions import (
 from steadytree.readers import load_model
 from tests.readers.boosted import assert_refused, outcome, probes, table
 from tests.readers.contract import Case
-from tests.readers.fuzz import damage
+from tests.readers.mutations import damage
 
 
 def small(seed: int = 0, kind: Any = DecisionTreeClassifier, depth: int = 3) -> Any:
