@@ -154,6 +154,19 @@ def test_numbers_may_be_names(header: str) -> None:
     assert ",".join(parse(f"{header}\n1,2,3\n").frame.columns) == header
 
 
+def test_a_column_is_of_one_type_however_long() -> None:
+    """A text after a megabyte of numbers makes all of them text, as they were written."""
+    many = 400_000
+    plain = "".join(f"{i % 10},1.0,{i % 2 == 0}\n" for i in range(many))
+    table = parse(f"a,b,c\n{plain}x,y,z\n").frame
+    assert table["b"][:2].tolist() == ["1.0", "1.0"]
+    assert table["c"][:2].tolist() == ["True", "False"]
+    assert {type(v) for v in table["a"]} == {str}
+    whole = parse(f"a,b,c\n{plain}0.5,,\n").frame
+    assert whole["a"].dtype == whole["b"].dtype == np.float64
+    assert whole["c"].tolist()[:2] == [True, False]
+
+
 def test_every_float_is_the_nearest() -> None:
     values = np.random.default_rng(0).normal(size=2000) * 10.0 ** np.arange(-100, 100).repeat(10)
     found = parse("x\n" + "\n".join(map(repr, values.tolist())) + "\n").frame["x"]

@@ -31,7 +31,7 @@ def test_plain_numbers() -> None:
 def test_what_is_missing() -> None:
     found = column("a", "", None, " NA ", "   ", "None", "a", "none")
     assert found.n_present == 3
-    assert found.as_values("c").tolist() == ["a", None, None, None, None, None, "a", "none"]
+    assert found.as_values().tolist() == ["a", None, None, None, None, None, "a", "none"]
     assert found.rows("a") == [0, 6]
 
 

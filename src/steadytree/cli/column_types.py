@@ -92,7 +92,7 @@ def settle_column(
             written = _written(table, table.texts(name))
             if written.padded:
                 note = "written with leading zeros"
-                return SettledColumn(written.as_values(name), CATEGORY, note)
+                return SettledColumn(written.as_values(), CATEGORY, note)
         return _as_number(table, name, values, settled=asked is not None or known is None)
     if not _is_text(values):
         return SettledColumn(values, CATEGORY)  # the core knows dates, lists and the like
@@ -126,17 +126,22 @@ def _as_number(
             f"{types_fix(name, CATEGORY)} or {types_fix(name, NUMBER)}"
         )
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    _refuse_infinities(table, name, numbers, settled=settled)
+    low, high = _check_range(table, name, numbers, settled=settled)
     if values.dtype.kind == "O":
         values = pd.Series(numbers, name=name)
     unique = whole and len(values) >= ROWS_OF_IDENTIFIERS and _all_different(values)
-    note = "another whole number in every row: an identifier?" if unique else _emptiness(numbers)
+    note = "another whole number in every row: an identifier?" if unique else ""
+    if not low < high:
+        note = "no value" if np.isnan(low) else "one value only"
     return SettledColumn(values, NUMBER, note)
 
 
-def _refuse_infinities(table: TableFile, name: str, numbers: Any, *, settled: bool) -> None:
-    present = numbers[~np.isnan(numbers)]
-    most = float(np.abs(present).max()) if present.size else 0.0
+def _check_range(
+    table: TableFile, name: str, numbers: Any, *, settled: bool
+) -> tuple[float, float]:
+    """Return the lowest and the highest number, nan where there is none; refuse infinities."""
+    low, high = float(np.fmin.reduce(numbers)), float(np.fmax.reduce(numbers))
+    most = max(-low, high)
     if np.isinf(most) or (most > LARGEST and not settled):
         rows = np.flatnonzero(np.abs(numbers) >= min(most, LARGEST)).tolist()
         limit = "finite numbers" if np.isinf(most) else f"numbers up to {LARGEST:.1e}"
@@ -144,17 +149,11 @@ def _refuse_infinities(table: TableFile, name: str, numbers: Any, *, settled: bo
             f"expected {limit} in column {name!r} of {table.path}, got {numbers[rows[0]]:g} "
             f"({table.places(rows)}); replace it with a number, or leave the cell empty"
         )
+    return low, high
 
 
 def _all_different(values: pd.Series[Any]) -> bool:
     return not values[:1000].duplicated().any() and not values.duplicated().any()
-
-
-def _emptiness(numbers: Any) -> str:
-    present = numbers[~np.isnan(numbers)]
-    if not present.size:
-        return "no value"
-    return "one value only" if present.min() == present.max() else ""
 
 
 def _text_as_number(
@@ -176,7 +175,7 @@ def _text_as_number(
             f"leave it out of --types, or say {types_fix(name, CATEGORY)}"
         )
     numbers = written.as_numbers(name)
-    _refuse_infinities(table, name, numbers.to_numpy(), settled=settled)
+    _check_range(table, name, numbers.to_numpy(), settled=settled)
     note = f"missing where it says {some_of(odd, SHOWN_TEXTS)}" if odd else ""
     return SettledColumn(numbers, NUMBER, note)
 
@@ -192,7 +191,7 @@ def _text(table: TableFile, name: str, written: WrittenColumn, outcome: bool) ->
         if not stored_as_text and not written.padded:
             return _text_as_number(table, name, written, settled=False)
         note = "numbers stored as text" if stored_as_text else "written with leading zeros"
-        return SettledColumn(written.as_values(name), CATEGORY, note)
+        return SettledColumn(written.as_values(), CATEGORY, note)
     _refuse_numbers_in_clothes(table, name, written, numbers)
     dates = written.matching(DATE_TEXT)
     if written.mostly(dates):
@@ -210,7 +209,7 @@ def _text(table: TableFile, name: str, written: WrittenColumn, outcome: bool) ->
             f"identifiers or free text; leave it out with --drop {shlex.quote(name)}, or insist "
             f"with {types_fix(name, CATEGORY)}"
         )
-    return SettledColumn(written.as_values(name), CATEGORY, _spellings(written.present))
+    return SettledColumn(written.as_values(), CATEGORY, _spellings(written.present))
 
 
 def _refuse_numbers_in_clothes(
@@ -295,9 +294,11 @@ def _as_category(
             f"{table.path}, as the tree knows them, got numbers such as {plain[0]!r}; write the "
             "categories, or train a new tree"
         )
+    wanted = [None if isinstance(v, str) and not v.strip() else v for v in translated]
+    if all(type(a) is type(b) and a == b for a, b in zip(plain, wanted, strict=True)):
+        return SettledColumn(values, CATEGORY)  # a million objects less
     held = np.empty(len(plain) + 1, dtype=object)
-    held[:-1] = [None if isinstance(v, str) and not v.strip() else v for v in translated]
-    held[-1] = None
+    held[:-1], held[-1] = wanted, None
     return SettledColumn(pd.Series(held[codes], name=name, dtype=object), CATEGORY)
 
 

@@ -6,10 +6,11 @@ A column of 200 identifiers named as the target is a slip; it must not become 20
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree.core.columns import near_unique
@@ -17,10 +18,16 @@ from steadytree.core.quoting import quoted, some_of
 from steadytree.core.space import has_fractions
 from steadytree.exceptions import InputError, SteadyTreeWarning
 
-__all__ = ["MOST_CLASSES", "check_outcomes", "guess_task"]
+__all__ = ["MOST_CLASSES", "check_outcomes", "counted", "guess_task"]
 
 MOST_CLASSES = 20
 """More classes than this are asked about."""
+
+
+def counted(y: NDArray[Any]) -> dict[Any, int]:
+    """Count the rows of each outcome."""
+    codes, values = pd.factorize(y)
+    return dict(zip(values.tolist(), np.bincount(codes).tolist(), strict=True))
 
 
 def guess_task(y: NDArray[Any], task: str) -> str:
@@ -29,7 +36,7 @@ def guess_task(y: NDArray[Any], task: str) -> str:
         return task
     if has_fractions(y):
         return "regression"
-    different = len(set(y.tolist()))
+    different = len(counted(y))
     if different <= MOST_CLASSES:
         return "classification"
     if y.dtype.kind in "fiu":
@@ -45,7 +52,7 @@ def guess_task(y: NDArray[Any], task: str) -> str:
 
 def check_outcomes(y: NDArray[Any], task: str, path: Path, target: str) -> None:
     """Refuse a target that nothing can be learned about; warn of classes of a single row."""
-    counts = Counter(y.tolist())
+    counts = counted(y)
     if len(counts) < 2:
         raise InputError(
             f"expected a target with two or more different values, got only {quoted(y[0])}; "

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.cli.column_types import CATEGORY, NUMBER, SettledColumn
+from steadytree.cli.outcomes import counted
 from steadytree.core.words import clean, display_width, shorten
 from steadytree.report.disclosure import coarse_share, coarse_words, mask_partition, step_protects
 
@@ -88,8 +89,7 @@ class ReadTarget:
         if regression:
             low, high = (float(v) for v in (np.min(y), np.max(y)))
             return cls(name, range=(low, high))
-        counts = Counter(str(value) for value in y.tolist())
-        ordered = dict(sorted(counts.items()))
+        ordered = dict(sorted((str(value), count) for value, count in counted(y).items()))
         masked = mask_partition(list(ordered.values()), MIN_CELL)
         told = zip(ordered.items(), masked, strict=True)
         return cls(name, {label: None if hide else count for (label, count), hide in told})

@@ -114,7 +114,7 @@ def read_rows(
         told = ReadTarget.of(target, y, regression=tree.classes is None)
     return RowTable(
         table=table,
-        X=pd.DataFrame({name: column.values for name, column in columns.items()}),
+        X=pd.DataFrame({name: column.values for name, column in columns.items()}, copy=False),
         y=y,
         time=None if time is None else _sortable(table[time]),
         groups=None if group is None else np.asarray(table[group].astype(str).to_numpy()),

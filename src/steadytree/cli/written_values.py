@@ -48,6 +48,8 @@ class WrittenColumn:
 
     Attributes
     ----------
+    values : pandas.Series
+        The column as it was read.
     codes : int array
         Which of ``texts`` each row has; -1 where it is missing.
     texts : tuple of str
@@ -55,6 +57,7 @@ class WrittenColumn:
         Rows of each text.
     """
 
+    values: pd.Series[Any]
     codes: NDArray[np.intp]
     texts: tuple[str, ...]
     counts: NDArray[np.intp]
@@ -70,7 +73,7 @@ class WrittenColumn:
         if thousands is not None:
             texts = [_without_thousands(text, thousands) for text in texts]
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))
-        return cls(codes, tuple(texts), counts, decimal)
+        return cls(values, codes, tuple(texts), counts, decimal)
 
     @property
     def n_present(self) -> int:
@@ -146,12 +149,10 @@ class WrittenColumn:
         ]
         return pd.Series(np.array([*values, np.nan])[self.codes], name=name)
 
-    def as_values(self, name: str, values: Sequence[Any] | None = None) -> pd.Series[Any]:
-        """Return the texts, or what stands for each of them; None where missing."""
-        held = np.empty(len(self.texts) + 1, dtype=object)
-        held[:-1] = self.texts if values is None else list(values)
-        held[-1] = None
-        return pd.Series(held[self.codes], name=name, dtype=object)
+    def as_values(self) -> pd.Series[Any]:
+        """Return the column with None where it is missing."""
+        gone = self.codes < 0
+        return self.values.mask(gone, None) if gone.any() else self.values
 
 
 def _without_thousands(text: str, sign: str) -> str:
