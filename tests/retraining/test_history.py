@@ -52,6 +52,7 @@ def test_a_life(path: Path) -> None:
     )
     assert first == 1
     assert history.current == 1
+    assert repr(history) == f"History({str(path)!r}, 1 versions, current: 1)"
     second = history.append(B, scores={"auc": 0.82}, note="data of 2024", on=date(2024, 1, 31))
     assert history.status(second) == "proposed"
     assert history.current == 1
@@ -499,6 +500,22 @@ def test_metadata_that_json_changes_keeps_the_chain(path: Path) -> None:
     assert History.open(path).verify().ok
     with pytest.raises(InputError, match="expected values that JSON can hold"):
         History.open(path).append(A.replace(metadata={"x": object()}, label=A.label))
+
+
+def test_a_reason_is_somebodys(full: Path) -> None:
+    with pytest.raises(InputError, match="expected approved_by= with a reason, got a reason alone"):
+        History.open(full).append(C, reason="better")
+    assert len(History.open(full)) == 2
+
+
+def test_a_history_never_grows_beyond_what_can_be_read(
+    full: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = full.read_bytes()
+    monkeypatch.setattr(history_module, "MAX_FILE_BYTES", len(before) + 100)
+    with pytest.raises(HistoryError, match="got more with this entry; start a new one"):
+        History.open(full).append(C)
+    assert full.read_bytes() == before
 
 
 def test_a_device_is_no_history(tmp_path: Path) -> None:

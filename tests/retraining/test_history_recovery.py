@@ -175,6 +175,34 @@ def test_an_edited_line_does_not_count_after_a_recovery(path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"event": "dance"}, "expected the event version or decision or recovery, got 'dance'"),
+        ({"event": None}, "expected the event version or decision or recovery, got None"),
+        ({"event": "recovery"}, "expected entries ['copy', 'set_aside', 'sha256', 'versions']"),
+        ({"status": "maybe"}, "expected the status approved or rejected, got 'maybe'"),
+        ({"number": "3"}, "expected a whole number from 1 as the version, got '3'"),
+        (
+            {"event": "version", **dict.fromkeys(("note", "scores", "previous", "space", "tree"))},
+            "",
+        ),
+    ],
+)
+def test_an_entry_that_makes_no_sense_is_set_aside(
+    path: Path, change: dict[str, Any], words: str
+) -> None:
+    before, lines = History.open(path), contents(path)
+    nonsense = seal(lines[5] | change, lines[4]["digest"])
+    write(path, [*lines[:5], nonsense, seal(lines[5], nonsense["digest"])])
+    history = mended(path)
+    assert meaning(history) == meaning(before)
+    assert history.recovered is not None
+    (aside,) = history.recovered.set_aside
+    assert aside.startswith("line 6")
+    assert words in aside
+
+
 def test_lines_that_were_moved_go_back(path: Path) -> None:
     before, lines = meaning(History.open(path)), contents(path)
     write(path, [lines[0], lines[4], lines[3], lines[2], lines[5], lines[1]])

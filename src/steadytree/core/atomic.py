@@ -34,6 +34,7 @@ __all__ = [
 _TEMPORARY = re.compile(r"\.steadytree-.*\.(?P<host>[0-9A-Za-z-]*)\.\d+\.[0-9a-f]{8}\.tmp")
 _CAN_LOCK = importlib.util.find_spec("fcntl") is not None
 """Not so on Windows, which refuses to delete a file that is open."""
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _DAY = 24 * 60 * 60.0
 _BAD_PLACE = {
     getattr(errno, name)
@@ -243,7 +244,7 @@ def _unlock(handle: int) -> None:
 def _new_temporary(target: Path) -> tuple[int, Path]:
     while True:
         path = target.with_name(temporary_name(target.name))
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = os.open(path, _NEW_FILE, 0o600)
         # Somebody who tidies may have met it between its making and its lock.
         if _try_lock(handle) is not False and path.exists():
             return handle, path

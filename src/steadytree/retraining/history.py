@@ -26,7 +26,7 @@ from steadytree.core.quoting import quoted, some_of
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
-from steadytree.exceptions import FeatureAlignmentError, HistoryError
+from steadytree.exceptions import FeatureAlignmentError, HistoryError, InputError
 from steadytree.readers import as_tree
 from steadytree.retraining.history_chain import Line, seal, to_bytes
 from steadytree.retraining.history_entries import (
@@ -236,7 +236,11 @@ class History:
         what = {"note": checked_text(note, "note"), "date": iso_date(on)}
         if approved_by is not None:
             checked_name(approved_by)
-        checked_text(reason, "reason")
+        if checked_text(reason, "reason") and approved_by is None:
+            raise InputError(
+                "expected approved_by= with a reason, got a reason alone; name who approves, or "
+                "pass it as note="
+            )
 
         def lines() -> list[dict[str, Any]]:
             previous = self._compared_with()
