@@ -52,6 +52,7 @@ def test_a_risk_moves_without_any_decision_changing():
     assert risk_moves(*several, None).tolist() == pytest.approx([0.1])
     response = predictions([1.0, 2.0]), predictions([1.0, 3.0])
     assert risk_moves(*response, 4.0).tolist() == [0, 0.25]
+    assert risk_moves(*response, 0.5).tolist() == [0, 2]
     assert risk_moves(*response, 0.0).tolist() == [0, 0]  # a response that has no range
     assert np.isnan(moved_shares(moves[:0])["moved_5"])
 

@@ -90,6 +90,8 @@ def test_there_are_no_more_folds_than_units():
     assert len(make_folds(y, classifier=False, n_folds=4, groups=np.arange(10) // 5)) == 2
     assert make_folds(y, classifier=False, n_folds=4, groups=np.zeros(10)) == []
     assert make_folds(y, classifier=False, n_folds=1) == []
+    three = np.repeat([0, 1, 2], [10, 2, 10])  # the rarest class decides
+    assert len(make_folds(three, classifier=True, n_folds=5)) == 2
     two = np.arange(10) % 2
     groups = np.where(two == 1, np.arange(10) // 4, np.arange(10))  # ones in three groups
     assert len(make_folds(two, classifier=True, n_folds=5, groups=groups)) == 3

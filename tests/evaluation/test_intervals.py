@@ -14,6 +14,7 @@ from steadytree.evaluation.intervals import (
     auc_interval,
     half_width,
     loss_interval,
+    mean_interval,
     proportion_interval,
     quantile,
     wilson,
@@ -157,3 +158,75 @@ def test_few_groups_have_students_quantile():
     assert quantile(0.95) == pytest.approx(Z)
     assert quantile(0.95, 4) == pytest.approx(student.ppf(0.975, 3))
     assert quantile(0.95, 1) == quantile(0.95, 2)
+
+
+@given(st.floats(0.01, 0.99), st.integers(2, 80), st.integers(2, 80), st.floats(0.2, 5))
+def test_the_ends_of_an_area_are_just_plausible(area, n_positive, n_negative, excess):
+    """With the variance that the end itself implies (Newcombe's method 5), and another source's."""
+    sizes = (n_positive, n_negative)
+    extra = 0.0004
+    ends = auc_interval(area, sizes, Z, excess=excess, extra=extra)
+    for end in ends:
+        if 1e-6 < end < 1 - 1e-6:
+            mean = (n_positive + n_negative) / 2 - 1
+            spread = 1 + mean * ((1 - end) / (2 - end) + end / (1 + end))
+            variance = end * (1 - end) * spread / (n_positive * n_negative)
+            assert (area - end) ** 2 == pytest.approx(Z**2 * (excess * variance + extra), rel=1e-5)
+
+
+def test_how_far_delongs_error_is_trusted():
+    """As many rows as are ranked wrongly, against four of a prior."""
+    area, sizes = 0.8, (10, 40)
+    mean = 25 - 1
+    expected = 0.16 * (1 + mean * (0.2 / 1.2 + 0.8 / 1.8)) / 400
+    evidence = 4 * 10 * 0.16
+    for ratio in (0.25, 1.0, 4.0):
+        found = area_excess(area, sizes, float(np.sqrt(ratio * expected)))
+        weighed = (evidence * ratio + 4) / (evidence + 4)
+        assert found == pytest.approx(max(ratio, weighed))
+    assert area_excess(1.0, (5, 5), 0.3) == 1
+    assert area_excess(0.7, (0, 5), 0.3) == 1
+
+
+def test_a_loss_of_nothing_is_a_mean():
+    assert mean_interval(Score(0.2, np.zeros(3)), 2.0, 0.05) == pytest.approx((0.1, 0.3))
+    assert loss_interval(Score(0.0, np.zeros(3)), 2.0, 0.05) == (0.0, 0.1)
+    assert loss_interval(Score(-0.5, np.zeros(3)), 2.0, 0.05) == (0.0, 0.0)
+
+
+def test_proportions_without_rows_are_unknown():
+    for found in (proportion_interval(0.5, 0, Z), proportion_interval(np.nan, 5, Z)):
+        assert np.isnan(found).all()
+    assert np.isnan(wilson(0, -1)).all()
+    # With another source of error the ends move as if asked of the true value.
+    share, n, extra = 0.3, 20, 0.01
+    for end in proportion_interval(share, n, Z, extra):
+        assert (share - end) ** 2 == pytest.approx(Z**2 * (end * (1 - end) / n + extra))
+
+
+def test_degrees_of_freedom_by_hand():
+    """Satterthwaite: two rows that carry all have as many degrees as two rows."""
+    influence = np.zeros(50)
+    influence[:4] = [0.3, -0.3, 0.3, -0.3]
+    kurtosis = 50 * 4 * 0.3**4 / (4 * 0.09) ** 2
+    free = 2 * 50 / (kurtosis - 1)
+    expected = np.sqrt(4 * 0.09) * student.ppf(0.95, free)
+    assert half_width(Score(0.0, influence), 0.9, groups=None) == pytest.approx(expected)
+    one = np.eye(50)[0]
+    assert half_width(Score(0.0, one), 0.9, groups=None) == pytest.approx(
+        student.ppf(0.95, 2 * 50 / 49)
+    )
+    even = np.tile([0.1, -0.1], 3)  # no kurtosis: one less than there are rows
+    error = np.sqrt(6 * 0.01)
+    assert half_width(Score(0.0, even), 0.9, groups=None) == pytest.approx(
+        error * student.ppf(0.95, 5)
+    )
+    assert half_width(Score(0.0, even), 0.9, groups=None, least=2 * error) == pytest.approx(
+        2 * error * student.ppf(0.95, 5)
+    )
+    groups = np.array([0, 0, 0, 1, 1, 2])
+    sums = np.array([0.1, 0.0, -0.1])
+    kurtosis = 3 * (sums**4).sum() / (sums**2).sum() ** 2
+    found = half_width(Score(0.0, even), 0.9, groups=groups)
+    free = min(2.0, 2 * 3 / (kurtosis - 1))
+    assert found == pytest.approx(standard_error(even, groups) * student.ppf(0.95, free))

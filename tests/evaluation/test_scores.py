@@ -17,6 +17,7 @@ from steadytree.evaluation.scores import (
     auc,
     auc_influence,
     auc_parts,
+    explained,
     mean_parts,
     mean_score,
     predict_rows,
@@ -206,3 +207,57 @@ def test_numbers_are_rounded_as_the_learner_rounds_them():
     assert np.float32(close[0, 0]) == np.float32(edge)
     expected = DecisionTreeClassifier().fit(X, [0, 1]).predict(close)
     assert predict_rows(tree, close).label.tolist() == expected.tolist()
+
+
+def test_errors_of_a_few_groups_by_hand():
+    """The groups' sums, over one less than there are groups; one group alone counts as it is."""
+    influence, groups = np.array([1.0, 2.0, -4.0, 1.0]), np.array(["a", "a", "b", "c"])
+    assert standard_error(influence, groups) == pytest.approx(np.sqrt((9 + 16 + 1) * 3 / 2))
+    assert standard_error(influence) == pytest.approx(np.sqrt(22))
+    two = np.array([5, 5, 9, 9])
+    assert standard_error(influence, two) == pytest.approx(np.sqrt((9 + 9) * 2))
+    assert standard_error(influence, np.zeros(4)) == 0
+
+
+def test_what_cannot_be_scored_has_no_part_in_it():
+    one_class = auc_parts(np.ones(3, dtype=bool), np.arange(3), 3)
+    assert one_class.stratum.tolist() == [-1, -1, -1]
+    assert not one_class.known
+    assert np.isnan(one_class.value)
+    assert one_class.score().influence.tolist() == [0, 0, 0]
+    constant = r2_influence(np.full(4, 2.5), np.arange(4.0))
+    assert np.isnan(constant.value)
+    assert constant.influence.tolist() == [0, 0, 0, 0]
+    nobody = mean_parts(np.zeros(0), np.zeros(0, dtype=bool)).score()
+    assert np.isnan(nobody.value)
+    assert nobody.influence.size == 0
+    nothing = mean_score([Score(float("nan"), np.ones(2))], 2)
+    assert np.isnan(nothing.value)
+    assert nothing.influence.tolist() == [0, 0]
+
+
+def test_a_mean_of_three_rows_by_hand():
+    parts = mean_parts(np.array([1.0, 2.0, 6.0, 100.0]), np.array([True, True, True, False]))
+    found = parts.score()
+    assert found.value == parts.value == 3
+    np.testing.assert_allclose(found.influence, np.array([-2, -1, 3, 0]) / np.sqrt(3 * 2))
+    assert standard_error(found.influence) == pytest.approx(np.std([1, 2, 6], ddof=1) / np.sqrt(3))
+    alone = mean_parts(np.array([4.0]), np.array([True])).score()
+    assert (alone.value, alone.influence.tolist()) == (4, [0])
+
+
+def test_an_area_of_four_rows_by_hand():
+    """Positives at 1 and 3, negatives at 1 and 2: one pair ties, one is ranked wrongly."""
+    y, score = np.array([True, True, False, False]), np.array([1.0, 3.0, 1.0, 2.0])
+    assert auc(y, score) == auc_influence(y, score).value == (0.5 + 0 + 1 + 1) / 4
+    below, above = roc_steps(np.array([1.0, 0.0, 1.0]), np.array([1.0, 1.0, 0.0]))
+    assert below.tolist() == [0.25, 0.75, 1.0]
+    assert above.tolist() == [0.75, 0.5, 0.25]
+
+
+def test_r2_of_sums():
+    assert explained(2.0, 8.0).tolist() == 0.75
+    found = explained(np.array([2.0, 2.0, 0.0]), np.array([8.0, 0.0, 0.0]), constant=-1.0)
+    assert found.tolist() == [0.75, -1.0, -1.0]
+    assert np.isnan(explained(2.0, 0.0))
+    assert explained(2.0, 8.0, constant=5.0, tiny=8.0).tolist() == 5.0
