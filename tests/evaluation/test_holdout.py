@@ -11,11 +11,19 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.metrics import get_scorer, r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.validation import check_is_fitted
 
 from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
-from steadytree.evaluation.holdout import Holdout, make_measure
+from steadytree.evaluation.holdout import (
+    Holdout,
+    _over_n_less_one,
+    make_measure,
+    score_trees,
+    scorer_name,
+)
 from steadytree.evaluation.scores import predict_rows, score_rows, standard_error
+from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 
 
@@ -181,3 +189,132 @@ def test_a_class_without_rows_is_left_out_of_the_average() -> None:
     shares = tree.predict_proba(X[two])
     expected = np.mean([roc_auc_score(y[two] == c, shares[:, c]) for c in (0, 1)])
     assert np.isclose(measure.on_rows(tree, two), expected)
+
+
+def test_another_scorer_has_the_error_of_the_jackknife() -> None:
+    """By hand: the spread of the scores without each fold."""
+    X, y = load_breast_cancer(return_X_y=True)
+    weights = np.random.default_rng(0).uniform(0.2, 4, len(y))
+    tree = as_tree(DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y))
+    right = tree.predict(X) == y
+    rows = np.arange(len(y))
+    for w in (None, weights):
+        measure, scorer = make_measure("accuracy", holdout_of(X, y, weights=w, n_folds=4))
+        assert scorer is not None
+        score, error, without = measure.all_and_without(tree, rows)
+        assert score == pytest.approx(np.average(right, weights=w))
+        parts = []
+        for k in range(4):
+            kept = rows % 4 != k
+            parts.append(np.average(right[kept], weights=None if w is None else w[kept]))
+        assert without == pytest.approx(parts)
+        assert error == pytest.approx(np.sqrt(3 / 4 * ((parts - np.mean(parts)) ** 2).sum()))
+    alone, _ = make_measure("accuracy", holdout_of(X, y, n_folds=1))
+    score, error, without = alone.all_and_without(tree, rows)
+    assert score == pytest.approx(right.mean())
+    assert np.isnan(error)
+    assert np.isnan(without).tolist() == [True]
+
+
+def test_a_scorer_of_ones_own_sees_rows_outcomes_and_predictions() -> None:
+    X, y = load_wine(return_X_y=True)
+    names = np.array(["a", "b", "c"])[y]
+    tree = as_tree(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, names))
+    holdout = holdout_of(X, names, weights=np.ones(len(y)))
+
+    def mine(model: Any, table: Any, truth: Any) -> float:
+        assert set(truth) <= {"a", "b", "c"}
+        assert model.classes_.tolist() == ["a", "b", "c"]
+        assert check_is_fitted(model) is None
+        np.testing.assert_array_equal(model.predict(table), tree.predict(table))
+        np.testing.assert_array_equal(model.predict_proba(table[:5]), tree.predict_proba(table[:5]))
+        return float((model.predict(table) == truth).mean())
+
+    measure, scorer = make_measure(mine, holdout)
+    assert scorer is mine
+    rows = np.arange(0, len(y), 3)
+    expected = (tree.predict(X[rows]) == names[rows]).mean()
+    assert measure.on_rows(tree, rows) == expected
+    assert measure.on_rows(tree, rows) == expected  # and again from the table that was kept
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("good", "expected scoring=mine to return one number, got 'good'"),
+        ([1.0, 2.0], r"to return one number, got \[1.0, 2.0\]"),
+        (True, "to return one number, got True"),
+        (None, "to return one number, got None"),
+    ],
+)
+def test_a_scorer_that_gives_no_number_is_named(answer: Any, words: str) -> None:
+    X, y = load_wine(return_X_y=True)
+    tree = as_tree(DecisionTreeClassifier(max_depth=1).fit(X, y))
+
+    def mine(model: Any, table: Any, truth: Any) -> Any:
+        return answer
+
+    measure, _ = make_measure(mine, holdout_of(X, y))
+    with pytest.raises(InputError, match=words):
+        measure.on_rows(tree, np.arange(len(y)))
+
+
+def test_a_scorer_that_fails_or_is_none_is_named() -> None:
+    X, y = load_wine(return_X_y=True)
+    tree = as_tree(DecisionTreeClassifier(max_depth=1).fit(X, y))
+    holdout = holdout_of(X, y)
+    with pytest.raises(InputError, match="scikit-learn scorer, got 'nonsense'"):
+        make_measure("nonsense", holdout)
+    with pytest.raises(InputError, match="a callable or None, got 3"):
+        make_measure(3, holdout)
+    measure, _ = make_measure("roc_auc", holdout)  # two classes only
+    with pytest.raises(InputError, match="expected scoring=roc_auc_score to score a tree"):
+        measure.on_rows(tree, np.arange(len(y)))
+    assert scorer_name(get_scorer("f1")) == "f1_score"
+    assert scorer_name(scorer_name) == "scorer_name"
+
+
+def test_each_tree_is_scored_on_the_rows_of_its_bootstrap_once() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    holdout = holdout_of(X, y)
+    trees = [as_tree(DecisionTreeClassifier(max_depth=d).fit(X, y)) for d in (1, 2)]
+    rows = [np.arange(0, 300), np.arange(200, 569)]
+    calls: list[Any] = []
+
+    class Counted:
+        def __init__(self) -> None:
+            self.inner, _ = make_measure(None, holdout)
+
+        def all_and_without(self, tree: Tree, rows: Any) -> Any:
+            calls.append((tree, rows))
+            return self.inner.all_and_without(tree, rows)
+
+    candidates = [trees[0], trees[1], trees[0], trees[0]]
+    group = np.array([0, 0, 1, 0])
+    found = score_trees(candidates, group, rows, Counted(), n_folds=5)  # type: ignore[arg-type]
+    assert len(calls) == 3
+    for i, (tree, g) in enumerate(zip(candidates, group, strict=True)):
+        score, error, without = Counted().inner.all_and_without(tree, rows[g])
+        assert (found.score[i], found.error[i]) == (score, error)
+        np.testing.assert_array_equal(found.without_fold[i], without)
+
+
+def test_numbers_are_compared_as_the_trees_learner_compares_them() -> None:
+    """A value just above a threshold lies on it for a learner of float32."""
+    X = np.array([[0.0], [1.0], [0.5 + 1e-12], [0.2]])
+    y = np.array([0, 1, 1, 0])
+    rough = as_tree(DecisionTreeClassifier(max_depth=1).fit(X[:2], y[:2]))
+    assert (rough.threshold[0], rough.precision) == (0.5, "float32")
+    measure, _ = make_measure(None, holdout_of(X, y, n_folds=2))
+    assert measure.on_rows(rough, np.arange(4)) == 0.75
+    exact = rough.replace(precision="float64")
+    assert measure.on_rows(exact, np.arange(4)) == 1.0
+    assert measure.on_rows(exact, np.array([0, 3, 2])) == 1.0
+
+
+def test_effective_rows_of_weighted_ones() -> None:
+    """Kish: rows of weight 3, 1 and 1 count as 25 / 11; never fewer than two."""
+    n = 25 / 11
+    assert _over_n_less_one(5.0, 11.0) == pytest.approx(np.sqrt(n / (n - 1)))
+    assert _over_n_less_one(10.0, 10.0) == pytest.approx(np.sqrt(10 / 9))
+    assert _over_n_less_one(3.0, 9.0) == _over_n_less_one(0.0, 0.0) == pytest.approx(np.sqrt(2))

@@ -256,8 +256,7 @@ def test_an_area_of_four_rows_by_hand():
 
 
 def test_r2_of_sums():
-    assert explained(2.0, 8.0).tolist() == 0.75
-    found = explained(np.array([2.0, 2.0, 0.0]), np.array([8.0, 0.0, 0.0]), constant=-1.0)
-    assert found.tolist() == [0.75, -1.0, -1.0]
-    assert np.isnan(explained(2.0, 0.0))
-    assert explained(2.0, 8.0, constant=5.0, tiny=8.0).tolist() == 5.0
+    error, spread = np.array([2.0, 2.0, 0.0]), np.array([8.0, 0.0, 0.0])
+    assert explained(error, spread, constant=-1.0).tolist() == [0.75, -1.0, -1.0]
+    assert np.isnan(explained(error, spread)).tolist() == [False, True, True]
+    assert explained(error, spread, constant=5.0, tiny=8.0).tolist() == [5.0, 5.0, 5.0]

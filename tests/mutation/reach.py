@@ -45,18 +45,23 @@ class _Recorder:
 
 
 def measure(file: str, *, plain: bool, cache: Path | None) -> Reach:
-    """Run one file of tests as it is, or read what an earlier run of the same files told."""
-    key = hashlib.sha256(f"{plain}".encode())
-    for path in (ROOT / file, *(t.path for t in TARGETS.values())):
-        key.update(path.read_bytes())
+    """Run one file of tests as it is, or read what a run told while nothing it reaches changed."""
+    key = hashlib.sha256(f"{plain}:{(ROOT / file).read_text(encoding='utf-8')}".encode())
     stored = cache / f"{key.hexdigest()[:24]}.json" if cache else None
     if stored and stored.exists():
-        return _from_json(stored.read_text(encoding="utf-8"))
+        told = stored.read_text(encoding="utf-8")
+        if all(_digest(m) == digest for m, digest in json.loads(told)["sources"].items()):
+            return _from_json(told)
     told = _run(file, plain)
     if stored:
         stored.parent.mkdir(parents=True, exist_ok=True)
         stored.write_text(told, encoding="utf-8")
     return _from_json(told)
+
+
+def _digest(module: str) -> str | None:
+    target = TARGETS.get(module)
+    return None if target is None else hashlib.sha256(target.path.read_bytes()).hexdigest()
 
 
 def _from_json(text: str) -> Reach:
@@ -82,7 +87,9 @@ def _run(file: str, plain: bool) -> str:
                 Path(f"{scratch}/output").read_text(errors="replace"), encoding="utf-8"
             )
             lines = _lines_by_test(cov.get_data(), files)
-            answer.write_text(json.dumps({"seconds": recorder.seconds, "lines": lines}))
+            sources = {module: _digest(module) for module in lines}
+            told = {"seconds": recorder.seconds, "lines": lines, "sources": sources}
+            answer.write_text(json.dumps(told), encoding="utf-8")
             return code
 
         code = in_a_fork(work, plain=plain, seconds=FILE_SECONDS)
