@@ -68,7 +68,7 @@ TARGETS: dict[str, Target] = {
         Target("core/paths", ("tests/core/test_walk.py", "tests/distance/test_distances.py")),
         Target("selection", ()),
         *_folder("distance", "tests/distance"),
-        *_folder("distance/_solver", "tests/distance/solver", "tests/distance", plain=True),
+        *_folder("distance/_solver", "tests/distance/solver", plain=True),
         *_folder("evaluation", "tests/evaluation"),
         *_folder("diff", "tests/diff"),
         Target("retraining/frontier", ()),
