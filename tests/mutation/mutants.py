@@ -19,6 +19,8 @@ from typing import Any
 
 # Longer expressions are told by their beginning.
 CONTEXT = 100
+# Longer texts are explanations for people, not names that something depends on.
+SENTENCE = 60
 
 COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -281,7 +283,7 @@ def _other_expressions(node: Any, holder: Any, field: str) -> Iterator[Any]:
             yield ast.copy_location(ast.Constant(value + 1.0), node)
             if value not in (0.0, 1.0):
                 yield ast.copy_location(ast.Constant(value * 1.01), node)
-        case ast.Constant(value=str() as value):
+        case ast.Constant(value=str() as value) if len(value) < SENTENCE:
             yield ast.copy_location(ast.Constant(f"X{value}"), node)
         case ast.Call(func=func, args=args):
             match func:
