@@ -95,6 +95,16 @@ def test_each_gate_in_words(limits: Any, measures: Any, text: str) -> None:
     assert entry["passed"] is text.endswith("passed")
 
 
+def test_every_gate_that_failed_is_listed() -> None:
+    check = check_gates({"flips": 0.2, "n_leaves": 9, "dissimilarity": 0.0}, max_flips=0.1)
+    with pytest.raises(GateError, match="got 1 that did not: rows with another decision"):
+        check.raise_if_failed()
+    both = check_gates({"flips": 0.2, "n_leaves": 9}, max_flips=0.1, max_leaves=8)
+    with pytest.raises(GateError, match=r"at most 10\.0 %: failed; leaves 9, at most 8: failed; "):
+        both.raise_if_failed()
+    assert both.to_text().splitlines() == [result.text for result in both.failed]
+
+
 def test_limits_at_the_ends_make_sense() -> None:
     ends = {"max_dissimilarity": (0, 1), "max_flips": (0, 1), "max_leaves": (1, 10_000)}
     for name, limits in ends.items():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.metrics import get_scorer, r2_score, roc_auc_score
+from sklearn.metrics import get_scorer, make_scorer, max_error, r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
@@ -171,6 +171,35 @@ def test_a_score_that_cannot_be_is_not_a_number() -> None:
     assert np.isnan(measure.on_rows(guess, np.arange(1)))
 
 
+def test_errors_on_some_of_the_rows_are_theirs_alone() -> None:
+    """The mean of the rows scored is their own, not that of the whole holdout."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + rng.normal(size=60)
+    tree = as_tree(DecisionTreeRegressor(max_depth=2).fit(X, y))
+    rows = np.flatnonzero(y > np.median(y))
+    measure, _ = make_measure(None, holdout_of(X, y))
+    score, error, without = measure.all_and_without(tree, rows)
+    alone = score_rows(y[rows], predict_rows(tree, X[rows]).value, classifier=False)
+    assert score == pytest.approx(alone.value)
+    assert error == pytest.approx(standard_error(alone.influence))
+    assert without[2] == pytest.approx(measure.on_rows(tree, rows[rows % 5 != 2]))
+
+
+def test_weights_go_to_scorers_that_take_them() -> None:
+    """The largest error has no weights, and is asked for all the same."""
+    X, y = load_diabetes(return_X_y=True)
+    tree = as_tree(DecisionTreeRegressor(max_depth=2).fit(X, y))
+    weights = np.random.default_rng(0).uniform(0.2, 4, len(y))
+    rows = np.arange(len(y))
+    for name, expected in (
+        (make_scorer(max_error, greater_is_better=False), -np.abs(tree.predict(X) - y).max()),
+        ("neg_mean_absolute_error", -np.average(np.abs(tree.predict(X) - y), weights=weights)),
+    ):
+        measure, _ = make_measure(name, holdout_of(X, y, weights=weights))
+        assert measure.on_rows(tree, rows) == pytest.approx(expected)
+
+
 def test_a_constant_response_scores_as_in_scikit_learn() -> None:
     X, _ = load_breast_cancer(return_X_y=True)
     constant = np.full(len(X), 2.5)
@@ -179,6 +208,9 @@ def test_a_constant_response_scores_as_in_scikit_learn() -> None:
         tree = as_tree(DecisionTreeRegressor(max_depth=2).fit(X, target))
         expected = r2_score(constant[:50], tree.predict(X[:50]))
         assert measure.on_rows(tree, np.arange(50)) == expected
+        score, error, without = measure.all_and_without(tree, np.arange(50))
+        assert (score, without.tolist()) == (expected, [expected] * 5)
+        assert np.isnan(error)
 
 
 def test_a_class_without_rows_is_left_out_of_the_average() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest, norm
+from scipy.stats import t as student
 from sklearn.metrics import (
     balanced_accuracy_score,
     brier_score_loss,
@@ -20,11 +21,17 @@ from sklearn.metrics import (
 )
 
 from steadytree.evaluation.cross_fitting import CrossFitted
-from steadytree.evaluation.intervals import half_width, loss_interval, quantile
+from steadytree.evaluation.intervals import (
+    half_width,
+    loss_interval,
+    proportion_interval,
+    quantile,
+)
 from steadytree.evaluation.measures import squared_errors
 from steadytree.evaluation.performance import measure_score, performance_table
 from steadytree.evaluation.scores import auc_influence, standard_error
 from tests.evaluation.test_cross_fitting import cross_fitted, draw, fit
+from tests.golden import build
 
 N = 300
 
@@ -124,10 +131,21 @@ def test_a_change_that_no_row_shows_is_not_ruled_out() -> None:
     other = type(tree)(**{**tree.given_fields(), "threshold": moved})
     told = replace(scores, own={"new": other})
     table = table_of(told).loc["all"]
-    for metric in ("AUC", "sensitivity", "specificity", "flagged positive"):
+    # As if half a row had changed each way, which in an area passes half of the others.
+    students = float(student.ppf(0.975, N - 1))
+    for metric, part in (
+        ("AUC", 0.5),
+        ("sensitivity", 1.0),
+        ("specificity", 1.0),
+        ("accuracy", 1.0),
+        ("flagged positive", 1.0),
+    ):
         row = table.loc[metric]
         assert row["change"] == 0
-        assert row["change_low"] < 0 < row["change_high"] < 0.05
+        half = students * part / (row["n"] + 2)
+        assert row["change_high"] == pytest.approx(half)
+        assert row["change_low"] == pytest.approx(-half)
+    assert table.loc["Brier score", "change_high"] == 0
 
 
 def test_six_rows_never_give_a_point() -> None:
@@ -255,3 +273,60 @@ def test_what_learning_adds_is_in_the_intervals() -> None:
     # The area too is wider than that of a tree which is given.
     given = measure_score(replace(scores, fixed=frozenset(["new"])), "new")
     assert measure_score(scores, "new").error() > given.error()
+
+
+def test_a_mean_of_shares_rests_on_as_many_rows_as_its_error_says() -> None:
+    """Balanced accuracy: Wilson's interval of fewer rows where one class is rare."""
+    scores = two_trees()
+    keep = np.r_[np.flatnonzero(scores.y == 0), np.flatnonzero(scores.y == 1)[:30]]
+    some = replace(scores, coded=scores.coded[keep], y=scores.y[keep])
+    row = table_of(some).loc[("all", "balanced accuracy")]
+    y, label = some.y, some.before.label
+    recalls = [(label[y == c] == c).mean() for c in (0, 1)]
+    variance = sum(r * (1 - r) / ((y == c).sum() - 1) for c, r in enumerate(recalls)) / 4
+    value, n = np.mean(recalls), len(y)
+    fewer = n * value * (1 - value) / (n - 1) / variance
+    assert n / 2 < fewer < 0.9 * n
+    expected = proportion_interval(float(value), float(fewer), float(norm.ppf(0.975)))
+    assert row[["deployed_low", "deployed_high"]].tolist() == pytest.approx(expected)
+
+
+def test_an_area_of_several_classes_rests_on_the_rarest_that_is_there() -> None:
+    scores = two_trees("three")
+    rows = np.flatnonzero(scores.y != 2)
+    table = table_of(scores, parts=[("two", rows)]).loc["two"]
+    assert table.loc["AUC", "n"] == np.bincount(scores.y[rows])[:2].min() > 0
+    assert table.loc["balanced accuracy", "deployed"] == pytest.approx(
+        np.mean([(scores.before.label[scores.y == c] == c).mean() for c in (0, 1)])
+    )
+
+
+@pytest.mark.parametrize("lucky", [True, False])
+def test_no_corrected_share_leaves_0_to_1(lucky: bool) -> None:
+    """Trees that are right only on the rows left out (or only on the others) correct too much."""
+    y, fold = np.tile([0, 1], 20), np.arange(40) // 20
+    X = np.column_stack([y, fold]).astype(float)
+    by_outcome = (0, 0.5, "no", "yes")
+
+    def right_where(k: int) -> Any:
+        """Right in one fold, "no" for everybody in the other."""
+        return build((1, 0.5, by_outcome, "no") if k == 0 else (1, 0.5, "no", by_outcome))
+
+    folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in (0, 1)]
+    scores = CrossFitted(
+        coded=X,
+        y=y,
+        deployed=build("no"),
+        own={"new": build(by_outcome if lucky else "no")},
+        in_folds=[{"new": right_where(k if lucky else 1 - k)} for k in (0, 1)],
+        folds=folds,
+    )
+    if not lucky:  # another tree, that decides nobody otherwise
+        scores = replace(scores, own={"new": build((0, 2.0, "no", "yes"))})
+    table = table_of(scores).loc["all"]
+    assert table.loc["sensitivity", "own"] == (1.0 if lucky else 0.0)
+    assert table.loc["sensitivity", "recipe"] == (1.0 if lucky else 0.0)
+    assert table.loc["accuracy", "recipe"] == (1.0 if lucky else 0.5)
+    for metric in ("AUC", "sensitivity", "specificity", "positive predictive value", "accuracy"):
+        value = table.loc[metric, "recipe"]
+        assert np.isnan(value) or 0 <= value <= 1
