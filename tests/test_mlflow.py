@@ -72,10 +72,17 @@ def test_numbers_say_what_they_are_of() -> None:
     assert found["dissimilarity"] == result.dissimilarity
     assert found["decisions changed: share of new rows"] == result.flips()
     auc = table.loc[("all", "AUC")]
-    assert found["AUC: deployed tree on the new rows"] == auc["deployed"]
-    assert found["AUC: proposed tree as on unseen rows"] == auc["recipe"]
-    assert found["AUC: proposed tree on rows it was trained on"] == auc["own"]
-    assert found["AUC: change as on unseen rows"] == auc["change"]
+    for name, column in {
+        "AUC: deployed tree on the new rows": "deployed",
+        "AUC: proposed tree as on unseen rows": "recipe",
+        "AUC: proposed tree on rows it was trained on": "own",
+        "AUC: change as on unseen rows": "change",
+    }.items():
+        assert found[name] == round(auc[column], 3)
+        assert metrics(result, min_cell=1)[name] == auc[column]
+    # Five people less with the outcome would be another number.
+    assert "accuracy: deployed tree on the new rows" not in found
+    assert "accuracy: deployed tree on the new rows" in metrics(result, min_cell=1)
     assert found["risk moved by more than 5 points: share of new rows"] == pytest.approx(
         result.risk_moved()["moved_5"]
     )

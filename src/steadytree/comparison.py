@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from steadytree._views import notebook_view, write_report
 from steadytree.core.alignment import common_space
+from steadytree.core.disclosure import MIN_CELL, PeopleCount
+from steadytree.core.format import plain_json
 from steadytree.core.joined_spaces import JoinedSpace, joined_space
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, code_table, fingerprint
 from steadytree.core.scale import SCALES
@@ -31,11 +33,12 @@ from steadytree.diff import TreeDiff, diff_trees
 from steadytree.distance import tree_distance
 from steadytree.evaluation.changed_columns import changed_columns, unknown_shares
 from steadytree.evaluation.cross_fitting import CrossFitted
-from steadytree.evaluation.flips import flip_table, moved_shares, response_span, risk_moves
+from steadytree.evaluation.flips import MOVES, flip_table, moved_shares, response_span, risk_moves
 from steadytree.evaluation.folds import check_rowwise
 from steadytree.evaluation.gates import GateCheck, GateFault, check_gates
 from steadytree.evaluation.performance import measure_score
 from steadytree.evaluation.scores import Predictions, predict_rows
+from steadytree.evaluation.told_tables import tell_flips, tell_moves
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
 
@@ -204,12 +207,27 @@ class TreeComparison:
         moved = self.risk_moved() or {}
         return {**self.diff.gate_measures(), **moved, "score_change": change}
 
-    def to_text(self) -> str:
-        """Return plain text: the diff, a line on risks that move, and one on the scores."""
-        lines = [self.diff.to_text()]
-        if moved := self.risk_moved():
+    def told_changes(self, min_cell: int = MIN_CELL) -> dict[str, PeopleCount]:
+        """Say for how many rows decisions change and risks move, as far as it may be told."""
+        flips, moved = self.diff.told(min_cell).flips, self.risk_moved()
+        if flips is None or moved is None or self.rows is None:
+            return {}
+        return {"flips": flips, **tell_moves(moved, len(self.rows), min_cell)}
+
+    def told_flips(self, by: Any, *, min_cell: int = MIN_CELL, level: float = 0.95) -> Any:
+        """Return the table of :meth:`flips` by subgroup as it may be shown to people."""
+        return tell_flips(self.flips(by, min_cell=0, level=level), min_cell)
+
+    def to_text(self, *, min_cell: int = MIN_CELL) -> str:
+        """Return plain text: the diff, a line on risks that move, and one on the scores.
+
+        Numbers about fewer than ``min_cell`` people, and others that would give them away, are
+        masked; 1 shows all.
+        """
+        lines = [self.diff.to_text(min_cell=min_cell)]
+        if told := self.told_changes(min_cell):
             what = "risk" if self.diff.old.is_classifier else "prediction"
-            five, ten = (PLAIN.percent(share, 1) for share in moved.values())
+            five, ten = (told[key].replaced or PLAIN.percent(told[key].share, 1) for key in MOVES)
             lines.append(
                 f"The {what} moves by more than 5 points for {five} of the rows, "
                 f"by more than 10 points for {ten}."
@@ -218,16 +236,22 @@ class TreeComparison:
             lines.append(str(self.score))
         return "\n\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; ``diff`` is laid out as :meth:`TreeDiff.to_dict` says."""
+    def to_dict(self, *, min_cell: int = MIN_CELL) -> dict[str, Any]:
+        """Return plain values for JSON; ``diff`` is laid out as :meth:`TreeDiff.to_dict` says.
+
+        What is masked, as in :meth:`to_text`, is null.
+        """
+        told = self.told_changes(min_cell)
+        moved = {key: told[key].share for key in MOVES} if told else None
+        score = None if self.score is None else asdict(self.score)
         return {
             "dissimilarity": self.dissimilarity,
             "distance": self.distance,
-            "flips": self.flips(),
-            "risk_moved": self.risk_moved(),
-            "score": None if self.score is None else asdict(self.score),
+            "flips": self.diff.told(min_cell).flips_share(),
+            "risk_moved": moved,
+            "score": score if score is None or min_cell <= 1 else plain_json(score, 3),
             "changed_columns": dict(self.changed_columns),
-            "diff": self.diff.to_dict(),
+            "diff": self.diff.to_dict(min_cell=min_cell),
         }
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
@@ -235,7 +259,8 @@ class TreeComparison:
         return write_report(self.diff, path, **options)
 
     def __repr__(self) -> str:
-        flips = "" if self.diff.flips is None else f", flips {self.diff.flips:.1%}"
+        told = self.diff.told().flips
+        flips = "" if told is None else f", flips {told.replaced or PLAIN.percent(told.share, 1)}"
         return f"TreeComparison(dissimilarity {self.dissimilarity:.1%}{flips})"
 
     def __str__(self) -> str:

@@ -190,7 +190,7 @@ def check_deployed(audit: Audit) -> None:
 def check_diff(audit: Audit) -> None:
     """Rows that follow each rule, their outcomes, what it predicts; and whose decision changes."""
     result, X, y = audit.result, audit.case.X_new, audit.case.y_new
-    told = result.diff.to_dict()
+    told = result.diff.to_dict(min_cell=1)
     leaf = {
         "old": audit.leaf_of_new_rows(result.deployed),
         "new": audit.leaf_of_new_rows(result.tree),
@@ -228,7 +228,7 @@ def check_flips(audit: Audit) -> None:
     result, count, total = audit.result, int(audit.changed.sum()), len(audit.changed)
     assert result.flips() == pytest.approx(count / total, abs=1e-9)
     assert result.frontier["flips"][result.chosen] == pytest.approx(count / total, abs=1e-9)
-    found = re.search(r"for (none|[\d,]+) of the ([\d,]+) new rows", result.explain())
+    found = re.search(r"for (none|[\d,]+) of the ([\d,]+) new rows", result.explain(min_cell=1))
     assert found is not None
     told = 0 if found[1] == "none" else int(found[1].replace(",", ""))
     assert (told, int(found[2].replace(",", ""))) == (count, total)

@@ -118,7 +118,8 @@ def test_leaves_as_drawn(audit: Audit, min_cell: int) -> None:
                 check_percent(told["predicted"][leaf], tree.value[leaf, at])
             text = told["observed"][leaf]
             if text is None:
-                assert tree.observed is None  # scikit-learn keeps no rows of a weighted tree
+                # scikit-learn keeps no rows of a weighted tree, and a mask shows none of two.
+                assert tree.observed is None or min_cell > 1
             elif text == "hidden":
                 assert min_cell > 1
             elif audit.classes is None:
@@ -151,7 +152,9 @@ def test_rules_as_listed(audit: Audit, min_cell: int) -> None:
                 continue
             counted = re.fullmatch(r"([\d,]+) \((.*)\)", half["rows"])
             assert counted is not None or min_cell > 1
-            if counted is not None:
+            if counted is None:
+                check_percent(half["rows"], here.mean())
+            else:
                 told += 1
                 assert number(counted[1]) == here.sum()
                 check_percent(counted[2], here.mean())
@@ -167,6 +170,8 @@ def test_rules_as_listed(audit: Audit, min_cell: int) -> None:
                 yes = y[here, shown_column(audit, tree, half["leaf"])]
                 if check_count(text, yes.sum(), len(yes)):
                     check_percent(text.split("(")[1], yes.mean())
+            else:
+                check_percent(text, y[here, shown_column(audit, tree, half["leaf"])].mean())
     assert told or min_cell > 1
 
 
@@ -281,14 +286,14 @@ def test_performance_and_its_intervals(audit: Audit) -> None:
 def test_the_text_of_the_diff(audit: Audit) -> None:
     """Each rule's lines: predicted, observed in training, rows, observed in the rows."""
     result, y = audit.result, outcomes_of(audit, audit.case.y_new)
-    text = result.diff.to_text()
+    text = result.diff.to_text(min_cell=1)
     if audit.classes is not None:
         found = re.search(r"Of ([\d,]+) rows, (.*) get another decision", text)
         assert found is not None
         assert number(found[1]) == len(y)
         check_percent(found[2], audit.changed.mean())
     trained = {side: (rows_at_nodes(tree, X), o) for side, tree, X, o in sides(audit)}
-    rules = {rule["number"]: rule for rule in result.diff.to_dict()["rules"]}
+    rules = {rule["number"]: rule for rule in result.diff.to_dict(min_cell=1)["rules"]}
     blocks = re.findall(r"^  (\d+)\. (.*(?:\n     .*)*)", text, flags=re.M)
     assert len(blocks) == len(rules)
     trees = {"old": result.deployed, "new": result.tree}
@@ -337,7 +342,7 @@ def check_observed(audit: Audit, told: str, rows: Array, at: int) -> None:
 def test_explain_counts_the_people_concerned(audit: Audit) -> None:
     """Changed decisions, moved risks, rules that keep or change their label."""
     result, n = audit.result, len(audit.changed)
-    text, tree = result.explain(), result.tree
+    text, tree = result.explain(min_cell=1), result.tree
     leaf = audit.leaf_of_new_rows(tree)
     expected = {r"The decision changes|The prediction moves": audit.changed.sum()}
     if audit.classes is not None:
@@ -371,7 +376,7 @@ def test_the_headline_is_of_the_recipe() -> None:
         result = case.retrain(n_folds=2, copies=1)
     table = result.performance().loc["all"]
     assert abs(table.loc["AUC", "own"] - table.loc["AUC", "recipe"]) > 0.001
-    text = result.explain()
+    text = result.explain(min_cell=1)
     new, old = re.search(r"its AUC is ([\d.]+) against ([\d.]+)", text).groups()
     assert float(new) == pytest.approx(table.loc["AUC", "recipe"], abs=5.1e-4)
     assert float(old) == pytest.approx(table.loc["AUC", "deployed"], abs=5.1e-4)
@@ -383,8 +388,8 @@ def test_the_headline_is_of_the_recipe() -> None:
     (fact,) = [f for f in summary["headline"]["facts"] if f["label"] == "AUC"]
     assert fact["value"] == f"{table.loc['AUC', 'deployed']:.3f} → {table.loc['AUC', 'recipe']:.3f}"
     told = {m["name"]: m for m in summary["people"]["performance"]}
-    assert told["AUC"]["new"][0] == pytest.approx(table.loc["AUC", "recipe"], abs=1e-4)
-    assert told["AUC"]["own"] == pytest.approx(table.loc["AUC", "own"], abs=1e-4)
+    assert told["AUC"]["new"][0] == pytest.approx(table.loc["AUC", "recipe"], abs=5e-4)
+    assert told["AUC"]["own"] == pytest.approx(table.loc["AUC", "own"], abs=5e-4)
     assert result.frontier["score"][result.chosen] == pytest.approx(table.loc["AUC", "recipe"])
 
 
@@ -407,7 +412,7 @@ def test_compared_trees_and_their_scores() -> None:
     assert told.score.old == pytest.approx(roc_auc_score(yes, share[0]))
     assert told.score.new == pytest.approx(roc_auc_score(yes, share[1]))
     moved = np.abs(share[1] - share[0])
-    text = told.to_text()
+    text = told.to_text(min_cell=1)
     for points in (5, 10):
         found = re.search(rf"more than {points} points for ([\d.<> ]+ %)", text)
         check_percent(found[1], (moved > points / 100).mean())

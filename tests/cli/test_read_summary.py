@@ -21,7 +21,7 @@ def test_every_command_says_what_it_read(run: Run, files: Files) -> None:
     for line in (
         "read old.csv: 280 rows; columns: 5 number, 1 category, 3 ignored",
         "  target outcome: benign 138, malignant 142",
-        "  texture     number        12 % missing",
+        "  texture     number        10–12 % missing",
         "  size        category (3)",
         "  clinic      ignored                     --drop",
         "  patient     ignored                     --types",

@@ -132,7 +132,7 @@ def test_defaults_are_those_of_the_python_call(run: Run, files: Files, tmp_path:
         random_state=0,
     )
     assert load_tree(tmp_path / "tree.json") == in_python.tree
-    assert result.document["settings"] == plain_json(in_python.settings)
+    assert result.document["settings"] == plain_json(in_python.published_settings)
     shared = {
         **{"price": "price", "tolerance": "tolerance", "select": "select", "folds": "n_folds"},
         **{"with_cart": "compare", "decision_threshold": "decision_threshold", "jobs": "n_jobs"},

@@ -13,13 +13,13 @@ from tests.cli.conftest import Files, Run
 
 def test_every_form_lists_every_rule(run: Run, files: Files) -> None:
     tree = load_tree(files.tree)
-    listing = run("show", files.tree, "-q").out
+    listing = run("show", files.tree, "-q", "--no-masking").out
     assert listing.count("predicts malignant ") == tree.n_leaves
-    rules = run("show", files.tree, "-q", "--format", "rules").out.splitlines()
+    rules = run("show", files.tree, "-q", "--format", "rules", "--no-masking").out.splitlines()
     assert len(rules) == tree.n_leaves
     table = run("show", files.tree, "-q", "--format", "markdown").out.splitlines()
     assert len(table) == tree.n_leaves + 2
-    document = run("show", files.tree, "--json").document
+    document = run("show", files.tree, "--json", "--no-masking").document
     assert document["n_leaves"] == tree.n_leaves
     assert [f"{r['text']}: {r['outcome']}" for r in document["rules"]] == rules
     assert sum(r["share"] for r in document["rules"]) == pytest.approx(1)
@@ -33,7 +33,7 @@ def test_the_heading_and_the_metadata(run: Run, files: Files) -> None:
 
 def test_a_leaf_can_be_recomputed_from_what_is_shown(run: Run, files: Files) -> None:
     tree = load_tree(files.tree)
-    shown = run("show", files.tree, "--json").document
+    shown = run("show", files.tree, "--json", "--no-masking").document
     assert shown["decision"]["words"] == "the class with the largest share"
     assert shown["decision"]["positive"] == "malignant"
     assert "Observed: among the rows the tree was trained on." in run("show", files.tree).out

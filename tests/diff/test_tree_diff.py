@@ -34,6 +34,7 @@ TOP = {
         "n_rows",
         "flips",
         "mean_value_shift",
+        "min_cell",
         "splits",
         "rules",
     ),
@@ -48,7 +49,7 @@ RULE = {
 }
 SIDE = {
     *("leaf", "text", "label", "value", "kept_against_share", "share", "outcome_rate"),
-    *("trained_on", "kept", "rows", "outcomes", "conditions"),
+    *("trained_on", "kept", "rows", "outcomes", "told", "conditions"),
 }
 CHANGE = {
     *("kind", "feature", "side", "from", "to", "shift", "share_of_range", "gained", "lost"),

@@ -39,7 +39,9 @@ def test_one_moved_split_reads_as_one_change() -> None:
 def test_text_with_rows() -> None:
     X = rows(3)
     diff = diff_trees(build(OLD), build(NEW), X, y=np.where(X["dose"] > 0.5, "yes", "no"))
-    text = diff.to_text()
+    assert "Of 200 rows, fewer than 5 get another decision" in diff.to_text()
+    assert "100.0 % of rows" not in diff.to_text()
+    text = diff.to_text(min_cell=1)
     assert "Of 200 rows, " in text
     assert "4 rules, 100.0 % of rows" in text
     rule = next(r for r in diff.rules if r.new is not None and r.new.rows)
@@ -82,12 +84,16 @@ def test_a_label_kept_by_the_rule_says_so_with_its_rows() -> None:
     near = seen(old, [(51, 100), (60, 80), (10, 100), (90, 100)])
     diff = diff_trees(old, near)
     assert [r.number for r in diff.kept_against_share] == [1]
-    text = diff.to_text()
+    assert "training rows" not in diff.to_text()
+    text = diff.to_text(min_cell=1)
     assert "within half a standard error of the boundary (100 training rows)." in text
     assert "label kept: the share is within half a standard error of the boundary" in text
     far = seen(old, [(70, 100), (60, 80), (10, 100), (90, 100)])
     assert "standard error" not in diff_trees(old, far).to_text()
-    assert "observed in training 51 of 100 -> 70 of 100" in diff_trees(near, far).to_text()
+    assert "observed in training 51 of 100 -> 70 of 100" in diff_trees(near, far).to_text(
+        min_cell=1
+    )
+    assert "observed in training" not in diff_trees(near, far).to_text()
     counted = diff_trees(old, near, rows(3))
     assert counted.rules[0].new is not None
     assert f"({counted.rules[0].new.rows} of 200 rows)." in counted.to_text()

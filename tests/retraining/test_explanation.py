@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from steadytree.core.words import PLAIN
 from steadytree.retraining.explanation import (
     DECISIONS,
     Explanation,
@@ -53,11 +54,17 @@ def test_how_many_people_are_concerned(count, masked, words):
 
 def test_the_sentences_stand_in_one_order():
     verdict = Verdict("keep", "no gain")
-    told = Explanation("", verdict, "What.", "Worth.", "The decision changes", 1, 4, (("It", 0),))
+    event = "The decision changes"
+    told = Explanation("", verdict, "What.", "Worth.", event, 10, 40, (("It", 0, ""),))
     assert str(told) == (
-        "Keep: no gain. What. Worth. The decision changes for 1 of the 4 new rows (25 %). "
-        "It for none of the 4 new rows."
+        "Keep: no gain. What. Worth. The decision changes for 10 of the 40 new rows (25 %). "
+        "It for none of the 40 new rows."
     )
+    few = replace(told, count=3, others=(("It", 4, "2–4 %"),))
+    assert few.whom == (
+        "The decision changes for fewer than 5 of the 40 new rows. It for 2–4 % of the 40 new rows."
+    )
+    assert "for 3 of the 40" in replace(few, min_cell=1).whom
     assert replace(told, alarm="Careful!").head == ("Careful!", "Keep: no gain.", "What.", "Worth.")
 
 
@@ -112,7 +119,7 @@ def test_the_headline_says_every_measure_that_clearly_changes(cancer, name):
     """It once said "no clear change" beside a clear fall of the sensitivity."""
     _, _, _, result = cancer
     other = choosing(result, name)
-    worth = explain_retraining(other).worth
+    worth = explain_retraining(other, min_cell=1).worth
     table = other.performance().loc["all"]
     if name == "from scratch":  # the two columns are not mistaken for each other
         assert (table["own"] != table["recipe"]).loc[list(DECISIONS[:2])].any()
@@ -128,6 +135,10 @@ def test_the_headline_says_every_measure_that_clearly_changes(cancer, name):
             assert measure not in worth
         else:
             assert f"{said}(no clear change)" in worth
+            masked, told = explain_retraining(other).worth, other.told_performance().loc["all"]
+            if told.loc[measure, "told"] == "range":
+                assert said not in masked
+                assert f"{measure} {told.loc[measure, 'recipe_range'].words(PLAIN)}" in masked
 
 
 def test_labels_kept_and_changed_are_counted(cancer):
@@ -137,10 +148,10 @@ def test_labels_kept_and_changed_are_counted(cancer):
     label = tree.label.copy()
     label[leaf] = 1 - label[leaf]  # one leaf decides otherwise, against its own share
     other = replace(choosing(result, "leaf values"), tree=tree.replace(label=label))
-    told = explain_retraining(other)
+    told = explain_retraining(other, min_cell=1)
     reached = int((tree.apply_coded(tree.round_values(result.rows.coded)) == leaf).sum())
     relabelled = [e for e in told.others if "decides otherwise" in e[0]]
-    assert relabelled == [("One rule with the same conditions decides otherwise", reached)]
+    assert relabelled == [("One rule with the same conditions decides otherwise", reached, "")]
     (kept,) = (e for e in told.others if "against its share" in e[0])
     assert kept[1] >= reached
     assert "and the decisions they contradict are updated" in told.what

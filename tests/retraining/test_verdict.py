@@ -80,11 +80,14 @@ def test_each_line_of_the_rule(given_, action, words):
 def test_what_is_forgone_is_said_with_its_cost():
     verdict = judge(evidence(gain=CLEAR, rival=rival(0.01)))
     gain = "retraining from scratch would gain another 0.010 ± 0.004 AUC"
-    assert verdict.forgone == f"{gain} for 11.3 % of decisions"
+    assert verdict.forgone() == f"{gain} for 11.3 % of decisions"
+    of_1000 = replace(verdict, n_rows=1000)
+    assert of_1000.forgone() == f"{gain} for 11–12 % of decisions"
+    assert of_1000.forgone(1) == verdict.forgone()
     assert str(verdict).endswith(f"Forgone: {gain} for 11.3 % of decisions.")
     # A page words the count of people itself, with a mask.
     assert verdict.without_counts.endswith(f"Forgone: {gain}.")
-    assert verdict.to_dict()["forgone"] == verdict.forgone
+    assert verdict.to_dict()["forgone"] == verdict.forgone()
     assert str(Verdict("keep", "no gain")) == "Keep: no gain."
 
 
@@ -173,7 +176,7 @@ def test_what_could_not_be_measured_is_no_reason_to_change(mixed):
     anew = replace(result, chosen="from scratch", tree=result.trees["from scratch"])
     assert anew.verdict.action == "keep"
     assert "could not be measured" in anew.verdict.reason
-    assert anew.verdict.forgone == ""
+    assert anew.verdict.forgone() == ""
     # Leaves that rank everybody as before need no rows left out: the change is 0 exactly.
     values = replace(result, chosen="leaf values", tree=result.trees["leaf values"])
     known = bool(values.frontier["score_change"].notna()["leaf values"])

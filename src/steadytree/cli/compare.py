@@ -14,12 +14,14 @@ from steadytree.cli.shared_options import (
     FILE,
     example,
     gate_options,
+    masking_option,
     output_options,
     scale_option,
     subgroup_option,
 )
 from steadytree.cli.table_options import TableReading, table_options
 from steadytree.cli.tables import read_rows
+from steadytree.cli.told import flips_text, masking_document, published_frame
 from steadytree.comparison import TRAINED_ON, compare_trees
 from steadytree.core.words import PLAIN
 from steadytree.exceptions import GateError, InputError
@@ -49,6 +51,7 @@ __all__ = ["command"]
 )
 @table_options
 @subgroup_option
+@masking_option
 @gate_options
 @scale_option(None, "Measure moves over each feature's range, or by shares of DATA's rows.")
 @output_options("compare", "diff.json, diff.md and report.html")
@@ -64,6 +67,7 @@ def command(
     trained_on: str | None,
     table_reading: TableReading,
     subgroups: tuple[str, ...],
+    min_cell: int,
     scale: str | None,
     accepted: tuple[str, ...],
     output: Output,
@@ -118,27 +122,31 @@ def command(
         trained_on=trained_on,
     )
     gate_check = found.check(accept=accepted, **gates)
+    gate_check = gate_check.masked(found.told_changes(min_cell), min_cell)
     tables: dict[str, pd.DataFrame] = {}
     if rows is not None:
-        tables = {name: found.flips(rows.column(name)) for name in subgroups}
-    folder.document("diff.json", found.diff.to_dict())
-    folder.text("diff.md", found.diff.to_markdown())
-    folder.report("report.html", found.diff)
+        tables = {
+            name: found.told_flips(rows.column(name), min_cell=min_cell) for name in subgroups
+        }
+    folder.document("diff.json", found.diff.to_dict(min_cell=min_cell))
+    folder.text("diff.md", found.diff.to_markdown(min_cell=min_cell))
+    folder.report("report.html", found.diff, min_cell=min_cell)
     code = 0 if gate_check.passed else GateError.exit_code
-    text = [found.to_text()]
-    text += [f"By {PLAIN.name(name)}\n{table.to_string()}" for name, table in tables.items()]
+    text = [found.to_text(min_cell=min_cell)]
+    text += [f"By {PLAIN.name(name)}\n{flips_text(table)}" for name, table in tables.items()]
     if gate_check.results:
         text.append(gate_check.to_text())
-    content = found.to_dict()
+    content = found.to_dict(min_cell=min_cell)
     diff = content.pop("diff")
     document = {
         "old": str(old),
         "new": str(new),
         "identical": identical,
         "read": None if rows is None else rows.read.to_dict(),
+        "masking": masking_document(min_cell),
         **content,
         "gates": gate_check.to_dict(),
-        "subgroups": {name: {"flips": table} for name, table in tables.items()},
+        "subgroups": {name: {"flips": published_frame(t)} for name, t in tables.items()},
         "diff": diff,
         "files": folder.files,
     }

@@ -13,6 +13,7 @@ from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.shared_options import (
     example,
     forbid_option,
+    masking_option,
     option_of,
     output_options,
     scale_option,
@@ -21,8 +22,10 @@ from steadytree.cli.shared_options import (
 )
 from steadytree.cli.show import decision_data, rules_data
 from steadytree.cli.tables import RowTable
+from steadytree.cli.told import masking_document
 from steadytree.core.forbidden import forbidden_entry, forbidden_features, unseen
 from steadytree.core.space import FeatureSpace
+from steadytree.core.told_leaves import ToldLeaves
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
 from steadytree.estimators.stable import StableTreeClassifier
@@ -45,6 +48,7 @@ __all__ = ["command"]
     type=click.IntRange(1),
 )
 @scale_option("range", "Distances over each feature's range, or by shares of DATA's rows.")
+@masking_option
 @output_options("fit", "tree.json (and candidates.csv and report.html of a stable tree)")
 def command(
     table: RowTable,
@@ -54,6 +58,7 @@ def command(
     decision_threshold: str | None,
     bootstraps: int,
     scale: str,
+    min_cell: int,
     output: Output,
     folder: OutFolder,
     seed: int,
@@ -82,7 +87,8 @@ def command(
     folder.tree("tree.json", tree)
     if candidates is not None:
         folder.table("candidates.csv", candidates)
-        folder.report("report.html", model)
+        folder.report("report.html", model, min_cell=min_cell)
+    told = ToldLeaves(tree, min_cell)
     document = {
         "learner": learner.name,
         "task": learner.task,
@@ -94,7 +100,8 @@ def command(
         "depth": tree.depth,
         "decision_threshold": tree.decision_threshold,
         "decision": decision_data(tree),
-        "rules": rules_data(tree),
+        "masking": masking_document(min_cell),
+        "rules": rules_data(tree, told),
         "files": folder.files,
     }
     if candidates is not None:
@@ -109,7 +116,7 @@ def command(
             f"of the best size ({best})"
         )
         document["sizes"] = sizes.reset_index().to_dict("records")
-    output.result(tree_text(tree), document)
+    output.result(tree_text(tree, outcome_words=told.words), document)
 
 
 def _fit(

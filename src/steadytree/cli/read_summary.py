@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from steadytree.cli.column_types import CATEGORY, NUMBER, SettledColumn
 from steadytree.cli.outcomes import counted
-from steadytree.core.words import clean, display_width, shorten
-from steadytree.report.disclosure import coarse_share, coarse_words, mask_partition, step_protects
+from steadytree.core.disclosure import MIN_CELL, mask_partition, share_bin
+from steadytree.core.words import PLAIN, clean, display_width, shorten
 
 __all__ = ["IGNORED", "ReadColumn", "ReadSummary", "ReadTarget"]
 
 IGNORED = "ignored"
-MIN_CELL = 5
 MOST_LINES = 30
 NAME_WIDTH = 40
 
@@ -47,11 +46,11 @@ class ReadColumn:
         """Describe a settled column."""
         values, n = column.values, len(column.values)
         gone = int(values.isna().sum())
-        told = gone in (0, n) or step_protects(n, MIN_CELL)
-        missing = coarse_share(gone / n, n, MIN_CELL) if told else None
-        words = "" if told else "some"
-        if told and gone:
-            words = " ".join(coarse_words(gone / n, n, MIN_CELL).split())
+        missing, words = (None if gone else 0.0), ("some" if gone else "")
+        if gone == n:
+            missing, words = 1.0, "100 %"
+        elif gone and (told := share_bin(gone / n, n, MIN_CELL)) is not None:
+            missing, words = told.middle, told.words(PLAIN)
         categories = int(values.nunique()) if column.type == CATEGORY else None
         return cls(name, column.type, categories, missing, words, role or column.note)
 

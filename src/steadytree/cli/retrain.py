@@ -25,6 +25,7 @@ from steadytree.cli.shared_options import (
     jobs_option,
     limits_of,
     limits_option,
+    masking_option,
     option_of,
     output_options,
     subgroup_option,
@@ -33,6 +34,8 @@ from steadytree.cli.shared_options import (
 )
 from steadytree.cli.table_options import TableReading, table_options
 from steadytree.cli.tables import RowTable, read_rows
+from steadytree.cli.told import flips_text, masking_document, published_frame
+from steadytree.core.format import plain_json
 from steadytree.core.tabular import column_values
 from steadytree.core.words import PLAIN
 from steadytree.exceptions import GateError
@@ -101,6 +104,7 @@ PRICE = "price"
 @jobs_option
 @click.option("--history", type=FILE, metavar="FILE", help="Record the proposal in this history.")
 @subgroup_option
+@masking_option
 @gate_options
 @output_options("retrain", "tree.json, candidates.csv, diff.json, diff.md and report.html")
 def command(
@@ -127,6 +131,7 @@ def command(
     jobs: int | None,
     history: Path | None,
     subgroups: tuple[str, ...],
+    min_cell: int,
     accepted: tuple[str, ...],
     output: Output,
     folder: OutFolder,
@@ -187,18 +192,24 @@ def command(
     if result.settings["folds_interrupted"]:
         raise click.Abort  # no gate can be checked: nothing is written
     gate_check = result.check(accept=accepted, **gates)
+    gate_check = gate_check.masked(result.told_changes(min_cell), min_cell)
     code = 0 if gate_check.passed else GateError.exit_code
     people = {
         name: rows.column(name) if isinstance(rows, RowTable) else column_values(result.X_new, name)
         for name in subgroups
     }
-    flips = {name: result.flips(by=values) for name, values in people.items()}
-    performance = {name: result.performance(by=values) for name, values in people.items()}
+    flips = {name: result.told_flips(by, min_cell=min_cell) for name, by in people.items()}
+    performance = {
+        name: result.told_performance(by, min_cell=min_cell) for name, by in people.items()
+    }
+    frontier = result.told_frontier(min_cell)
+    explanation = result.explain(min_cell=min_cell)
+    diff = result.diff.to_dict(min_cell=min_cell)
     folder.tree("tree.json", result.tree)
-    folder.table("candidates.csv", result.frontier)
-    folder.document("diff.json", result.diff.to_dict())
-    folder.text("diff.md", result.diff.to_markdown())
-    folder.report("report.html", result, subgroups=people)
+    folder.table("candidates.csv", frontier)
+    folder.document("diff.json", diff)
+    folder.text("diff.md", result.diff.to_markdown(min_cell=min_cell))
+    folder.report("report.html", result, subgroups=people, min_cell=min_cell)
     version = None
     if past is not None:
         version = past.append(result, note=f"retrained on {data.name}")
@@ -209,26 +220,39 @@ def command(
         "chosen": result.chosen,
         "dissimilarity": result.dissimilarity,
         "distance": result.distance,
-        "flips": result.flips(),
-        "verdict": result.verdict.to_dict(),
-        "explanation": result.explain(),
+        "masking": masking_document(min_cell),
+        "flips": result.told_changes(min_cell)["flips"].share,
+        "verdict": result.verdict.to_dict(min_cell),
+        "explanation": explanation,
         "edits": list(result.edits),
         "drift": _drift(result),
-        "certificate": None if result.certificate is None else result.certificate.to_dict(),
+        "certificate": None
+        if result.certificate is None
+        else plain_json(result.certificate.to_dict(), 4),
         "notes": list(result.notes),
         "changed_columns": dict(result.changed_columns),
-        "frontier": result.frontier,
-        "performance": result.performance(),
+        "frontier": frontier,
+        "performance": published_frame(result.told_performance(min_cell=min_cell)),
         "gates": gate_check.to_dict(),
         "subgroups": {
-            name: {"flips": flips[name], "performance": performance[name]} for name in people
+            name: {
+                "flips": published_frame(flips[name]),
+                "performance": published_frame(performance[name]),
+            }
+            for name in people
         },
-        "diff": result.diff.to_dict(),
+        "diff": diff,
         "settings": result.published_settings,
         "history_version": version,
         "files": folder.files,
     }
-    output.result(_text(result, flips, gate_check.to_text()), document, exit_code=code)
+    parts = [explanation, result.diff.to_text(min_cell=min_cell), _frontier_text(frontier)]
+    parts += [
+        f"Decisions that change, by {PLAIN.name(name)}\n{flips_text(t)}"
+        for name, t in flips.items()
+    ]
+    parts += [gate_check.to_text()] if gate_check.results else []
+    output.result("\n\n".join(parts), document, exit_code=code)
     output.say_gates(gate_check)
     return code
 
@@ -236,21 +260,12 @@ def command(
 def _drift(result: Retraining) -> dict[str, Any] | None:
     if result.drift is None:
         return None
-    return {k: v for k, v in vars(result.drift).items() if not k.startswith("_")}
+    found = {k: v for k, v in vars(result.drift).items() if not k.startswith("_")}
+    return dict(plain_json(found, 4))
 
 
-def _text(result: Retraining, flips: dict[str, pd.DataFrame], gates: str) -> str:
+def _frontier_text(frontier: pd.DataFrame) -> str:
     columns = ["dissimilarity", "score", "score_change", "flips", "n_leaves", "chosen"]
-    frontier = result.frontier.loc[
-        result.frontier["on_frontier"] | result.frontier["chosen"], columns
-    ]
-    parts = [
-        result.explain(),
-        result.diff.to_text(),
-        f"Candidates on the frontier\n{frontier.to_string(float_format=lambda v: f'{v:.3f}')}",
-    ]
-    parts += [
-        f"Decisions that change, by {PLAIN.name(name)}\n{t.to_string()}"
-        for name, t in flips.items()
-    ]
-    return "\n\n".join([*parts, gates] if gates else parts)
+    shown = frontier.loc[frontier["on_frontier"] | frontier["chosen"], columns]
+    words: str = shown.to_string(float_format=lambda v: f"{v:.3f}")
+    return f"Candidates on the frontier\n{words}"

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from steadytree.cli.output import OutFolder, Output
+from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.scale import SCALES
 from steadytree.exceptions import InputError
 
@@ -29,6 +30,7 @@ __all__ = [
     "jobs_option",
     "limits_of",
     "limits_option",
+    "masking_option",
     "option_of",
     "options_in_order",
     "output_options",
@@ -118,6 +120,15 @@ subgroup_option = click.option(
     multiple=True,
     metavar="COLUMN",
     help="Show whose decisions change, by this column. Repeat.",
+)
+
+masking_option = click.option(
+    "--no-masking",
+    "min_cell",
+    flag_value=1,
+    default=MIN_CELL,
+    type=int,
+    help=f"Show numbers about fewer than {MIN_CELL} people too, to those who may see them.",
 )
 
 forbid_option = click.option(

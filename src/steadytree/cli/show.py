@@ -10,11 +10,14 @@ import numpy as np
 
 from steadytree.cli.model_files import Reading, model_options, tree_index_option
 from steadytree.cli.output import Output
-from steadytree.cli.shared_options import FILE, example
+from steadytree.cli.shared_options import FILE, example, masking_option
+from steadytree.cli.told import masking_document
+from steadytree.core.disclosure import told_share
 from steadytree.core.format import plain_json
 from steadytree.core.observed import Observed
 from steadytree.core.rows import TRAINING_ROWS
 from steadytree.core.rules import tree_rules
+from steadytree.core.told_leaves import ToldLeaves
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
 from steadytree.core.words import PLAIN
@@ -35,6 +38,7 @@ __all__ = ["command", "decision_data", "rules_data"]
     show_default=True,
     help="An indented tree, one rule per line, or a table of rules.",
 )
+@masking_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--seed", type=int, hidden=True)
 @click.option("-q", "--quiet", is_flag=True, help="Only the rules, no heading.")
@@ -44,6 +48,7 @@ def command(
     tree_index: int | None,
     reading: Reading,
     style: str,
+    min_cell: int,
     as_json: bool,
     seed: int | None,
     quiet: bool,
@@ -52,18 +57,19 @@ def command(
     """Print the rules of the tree in the file MODEL, ours or another library's."""
     output = Output("show", as_json=as_json, verbosity=verbose - quiet)
     tree = reading.tree(tree_file, tree_index)
-    rules = rules_data(tree)
+    told = ToldLeaves(tree, min_cell)
+    rules = rules_data(tree, told)
     lines = [] if quiet else [*_heading(tree), ""]
     # What the rows are known again by would confirm a guess of them: it stays in the file.
     metadata = {key: value for key, value in tree.metadata.items() if key != TRAINING_ROWS}
     if verbose:
         lines = [*_heading(tree), *(f"{k}: {v}" for k, v in metadata.items()), ""]
     if style == "text":
-        lines.append(tree_text(tree))
+        lines.append(tree_text(tree, outcome_words=told.words))
     elif style == "rules":
         lines += [f"{rule['text']}: {rule['outcome']}" for rule in rules]
     else:
-        lines += rules_table(tree)
+        lines += rules_table(tree, told)
     document = {
         "file": str(tree_file),
         "task": "classification" if tree.is_classifier else "regression",
@@ -73,6 +79,7 @@ def command(
         "n_leaves": tree.n_leaves,
         "depth": tree.depth,
         "features": sorted({tree.feature_labels[j] for j in tree.feature.tolist() if j >= 0}),
+        "masking": masking_document(min_cell),
         "rules": rules,
         "metadata": metadata,
     }
@@ -93,22 +100,25 @@ def _heading(tree: Tree) -> list[str]:
     return lines
 
 
-def rules_data(tree: Tree) -> list[dict[str, Any]]:
-    """List one entry per leaf: its conditions, what it decides and predicts, what was observed."""
+def rules_data(tree: Tree, told: ToldLeaves) -> list[dict[str, Any]]:
+    """List one entry per leaf: its conditions, what it decides and predicts, what was observed.
+
+    What may not be told is null; ``outcome`` says it in words.
+    """
     weight = np.asarray(tree.weight)
     total = float(weight[tree.leaves].sum()) or 1.0
-    against = tree.kept_against_share
+    against, exact = tree.kept_against_share, told.min_cell <= 1
     return [
         {
             "leaf": rule.leaf,
             "conditions": [str(c) for c in rule.conditions],
             "text": rule.conditions_text,
-            "outcome": rule.numbers.words(),
+            "outcome": told.words(rule.leaf),
             "label": rule.numbers.label,
-            "value": tree.value[rule.leaf].tolist(),
+            "value": tree.value[rule.leaf].tolist() if exact else told.value[rule.leaf],
             "kept_against_share": bool(against[rule.leaf]),
-            "observed": _observed_data(tree.observed, rule.leaf),
-            "share": float(weight[rule.leaf]) / total,
+            "observed": _observed_data(tree.observed, rule.leaf) if exact else None,
+            "share": told_share(float(weight[rule.leaf]), total, told.min_cell),
         }
         for rule in tree_rules(tree)
     ]

@@ -6,7 +6,7 @@ another. Every text, page and figure gets both from here, named.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -301,11 +301,13 @@ def kept_words(tree: Tree, node: int) -> str:
 # -- whole trees -----------------------------------------------------------------------
 
 
-def tree_text(tree: Tree, *, shares: bool = True, hidden: Container[int] = ()) -> str:
+def tree_text(
+    tree: Tree, *, shares: bool = True, outcome_words: Callable[[int], str] | None = None
+) -> str:
     """Return an indented listing of the tree.
 
     With ``shares`` each leaf says what it predicts and what was observed there (of the rows
-    the tree was trained on), except the ``hidden`` ones, which say their decision only.
+    the tree was trained on), or what ``outcome_words`` makes of it.
     """
     sides = branch_texts(tree)
     lines: list[str] = []
@@ -317,8 +319,8 @@ def tree_text(tree: Tree, *, shares: bool = True, hidden: Container[int] = ()) -
         outcome = ""
         if leaf:
             numbers = LeafNumbers.of(tree, node)
-            short = not shares or node in hidden
-            outcome = f": {numbers.label_words() if short else numbers.words()}"
+            words = outcome_words(node) if outcome_words is not None else numbers.words()
+            outcome = f": {words if shares else numbers.label_words()}"
         if depth or leaf:
             lines.append(f"{indent}{condition or 'always'}{outcome}")
         if not leaf:

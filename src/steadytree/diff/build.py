@@ -132,7 +132,7 @@ def diff_trees(
         changed_decisions=changed,
         mean_value_shift=value_shift,
         n_rows=None if rows is None else rows.count,
-        crossed=None if rows is None else rows.crossed(a.n_paths, b.n_paths),
+        crossed=None if rows is None else rows.crossed(a.n_paths, b.n_paths, a.classes),
         classes=a.classes,
         classes_given_up={} if a.classes is None else _given_up(old_rules, new_rules, rows),
         old=before,
@@ -184,10 +184,19 @@ class _Rows:
             count,
         )
 
-    def crossed(self, n_old: int, n_new: int) -> NDArray[np.intp]:
-        """Count the rows by the path they follow in either tree."""
-        both = np.bincount(self.old * n_new + self.new, minlength=n_old * n_new)
-        return both.reshape(n_old, n_new).astype(np.intp)
+    def crossed(self, n_old: int, n_new: int, classes: tuple[Any, ...] | None) -> NDArray[np.intp]:
+        """Count the rows by the path they follow in either tree, and by their class.
+
+        The last class holds the rows of none; without classes or outcomes it is the only one.
+        """
+        known = {c: k for k, c in enumerate(classes or ())} if self.y is not None else {}
+        width = len(known) + 1
+        outcome = np.full(self.count, len(known))
+        if known and self.y is not None:
+            outcome = np.array([known.get(c, len(known)) for c in self.y.tolist()])
+        at = (self.old * n_new + self.new) * width + outcome
+        both = np.bincount(at, minlength=n_old * n_new * width)
+        return both.reshape(n_old, n_new, width).astype(np.intp)
 
     def outcome_changes(
         self, old: Sequence[Rule], new: Sequence[Rule], span: float | None

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from steadytree.core.disclosure import MIN_CELL, masking_note
 from steadytree.core.words import PAGE, PLAIN, Condition, WordStyle, format_number, listed
 
 if TYPE_CHECKING:
     from steadytree.diff.changes import ConditionChange, Rule, RuleChange
     from steadytree.diff.splits import SplitChange
+    from steadytree.diff.told import ToldDiff
     from steadytree.diff.tree_diff import TreeDiff
 
 __all__ = [
@@ -177,9 +180,9 @@ def status_counts(diff: TreeDiff, statuses: Iterable[str] = STATUSES) -> str:
     return ", ".join(f"{diff.counts[s]} {s}" for s in statuses if diff.counts[s])
 
 
-def headline(diff: TreeDiff) -> list[str]:
+def headline(diff: TreeDiff, min_cell: int = MIN_CELL) -> list[str]:
     """Return the sentences that open every form of the diff."""
-    counts = diff.counts
+    counts, told = diff.counts, diff.told(min_cell)
     warning = given_up_words(diff.classes_given_up)
     if diff.unchanged:
         lines = [f"No rule changed: {_rules(counts['new_rules'])}, dissimilarity 0.0 %."]
@@ -191,20 +194,26 @@ def headline(diff: TreeDiff) -> list[str]:
     lines = [*([warning] if warning else []), *lines]
     if diff.n_rows is not None:
         rows = f"{diff.n_rows:,} row{'s' if diff.n_rows != 1 else ''}"
-        assert diff.flips is not None
+        flips = told.flips
+        assert flips is not None
+        share = flips.replaced or PLAIN.percent(diff.flips, 1)
         if diff.mean_value_shift is None:
-            lines.append(f"Of {rows}, {PLAIN.percent(diff.flips, 1)} get another decision.")
+            lines.append(f"Of {rows}, {share} get another decision.")
         else:
-            shift = format_number(diff.mean_value_shift)
+            # With all digits it is an equation in the numbers of people.
+            shift = PLAIN.significant(diff.mean_value_shift, 3 if min_cell > 1 else 6)
             lines.append(
                 f"Over {rows} the prediction changes by {shift} on average, for "
-                f"{PLAIN.percent(diff.flips, 1)} of them by more than 5 % of the response range."
+                f"{share} of them by more than 5 % of the response range."
             )
     for what, names in (("gained", diff.predictors_gained), ("lost", diff.predictors_lost)):
         if names:
             lines.append(f"Predictors {what}: {', '.join(names)}.")
     if diff.kept_against_share:
-        lines.append(kept_sentence(diff))
+        counted = (
+            None if diff.n_rows is None and min_cell <= 1 else told.rows_at(diff.kept_against_share)
+        )
+        lines.append(kept_sentence(diff, counted))
     return lines
 
 
@@ -242,7 +251,8 @@ def kept_sentence(diff: TreeDiff, counted: str | None = None) -> str:
     end = "threshold" if diff.new.decision.threshold is not None else "boundary"
     why = "says otherwise, but is" if near else "says otherwise"
     by = f" within half a standard error of the {end}" if near else ""
-    whom = f" ({counted} rows)" if counted else ""
+    rows = "of the rows" if counted.endswith("%") else "rows"
+    whom = f" ({counted} {rows})" if counted else ""
     return f"{what} although the predicted share {why}{by}{whom}."
 
 
@@ -261,41 +271,63 @@ def _rules(count: int) -> str:
     return f"{count} rule{'s' if count != 1 else ''}"
 
 
-def rule_facts(diff: TreeDiff, rule: RuleChange, *, changes: bool = True) -> list[str]:
+def rule_facts(
+    diff: TreeDiff, rule: RuleChange, *, changes: bool = True, min_cell: int = MIN_CELL
+) -> list[str]:
     """Return what there is to say about one rule beside its text, one fact per entry.
 
     Without ``changes`` those of its conditions are left out: both forms show them.
     """
+    told = diff.told(min_cell)
     facts = [change.text for change in rule.changes] if changes else []
     old, new = rule.old, rule.new
     if old is not None and new is not None:
         if rule.relabelled:
             facts.append(f"label changed from {old.outcome_text} to {new.outcome_text}")
         if "value_changed" in rule.kinds:
-            facts.append(
-                f"{value_name(diff, new)} {value_text(diff, old)} -> {value_text(diff, new)}"
-            )
+            before, after = told.predicted_words(old, "old"), told.predicted_words(new, "new")
+            facts.append(f"{value_name(diff, new)} {before} -> {after}")
     elif (lone := new or old) is not None:
-        facts.append(f"{value_name(diff, lone)} {value_text(diff, lone)}")
+        side = "old" if new is None else "new"
+        facts.append(f"{value_name(diff, lone)} {told.predicted_words(lone, side)}")
     if new is not None and new.kept:
         facts.append(f"label {new.kept}")
+    halves = [(half, side) for half, side in ((old, "old"), (new, "new")) if half is not None]
     for what, of in (
-        ("observed in training", lambda rule: rule.numbers.observed_words()),
-        ("rows", lambda rule: "" if rule.share is None else PLAIN.percent(rule.share, 1)),
-        ("observed in the rows", _observed_in_rows),
+        ("observed in training", partial(_trained_words, told)),
+        ("rows", partial(_share_words, told)),
+        ("observed in the rows", partial(_observed_in_rows, told)),
     ):
-        words = [of(rule) for rule in (old, new) if rule is not None]
+        words = [of(half, side) for half, side in halves]
         if all(words):
             facts.append(f"{what} {' -> '.join(dict.fromkeys(words))}")
     return facts
 
 
-def _observed_in_rows(rule: Rule) -> str:
+def _trained_words(told: ToldDiff, rule: Rule, side: str) -> str:
+    """Return what was observed in training; two trees' counts of it are not shown with a mask."""
+    return rule.numbers.observed_words() if told.min_cell <= 1 else ""
+
+
+def _share_words(told: ToldDiff, rule: Rule, side: str) -> str:
+    """Return the share of the rows that follow a rule, as far as it may be told."""
+    one = told.told(rule, side)
+    if one is None or rule.share is None:
+        return ""
+    if one.exact:
+        return PLAIN.percent(rule.share, 1)
+    return "hidden" if one.rows is None else one.rows.words(PLAIN)
+
+
+def _observed_in_rows(told: ToldDiff, rule: Rule, side: str) -> str:
     """Return what was observed among the rows given that follow a rule: "12 of 43 (27.9 %)"."""
-    if rule.rows is None:
+    one = told.told(rule, side)
+    if rule.rows is None or one is None:
         return ""
     if rule.outcome_rate is None:
-        return "none" if rule.rows == 0 else ""
+        return "none" if rule.rows == 0 and one.exact else ""
+    if not one.exact:
+        return "hidden" if one.rate is None else one.rate.words(PLAIN)
     if rule.outcomes is None:
         return f"{format_number(rule.outcome_rate)} in {rule.rows:,}"
     weighted = abs(rule.outcome_rate - rule.outcomes / rule.rows) > SAME_RATE
@@ -319,64 +351,77 @@ def shown_value(diff: TreeDiff, rule: Rule) -> float:
     return rule.value[at]
 
 
-def value_text(diff: TreeDiff, rule: Rule) -> str:
-    """Write the number shown beside a rule."""
-    value = shown_value(diff, rule)
-    return format_number(value) if diff.classes is None else PLAIN.percent(value, 1)
-
-
 def _sections(diff: TreeDiff) -> list[tuple[str, Sequence[RuleChange]]]:
     return [(s, diff.with_status(s)) for s in ORDER if diff.counts[s]]
 
 
-def diff_text(diff: TreeDiff) -> str:
+def diff_text(diff: TreeDiff, min_cell: int = MIN_CELL) -> str:
     """Return plain text, at most one idea per line."""
-    lines = headline(diff)
+    lines = headline(diff, min_cell)
     if diff.splits:
         lines += ["", "What changed"]
-        lines += [f"  - {line}" for line in _what_changed(diff)]
+        lines += [f"  - {line}" for line in _what_changed(diff, min_cell)]
     for status, rules in _sections(diff):
         lines += ["", f"{status.capitalize()} ({len(rules)})"]
         for rule in rules:
-            lines += _rule_lines(diff, rule)
+            lines += _rule_lines(diff, rule, min_cell)
+    if note := _note(diff, min_cell):
+        lines += ["", note]
     return "\n".join(lines)
 
 
-def _what_changed(diff: TreeDiff) -> list[str]:
+def _note(diff: TreeDiff, min_cell: int) -> str:
+    """Say why numbers are missing, where rows were counted."""
+    return "" if diff.n_rows is None else masking_note(min_cell)
+
+
+def _what_changed(diff: TreeDiff, min_cell: int) -> list[str]:
     """Return the changes of splits in words, the smaller ones counted."""
-    shown = []
+    shown, told = [], diff.told(min_cell)
     for split in diff.splits[:MOST_CHANGES]:
-        rows = "" if split.share is None else f", {PLAIN.percent(split.share, 1)} of rows"
+        # Who is in either of two groups is another count of people than those of the rules.
+        counted = told.all_exact(diff.rules[number - 1] for number in split.rules)
+        share = split.share if counted else None
+        rows = "" if share is None else f", {PLAIN.percent(share, 1)} of rows"
         shown.append(split.text + rows)
     rest = len(diff.splits) - len(shown)
     return shown + ([f"and {rest} more"] if rest else [])
 
 
-def _rule_lines(diff: TreeDiff, rule: RuleChange) -> list[str]:
-    was = rule.old
-    if was is None or rule.new is None or not rule.changes:
-        lines = [f"  {rule.number}. {rule.text}"]
+def _rule_lines(diff: TreeDiff, rule: RuleChange, min_cell: int) -> list[str]:
+    told = diff.told(min_cell)
+    texts = [
+        told.rule_text(half, side)
+        for half, side in ((rule.old, "old"), (rule.new, "new"))
+        if half is not None
+    ]
+    if len(texts) == 1 or not rule.changes:
+        lines = [f"  {rule.number}. {texts[-1]}"]
     else:
-        lines = [f"  {rule.number}. {was.text}", f"     -> {rule.new.text}"]
-    facts = rule_facts(diff, rule, changes=False)
+        lines = [f"  {rule.number}. {texts[0]}", f"     -> {texts[1]}"]
+    facts = rule_facts(diff, rule, changes=False, min_cell=min_cell)
     return lines + ([f"     {'; '.join(facts)}"] if facts else [])
 
 
-def diff_markdown(diff: TreeDiff) -> str:
+def diff_markdown(diff: TreeDiff, min_cell: int = MIN_CELL) -> str:
     """Return Markdown: headline, changes of splits, one table of rules."""
-    lines = ["**" + _md(headline(diff)[0]) + "**", ""]
-    lines += [f"{_md(line)}  " for line in headline(diff)[1:]]
+    told = diff.told(min_cell)
+    first, *rest = headline(diff, min_cell)
+    lines = ["**" + _md(first) + "**", ""]
+    lines += [f"{_md(line)}  " for line in rest]
     if diff.splits:
         lines += ["", "### What changed", ""]
-        lines += [f"- {_md(line)}" for line in _what_changed(diff)]
+        lines += [f"- {_md(line)}" for line in _what_changed(diff, min_cell)]
     lines += ["", "### Rules", "", "| # | status | before | now | details |"]
     lines += ["| --: | --- | --- | --- | --- |"]
     for _, rules in _sections(diff):
         for rule in rules:
-            old = "" if rule.old is None else _md(rule.old.text)
-            new = "" if rule.new is None else _md(rule.new.text)
-            facts = "; ".join(_md(fact) for fact in rule_facts(diff, rule))
+            old = "" if rule.old is None else _md(told.rule_text(rule.old, "old"))
+            new = "" if rule.new is None else _md(told.rule_text(rule.new, "new"))
+            facts = "; ".join(_md(fact) for fact in rule_facts(diff, rule, min_cell=min_cell))
             lines.append(f"| {rule.number} | {rule.status} | {old} | {new} | {facts} |")
+    if note := _note(diff, min_cell):
+        lines += ["", _md(note)]
     return "\n".join(lines) + "\n"
 
 

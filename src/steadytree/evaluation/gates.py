@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from steadytree.core.disclosure import PeopleCount
 from steadytree.core.format import plain_json
 from steadytree.core.words import PLAIN
 from steadytree.exceptions import GateError, InputError
@@ -21,6 +22,7 @@ __all__ = ["COUNTED", "GATES", "GateCheck", "GateFault", "GateResult", "check_ga
 
 # Limits are decimal numbers that people type: 0.1 must not fail on the last bit.
 ROUNDING = 1e-12
+_SHOWN_DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class GateResult:
     """One limit, what was measured, and whether it held.
 
     ``measured`` is NaN where it could not be measured: such a gate does not hold, and neither
-    does one whose measure says nothing (``faults``, in words).
+    does one whose measure says nothing (``faults``, in words). ``told`` stands in place of what
+    was measured where that is of too few people; gates are decided before.
     """
 
     name: str
@@ -82,6 +85,7 @@ class GateResult:
     measured: float
     passed: bool
     faults: tuple[str, ...] = ()
+    told: str | None = None
 
     @property
     def text(self) -> str:
@@ -89,6 +93,7 @@ class GateResult:
         gate = GATES[self.name]
         side = "at most" if gate.upper else "at least"
         measured = "unknown" if math.isnan(self.measured) else gate.show(self.measured)
+        measured = measured if self.told is None else self.told
         verdict = "passed" if self.passed else "failed"
         if self.faults:
             verdict = f"failed, since {' and '.join(self.faults)}"
@@ -99,7 +104,7 @@ class GateResult:
         return {
             "name": self.name,
             "limit": self.limit,
-            "measured": plain_json(self.measured),
+            "measured": plain_json(self.measured) if self.told is None else None,
             "passed": self.passed,
             "faults": list(self.faults),
             "text": self.text,
@@ -132,6 +137,22 @@ class GateCheck:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: ``passed`` and ``results``."""
         return {"passed": self.passed, "results": [result.to_dict() for result in self.results]}
+
+    def masked(self, told: Mapping[str, PeopleCount], min_cell: int) -> GateCheck:
+        """Return the same with words in place of measures of too few people, and few digits.
+
+        ``told`` holds what may be told of each measure that counts people.
+        """
+        if min_cell <= 1:
+            return self
+        results = []
+        for result in self.results:
+            people = told.get(GATES[result.name].measure)
+            words = None if people is None else people.replaced
+            if words is not None and not math.isnan(result.measured):
+                result = replace(result, told=words)
+            results.append(replace(result, measured=round(result.measured, _SHOWN_DIGITS)))
+        return GateCheck(tuple(results))
 
     def raise_if_failed(self) -> None:
         """Raise :class:`GateError` naming every gate that did not hold."""

@@ -8,6 +8,8 @@ from html import escape
 from typing import Any
 
 from steadytree.assessment import StabilityAssessment
+from steadytree.core.disclosure import MIN_CELL, told_share_words
+from steadytree.core.told_leaves import ToldLeaves
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
 from steadytree.core.words import PAGE, clean
@@ -17,10 +19,9 @@ from steadytree.distance.matching import PathMatching
 from steadytree.estimators.predictor import TreePredictorMixin
 from steadytree.estimators.stable import _StableTree
 from steadytree.exceptions import InputError
-from steadytree.report.disclosure import PeopleCount, hidden_leaves, rests_on_few
 from steadytree.report.rules import RuleTable
 from steadytree.retraining import Retraining
-from steadytree.retraining.explanation import whom_words
+from steadytree.retraining.explanation import explain_retraining
 
 __all__ = [
     "assessment_html",
@@ -45,13 +46,13 @@ def notebook_view(result: Any) -> str:
 
 
 @notebook_view.register(TreeDiff)
-def tree_diff_html(diff: TreeDiff, *, min_cell: int = 5) -> str:
+def tree_diff_html(diff: TreeDiff, *, min_cell: int = MIN_CELL) -> str:
     """Show a diff: counts, changes of splits in words, and the rules that changed."""
     warning = given_up_words(diff.classes_given_up, style=PAGE)
     parts = [
         f"<p><b>{escape(warning)}</b></p>" if warning else "",
         f"<p><b>Dissimilarity {escape(PAGE.percent(diff.dissimilarity))}</b>: "
-        f"{status_counts(diff, _STATUS_SIGNS)}{_flips(diff.flips, diff.n_rows, min_cell)}</p>",
+        f"{status_counts(diff, _STATUS_SIGNS)}{_flips(diff, min_cell)}</p>",
         _bullets(split_words(split, PAGE) for split in diff.splits),
     ]
     body = [
@@ -100,24 +101,22 @@ def path_matching_html(matching: PathMatching) -> str:
 
 
 @notebook_view.register(Retraining)
-def retraining_html(result: Retraining, *, min_cell: int = 5) -> str:
+def retraining_html(result: Retraining, *, min_cell: int = MIN_CELL) -> str:
     """Show a retraining: what is proposed, and what each candidate costs."""
-    told = result.explanation
+    told = explain_retraining(result, min_cell)
     n = told.total
-    changed = PeopleCount.of(told.count, n, min_cell)
-    whom = whom_words(told.event, told.count, n, changed.replaced, rows_name=told.rows_name)
-    summary = f"<p>{escape(clean(' '.join((*told.head, whom))))}</p>"
+    summary = f"<p>{escape(clean(' '.join((*told.head, told.whom))))}</p>"
     body = []
     for name, row in result.frontier.iterrows():
-        flips = PeopleCount.of(float(row["flips"]) * n, n, min_cell)
+        flips = told_share_words(
+            float(row["flips"]) * n, n, min_cell, PAGE, exact=bool(row["chosen"])
+        )
         body.append(
             [
                 escape(clean(name)) + (" ★" if row["chosen"] else ""),
                 escape(PAGE.percent(float(row["dissimilarity"]))),
                 escape(PAGE.significant(float(row["score"]), 3)),
-                escape(PAGE.percent(float(row["flips"])))
-                if flips.replaced is None
-                else f"{flips.replaced} people",
+                escape(flips),
                 str(int(row["n_leaves"])),
                 "yes" if row["on_frontier"] else "",
             ]
@@ -138,7 +137,7 @@ def stable_tree_html(estimator: Any) -> str:
         f"{escape(PAGE.significant(float(estimator.mean_distances_[best]), 4))}, score used for "
         f"choosing {escape(PAGE.significant(float(estimator.scores_[best]), 3))}"
     )
-    text = tree_text(tree, hidden=_hidden(tree)).splitlines()
+    text = _listing(tree).splitlines()
     more = [f"... and {len(text) - MAX_ROWS} more lines"] if len(text) > MAX_ROWS else []
     return _box([f"<p>{line}</p>", f"<pre>{escape(chr(10).join(text[:MAX_ROWS] + more))}</pre>"])
 
@@ -154,7 +153,7 @@ def assessment_html(assessment: StabilityAssessment) -> str:
 def predictor_html(predictor: TreePredictorMixin) -> str:
     """Show an estimator of one tree: its size, and its rules."""
     tree = predictor.to_tree()
-    text = escape(tree_text(tree, hidden=_hidden(tree)))
+    text = escape(_listing(tree))
     name = escape(type(predictor).__name__)
     return (
         f"<div><code>{name}</code>: {tree.n_leaves} leaves, depth {tree.depth}"
@@ -165,19 +164,18 @@ def predictor_html(predictor: TreePredictorMixin) -> str:
 # -- pieces ----------------------------------------------------------------------------
 
 
-def _hidden(tree: Tree, min_cell: int = 5) -> set[int]:
-    """Leaves of a listing that say their decision only."""
-    few = {leaf for leaf in tree.leaves.tolist() if rests_on_few(tree, leaf, min_cell)}
-    return few | hidden_leaves(tree, min_cell)
+def _listing(tree: Tree) -> str:
+    """List a tree with what may be told of its leaves."""
+    return tree_text(tree, outcome_words=ToldLeaves(tree, MIN_CELL).words)
 
 
-def _flips(flips: float | None, n_rows: int | None, min_cell: int) -> str:
-    if flips is None or n_rows is None:
+def _flips(diff: TreeDiff, min_cell: int) -> str:
+    changed = diff.told(min_cell).flips
+    if changed is None:
         return ""
-    changed = PeopleCount.of(flips * n_rows, n_rows, min_cell)
     if changed.replaced is not None:
         return f"; the decision changes for {changed.replaced} people"
-    return f"; the decision changes for {escape(PAGE.percent(flips))} of the rows"
+    return f"; the decision changes for {escape(PAGE.percent(changed.share))} of the rows"
 
 
 def _rule(half: dict[str, Any] | None) -> str:

@@ -102,6 +102,8 @@ def render_summary(summary: Mapping[str, Any]) -> str:
 
 def measure_words(measure: Mapping[str, Any], side: str) -> str:
     """Value of a measure with its interval; a dash where it is masked or unknown."""
+    if side in measure["ranges"]:
+        return str(measure["ranges"][side])
     given, kind, change = measure[side], measure["kind"], side == "change"
     # The score on rows that a tree was trained on has no interval: it estimates nothing.
     value, *interval = given if isinstance(given, list) else (given, None, None)

@@ -16,14 +16,14 @@ from scipy.stats import norm
 
 from steadytree._versions import library_versions
 from steadytree._views import ReportContent
+from steadytree.core.disclosure import MIN_CELL, PeopleCount, share_bin
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import n_rows
 from steadytree.core.tree import Tree
-from steadytree.core.words import PAGE, clean
+from steadytree.core.words import PAGE, clean, rounded_share
 from steadytree.diff import TreeDiff
 from steadytree.diff.words import given_up_words, kept_sentence, split_words, status_counts
 from steadytree.exceptions import InputError
-from steadytree.report.disclosure import PeopleCount, coarse_share, mask_partition
 from steadytree.report.people import By, people_data
 from steadytree.report.rules import RuleTable
 from steadytree.report.trees import (
@@ -51,7 +51,7 @@ def summarise(
     *,
     title: str | None = None,
     subgroups: By = (),
-    min_cell: int = 5,
+    min_cell: int = MIN_CELL,
     level: float = 0.95,
 ) -> dict[str, Any]:
     """Put everything the report shows into one dictionary of plain values.
@@ -97,12 +97,17 @@ def summarise(
         )
     content: ReportContent = result.report_content()
     diff = content.diff
-    rows, trees = _rules_and_trees(content, min_cell)
+    table = RuleTable(diff, min_cell)
+    trees = _trees(content, table)
     used = used_features(diff.new, diff.space) | used_features(diff.old, diff.space)
     frontier = None
     if content.candidates is not None:
         frontier = frontier_data(
-            content.candidates, base=diff.old, space=diff.space, min_cell=min_cell
+            content.candidates,
+            base=diff.old,
+            space=diff.space,
+            min_cell=min_cell,
+            rounded=table.told.predictions_rounded,
         )
     drawn = used.union(*(tree["f"] for tree in frontier["trees"])) if frontier else used
     return {
@@ -115,7 +120,7 @@ def summarise(
         "decision_threshold": diff.new.decision_threshold,
         "decision": _decision_words(content),
         "warnings": _warnings(content),
-        "kept": clean(_kept_words(diff, min_cell)),
+        "kept": clean(_kept_words(diff, table)),
         "predictions": _prediction_words(diff.new),
         "rows_name": "rows" if content.affected is None else content.affected[3],
         "min_cell": min_cell,
@@ -131,7 +136,7 @@ def summarise(
         },
         "features": features_data(diff.space, used, drawn),
         "trees": trees,
-        "rules": rows,
+        "rules": table.rows,
         "people": None
         if content.people is None
         else people_data(content.people, subgroups=subgroups, min_cell=min_cell, level=level),
@@ -144,46 +149,47 @@ def summarise(
     }
 
 
-def _rules_and_trees(
-    content: ReportContent, min_cell: int
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    diff, table = content.diff, RuleTable(content.diff, min_cell)
-    training = _training_shares(diff.new, min_cell) if content.single else {}
+def _trees(content: ReportContent, table: RuleTable) -> dict[str, Any]:
+    """Both trees as the page draws them; of a single tree the rules' rows are filled in."""
+    diff = content.diff
+    training = _training_shares(diff.new, table.told.min_cell) if content.single else {}
     trees: dict[str, Any] = {"old": None}
     for side, tree, name in zip(("old", "new"), (diff.old, diff.new), content.names, strict=True):
         if side == "old" and content.single:
             continue
+        shares = training or table.shares(side)
         trees[side] = tree_data(
             tree,
             diff.space,
             name=name,
             classes=diff.classes,
             rules=table.leaves(side),
-            shares=training if content.single else table.shares(side),
+            shares={leaf: None if told is None else told[1] for leaf, told in shares.items()},
             changed=table.changed(side),
-            min_cell=min_cell,
+            texts=table.told.leaves[side],
             positive=diff.positive,
         )
     if content.single:
         for row in table.rows:
             row["old"] = None
-            share = trees["new"]["share"][row["new"]["leaf"]]
-            rows = None if share is None else PAGE.percent(share, 0)
+            told = training.get(row["new"]["leaf"])
+            share, rows = (None, None) if told is None else told
             row["new"] |= {"share": share, "rows": rows, "masked": share is None}
-    return table.rows, trees
+    return trees
 
 
-def _training_shares(tree: Tree, min_cell: int) -> dict[int, float | None]:
+def _training_shares(tree: Tree, min_cell: int) -> dict[int, tuple[float, str] | None]:
     """Share of the training rows at each leaf, where no other rows were counted."""
-    leaves, total = tree.leaves.tolist(), float(tree.weight[0])
-    weights = [float(tree.weight[leaf]) for leaf in leaves]
-    if total < min_cell:
-        return {}
-    masked = mask_partition(weights, min_cell)
-    return {
-        leaf: None if flag else coarse_share(weight / total, total, min_cell)
-        for leaf, weight, flag in zip(leaves, weights, masked, strict=True)
-    }
+    total = float(tree.weight[0])
+    out: dict[int, tuple[float, str] | None] = {}
+    for leaf in tree.leaves.tolist() if total >= min_cell else ():
+        share = float(tree.weight[leaf]) / total
+        told = share_bin(share, total, min_cell)
+        if min_cell <= 1:
+            out[leaf] = (rounded_share(share, 4), PAGE.percent(share, 0))
+        else:
+            out[leaf] = None if told is None else (told.middle, told.words())
+    return out
 
 
 def _warnings(content: ReportContent) -> list[str]:
@@ -204,18 +210,11 @@ def _decision_words(content: ReportContent) -> str:
     return f"{content.names[0]}: {old}. {content.names[1]}: {new}"
 
 
-def _kept_words(diff: TreeDiff, min_cell: int) -> str:
+def _kept_words(diff: TreeDiff, table: RuleTable) -> str:
     """Say which decisions are kept against their share, the people counted with a mask."""
-    against = [r.new for r in diff.kept_against_share if r.new is not None]
-    if not against:
+    if not diff.kept_against_share:
         return ""
-    if diff.n_rows is None:
-        return kept_sentence(diff, "")
-    people = PeopleCount.of(sum(r.rows or 0 for r in against), diff.n_rows, min_cell)
-    if people.total is None:
-        return kept_sentence(diff, "")
-    told = people.replaced or f"{people.count:,}"
-    return kept_sentence(diff, f"{told} of {people.total:,}")
+    return kept_sentence(diff, table.told.rows_at(diff.kept_against_share))
 
 
 def _prediction_words(tree: Tree) -> str:

@@ -165,7 +165,7 @@ def outline_svg(
                 observed = tree["observed"][placed.node] or "–"
                 parts.append(_text("t-share", g["share"], y, observed, "end"))
             elif counted:
-                share = PAGE.percent(tree["share"][placed.node], 0)
+                share = tree["share"][placed.node] or "–"
                 parts.append(_text("t-share", g["share"], y, share, "end"))
         parts.append("</g>")
     return "".join([*parts, "</svg>"])

@@ -10,7 +10,6 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,27 +17,17 @@ import numpy as np
 from steadytree._views import CandidateTrees
 from steadytree.core.alignment import align_tree
 from steadytree.core.bit_sets import codes_in
+from steadytree.core.disclosure import told_share, told_share_words
 from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
+from steadytree.core.told_leaves import ToldLeaves
 from steadytree.core.tree import Tree
-from steadytree.core.tree_words import LeafNumbers
-from steadytree.core.words import PAGE, clean, rounded_share
+from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.plotting.layout import fold_nodes
-from steadytree.report.disclosure import (
-    PeopleCount,
-    coarse_mean,
-    coarse_share,
-    coarse_words,
-    range_words,
-    rests_on_few,
-    step_protects,
-    tell_leaves,
-)
 
 __all__ = [
     "STATUS_LETTERS",
-    "LeafTexts",
     "features_data",
     "frontier_data",
     "tree_data",
@@ -95,21 +84,21 @@ def tree_data(
     name: str,
     classes: tuple[Any, ...] | None,
     rules: Mapping[int, int],
-    shares: Mapping[int, float | None],
+    shares: Mapping[int, str | None],
     changed: set[int],
-    min_cell: int,
+    texts: ToldLeaves,
     positive: int | None,
 ) -> dict[str, Any]:
     """One tree in full: node by node, numbers as the model compares them.
 
-    By leaf: ``rules`` are rule numbers, ``shares`` those of the rows (None: masked; absent: no
-    rows were counted). The branches of ``changed`` leaves are opened first. ``positive`` is
-    the position of the class whose predicted share is shown, None for that of the decision.
+    By leaf: ``rules`` are rule numbers, ``shares`` those of the rows in words (None: masked;
+    absent: no rows were counted), ``texts`` what may be told of it. The branches of ``changed``
+    leaves are opened first. ``positive`` is the position of the class whose predicted share is
+    shown, None for that of the decision.
     """
     aligned = align_tree(tree, space)
     grown = aligned.tree
     leaf = grown.is_leaf
-    texts = LeafTexts(grown, space, classes, positive, min_cell)
     return {
         "name": name,
         "n_rules": grown.n_leaves,
@@ -156,120 +145,17 @@ def _label(tree: Tree, node: int, classes: tuple[Any, ...] | None) -> int:
     return classes.index(tree.classes[int(tree.label[node])])
 
 
-class LeafTexts:
-    """What each leaf of a tree predicts and what was observed there, as far as it may be told.
-
-    Observed are the rows the tree was trained on. The class ``positive`` (a position among the
-    ``classes``) is the one whose share is shown; None: the one decided on.
-
-    Attributes
-    ----------
-    value : list
-        Class shares or mean by node; None where it rests on too few people, or is no leaf.
-    predicted, observed : list of str or None
-        The share predicted and what was observed, in words; "hidden" where not told.
-    few : set of int
-        Leaves that rest on too few people.
-    """
-
-    def __init__(
-        self,
-        tree: Tree,
-        space: FeatureSpace,
-        classes: tuple[Any, ...] | None,
-        positive: int | None,
-        min_cell: int,
-    ) -> None:
-        self.tree, self.classes, self.min_cell = tree, classes, min_cell
-        leaves = tree.leaves.tolist()
-        self.few = {leaf for leaf in leaves if rests_on_few(tree, leaf, min_cell)}
-        known = tree.classes or ()
-        name = None if positive is None or classes is None else classes[positive]
-        shown = [
-            known.index(name)
-            if name in known
-            else int(tree.label[leaf])
-            if classes is not None
-            else 0
-            for leaf in leaves
-        ]
-        self._told = tell_leaves(tree, min_cell, shown)
-        self.value: list[list[float] | None] = [None] * tree.n_nodes
-        self.predicted: list[str | None] = [None] * tree.n_nodes
-        self.observed: list[str | None] = [None] * tree.n_nodes
-        for leaf, at in zip(leaves, shown, strict=True):
-            if tree.observed is not None:
-                self.observed[leaf] = self._observed(leaf, at)
-            if classes is None:
-                mean = float(tree.value[leaf, 0])
-                short = coarse_mean(mean, space) if leaf in self.few else float(f"{mean:.4g}")
-                self.value[leaf] = [short]
-            elif leaf not in self.few:
-                # A class that only the other tree knows is predicted for nobody here.
-                lacking = name is not None and name not in known
-                self.value[leaf] = self._shares(leaf)
-                self.predicted[leaf] = PAGE.percent(0, 1) if lacking else self._share(leaf, at)
-                if self.predicted[leaf] is None:
-                    self.value[leaf] = None
-
-    def _observed(self, leaf: int, at: int) -> str:
-        told = self._told[leaf]
-        if told is None:
-            return "hidden"
-        if self.classes is not None:
-            return told.words()
-        numbers = replace(LeafNumbers.of(self.tree, leaf, at), parts=())
-        return numbers.observed_words(PAGE)
-
-    def free(self, leaf: int) -> bool:
-        """Whether the prediction says no more of single people than what is told.
-
-        It may be told where the counts are, where none are stored, and where the model that
-        steadies it leaves open how many people had the outcome, to ``min_cell`` of them.
-        """
-        seen, told = self.tree.observed, self._told.get(leaf)
-        if seen is None or (told is not None and told.exact):
-            return True
-        # Of k rows' worth of another model any part may have had the outcome.
-        return bool(seen.strength[leaf] >= self.min_cell)
-
-    def _shares(self, leaf: int) -> list[float]:
-        """Predicted shares in the order of all classes, coarse where they would tell counts."""
-        assert self.classes is not None
-        row = [0.0] * len(self.classes)
-        free = self.free(leaf)
-        rows = 0.0 if self.tree.observed is None else float(self.tree.observed.rows()[leaf])
-        for own, share in zip(self.tree.classes or (), self.tree.value[leaf].tolist(), strict=True):
-            row[self.classes.index(own)] = (
-                rounded_share(share, 3) if free else coarse_share(share, rows, self.min_cell)
-            )
-        return row
-
-    def _share(self, leaf: int, at: int) -> str | None:
-        """Share predicted of the class shown, in words; None where it would tell a count."""
-        share, told, seen = float(self.tree.value[leaf, at]), self._told.get(leaf), None
-        if self.free(leaf):
-            return PAGE.percent(share, 1)
-        seen = self.tree.observed
-        assert seen is not None
-        n, k = float(seen.rows()[leaf]), float(seen.strength[leaf])
-        if told is not None and np.allclose(seen.counts[leaf], seen.weighted[leaf]):
-            # What could have been predicted, whatever the numbers that are not told.
-            low, high = told.shares(k)
-            if low <= share <= high:
-                return range_words(low, high)
-        return coarse_words(share, n, self.min_cell) if step_protects(n, self.min_cell) else None
-
-
 # -- the candidates --------------------------------------------------------------------
 
 
 def frontier_data(
-    candidates: CandidateTrees, *, base: Tree, space: FeatureSpace, min_cell: int
+    candidates: CandidateTrees, *, base: Tree, space: FeatureSpace, min_cell: int, rounded: bool
 ) -> dict[str, Any]:
     """Return every candidate with its costs, and as many of their trees as the file can hold.
 
     Trees are compared with ``base`` and stored in order of interest until the budget is spent.
+    ``rounded``: predictions of the chosen tree are told as ranges, and so those of all others,
+    which have leaves in common with it.
     """
     trees = candidates.trees
     rows = [_candidate(record, candidates.n_rows, min_cell) for record in candidates.records]
@@ -297,7 +183,7 @@ def frontier_data(
             left_out += 1
             continue
         diff = diff_trees(base, tree, space=space)
-        compact = compact_tree(tree, diff, min_cell)
+        compact = compact_tree(tree, diff, min_cell, rounded=rounded)
         size = len(json.dumps(compact, separators=(",", ":")))
         if spent + size > TREE_BUDGET:
             left_out += 1
@@ -333,13 +219,15 @@ def _identity(tree: Tree) -> bytes:
 
 
 def _candidate(record: Mapping[str, Any], n_rows: int | None, min_cell: int) -> dict[str, Any]:
-    costs = plain_json({name: record.get(name) for name in _COSTS}, 4)
+    costs = plain_json({name: record.get(name) for name in _COSTS}, 3 if min_cell > 1 else 4)
+    costs["distance"] = plain_json(record.get("distance"), 4)
     for name in _HAPPENS:
-        share, masked = plain_json(record.get(name)), False
+        share, words = plain_json(record.get(name)), None
         if share is not None and n_rows:
-            masked = PeopleCount.of(share * n_rows, n_rows, min_cell).masked
-            share = None if masked else rounded_share(share, 4)
-        costs |= {name: share, f"{name}_masked": masked}
+            count, exact = share * n_rows, bool(record.get("chosen"))
+            share = told_share(count, n_rows, min_cell, exact=exact)
+            words = told_share_words(count, n_rows, min_cell, PAGE, exact=exact)
+        costs |= {name: plain_json(share, 4), f"{name}_words": words}
     edits = record.get("edits")
     return {
         "name": clean(record["name"]),
@@ -353,7 +241,9 @@ def _candidate(record: Mapping[str, Any], n_rows: int | None, min_cell: int) -> 
     }
 
 
-def compact_tree(tree: Tree, diff: TreeDiff, min_cell: int) -> dict[str, Any]:
+def compact_tree(
+    tree: Tree, diff: TreeDiff, min_cell: int, *, rounded: bool = False
+) -> dict[str, Any]:
     """Write a candidate tree in few bytes, with what became of each rule of the base tree.
 
     Nodes are in preorder, so that the children need not be stored: ``f`` feature of each
@@ -371,16 +261,23 @@ def compact_tree(tree: Tree, diff: TreeDiff, min_cell: int) -> dict[str, Any]:
     splits = [i for i in order if not grown.is_leaf[i]]
     leaves = [i for i in order if grown.is_leaf[i]]
     by_leaf = {r.new.leaf: r for r in diff.rules if r.new is not None}
-    texts = LeafTexts(grown, space, classes, diff.positive, min_cell)
+    texts = ToldLeaves(
+        grown,
+        min_cell,
+        space=space,
+        classes=classes,
+        positive=diff.positive,
+        style=PAGE,
+        rounded=leaves if rounded else (),
+    )
     labels = [_label(grown, i, classes) if classes else 0 for i in leaves]
     shown: list[float | str | None] = []
     for i, label in zip(leaves, labels, strict=True):
         row = texts.value[i]
         if row is None or classes is None:
-            shown.append(None if row is None else row[0])
+            shown.append(texts.predicted[i] if row is None else row[0])
         else:
-            at = label if diff.positive is None else diff.positive
-            shown.append(row[at] if texts.free(i) else texts.predicted[i])
+            shown.append(row[label if diff.positive is None else diff.positive])
     return {
         "f": [int(aligned.feature[i]) for i in order],
         "t": [_short(float(grown.threshold[i])) for i in splits if aligned.left_mask[i] is None],

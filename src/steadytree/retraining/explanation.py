@@ -1,22 +1,23 @@
 """A retraining in a few plain sentences, for the person who has to sign it.
 
-Sentences that count people keep the count as data, so that a page that must not tell single
-people apart can word it with a mask. Every number is one that a table shows as well: the
-frontier, :meth:`Retraining.performance`, the diff or the flips.
+Sentences that count people mask numbers of too few. Every number is one that a table shows as
+well: the frontier, :meth:`Retraining.told_performance`, the diff or the flips.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from steadytree.core.decision import LABEL_ERRORS
+from steadytree.core.disclosure import MIN_CELL, PeopleCount
 from steadytree.core.words import PLAIN
 from steadytree.diff.words import given_up_words
 from steadytree.evaluation.flips import REGRESSION_FLIP
+from steadytree.evaluation.told_tables import told_words
 from steadytree.retraining.verdict import Gain, Verdict, kind_of_change
 
 if TYPE_CHECKING:
@@ -42,12 +43,15 @@ class Explanation:
         Sentences that count no people.
     event, count, total
         What happens to the people concerned, to how many new rows, of how many.
-    others : tuple of (str, int)
-        Further events with their counts: risks that move, labels kept or changed.
+    others : tuple of (str, int, str)
+        Further events with their counts, and what is told in their place where these are not:
+        risks that move, labels kept or changed.
     certificate : str
         What a certificate says; "" where none was asked for.
     rows_name : str
         What is counted: "new rows", or those of a sample of them.
+    min_cell : int
+        Numbers about fewer people are masked.
     """
 
     alarm: str
@@ -57,16 +61,20 @@ class Explanation:
     event: str
     count: int
     total: int
-    others: tuple[tuple[str, int], ...] = ()
+    others: tuple[tuple[str, int, str], ...] = ()
     certificate: str = ""
     rows_name: str = "new rows"
+    min_cell: int = MIN_CELL
 
     @property
     def whom(self) -> str:
-        """Sentences on whom it affects, with the exact counts."""
-        events = ((self.event, self.count), *self.others)
-        name = self.rows_name
-        return " ".join(whom_words(e, count, self.total, rows_name=name) for e, count in events)
+        """Sentences on whom it affects, as far as it may be told."""
+        events = ((self.event, self.count, ""), *self.others)
+        return " ".join(self._whom_words(*event) for event in events)
+
+    def _whom_words(self, event: str, count: int, told: str) -> str:
+        masked = told or PeopleCount.of(count, self.total, self.min_cell).replaced
+        return whom_words(event, count, self.total, masked, rows_name=self.rows_name)
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -75,33 +83,36 @@ class Explanation:
         return tuple(part for part in parts if part)
 
     def __str__(self) -> str:
-        parts = (self.alarm, str(self.verdict), self.what, self.worth, self.whom, self.certificate)
+        verdict = self.verdict.text(self.min_cell)
+        parts = (self.alarm, verdict, self.what, self.worth, self.whom, self.certificate)
         return " ".join(part for part in parts if part)
 
 
-def explain_retraining(result: Retraining) -> Explanation:
+def explain_retraining(result: Retraining, min_cell: int = MIN_CELL) -> Explanation:
     """Say what to do, what is proposed, what it is worth, and whom it affects."""
     classifier = result.deployed.is_classifier
     event = "The decision changes"
     if not classifier:
         event = f"The prediction moves by more than {REGRESSION_FLIP:.0%} of its range"
     changed = result.changed_decisions
-    others: list[tuple[str, int]] = []
+    others: list[tuple[str, int, str]] = []
     if classifier and result.chosen != "keep":
         total = len(changed)
         moved = round(result.risk_moved()["moved_5"] * total)
-        others = [("The risk moves by more than 5 points", moved), *_label_events(result, total)]
+        others = [("The risk moves by more than 5 points", moved, "")]
+        others += _label_events(result, total, min_cell)
     return Explanation(
         alarm_words(result),
         result.verdict,
         _what(result),
-        _worth(result),
+        _worth(result, min_cell),
         event,
         int(changed.sum()),
         len(changed),
         tuple(others),
         "" if result.certificate is None else result.certificate.words(),
         result.rows_name,
+        min_cell,
     )
 
 
@@ -172,7 +183,7 @@ def _what(result: Retraining) -> str:
     return text
 
 
-def _label_events(result: Retraining, total: int) -> list[tuple[str, int]]:
+def _label_events(result: Retraining, total: int, min_cell: int) -> list[tuple[str, int, str]]:
     """Leaves whose label is kept against their share or changed, with the rows that reach them."""
     events = []
     changed = [rule for rule in result.diff.rules if rule.status == "relabelled"]
@@ -184,7 +195,11 @@ def _label_events(result: Retraining, total: int) -> list[tuple[str, int]]:
         if result.frontier["kind"][result.chosen] == "leaf values":
             why = "re-estimating leaves changes no label"
         events.append((f"{_rules(kept)} keeps its label against its share ({why})", kept))
-    return [(event, _rows_of(rules, total)) for event, rules in events]
+    diff = result.diff.told(min_cell)
+    return [
+        (event, _rows_of(rules, total), "" if diff.all_exact(rules) else diff.rows_at(rules))
+        for event, rules in events
+    ]
 
 
 def _rules(rules: list[RuleChange]) -> str:
@@ -198,24 +213,26 @@ def _rows_of(rules: list[RuleChange], total: int) -> int:
 # -- what it is worth -------------------------------------------------------------------
 
 
-def _worth(result: Retraining) -> str:
+def _worth(result: Retraining, min_cell: int) -> str:
     """Say how well it predicts; where the rows in memory are a sample, of how many."""
     scored, n_new = (int(result.settings[key]) for key in ("n_rows_scores", "n_new"))
+    words = _worth_words(result, min_cell)
     if len(result.rows) == n_new:
-        return _worth_words(result)
-    return f"{_worth_words(result)} Scores are of a sample of {scored:,} of the {n_new:,} new rows."
+        return words
+    return f"{words} Scores are of a sample of {scored:,} of the {n_new:,} new rows."
 
 
-def _worth_words(result: Retraining) -> str:
+def _worth_words(result: Retraining, min_cell: int) -> str:
     row = result.frontier.loc[result.chosen].to_dict()
     name, keep = result.score_name, float(result.frontier["score"]["keep"])
-    table = result.performance().droplevel("group")
+    table = result.told_performance(min_cell=min_cell).droplevel("group")
+    clear = result.performance().droplevel("group")
     decisions = [m for m in DECISIONS if m in table.index]
     if not decisions and "accuracy" in table.index:
         decisions = ["accuracy"]
     if row["kind"] == "keep":
         shown = [m for m in decisions[:2] if pd.notna(table["deployed"][m])]
-        more = "".join(f", its {m} {_share(table['deployed'][m])}" for m in shown)
+        more = "".join(f", its {m} {told_words(_line(table, m), 'deployed')}" for m in shown)
         return f"On the new rows its {name} is {keep:.3f}{more}."
     gain = Gain(float(row["score_change"]), float(row["score_change_se"]))
     if result.settings["folds_interrupted"]:
@@ -229,29 +246,32 @@ def _worth_words(result: Retraining) -> str:
         f"tree ({PLAIN.signed(gain.value)}, standard error {gain.error:.3f}: {verdict})"
     )
     for measure in decisions:
-        words = _decision_words(measure, table)
+        words = _decision_words(measure, table, clear)
         if words:
             text += f"; {words}"
     return f"{text}."
 
 
-def _decision_words(measure: str, table: pd.DataFrame) -> str:
-    """One measure of decisions, with its interval where it clearly changes."""
-    row = {str(column): table[column][measure] for column in table.columns}
+def _line(table: pd.DataFrame, measure: str) -> dict[str, Any]:
+    return {str(column): table[column][measure] for column in table.columns}
+
+
+def _decision_words(measure: str, table: pd.DataFrame, exact: pd.DataFrame) -> str:
+    """One measure of decisions, with its interval where it clearly changes and may be told."""
+    row = _line(exact, measure)
     low, high = 100 * float(row["change_low"]), 100 * float(row["change_high"])
-    if math.isnan(low):
+    told = _line(table, measure)
+    if math.isnan(low) or math.isnan(float(told["recipe"])):
         return ""
     clear = low > 0 or high < 0
     if measure == "flagged positive" and not clear:
         return ""
-    text = f"{measure} {_share(row['recipe'])} against {_share(row['deployed'])}"
+    text = f"{measure} {told_words(told, 'recipe')} against {told_words(told, 'deployed')}"
     if not clear:
         return f"{text} (no clear change)"
-    points = PLAIN.signed(100 * float(row["change"]), 1)
     way = "rises" if low > 0 else "falls"
+    if told["told"] != "exact":
+        return f"{text} (clearly {way})"
+    points = PLAIN.signed(100 * float(row["change"]), 1)
     interval = f"{PLAIN.signed(low, 1)} to {PLAIN.signed(high, 1)}"
     return f"{text} (clearly {way}: {points} points, {interval})"
-
-
-def _share(share: float) -> str:
-    return PLAIN.percent(float(share), 1)

@@ -16,12 +16,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree._views import CandidateTrees, ReportContent, notebook_view, write_report
+from steadytree.core.disclosure import MIN_CELL, PeopleCount, told_share, told_share_words
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.predictor import predictor_of
 from steadytree.evaluation.cross_fitting import CrossFitted
+from steadytree.evaluation.decision_cells import count_decisions
 from steadytree.evaluation.flips import (
     flip_table,
     flipped,
@@ -32,6 +34,7 @@ from steadytree.evaluation.flips import (
 )
 from steadytree.evaluation.gates import GATES, GateCheck, GateFault, check_gates
 from steadytree.evaluation.performance import performance_table
+from steadytree.evaluation.told_tables import tell_flips, tell_moves, tell_performance
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
 from steadytree.retraining.explanation import Explanation, explain_retraining
 from steadytree.retraining.verdict import Verdict, draw_verdict
@@ -306,6 +309,55 @@ class Retraining:
             positive=self.deployed.decision.positive,
         )
 
+    def told_changes(self, min_cell: int = MIN_CELL) -> dict[str, PeopleCount]:
+        """Say for how many rows decisions change and risks move, as far as it may be told."""
+        n = len(self.rows)
+        flips = PeopleCount.of(self.changed_decisions.sum(), n, min_cell)
+        return {"flips": flips, **tell_moves(self.risk_moved(), n, min_cell)}
+
+    def told_frontier(self, min_cell: int = MIN_CELL) -> pd.DataFrame:
+        """Return the frontier as it may be shown to people.
+
+        Scores have three decimals. How many decisions a candidate changes is exact for the
+        chosen one only, and for others the middle of a range: from the trees and two such
+        numbers the people of one leaf could be counted.
+        """
+        if min_cell <= 1:
+            return self.frontier
+        out, n = self.frontier.copy(), len(self.rows)
+        told = self.told_changes(min_cell)
+        for column, people in told.items():
+            out[column] = [
+                people.share if chosen and not people.masked else told_share(s * n, n, min_cell)
+                for s, chosen in zip(out[column], out["chosen"], strict=True)
+            ]
+        scores = ["score", "score_se", "score_change", "score_change_se"]
+        out[scores] = out[scores].round(3)
+        return out
+
+    def told_flips(self, by: Any, *, min_cell: int = MIN_CELL, level: float = 0.95) -> pd.DataFrame:
+        """Return the table of :meth:`flips` by subgroup as it may be shown to people."""
+        return tell_flips(self.flips(by, min_cell=0, level=level), min_cell)
+
+    def told_performance(
+        self, by: Any = None, *, min_cell: int = MIN_CELL, level: float = 0.95
+    ) -> pd.DataFrame:
+        """Return the table of :meth:`performance` as it may be shown to people.
+
+        See :func:`steadytree.evaluation.told_tables.tell_performance`.
+        """
+        everyone = [("all", np.arange(len(self.rows)))]
+        parts = everyone if by is None else list(subgroups(self.X_new, by))
+        cells = None
+        if self.deployed.is_classifier:
+            old, new = self.scores.before.label, self.scores.predictions(self.chosen)[0].label
+            width = self.deployed.value.shape[1]
+            cells = [count_decisions(self.y_new[r], old[r], new[r], width) for _, r in parts]
+        table = self.performance(by, min_cell=0, level=level)
+        told = tell_performance(table, [len(rows) for _, rows in parts], cells, min_cell)
+        told.attrs = table.attrs
+        return told
+
     @property
     def classes_given_up(self) -> dict[Any, bool]:
         """Classes that the proposal gives up.
@@ -331,12 +383,15 @@ class Retraining:
 
     @property
     def explanation(self) -> Explanation:
-        """The sentences of :meth:`explain` one by one, the counts of people as data."""
-        return explain_retraining(self)
+        """The sentences of :meth:`explain` one by one."""
+        return explain_retraining(self, MIN_CELL)
 
-    def explain(self) -> str:
-        """Say in a few sentences what to do and why, what it is worth, and whom it affects."""
-        return str(self.explanation)
+    def explain(self, *, min_cell: int = MIN_CELL) -> str:
+        """Say in a few sentences what to do and why, what it is worth, and whom it affects.
+
+        Numbers about fewer than ``min_cell`` people are masked; 1 shows all.
+        """
+        return str(explain_retraining(self, min_cell))
 
     def gate_measures(self) -> dict[str, float | None]:
         """Return what :meth:`check` holds against limits."""
@@ -440,9 +495,11 @@ class Retraining:
         return write_report(self, path, **options)
 
     def __repr__(self) -> str:
+        n = len(self.changed_decisions)
+        flips = told_share_words(float(self.changed_decisions.sum()), n, MIN_CELL, exact=True)
         return (
             f"Retraining({self.chosen!r}: {self.tree.n_leaves} leaves, "
-            f"dissimilarity {self.dissimilarity:.1%}, flips {self.flips():.1%})"
+            f"dissimilarity {self.dissimilarity:.1%}, flips {flips})"
         )
 
     def __str__(self) -> str:

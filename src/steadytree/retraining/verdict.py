@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from steadytree.core.disclosure import MIN_CELL, told_share_words
 from steadytree.core.words import PLAIN, listed
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.intervals import quantile
@@ -116,6 +117,8 @@ class Evidence:
     unmet : str
         Which of them left nothing but keeping the tree.
     rival : Rival or None
+    n_rows : int
+        How many new rows there are.
     """
 
     change: str
@@ -131,6 +134,7 @@ class Evidence:
     limited: bool = False
     unmet: str = ""
     rival: Rival | None = None
+    n_rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -146,12 +150,15 @@ class Verdict:
         A candidate that is clearly better than the proposal.
     score : str
         What the score is called.
+    n_rows : int
+        Rows that the flips of the rival are a share of.
     """
 
     action: str
     reason: str
     rival: Rival | None = None
     score: str = "AUC"
+    n_rows: int = 0
 
     @property
     def forgone_gain(self) -> str:
@@ -167,28 +174,33 @@ class Verdict:
         }.get(name, f"the candidate {name!r}")
         return f"{what} would gain another {lead.value:.3f} ± {lead.error:.3f} {self.score}"
 
-    @property
-    def forgone(self) -> str:
-        """What the proposal leaves on the table, and for how many changed decisions; or ""."""
+    def forgone(self, min_cell: int = MIN_CELL) -> str:
+        """Say what the proposal leaves on the table, and for how many changed decisions; or ""."""
         if self.rival is None:
             return ""
-        return f"{self.forgone_gain} for {PLAIN.percent(self.rival.flips, 1)} of decisions"
+        share, n = self.rival.flips, self.n_rows
+        words = told_share_words(share * n, n, min_cell) if n else PLAIN.percent(share, 1)
+        return f"{self.forgone_gain} for {words} of decisions"
 
     @property
     def without_counts(self) -> str:
         """The verdict as a sentence or two that count no people."""
         return self._told(self.forgone_gain)
 
+    def text(self, min_cell: int = MIN_CELL) -> str:
+        """Return the verdict as a sentence or two; numbers of too few people are masked."""
+        return self._told(self.forgone(min_cell))
+
     def __str__(self) -> str:
-        return self._told(self.forgone)
+        return self.text()
 
     def _told(self, forgone: str) -> str:
         text = f"{self.action.capitalize()}: {self.reason}."
         return f"{text} Forgone: {forgone}." if forgone else text
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self, min_cell: int = MIN_CELL) -> dict[str, str]:
         """Return plain values for JSON."""
-        return {"action": self.action, "reason": self.reason, "forgone": self.forgone}
+        return {"action": self.action, "reason": self.reason, "forgone": self.forgone(min_cell)}
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -221,7 +233,7 @@ def judge(evidence: Evidence) -> Verdict:
     action, reason = _action(evidence)
     if action in ("adopt", "re-estimate only") and evidence.falls:
         reason += f", though {listed(evidence.falls, 'and')} clearly falls"
-    return Verdict(action, reason, evidence.rival, evidence.score)
+    return Verdict(action, reason, evidence.rival, evidence.score, evidence.n_rows)
 
 
 def _action(evidence: Evidence) -> tuple[str, str]:
@@ -312,6 +324,7 @@ def draw_verdict(result: Retraining) -> Verdict:
             limited=limited,
             unmet=unmet,
             rival=_find_rival(frontier, chosen, result.scores),
+            n_rows=len(result.rows),
         )
     )
 

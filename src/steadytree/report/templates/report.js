@@ -271,7 +271,7 @@
         if (rate) row.append(make("text", { class: "t-value", x: g.value, y: y + 4.5, "text-anchor": "end" }, rate));
         if (seen || counted)
           row.append(make("text", { class: "t-share", x: g.share, y: y + 4.5, "text-anchor": "end" },
-            seen ? tree.observed[p.node] ?? "–" : percent(tree.share[p.node], 0)));
+            (seen ? tree.observed : tree.share)[p.node] ?? "–"));
       }
       svg.append(row);
     }
@@ -463,9 +463,11 @@
     fact(frontier.score_name, c.score === null ? "–" : c.score.toFixed(3),
       [c.score_se === null ? "" : `standard error ${c.score_se.toFixed(3)}`,
         against && against.score !== null ? `chosen: ${against.score.toFixed(3)}` : ""].filter(Boolean).join("; "));
-    if (c.flips_masked) fact("Decisions that change", "hidden", `fewer than ${data.min_cell} people`);
-    else if (c.flips !== null) fact("Decisions that change", percent(c.flips), against && against.flips !== null ? `chosen: ${percent(against.flips)}` : "");
-    if (c.moved_5 !== null) fact(`${data.classes ? "Risk" : "Prediction"} moves by more than 5 points`, percent(c.moved_5), against && against.moved_5 !== null ? `chosen: ${percent(against.moved_5)}` : "");
+    const happened = (label, key) => {
+      if (c[key] !== null) fact(label, c[key], against && against[key] !== null ? `chosen: ${against[key]}` : "");
+    };
+    happened("Decisions that change", "flips_words");
+    happened(`${data.classes ? "Risk" : "Prediction"} moves by more than 5 points`, "moved_5_words");
     fact("Rules", String(c.n_rules), c.counts ? ["kept", "moved", "relabelled", "added", "dropped"]
       .filter((key) => c.counts[key]).map((key) => `${c.counts[key]} ${key}`).join(", ") : "");
     const parts = [make("h3", {}, c.name + (c.chosen ? " (chosen)" : "")), facts];

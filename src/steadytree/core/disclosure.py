@@ -7,6 +7,9 @@ more and are at least two. Outcomes of too few people are told as a range ("< 5 
 the total does not narrow. Shares are rounded so that one step stands for at least
 ``min_cell`` people, which also stops a small difference between two tables from being read
 as a head count.
+
+Every output gets what it may say from here: pages, texts, Markdown, JSON and CSV files, MLflow.
+What a programmer is handed who has the rows (data frames, attributes) is exact.
 """
 
 from __future__ import annotations
@@ -19,29 +22,34 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.tree_words import shown_class
-from steadytree.core.words import PAGE
+from steadytree.core.words import PAGE, PLAIN, WordStyle
 
 __all__ = [
+    "MIN_CELL",
     "PeopleCount",
+    "ShareBin",
     "ToldCount",
     "coarse_mean",
-    "coarse_share",
-    "coarse_words",
     "few",
-    "hidden_leaves",
     "mask_partition",
+    "masking_note",
     "range_words",
     "rests_on_few",
+    "share_bin",
     "share_step",
-    "step_protects",
     "tell_leaves",
     "tell_outcomes",
+    "told_share",
+    "told_share_words",
 ]
 
-_STEPS = (0.01, 0.02, 0.05, 0.1)
+MIN_CELL = 5
+"""Numbers about fewer people are masked, unless another ``min_cell`` is asked for."""
+
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 # A range that begins (or ends) so near to nobody (or everybody) is told by its other end.
 _NEARLY = 0.25
 _ROUNDING = 1e-9
@@ -109,37 +117,76 @@ def mask_partition(
     return masked
 
 
-def share_step(n_rows: float, min_cell: int) -> float:
-    """Smallest step to round shares to so that one step is ``min_cell`` people or more."""
-    return next((step for step in _STEPS if step * n_rows >= min_cell), _STEPS[-1])
+# -- shares told as bins ---------------------------------------------------------------
 
 
-def step_protects(n_rows: float, min_cell: int) -> bool:
-    """Whether one step of a rounded share of so many rows is ``min_cell`` people or more."""
-    return share_step(n_rows, min_cell) * n_rows >= min_cell
+@dataclass(frozen=True)
+class ShareBin:
+    """A share told as a range, ``low`` included and ``high`` not, of so many people.
 
-
-def coarse_share(share: float, n_rows: float, min_cell: int) -> float:
-    """Share rounded to the step that protects single people among ``n_rows``.
-
-    What would be rounded to nobody becomes half a step, what would be rounded to everybody
-    half a step less than all.
+    A range covers at least ``min_cell`` whole numbers of people, also at its ends: nobody and
+    everybody are not told apart from a few.
     """
-    step = share_step(n_rows, min_cell)
-    near, steps = round(share / step) * step, round(1 / step)
-    if 0 < share < 1:
-        near = min(max(near, step / 2), (steps - 0.5) * step)
-    return round(near, 4)
+
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        """One number for the range, for a bar or a column of numbers."""
+        return round((self.low + self.high) / 2, 4)
+
+    def holds(self, share: float) -> bool:
+        """Whether a share lies in the range."""
+        return self.low <= share + _ROUNDING and (share < self.high or self.high == 1)
+
+    def words(self, style: WordStyle = PAGE) -> str:
+        """Write the range: "< 5 %", "20–25 %", "≥ 95 %"."""
+        first, last = round(100 * self.low), round(100 * self.high)
+        if first <= 0:
+            return f"<{style.gap}{last}{style.gap}%"
+        return f"{f'≥{style.gap}{first}' if last >= 100 else f'{first}–{last}'}{style.gap}%"
 
 
-def coarse_words(share: float, n_rows: float, min_cell: int) -> str:
-    """Write a share rounded to the step that protects single people: "< 5 %", "40 %"."""
+def share_step(n_rows: float, min_cell: int) -> float | None:
+    """Smallest step of shares that is ``min_cell`` people or more; None: there is none."""
+    return next((step for step in _STEPS if step * n_rows >= min_cell), None)
+
+
+def share_bin(share: float, n_rows: float, min_cell: int) -> ShareBin | None:
+    """Range that a share of so many rows is told as; None where every range would tell."""
     step = share_step(n_rows, min_cell)
-    if 0 < share < step / 2:
-        return f"<{PAGE.gap}{PAGE.percent(step, 0)}"
-    if 1 - step / 2 < share < 1:
-        return f">{PAGE.gap}{PAGE.percent(1 - step, 0)}"
-    return PAGE.percent(coarse_share(share, n_rows, min_cell), 0)
+    if step is None:
+        return None
+    at = min(math.floor(share / step + _ROUNDING), round(1 / step) - 1)
+    return ShareBin(round(at * step, 4), round((at + 1) * step, 4))
+
+
+def told_share(count: float, total: float, min_cell: int, *, exact: bool = False) -> float | None:
+    """Share as one number: itself where it may be told, else the middle of its range.
+
+    Without ``exact`` only nobody is told exactly. None where no range protects, or none is known.
+    """
+    if math.isnan(count):
+        return None
+    people = PeopleCount.of(count, round(total), min_cell)
+    if min_cell <= 1 or not round(count) or (exact and not people.masked):
+        return people.share if total else None
+    told = share_bin(count / total, total, min_cell)
+    return None if told is None else told.middle
+
+
+def told_share_words(
+    count: float, total: float, min_cell: int, style: WordStyle = PLAIN, *, exact: bool = False
+) -> str:
+    """Write a share as :func:`told_share` tells it: "4.2 %", "2–4 %", "not shown"."""
+    if math.isnan(count):
+        return style.percent(None)
+    people = PeopleCount.of(count, round(total), min_cell)
+    if min_cell <= 1 or not round(count) or (exact and not people.masked):
+        return style.percent(people.share, 1)
+    told = share_bin(count / total, total, min_cell)
+    return "not shown" if told is None else told.words(style)
 
 
 def rests_on_few(tree: Tree, node: int, min_cell: int) -> bool:
@@ -180,12 +227,12 @@ class ToldCount:
             return "<"
         return ">" if few_others <= _NEARLY * (self.total - self.low) else ""
 
-    def words(self) -> str:
+    def words(self, style: WordStyle = PAGE) -> str:
         """Write the count: "12 of 43", "< 5 of 291", "> 158 of 163", "10–14 of 26"."""
         count = f"{self.low:,}" if self.exact else f"{self.low:,}–{self.high:,}"
         if self.end:
-            count = f"<{PAGE.gap}{self.high + 1:,}" if self.end == "<" else ""
-            count = count or f">{PAGE.gap}{self.low - 1:,}"
+            count = f"<{style.gap}{self.high + 1:,}" if self.end == "<" else ""
+            count = count or f">{style.gap}{self.low - 1:,}"
         return f"{count} of {self.total:,}"
 
     def shares(self, further: float) -> tuple[float, float]:
@@ -194,21 +241,13 @@ class ToldCount:
         high = self.total if self.end == ">" else self.high
         return low / (self.total + further), (high + further) / (self.total + further)
 
-    def percent_words(self) -> str:
-        """Write the share, never narrower than what is told: "≤ 2 %"."""
-        if not self.total:
-            return ""
-        if self.exact:
-            return PAGE.percent(self.low / self.total)
-        return range_words(*self.shares(0.0))
 
-
-def range_words(low: float, high: float) -> str:
+def range_words(low: float, high: float, style: WordStyle = PAGE) -> str:
     """Write a range of shares in whole per cent, rounded outwards: "≤ 2 %", "38–54 %"."""
     first, last = math.floor(100 * low + _ROUNDING), math.ceil(100 * high - _ROUNDING)
     if first <= 0:
-        return f"≤{PAGE.gap}{last}{PAGE.gap}%"
-    return f"{f'≥{PAGE.gap}{first}' if last >= 100 else f'{first}–{last}'}{PAGE.gap}%"
+        return f"≤{style.gap}{last}{style.gap}%"
+    return f"{f'≥{style.gap}{first}' if last >= 100 else f'{first}–{last}'}{style.gap}%"
 
 
 def tell_outcomes(
@@ -266,14 +305,16 @@ def _possible(ranges: Mapping[int, tuple[int, int]], counts: Sequence[int], at: 
     return min(high, counts[at] + down) - max(low, counts[at] - up) + 1
 
 
-def tell_leaves(tree: Tree, min_cell: int, shown: Sequence[int]) -> dict[int, ToldCount | None]:
-    """Say how many of the rows at each leaf have an outcome, as far as it may be told.
+def tell_leaves(
+    tree: Tree, seen: Observed | None, min_cell: int, shown: Sequence[int]
+) -> dict[int, ToldCount | None]:
+    """Say how many of the rows ``seen`` at each leaf have an outcome, as far as it may be told.
 
     ``shown`` is the position of the outcome's class at each leaf, from left to right. Old and
     new rows are counted apart: a tree before and after a retraining differ by the new ones,
     whom nobody may compute from the two. A leaf of a regression tells its rows only.
     """
-    seen, leaves = tree.observed, tree.leaves
+    leaves = tree.leaves
     if seen is None:
         return {}
     parts = [seen.rows(which)[leaves] for which in ("old", "new")]
@@ -293,17 +334,25 @@ def tell_leaves(tree: Tree, min_cell: int, shown: Sequence[int]) -> dict[int, To
     return dict(zip(leaves.tolist(), out, strict=True))
 
 
-def hidden_leaves(tree: Tree, min_cell: int) -> set[int]:
-    """Leaves at which what was observed is not told exactly."""
-    shown = [shown_class(tree, leaf) for leaf in tree.leaves.tolist()]
-    told = tell_leaves(tree, min_cell, shown)
-    return {leaf for leaf, count in told.items() if count is None or not count.exact}
+def coarse_mean(mean: float, space: FeatureSpace | None, tree: Tree) -> float:
+    """Round a mean of too few responses to a twentieth of the response range.
 
-
-def coarse_mean(mean: float, space: FeatureSpace) -> float:
-    """Round a mean of too few responses to a twentieth of the response range."""
-    low, high = space.response_range or (0.0, 0.0)
+    Without a space, of the range of the tree's own predictions.
+    """
+    low, high = float(tree.value.min()), float(tree.value.max())
+    if space is not None and space.response_range is not None:
+        low, high = space.response_range
     step = (high - low) / 20
     if step > 0:
         mean = low + round((mean - low) / step) * step
     return float(f"{mean:.4g}")
+
+
+def masking_note(min_cell: int) -> str:
+    """Say why numbers are missing, and who may have them; empty where nothing is masked."""
+    if min_cell <= 1:
+        return ""
+    return (
+        f"Numbers about fewer than {min_cell} people, and others that would give them away, are "
+        "rounded or not shown; --no-masking (in Python min_cell=1) shows them to those who may see."
+    )
