@@ -17,6 +17,14 @@ V1 = Path(__file__).parent / "data" / "history_v1.jsonl"
 """Written by the first version of the format: a version, its approval, a version, its rejection."""
 
 
+def three_lines(path: Path) -> Path:
+    """An approved version and a proposed one."""
+    history = History.open(path)
+    history.append(A, approved_by="me")
+    history.append(B)
+    return path
+
+
 def six_lines(path: Path) -> Path:
     """Two approved versions, a rejected one: versions 1 to 3 in lines 1, 3 and 5."""
     history = History.open(path)
