@@ -23,15 +23,15 @@ def test_every_command_says_what_it_read(run: Run, files: Files) -> None:
         "  target outcome: benign 138, malignant 142",
         "  texture     number        10–12 % missing",
         "  size        category (3)",
-        "  clinic      ignored                     --drop",
-        "  patient     ignored                     --types",
+        "  clinic      ignored                        --drop",
+        "  patient     ignored                        --types",
     ):
         assert line in result.err.splitlines()
     read = result.document["read"]
     assert read["rows"] == 280
     assert read["target"] == {"name": "outcome", "classes": {"benign": 138, "malignant": 142}}
     assert read["columns"][1] == {
-        **{"name": "texture", "type": "number", "categories": None, "missing": 0.12, "note": None}
+        **{"name": "texture", "type": "number", "categories": None, "missing": 0.11, "note": None}
     }
     assert run(*options, "-q").err == ""
     old = ("--deployed", files.tree, "--old", files.old, "--trees", 5, "--folds", 0)

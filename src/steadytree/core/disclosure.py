@@ -306,13 +306,18 @@ def _possible(ranges: Mapping[int, tuple[int, int]], counts: Sequence[int], at: 
 
 
 def tell_leaves(
-    tree: Tree, seen: Observed | None, min_cell: int, shown: Sequence[int]
+    tree: Tree,
+    seen: Observed | None,
+    min_cell: int,
+    shown: Sequence[int],
+    unfit: Sequence[bool] | None = None,
 ) -> dict[int, ToldCount | None]:
     """Say how many of the rows ``seen`` at each leaf have an outcome, as far as it may be told.
 
     ``shown`` is the position of the outcome's class at each leaf, from left to right. Old and
     new rows are counted apart: a tree before and after a retraining differ by the new ones,
-    whom nobody may compute from the two. A leaf of a regression tells its rows only.
+    whom nobody may compute from the two. A leaf of a regression tells its rows only. Those that
+    are ``unfit`` tell nothing, and others with them.
     """
     leaves = tree.leaves
     if seen is None:
@@ -321,6 +326,9 @@ def tell_leaves(
     hidden = np.zeros(len(leaves), dtype=bool)
     for rows in (*parts, parts[0] + parts[1]):
         hidden |= mask_partition(rows.tolist(), min_cell)
+    if unfit is not None and any(unfit):
+        every = (parts[0] + parts[1]).tolist()
+        hidden |= mask_partition(every, min_cell, primary=list(unfit))
     out: list[ToldCount | None] = [ToldCount(0, 0, 0)] * len(leaves)
     for part, rows in enumerate(parts):
         counts = np.zeros(len(leaves))

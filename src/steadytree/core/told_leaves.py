@@ -92,7 +92,12 @@ class ToldLeaves:
             for leaf in leaves
         }
         self._seen = tree.observed or _seen_by_weight(tree, min_cell)
-        self._told = tell_leaves(tree, self._seen, min_cell, list(self.shown.values()))
+        at_leaves = list(self.shown.values())
+        self._told = tell_leaves(tree, self._seen, min_cell, at_leaves)
+        unfit = [self._told_by_label(leaf) for leaf in leaves]
+        if any(unfit):
+            self._told = tell_leaves(tree, self._seen, min_cell, at_leaves, unfit)
+        self._unfit = {leaf for leaf, flag in zip(leaves, unfit, strict=True) if flag}
         nothing: list[Any] = [None] * tree.n_nodes
         self.value: list[list[float] | None] = list(nothing)
         self.predicted: list[str | None] = list(nothing)
@@ -105,7 +110,7 @@ class ToldLeaves:
             elif leaf not in self.few:
                 # A class that only the other tree knows is predicted for nobody here.
                 lacking = name is not None and name not in known
-                free = leaf not in rounded and self.free(leaf)
+                free = leaf not in rounded and leaf not in self._unfit and self.free(leaf)
                 self.predicted[leaf] = (
                     style.percent(0, 1) if lacking else self._share(leaf, at, free=free)
                 )
@@ -152,6 +157,24 @@ class ToldLeaves:
             return low <= told.low and told.high <= high
         return high - low + 1 >= self.min_cell
 
+    def _told_by_label(self, leaf: int) -> bool:
+        """Whether the decision of a leaf leaves too few of the numbers that its range holds.
+
+        A share from a threshold on is decided so: below it, of ten people, there is only one.
+        """
+        told, seen, tree = self._told.get(leaf), self._seen, self.tree
+        two = tree.classes is not None and len(tree.classes) == 2
+        if told is None or told.exact or seen is None or not two or tree.kept_against_share[leaf]:
+            return False
+        k, at = float(seen.strength[leaf]), self.shown[leaf]
+        fits = 0
+        for count in range(told.low, told.high + 1):
+            ends = np.array([count, count + k]) / (told.total + k)
+            shares = np.empty((2, 2))
+            shares[:, at], shares[:, 1 - at] = ends, 1 - ends
+            fits += bool((tree.decision.labels(shares) == tree.label[leaf]).any())
+        return fits < max(self.min_cell - 1, 2)
+
     # -- one leaf ----------------------------------------------------------------------
 
     def _mean(self, leaf: int, space: FeatureSpace | None) -> float:
@@ -196,6 +219,8 @@ class ToldLeaves:
                 low, high = told.shares(k)
                 if low <= share <= high:
                     return range_words(low, high, self.style)
+        if leaf in self._unfit:
+            return None
         rough = share_bin(share, n, self.min_cell * self._widen)
         return None if rough is None else rough.words(self.style)
 

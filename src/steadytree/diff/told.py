@@ -412,13 +412,29 @@ class ToldDiff:
         seen = self.trees[side].observed
         steady = 0.0 if seen is None else float(seen.strength[rule.leaf])
         share = rule.value[int(self._shown(side)[rule.path])]
+        out = self._label_statements(view, rule, side, with_outcome, steady)
         low, high = share - _PRECISION, share + _PRECISION
         if told.rounded:
             rough = share_bin(share, rule.rows or 0, self.min_cell * told.widen)
             if rough is None:
-                return []
+                return out
             low, high = rough.low, rough.high
-        return view.rate(with_outcome, here, low, high, steady)
+        return out + view.rate(with_outcome, here, low, high, steady)
+
+    def _label_statements(
+        self, view: _Cells, rule: Rule, side: str, with_outcome: NDArray[np.bool_], steady: float
+    ) -> list[Statement]:
+        """State what the decision of a leaf says of the share it was taken from."""
+        positive, tree, classes = self.diff.positive, self.trees[side], self.diff.classes
+        if positive is None or classes is None or rule.kept_against_share:
+            return []
+        decision = tree.decision
+        limit = 0.5 if decision.threshold is None else decision.threshold
+        if decision.threshold is None and decision.class_weight is not None:
+            return []
+        yes = rule.label == classes[positive]
+        here = view.where[side] == rule.path
+        return view.rate(with_outcome, here, limit if yes else 0.0, 1.0 if yes else limit, steady)
 
 
 @dataclass(frozen=True)

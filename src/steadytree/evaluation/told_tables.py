@@ -73,9 +73,10 @@ def tell_flips(table: pd.DataFrame, min_cell: int) -> pd.DataFrame:
     }
     hidden = {name: _hidden(hits[name], sizes, groups, min_cell) for name in hits}
     five, ten = MOVES
-    for i, (some, more) in enumerate(zip(hits[five], hits[ten], strict=True)):
-        # Who moves by 5 to 10 points is counted by the difference.
-        hidden[ten][i] = hidden[ten][i] or few(some - more, min_cell)
+    between = [some - more for some, more in zip(hits[five], hits[ten], strict=True)]
+    if any(few(count, min_cell) for count in between):
+        # Who moves by 5 to 10 points is counted by the difference, here or in the other groups.
+        hidden[ten] = [True] * len(between)
     out["n"] = out["n"].astype(float).mask(groups)
     for name, flags in hidden.items():
         columns = [name, "low", "high"] if name == "flips" else [name]
