@@ -139,6 +139,12 @@ CASES = (
         "got 'x' more than once but for spaces",
     ),
     Case(
+        "names that differ by capitals only",
+        TOLD,
+        with_column("X", ages),
+        "differs from 'x' by capitals only",
+    ),
+    Case(
         "no header",
         REFUSED,
         text(columns()).partition("\n")[2].encode(),
@@ -203,7 +209,7 @@ CASES = (
         "cells of spaces among numbers",
         READ,
         replaced("x", odd(plain["x"], dict.fromkeys(range(8), " "))),
-        "10 % missing",
+        "% missing",
     ),
     Case(
         "separators of thousands",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +24,10 @@ def test_every_command_says_what_it_read(run: Run, files: Files) -> None:
         "  target outcome: benign 138, malignant 142",
         "  texture     number        10–12 % missing",
         "  size        category (3)",
-        "  clinic      ignored                        --drop",
-        "  patient     ignored                        --types",
+        "  clinic ignored --drop",
+        "  patient ignored --types",
     ):
-        assert line in result.err.splitlines()
+        assert line.split() in [shown.split() for shown in result.err.splitlines()]
     read = result.document["read"]
     assert read["rows"] == 280
     assert read["target"] == {"name": "outcome", "classes": {"benign": 138, "malignant": 142}}
@@ -37,7 +38,7 @@ def test_every_command_says_what_it_read(run: Run, files: Files) -> None:
     old = ("--deployed", files.tree, "--old", files.old, "--trees", 5, "--folds", 0)
     again = run("retrain", files.new, "--target", "outcome", *old, "--json")
     assert [Path(part["file"]).name for part in again.document["read"]] == ["new.csv", "old.csv"]
-    assert "clinic      ignored                     not in the tree" in again.err
+    assert re.search("clinic +ignored +not in the tree", again.err)
     both = run("compare", files.tree, files.tree, "--data", files.new, "--json")
     assert both.document["read"]["target"] is None
     assert "read new.csv: 289 rows" in both.err

@@ -55,6 +55,9 @@ def test_dates_are_times(tmp_path: Path) -> None:
     time = read_rows(path, "y", time="day").time
     assert time is not None
     assert np.argsort(time).tolist() == [1, 0, 2]
+    path.write_text("x,y,day\n1,0,2024-05-31\n2,1,\n")
+    with pytest.raises(InputError, match="expected a time in every row of 'day', got 1 missing"):
+        read_rows(path, "y", time="day")
     path.write_text("x,y,day\n1,0,soon\n2,1,later\n")
     with pytest.raises(InputError, match="dates such as 2024-05-31 in 'day', got: "):
         read_rows(path, "y", time="day")

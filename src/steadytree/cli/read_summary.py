@@ -42,8 +42,8 @@ class ReadColumn:
     note: str = ""
 
     @classmethod
-    def of(cls, name: str, column: SettledColumn, role: str = "") -> ReadColumn:
-        """Describe a settled column."""
+    def of(cls, name: str, column: SettledColumn, note: str = "") -> ReadColumn:
+        """Describe a settled column, with its own note unless there is another."""
         values, n = column.values, len(column.values)
         gone = int(values.isna().sum())
         missing, words = (None if gone else 0.0), ("some" if gone else "")
@@ -52,7 +52,7 @@ class ReadColumn:
         elif gone and (told := share_bin(gone / n, n, MIN_CELL)) is not None:
             missing, words = told.middle, told.words(PLAIN)
         categories = int(values.nunique()) if column.type == CATEGORY else None
-        return cls(name, column.type, categories, missing, words, role or column.note)
+        return cls(name, column.type, categories, missing, words, note or column.note)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -17,6 +17,7 @@ from steadytree.cli.outcomes import check_outcomes, guess_task
 from steadytree.cli.read_summary import IGNORED, ReadColumn, ReadSummary, ReadTarget
 from steadytree.cli.table_files import TableFile, read_table
 from steadytree.cli.table_options import TableReading
+from steadytree.core.quoting import quoted
 from steadytree.core.tabular import outcome_values
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
@@ -222,10 +223,13 @@ def _described(
 ) -> list[ReadColumn]:
     """Describe every column but the target, in the order of the file."""
     out = []
+    spelled: dict[str, str] = {}
     for name in map(str, table.columns):
         column = columns.get(name)
+        first = spelled.setdefault(name.strip().casefold(), name)
         if column is not None and column.type:
-            out.append(ReadColumn.of(name, column))
+            alike = "" if first == name else f"differs from {quoted(first)} by capitals only"
+            out.append(ReadColumn.of(name, column, alike))
         elif roles.get(name) != "--target":
             out.append(ReadColumn(name, IGNORED, note=roles.get(name, "not in the tree")))
     return out
@@ -233,6 +237,12 @@ def _described(
 
 def _sortable(values: pd.Series[Any]) -> NDArray[Any]:
     """Return times as numbers: as they are, or parsed as dates."""
+    gone = int(values.isna().sum())
+    if gone:
+        raise InputError(
+            f"expected a time in every row of {values.name!r}, got {gone:,} missing; fill them in, "
+            "or leave --time out"
+        )
     if pd.api.types.is_numeric_dtype(values):
         return np.asarray(values.to_numpy(dtype=np.float64))
     try:
