@@ -117,3 +117,25 @@ def _trained(kind: str, X: pd.DataFrame, y: pd.Series[int]) -> Any:
     if kind in ("model.json", "m.ubj"):
         return xgboost.XGBClassifier(n_estimators=1, max_depth=2).fit(X, y).get_booster()
     return make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)).fit(X, y)
+
+
+@pytest.mark.parametrize("option", ["MODEL", "--like"])
+def test_what_is_read_is_never_replaced(
+    run: Run, files: Files, tmp_path: Path, option: str
+) -> None:
+    given = tmp_path / "model.json"
+    given.write_bytes(files.tree.read_bytes())
+    (tmp_path / "link.json").symlink_to(given)
+    read = (given,) if option == "MODEL" else (files.tree, "--like", given)
+    result = run("export", *read, "--out", tmp_path / "link.json")
+    assert result.code == 2
+    assert f"expected another file as --out than {option}" in result.err
+    assert given.read_bytes() == files.tree.read_bytes()
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_work(run: Run, tmp_path: Path) -> None:
+    """The model is not even looked for."""
+    result = run("export", tmp_path / "no.json", "--out", tmp_path / "no" / "tree.sql")
+    assert result.code == 2
+    assert "expected a place that can be written" in result.err
+    assert "no.json" not in result.err

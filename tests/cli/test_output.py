@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 
 from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.terminal import SCHEMA_VERSION, begin
+from steadytree.core.format import load_tree
+from steadytree.core.harmless import original_cell
 from steadytree.exceptions import MissingDependencyError
 from tests.cli.conftest import Files, Run
 
@@ -49,18 +52,49 @@ def test_quiet_means_nothing_but_the_result(
 def test_files_are_written_listed_and_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = OutFolder(tmp_path / "new" / "out", output())
-    folder.text("a.txt", "one line")
-    folder.text("b.txt", "one line\n")
-    folder.document("c.json", {"score": float("inf")})
-    folder.table("d.csv", pd.DataFrame({"edits": [("cut moved", "leaf split"), ()]}))
     out = tmp_path / "new" / "out"
     names = ["a.txt", "b.txt", "c.json", "d.csv"]
+    with OutFolder(out, output(), names=names) as folder:
+        folder.text("a.txt", "one line")
+        folder.text("b.txt", "one line\n")
+        folder.document("c.json", {"score": float("inf")})
+        folder.table("d.csv", pd.DataFrame({"edits": [("cut moved", "leaf split"), ()]}))
+        assert not any((out / name).exists() for name in names)
+        folder.finish()
     assert folder.files == [str(out / name) for name in names]
     assert capsys.readouterr().err.splitlines() == [f"wrote {out / name}" for name in names]
+    assert sorted(path.name for path in out.iterdir()) == [*names, "manifest.json"]
     assert (out / "a.txt").read_text() == (out / "b.txt").read_text() == "one line\n"
     assert json.loads((out / "c.json").read_text()) == {"score": None}
     assert (out / "d.csv").read_text().splitlines() == [",edits", "0,cut moved; leaf split", "1,"]
+
+
+def test_no_cell_is_a_formula_and_numbers_stay_numbers(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {"=SUM(A1)": ["=cmd|' /C calc'!A0", "-1+1", "'quoted"], "change": [-0.5, 2.0, -3.0]},
+        index=pd.Index(["@home", "+49", "plain"], name="candidate"),
+    )
+    with OutFolder(tmp_path, output(), names=["d.csv"]) as folder:
+        folder.table("d.csv", table)
+        folder.finish()
+    with (tmp_path / "d.csv").open(newline="") as file:
+        cells = list(csv.reader(file))
+    assert cells[1] == ["'@home", "'=cmd|' /C calc'!A0", "-0.5"]
+    texts = [cell for row in cells for cell in (row[0], row[1])]
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in texts)
+    back = pd.read_csv(tmp_path / "d.csv", index_col=0)
+    assert back["change"].tolist() == [-0.5, 2.0, -3.0]
+    back = back.map(original_cell).rename(index=original_cell, columns=original_cell)
+    pd.testing.assert_frame_equal(back, table, check_dtype=False)
+
+
+def test_a_refused_tree_has_another_name(tmp_path: Path, files: Files) -> None:
+    tree = load_tree(files.tree)
+    for accepted, name in ((True, "tree.json"), (False, "refused-tree.json")):
+        with OutFolder(tmp_path, output(), names=["tree.json"]) as folder:
+            folder.tree(tree, accepted=accepted)
+            folder.finish(0 if accepted else 3)
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "manifest.json"])
 
 
 def test_without_a_folder_nothing_is_written(
@@ -82,9 +116,10 @@ def test_a_report_that_cannot_be_made_is_told(
         raise MissingDependencyError("needs the package 'jinja2'")
 
     monkeypatch.setattr("steadytree.report.write_report", lacking)
-    folder = OutFolder(tmp_path, output())
-    folder.report("report.html", None)
-    assert folder.files == []
+    with OutFolder(tmp_path, output(), names=["report.html"]) as folder:
+        folder.report("report.html", None)
+        folder.finish()
+    assert list(tmp_path.iterdir()) == []
     assert "no report: needs the package 'jinja2'" in capsys.readouterr().err
 
 

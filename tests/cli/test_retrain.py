@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import json
+import os
 from pathlib import Path
 
 import click
@@ -30,6 +32,7 @@ def test_the_whole_story(run: Run, files: Files, tmp_path: Path) -> None:
     assert result.code == 0, result.err
     document = result.document
     out = tmp_path / "out"
+    assert run("verify", out).code == 0
     assert {Path(f).name for f in document["files"]} == {
         *("tree.json", "candidates.csv", "diff.json", "diff.md", "report.html")
     }
@@ -74,15 +77,82 @@ def test_time_and_groups_make_the_folds(run: Run, files: Files) -> None:
         assert result.document["settings"]["folds"] == folds
 
 
-def test_a_broken_gate_is_code_3_and_still_writes(run: Run, files: Files, tmp_path: Path) -> None:
-    result = run(
-        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome"),
-        *("--max-leaves", 1, "--out", tmp_path, "--json", *FAST),
-    )
+def test_a_broken_gate_is_code_3_and_its_tree_is_none_to_deploy(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
+    """Nor is the tree of an earlier run left under the name that a script deploys."""
+    given = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome", *FAST)
+    assert run(*given, "--out", tmp_path).code == 0
+    assert (tmp_path / "tree.json").exists()
+    result = run(*given, "--max-leaves", 1, "--out", tmp_path, "--json")
     assert result.code == 3
     assert result.document["exit_code"] == 3
     assert result.document["gates"]["passed"] is False
-    assert (tmp_path / "tree.json").exists()
+    assert not (tmp_path / "tree.json").exists()
+    assert str(tmp_path / "refused-tree.json") in result.document["files"]
+    assert load_tree(tmp_path / "refused-tree.json").n_leaves > 1
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["accepted"] is False
+    assert manifest["exit_code"] == 3
+    assert set(manifest["files"]) == {Path(f).name for f in result.document["files"]}
+
+
+def test_the_deployed_tree_is_never_replaced(run: Run, files: Files, tmp_path: Path) -> None:
+    """By a refused proposal nor by any other, whatever way leads to its file."""
+    deployed = tmp_path / "dep" / "tree.json"
+    deployed.parent.mkdir()
+    deployed.write_bytes(files.tree.read_bytes())
+    (tmp_path / "linked").symlink_to(deployed.parent)
+    for name, link in (("soft", os.symlink), ("hard", os.link)):
+        (tmp_path / name).mkdir()
+        link(deployed, tmp_path / name / "tree.json")
+    spellings = ["dep", "linked", "soft", "hard", "dep/../dep", "./dep/."]
+    for spelling in spellings:
+        result = run(
+            *("retrain", files.new, "--deployed", deployed, "--target", "outcome"),
+            *("--max-leaves", 1, "--out", f"{tmp_path}/{spelling}", *FAST),
+        )
+        assert result.code == 2, spelling
+        assert "tree.json is the file given as --deployed" in result.err
+        assert "choose another, such as" in result.err
+        assert deployed.read_bytes() == files.tree.read_bytes()
+        assert [path.name for path in deployed.parent.iterdir()] == ["tree.json"]
+
+
+@pytest.mark.parametrize("option", ["DATA", "--old", "--history"])
+def test_nothing_that_is_read_is_replaced(
+    run: Run, files: Files, tmp_path: Path, option: str
+) -> None:
+    given = {"DATA": files.new, "--old": files.old, "--history": tmp_path / "history.jsonl"}
+    name = "report.html" if option == "--history" else "candidates.csv"
+    given[option] = tmp_path / "out" / name
+    given[option].parent.mkdir()
+    if option != "--history":
+        given[option].write_bytes((files.new if option == "DATA" else files.old).read_bytes())
+    result = run(
+        *("retrain", given["DATA"], "--deployed", files.tree, "--target", "outcome"),
+        *("--old", given["--old"], "--history", given["--history"]),
+        *("--out", tmp_path / "out", *FAST),
+    )
+    assert result.code == 2
+    assert f"{name} is the file given as {option}" in result.err
+
+
+def test_a_history_that_cannot_be_written_is_found_before_the_work(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
+    """The table is not even looked for."""
+    locked = tmp_path / "history.jsonl"
+    History.open(locked).append(files.tree)
+    locked.chmod(0o444)
+    for history in (locked, tmp_path / "no" / "folder.jsonl", tmp_path):
+        result = run(
+            *("retrain", tmp_path / "no.csv", "--deployed", files.tree, "--target", "outcome"),
+            *("--history", history, *FAST),
+        )
+        assert result.code == 2
+        assert str(history) in result.err
+        assert "no.csv" not in result.err
 
 
 @pytest.mark.parametrize("rule", [("tolerance", "--tolerance", 1), ("distance",)])

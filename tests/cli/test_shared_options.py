@@ -57,7 +57,7 @@ def test_a_command_gets_output_and_folder(tmp_path: Path, given: list[str], verb
     seen: dict[str, Any] = {}
 
     @click.command()
-    @output_options("test", "the tree")
+    @output_options("test", "tree.json", note="the tree")
     def command(**got: Any) -> None:
         seen.update(got)
 
@@ -70,7 +70,10 @@ def test_a_command_gets_output_and_folder(tmp_path: Path, given: list[str], verb
     assert seen["folder"].folder == out
     assert seen["seed"] == 7
     assert out.is_dir()  # checked before the work
-    assert "Folder for the tree." in CliRunner().invoke(command, ["--help"]).output
+    assert (
+        "Folder for tree.json and manifest.json (the"
+        in CliRunner().invoke(command, ["--help"]).output
+    )
 
 
 def test_an_example_keeps_its_lines() -> None:

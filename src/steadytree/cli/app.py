@@ -25,7 +25,10 @@ from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning, WriteError
 
 __all__ = ["COMMANDS", "group", "run"]
 
-COMMANDS = ("fit", "compare", "retrain", "assess", "export", "show", "history", "completion")
+COMMANDS = (
+    *("fit", "compare", "retrain", "assess", "export", "show"),
+    *("verify", "history", "completion"),
+)
 """Names of the commands, in the order of the help page; those without a file are left out."""
 
 MOVED = {

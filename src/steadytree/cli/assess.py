@@ -26,7 +26,7 @@ __all__ = ["command"]
     "How rows are drawn.",
     type=click.Choice(RESAMPLES),
 )
-@output_options("assess", "assessment.json, summary.csv, splits.csv and cut_points.csv")
+@output_options("assess", "assessment.json", "summary.csv", "splits.csv", "cut_points.csv")
 def command(
     table: RowTable,
     learner: LearnerChoice,
@@ -55,4 +55,5 @@ def command(
     folder.table("splits.csv", found.splits)
     folder.table("cut_points.csv", found.cut_points)
     document = {"task": learner.task, "read": table.read.to_dict(), **content}
+    folder.finish()
     output.result(str(found), {**document, "files": folder.files})

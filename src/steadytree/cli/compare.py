@@ -54,7 +54,7 @@ __all__ = ["command"]
 @masking_option
 @gate_options
 @scale_option(None, "Measure moves over each feature's range, or by shares of DATA's rows.")
-@output_options("compare", "diff.json, diff.md and report.html")
+@output_options("compare", "diff.json", "diff.md", "report.html")
 def command(
     old: Path,
     new: Path,
@@ -150,6 +150,7 @@ def command(
         "diff": diff,
         "files": folder.files,
     }
+    folder.finish(code)
     output.result("\n\n".join(text), document, exit_code=code)
     output.say_gates(gate_check)
     return code

@@ -9,7 +9,9 @@ import click
 
 from steadytree.cli.model_files import Reading, model_options, tree_index_option
 from steadytree.cli.output import Output
+from steadytree.cli.run_folder import same_file
 from steadytree.cli.shared_options import FILE, common_options, example
+from steadytree.core.atomic import check_writable
 from steadytree.core.harmless import harmless
 from steadytree.exceptions import InputError
 from steadytree.writers import WRITERS, export_tree, format_of, options_of
@@ -61,6 +63,8 @@ def command(
 ) -> None:
     """Write the tree in the file MODEL so that another system decides exactly as it does."""
     output = Output("export", as_json=as_json, verbosity=verbose - quiet)
+    if out is not None:
+        _check_out(out, {"MODEL": model, "--like": like})
     if like is not None:
         _write_like(model, like, to, out, settings, tree_index, reading, output)
         return
@@ -85,6 +89,17 @@ def command(
             "name a file"
         )
     output.result(written.removesuffix("\n"), {**document, "text": written})
+
+
+def _check_out(out: Path, inputs: dict[str, Path | None]) -> None:
+    """Refuse, before the work, a place that cannot be written or that is read from."""
+    check_writable(out)
+    for option, given in inputs.items():
+        if given is not None and same_file(given, out):
+            raise InputError(
+                f"expected another file as --out than {option}, got {out}: what is read is never "
+                "replaced; write beside it, and move it into place"
+            )
 
 
 def _write_like(

@@ -49,7 +49,9 @@ __all__ = ["command"]
 )
 @scale_option("range", "Distances over each feature's range, or by shares of DATA's rows.")
 @masking_option
-@output_options("fit", "tree.json (and candidates.csv and report.html of a stable tree)")
+@output_options(
+    "fit", "tree.json", "candidates.csv", "report.html", note="the middle two of a stable tree"
+)
 def command(
     table: RowTable,
     learner: LearnerChoice,
@@ -84,7 +86,7 @@ def command(
     tree, candidates = _fit(model, learner, table, threshold, seed, forbidden)
     if scale == "quantile" and tree.space is not None:
         tree = tree.replace(space=tree.space.scaled_by(table.X))
-    folder.tree("tree.json", tree)
+    folder.tree(tree)
     if candidates is not None:
         folder.table("candidates.csv", candidates)
         folder.report("report.html", model, min_cell=min_cell)
@@ -116,6 +118,7 @@ def command(
             f"of the best size ({best})"
         )
         document["sizes"] = sizes.reset_index().to_dict("records")
+    folder.finish()
     output.result(tree_text(tree, outcome_words=told.words), document)
 
 

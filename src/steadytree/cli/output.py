@@ -1,29 +1,29 @@
 """Where a command's words go: to standard output, to standard error, or to the ``--out`` folder.
 
-Results go to standard output, everything else to standard error. Files are written whole
-under their final name or not at all, so an interrupt leaves no half-written one.
+Results go to standard output, everything else to standard error. The files of a run are all there
+or none is (:mod:`steadytree.cli.run_folder`).
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from steadytree._interrupts import check_interrupt
+from steadytree._interrupts import check_interrupt, interrupts_wait
+from steadytree.cli.run_folder import REFUSED_TREE, TREE, RunFolder
 from steadytree.cli.terminal import SCHEMA_VERSION, print_document, show, tell
 from steadytree.core.atomic import write_atomic
 from steadytree.core.format import plain_json, save_tree
-from steadytree.core.harmless import harmless
+from steadytree.core.harmless import harmless, harmless_cell
 from steadytree.core.tree import Tree
 from steadytree.evaluation.gates import GateCheck
-from steadytree.exceptions import InputError, MissingDependencyError
+from steadytree.exceptions import MissingDependencyError
 
 __all__ = ["OutFolder", "Output"]
 
@@ -94,31 +94,53 @@ class Output:
 
 
 class OutFolder:
-    """The files of one run; checked before the work. Without a folder nothing is written."""
+    """The files of one run; checked before the work. Without a folder nothing is written.
 
-    def __init__(self, folder: Path | None, output: Output) -> None:
-        self.folder, self.output = folder, output
-        self.files: list[str] = []
-        if folder is None:
+    ``names`` are the files that may be written, ``inputs`` those that the run reads, ``options``
+    what the manifest says about it. Nothing is there before :meth:`finish`.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        output: Output,
+        *,
+        names: Sequence[str] = (),
+        inputs: Mapping[str, Path] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.folder, self.output, self.options = folder, output, dict(options or {})
+        names = (*names, REFUSED_TREE) if TREE in names else tuple(names)
+        self._run = (
+            None if folder is None else RunFolder(folder, output.command, names, inputs or {})
+        )
+
+    def __enter__(self) -> OutFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._run is not None:
+            self._run.discard()
+
+    @property
+    def files(self) -> list[str]:
+        """The files of the run, under the names that they have in the end."""
+        if self.folder is None or self._run is None:
+            return []
+        return [str(self.folder / name) for name in self._run.files]
+
+    def finish(self, exit_code: int = 0) -> None:
+        """Let all files take their names at once, and say so; an interrupt waits for it."""
+        if self._run is None:
             return
-        problem = None
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            problem = error.strerror
-        if problem is None and not os.access(folder, os.W_OK | os.X_OK):
-            problem = "no right to write"
-        if problem is not None:
-            raise InputError(
-                f"expected a folder that can be written as --out, got {problem}: {folder}; "
-                "choose another"
-            )
+        with interrupts_wait():
+            self._run.finish(exit_code, self.options)
+        for file in self.files:
+            self.output.say(f"wrote {file}")
 
     def _write(self, name: str, write: Callable[[Path], Any]) -> None:
-        if self.folder is not None:
-            write(self.folder / name)
-            self.files.append(str(self.folder / name))
-            self.output.say(f"wrote {self.folder / name}")
+        if self._run is not None:
+            self._run.write(name, write)
 
     def text(self, name: str, text: str) -> None:
         """Write a text file."""
@@ -129,13 +151,14 @@ class OutFolder:
         self.text(name, json.dumps(plain_json(content), ensure_ascii=False, indent=1))
 
     def table(self, name: str, frame: pd.DataFrame) -> None:
-        """Write a CSV file."""
+        """Write a CSV file; no cell of it is a formula to a spreadsheet."""
         flat = frame.map(lambda v: "; ".join(map(str, v)) if isinstance(v, tuple) else v)
-        self.text(name, flat.to_csv())
+        safe = flat.map(harmless_cell).rename(index=harmless_cell, columns=harmless_cell)
+        self.text(name, safe.to_csv())
 
-    def tree(self, name: str, tree: Tree) -> None:
-        """Write a tree file."""
-        self._write(name, lambda path: save_tree(tree, path))
+    def tree(self, tree: Tree, *, accepted: bool = True) -> None:
+        """Write the tree; under another name if a gate refused it, so that nobody deploys it."""
+        self._write(TREE if accepted else REFUSED_TREE, lambda path: save_tree(tree, path))
 
     def report(self, name: str, subject: Any, **options: Any) -> None:
         """Write the HTML report of something that has one; say so where it cannot be made."""

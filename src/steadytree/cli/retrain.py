@@ -35,6 +35,7 @@ from steadytree.cli.shared_options import (
 from steadytree.cli.table_options import TableReading, table_options
 from steadytree.cli.tables import RowTable, read_rows
 from steadytree.cli.told import flips_text, masking_document, published_frame
+from steadytree.core.atomic import check_writable
 from steadytree.core.format import plain_json
 from steadytree.core.tabular import column_values
 from steadytree.core.words import PLAIN
@@ -106,7 +107,10 @@ PRICE = "price"
 @subgroup_option
 @masking_option
 @gate_options
-@output_options("retrain", "tree.json, candidates.csv, diff.json, diff.md and report.html")
+@output_options(
+    *("retrain", "tree.json", "candidates.csv", "diff.json", "diff.md", "report.html"),
+    note="refused-tree.json where a gate does not hold",
+)
 def command(
     data: Path,
     deployed: Path,
@@ -142,7 +146,10 @@ def command(
     tree = reading.tree(deployed, tree_index)
     task = "classification" if tree.is_classifier else "regression"
     threshold = threshold_of(decision_threshold, task)
-    past = None if history is None else History.open(history)
+    past = None
+    if history is not None:
+        check_writable(history)
+        past = History.open(history)
     known: dict[str, Any] = {"tree": tree, "with_unknown": True, "reading": table_reading}
     on_disk, told = leave_on_disk([data, old])
     if told:
@@ -205,7 +212,7 @@ def command(
     frontier = result.told_frontier(min_cell)
     explanation = result.explain(min_cell=min_cell)
     diff = result.diff.to_dict(min_cell=min_cell)
-    folder.tree("tree.json", result.tree)
+    folder.tree(result.tree, accepted=gate_check.passed)
     folder.table("candidates.csv", frontier)
     folder.document("diff.json", diff)
     folder.text("diff.md", result.diff.to_markdown(min_cell=min_cell))
@@ -252,6 +259,7 @@ def command(
         for name, t in flips.items()
     ]
     parts += [gate_check.to_text()] if gate_check.results else []
+    folder.finish(code)
     output.result("\n\n".join(parts), document, exit_code=code)
     output.say_gates(gate_check)
     return code

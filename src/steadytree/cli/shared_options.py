@@ -18,6 +18,7 @@ import click
 from steadytree.cli.output import OutFolder, Output
 from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.scale import SCALES
+from steadytree.core.words import listed
 from steadytree.exceptions import InputError
 
 __all__ = [
@@ -79,11 +80,11 @@ common_options = options_in_order(
 )
 
 
-def output_options(name: str, contents: str) -> Decorator:
+def output_options(name: str, *files: str, note: str = "") -> Decorator:
     """Add ``--out`` and the common options.
 
     The command is called with ``output`` and ``folder``, which print and write as the user
-    asked, and with ``seed``. ``contents`` says what is written to the folder.
+    asked, and with ``seed``. ``files`` are written to the folder, ``note`` says more about them.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -92,12 +93,40 @@ def output_options(name: str, contents: str) -> Decorator:
             *, out: Path | None, as_json: bool, quiet: bool, verbose: bool, **given: Any
         ) -> Any:
             output = Output(name, as_json=as_json, verbosity=verbose - quiet)
-            return function(output=output, folder=OutFolder(out, output), **given)
+            named = _named_paths(click.get_current_context())
+            inputs = {flag: path for flag, path in named.items() if flag != "--out"}
+            options = _plain_options(click.get_current_context())
+            with OutFolder(out, output, names=files, inputs=inputs, options=options) as folder:
+                return function(output=output, folder=folder, **given)
 
+        contents = f"{listed([*files, 'manifest.json'], 'and')}{note and f' ({note})'}"
         out = click.option("--out", type=FILE, metavar="DIR", help=f"Folder for {contents}.")
         return out(common_options(call))
 
     return decorate
+
+
+def _named_paths(context: click.Context) -> dict[str, Path]:
+    """Return the files that options name, by the options."""
+    given = {p.opts[0]: context.params.get(p.name or "") for p in context.command.params}
+    return {
+        flag if flag.startswith("-") else flag.upper(): value
+        for flag, value in given.items()
+        if isinstance(value, Path)
+    }
+
+
+def _plain_options(context: click.Context) -> dict[str, Any]:
+    """Return how a command was called, as JSON can hold it; halves of characters escaped."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [plain(v) for v in value]
+        if value is None or isinstance(value, (bool, int, float)):
+            return value
+        return str(value).encode("utf-8", "backslashreplace").decode()
+
+    return {name: plain(value) for name, value in sorted(context.params.items())}
 
 
 data_options = options_in_order(

@@ -26,6 +26,7 @@ from steadytree.exceptions import InputError, WriteError
 __all__ = [
     "check_writable",
     "claim_temporary",
+    "sync_folder",
     "temporary_name",
     "tidy_temporaries",
     "write_atomic",
@@ -85,7 +86,7 @@ def write_atomic(
                 _unlock(file.fileno())
         if not _CAN_LOCK:  # Windows cannot rename a file that is open
             os.replace(temporary, target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except BaseException as error:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -174,7 +175,7 @@ def _take_over_rights(handle: int, like: Path) -> None:
         os.fchmod(handle, mode)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name survive a power cut, where the system can say so of a folder."""
     try:
         handle = os.open(folder, os.O_RDONLY)

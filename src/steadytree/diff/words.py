@@ -208,7 +208,7 @@ def headline(diff: TreeDiff, min_cell: int = MIN_CELL) -> list[str]:
             )
     for what, names in (("gained", diff.predictors_gained), ("lost", diff.predictors_lost)):
         if names:
-            lines.append(f"Predictors {what}: {', '.join(names)}.")
+            lines.append(f"Predictors {what}: {', '.join(map(PLAIN.name, names))}.")
     if diff.kept_against_share:
         counted = (
             None if diff.n_rows is None and min_cell <= 1 else told.rows_at(diff.kept_against_share)
