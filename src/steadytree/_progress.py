@@ -5,13 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from sklearn.utils.parallel import Parallel
-
-from steadytree._workers import processes_that_end
-
-__all__ = ["run_jobs", "track"]
+__all__ = ["track"]
 
 T = TypeVar("T")
 
@@ -56,14 +52,3 @@ def track(items: Iterable[T], *, total: int, label: str, verbose: int = 0) -> It
             shown = done * 10 // total
             seconds = time.perf_counter() - start
             print(f"{label}: {done} of {total} ({seconds:.1f} s)", file=sys.stderr, flush=True)
-
-
-def run_jobs(
-    jobs: Iterable[Any], *, total: int, label: str, n_jobs: int | None, verbose: int = 0
-) -> list[Any]:
-    """Run ``delayed`` jobs in threads and return their results in order, reporting each."""
-    # A generator lets progress be seen.
-    options: dict[str, Any] = {"return_as": "generator"} if verbose else {}
-    backend = processes_that_end(prefer="threads")
-    results = Parallel(n_jobs=n_jobs, backend=backend, prefer="threads", **options)(jobs)
-    return list(track(results, total=total, label=label, verbose=verbose))

@@ -18,9 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.parallel import delayed
 
-from steadytree._progress import run_jobs
+from steadytree._jobs import run_jobs
 from steadytree._views import notebook_view, plot_assessment
 from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
@@ -242,19 +241,27 @@ def assess_stability(
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     drawn = _draw(data, resample, int(count), subsample, rng)
     seeds = rng.integers(0, 2**31 - 1, size=len(drawn))
-    jobs = (
-        delayed(fit_tree)(estimator, data, rows, seed=int(seed))
-        for rows, seed in zip(drawn, seeds, strict=True)
-    )
     try:
         trees = tuple(
-            run_jobs(jobs, total=len(drawn), label="Refitting", n_jobs=n_jobs, verbose=verbose)
+            run_jobs(
+                _refit,
+                zip(drawn, seeds.tolist(), strict=True),
+                common=(estimator, data),
+                total=len(drawn),
+                label="Refitting",
+                n_jobs=n_jobs,
+                verbose=verbose,
+            )
         )
     except UnsupportedModelError as error:
         raise UnsupportedModelError(
             f"expected an estimator that grows one tree, got {type(estimator).__name__}: {error}"
         ) from error
     return _report(estimator, trees, drawn, data, scoring, resample, n_jobs)
+
+
+def _refit(estimator: Any, data: TrainingData, rows: Rows, seed: int) -> Tree:
+    return fit_tree(estimator, data, rows, seed=seed)
 
 
 def _task_of(estimator: Any) -> Task:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,20 +24,13 @@ def test_results_do_not_depend_on_the_number_of_jobs(mixed):
     pd.testing.assert_frame_equal(one.frontier, two.frontier)
 
 
-@pytest.mark.parametrize("backend", ["sequential", "threading", "loky", "dask"])
+@pytest.mark.parametrize("backend", ["sequential", "threading", "loky"])
 def test_results_do_not_depend_on_the_backend(mixed, backend):
+    """Nor on a Dask cluster: tests/test_jobs.py."""
     X, y, first = mixed
     args = (first, X[300:500], y[300:500])
     one = retrain(*args, **QUICK)
-    with ExitStack() as stack:
-        if backend == "dask":
-            import distributed
-
-            cluster = distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, dashboard_address=None
-            )
-            stack.enter_context(distributed.Client(stack.enter_context(cluster)))
-        stack.enter_context(parallel_config(backend=backend, n_jobs=2))
+    with parallel_config(backend=backend, n_jobs=2):
         other = retrain(*args, **QUICK)
     assert one.tree == other.tree
     assert one.trees == other.trees

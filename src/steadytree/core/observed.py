@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.memory import HoldsArrays
 from steadytree.exceptions import TreeFormatError
 
 __all__ = ["Observed"]
@@ -21,7 +22,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
+class Observed(HoldsArrays):
     """Rows and outcomes at each node, and what steadies the prediction made from them.
 
     With two classes and one node: ``predicted = (w + k t) / (n + k)``, where n and w are

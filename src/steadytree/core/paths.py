@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from steadytree.core.alignment import AlignedTree, align_trees
 from steadytree.core.bit_sets import bit_flags
 from steadytree.core.boxes import Boxes
+from steadytree.core.memory import HoldsArrays
 from steadytree.core.scale import share_of_range
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -57,7 +58,7 @@ class Operations(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Paths:
+class Paths(HoldsArrays):
     """Root-to-leaf paths of one tree in one space, ready for distances.
 
     Attributes

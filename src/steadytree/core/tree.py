@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from steadytree.core.decision import LARGEST_SHARE, Decision
 from steadytree.core.exports import TreeExports
 from steadytree.core.impurity import feature_importances, node_impurity
+from steadytree.core.memory import HoldsArrays
 from steadytree.core.nested import nested_fields
 from steadytree.core.observed import Observed
 from steadytree.core.quoting import cut, quoted
@@ -47,7 +48,7 @@ _FILLED_IN: Any = None
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Tree(TreeExports):
+class Tree(TreeExports, HoldsArrays):
     """A decision tree as flat arrays, checked when built, never changed afterwards.
 
     Parameters
@@ -529,9 +530,8 @@ class Tree(TreeExports):
 
     def __repr__(self) -> str:
         kind = f"{len(self.classes)} classes" if self.classes is not None else "regression"
-        return (
-            f"Tree({self.n_leaves} leaves, depth {self.depth}, {self.n_features} features, {kind})"
-        )
+        size = f"{self.n_leaves} leaves, depth {self.depth}, {self.n_features} features"
+        return f"Tree({size}, {kind})"
 
     def __str__(self) -> str:
         from steadytree.core.tree_words import tree_text

@@ -12,11 +12,22 @@ from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.distance._solver import pairwise
 from steadytree.distance.amounts import Measure
+from steadytree.distance.blocks import DistanceBlocks, by_blocks, is_large
 from steadytree.distance.bound import distance_bound
 from steadytree.distance.options import DistanceOptions, check_options, paths_of
 from steadytree.exceptions import InputError
 
-__all__ = ["normalised", "pairwise_paths", "pairwise_tree_distances", "tree_distance"]
+__all__ = [
+    "normalised",
+    "pairwise_paths",
+    "pairwise_tree_distances",
+    "tree_distance",
+    "weighted_means",
+]
+
+FloatArray = NDArray[np.float64]
+
+REDUCTIONS = (None, "mean")
 
 
 def tree_distance(
@@ -103,12 +114,15 @@ def pairwise_tree_distances(
     normalize: str | None = None,
     max_depth: int | None = None,
     merge_equal_siblings: bool = False,
+    reduce: str | None = None,
+    out: NDArray[np.float64] | None = None,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Compute the distances between all trees of a collection, or of two collections.
 
-    Identical trees are computed once; threads share the rows; the result does not
-    depend on ``n_jobs``.
+    Identical trees are computed once; threads share the rows, or the workers of a Dask
+    cluster under ``joblib.parallel_config(backend="dask")``. The result does not depend on
+    ``n_jobs`` or on who computed it.
 
     Parameters
     ----------
@@ -116,12 +130,19 @@ def pairwise_tree_distances(
         Without B, all pairs within A (a symmetric matrix).
     space, variant, label_weight, outcome, normalize, max_depth, merge_equal_siblings :
         As for :func:`tree_distance`.
+    reduce : {None, "mean"}, default None
+        "mean" returns the mean distance of each tree of A to the trees of B (without B, to
+        all of A, itself included) and never holds the matrix.
+    out : float64 array or memory map, optional
+        Where to write the result, block by block; its shape is that of the result. What an
+        interrupted run has not reached is NaN.
     n_jobs : int, optional
         Threads; None is 1 (or joblib's setting), -1 all cores.
 
     Returns
     -------
-    ndarray of shape (len(A), len(B))
+    ndarray of shape (len(A), len(B)), or (len(A),) with ``reduce``
+        ``out``, where it is given.
 
     Examples
     --------
@@ -136,15 +157,34 @@ def pairwise_tree_distances(
     options = check_options(
         variant, label_weight, outcome, normalize, max_depth, merge_equal_siblings
     )
+    if reduce not in REDUCTIONS:
+        raise InputError(f"expected reduce to be one of {list(REDUCTIONS)}, got {reduce!r}")
     first = _as_list(A, "A")
-    second = [] if B is None else _as_list(B, "B")
-    if not first or (B is not None and not second):
-        return np.zeros((len(first), len(second) if B is not None else len(first)))
-    paths = paths_of([*first, *second], space, options)
+    second = first if B is None else _as_list(B, "B")
+    shape = (len(first),) if reduce else (len(first), len(second))
+    if out is not None:
+        _check_out(out, shape)
+    if reduce and first and not second:
+        raise InputError("expected trees in B to take the mean over, got none")
+    if not first or not second:
+        return np.zeros(shape) if out is None else out
+    paths = paths_of(first if B is None else [*first, *second], space, options)
     left = paths[: len(first)]
     right = None if B is None else paths[len(first) :]
-    distances = pairwise_paths(left, right, options, n_jobs=n_jobs)
-    return normalised(distances, left, left if right is None else right, options)
+    whole = reduce is None and out is None
+    if whole and not by_blocks(left, right):
+        distances = pairwise_paths(left, right, options, n_jobs=n_jobs)
+        return normalised(distances, left, left if right is None else right, options)
+    normalise = _Normaliser(left, left if right is None else right, options)
+    blocks = DistanceBlocks(left, right, Measure.of(options), n_jobs=n_jobs)
+    if out is None:
+        out = np.empty(shape)
+    out[...] = np.nan
+    if reduce is None:
+        blocks.fill(out, normalise)
+    else:
+        out[...] = blocks.means(normalise)
+    return out
 
 
 def pairwise_paths(
@@ -153,35 +193,91 @@ def pairwise_paths(
     options: DistanceOptions,
     *,
     n_jobs: int | None = None,
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Raw distances between collections of paths in one space (no normalisation)."""
-    return pairwise(a, b, Measure.of(options), n_jobs)
+    measure = Measure.of(options)
+    if not by_blocks(a, b):
+        return pairwise(a, b, measure, n_jobs)
+    out = np.empty((len(a), len(a if b is None else b)))
+    DistanceBlocks(a, b, measure, n_jobs=n_jobs).fill(out)
+    return out
+
+
+def weighted_means(
+    a: Sequence[Paths],
+    b: Sequence[Paths],
+    share: FloatArray,
+    options: DistanceOptions,
+    units: Sequence[DistanceOptions],
+    *,
+    n_jobs: int | None = None,
+) -> list[FloatArray]:
+    """Mean distance of each tree of a to those of b, of which each counts ``share``.
+
+    Measured by ``options`` and written in the units of each of ``units``.
+    """
+    normalise = [_Normaliser(a, b, unit) for unit in units]
+    if not is_large(a, b):
+        distances = pairwise_paths(a, b, options, n_jobs=n_jobs)
+        return [unit(distances) @ share for unit in normalise]
+    means = [np.empty(len(a)) for _ in units]
+    every = np.arange(len(b))
+    for rows, band in DistanceBlocks(a, b, Measure.of(options), n_jobs=n_jobs).bands():
+        for unit, mean in zip(normalise, means, strict=True):
+            mean[rows] = unit(band, rows, every) @ share
+    return means
 
 
 def normalised(
-    distances: NDArray[np.float64],
-    a: Sequence[Paths],
-    b: Sequence[Paths],
-    options: DistanceOptions,
-) -> NDArray[np.float64]:
+    distances: FloatArray, a: Sequence[Paths], b: Sequence[Paths], options: DistanceOptions
+) -> FloatArray:
     """Raw distances between two collections as ``options.normalize`` wants them.
 
     "bound": over 2^D(2D + lambda). "relative": 2d / (m(a) + m(b) + d), in [0, 1]; 0 where
     there is nothing to compare.
     """
-    if options.normalize == "bound":
-        assert options.max_depth is not None
-        bound = distance_bound(options.max_depth, options.label_weight)
-        return distances / bound if bound > 0 else distances
-    if options.normalize == "relative":
-        measure = Measure.of(options)
-        masses_a = np.array([measure.mass(paths) for paths in a])
-        masses_b = np.array([measure.mass(paths) for paths in b])
-        total = masses_a[:, None] + masses_b[None, :] + distances
-        relative = np.where(total > 0, 2 * distances / np.where(total > 0, total, 1.0), 0.0)
-        # Masses are not rounded to quanta: what has nothing in common could exceed 1 by a hair.
-        return np.minimum(relative, 1.0)
-    return distances
+    return _Normaliser(a, b, options)(distances)
+
+
+class _Normaliser:
+    """Brings raw distances of some trees of a collection to some of another into the unit asked.
+
+    Trees are told by their positions; by default all of them.
+    """
+
+    def __init__(self, a: Sequence[Paths], b: Sequence[Paths], options: DistanceOptions) -> None:
+        self._unit, self._bound = options.normalize, 0.0
+        if options.normalize == "bound":
+            assert options.max_depth is not None
+            self._bound = distance_bound(options.max_depth, options.label_weight)
+        elif options.normalize == "relative":
+            measure = Measure.of(options)
+            self._masses_a = np.array([measure.mass(paths) for paths in a])
+            self._masses_b = np.array([measure.mass(paths) for paths in b])
+
+    def __call__(
+        self, distances: FloatArray, rows: Any = slice(None), columns: Any = slice(None)
+    ) -> FloatArray:
+        if self._unit == "relative":
+            total = self._masses_a[rows][:, None] + self._masses_b[columns][None, :] + distances
+            relative = np.where(total > 0, 2 * distances / np.where(total > 0, total, 1.0), 0.0)
+            # Masses are not rounded to quanta: what has nothing in common could exceed 1 by a hair.
+            return np.minimum(relative, 1.0)
+        return distances / self._bound if self._bound > 0 else distances
+
+
+def _check_out(out: Any, shape: tuple[int, ...]) -> None:
+    if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape:
+        got = f"one of {out.dtype} and shape {out.shape}" if hasattr(out, "dtype") else repr(out)
+        raise InputError(
+            f"expected out to be an array or memory map of float64 and shape {shape}, got {got}; "
+            f"make it with numpy.memmap(path, dtype='float64', mode='w+', shape={shape})"
+        )
+    if not out.flags.writeable:
+        raise InputError(
+            "expected out to be writable, got an array that is not; open the memory map with "
+            "mode='r+' or 'w+'"
+        )
 
 
 def _as_list(models: Any, name: str) -> list[Any]:

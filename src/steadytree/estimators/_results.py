@@ -25,7 +25,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.words import PAGE
 from steadytree.diff import diff_trees
-from steadytree.distance.distances import normalised, pairwise_paths
+from steadytree.distance.distances import normalised, weighted_means
 from steadytree.distance.options import check_options, paths_of
 from steadytree.evaluation.holdout import Scores, measure_each
 from steadytree.exceptions import InputError, SteadyTreeWarning
@@ -152,17 +152,18 @@ def mean_distances(
     paths = paths_of([*ours, *theirs], space, options)
     a, b = paths[: len(ours)], paths[len(ours) :]
     share = counts / counts.sum()
-    measured = pairwise_paths(a, b, options, n_jobs=n_jobs)
-    metric_options = dataclasses.replace(options, variant="metric", normalize="relative")
-    metric = measured
-    if variant != "metric":
-        metric = pairwise_paths(a, b, metric_options, n_jobs=n_jobs)
-    relative = normalised(metric, a, b, metric_options)
-    raw = (measured @ share)[where]
+    relative = dataclasses.replace(options, variant="metric", normalize="relative")
+    if variant == "metric":
+        raw, dissimilarity = weighted_means(
+            a, b, share, options, [options, relative], n_jobs=n_jobs
+        )
+    else:
+        (raw,) = weighted_means(a, b, share, options, [options], n_jobs=n_jobs)
+        (dissimilarity,) = weighted_means(a, b, share, relative, [relative], n_jobs=n_jobs)
     return MeanDistances(
-        raw=raw,
-        of_bound=normalised(raw, a, b, dataclasses.replace(options, normalize="bound")),
-        dissimilarity=(relative @ share)[where],
+        raw=raw[where],
+        of_bound=normalised(raw[where], a, b, dataclasses.replace(options, normalize="bound")),
+        dissimilarity=dissimilarity[where],
     )
 
 

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 from sklearn.utils import _safe_indexing
-from sklearn.utils.parallel import delayed
 
-from steadytree._progress import run_jobs
+from steadytree._jobs import run_jobs
 from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
 from steadytree.evaluation.scores import explained, roc_steps
@@ -118,19 +117,27 @@ def score_trees(
     to score on.
     """
     members = [np.flatnonzero(group == g) for g in range(len(rows))]
-    jobs = (
-        delayed(measure_each)(
-            [trees[int(i)] for i in some], partial(measure.all_and_without, rows=rows[g])
-        )
-        for g, some in enumerate(members)
+    done = run_jobs(
+        _score_group,
+        (([trees[int(i)] for i in some], rows[g]) for g, some in enumerate(members)),
+        common=(measure,),
+        total=len(members),
+        label="Scoring trees",
+        n_jobs=n_jobs,
+        verbose=verbose,
     )
-    done = run_jobs(jobs, total=len(members), label="Scoring trees", n_jobs=n_jobs, verbose=verbose)
     score, error = np.full(len(trees), np.nan), np.full(len(trees), np.nan)
     without = np.full((len(trees), n_folds), np.nan)
     for some, results in zip(members, done, strict=True):
         for i, (value, spread, parts) in zip(some, results, strict=True):
             score[i], error[i], without[i] = value, spread, parts
     return Scores(score, error, without)
+
+
+def _score_group(
+    measure: Measure, trees: Sequence[Tree], rows: NDArray[np.int64]
+) -> list[tuple[float, float, FloatArray]]:
+    return measure_each(trees, partial(measure.all_and_without, rows=rows))
 
 
 def measure_each(trees: Sequence[Tree], measure: Callable[[Tree], T]) -> list[T]:

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.parallel import delayed
 
-from steadytree._progress import run_jobs
+from steadytree._jobs import run_jobs
 from steadytree.core.decision import Decision
 from steadytree.core.tree import Tree
 from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
@@ -119,20 +118,16 @@ def grow_collections(
     """
     plan = _plan(estimator, grid, nested=nested)
     tasks = [(k, b) for k in range(len(batches)) for b in range(n_bootstraps)]
-    jobs = (
-        delayed(_grow_bootstrap)(
-            data,
-            batches[k],
-            plan,
-            len(grid),
-            int(seeds[k, b]),
-            keep_out_of_bag,
-            decision,
-        )
-        for k, b in tasks
-    )
     # Growing releases the GIL, so threads share the data.
-    grown = run_jobs(jobs, total=len(tasks), label="Growing trees", n_jobs=n_jobs, verbose=verbose)
+    grown = run_jobs(
+        _grow_bootstrap,
+        ((k, int(seeds[k, b])) for k, b in tasks),
+        common=(data, batches, plan, len(grid), keep_out_of_bag, decision),
+        total=len(tasks),
+        label="Growing trees",
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
     return [
         _collect([done for (k, _), done in zip(tasks, grown, strict=True) if k == batch], data)
         for batch in range(len(batches))
@@ -177,17 +172,17 @@ def _can_be_cut(estimator: Any, setting: Setting) -> bool:
 
 def _grow_bootstrap(
     data: TrainingData,
-    rows: NDArray[np.int64],
+    batches: Sequence[NDArray[np.int64]],
     plan: Sequence[_Growth],
     n_settings: int,
-    seed: int,
     keep_out_of_bag: bool,
     decision: Decision | float | None,
+    batch: int,
+    seed: int,
 ) -> tuple[list[Tree], NDArray[np.int64]]:
     """Grow all settings on one bootstrap; returns the trees and the rows drawn."""
-    drawn = draw_bootstrap(
-        rows, None if data.classes is None else data.rows.y, seed, keep_out_of_bag=keep_out_of_bag
-    )
+    y = None if data.classes is None else data.rows.y
+    drawn = draw_bootstrap(batches[batch], y, seed, keep_out_of_bag=keep_out_of_bag)
     trees: list[Tree | None] = [None] * n_settings
     for growth in plan:
         fit = fit_by_weight if len(growth.members) > 1 else fit_tree

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils.parallel import delayed
 
-from steadytree._progress import run_jobs
+from steadytree._jobs import run_jobs
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.evaluation.folds import Fold, make_folds
@@ -123,8 +122,8 @@ def choose_size(
             ]
         )
 
-    jobs = (delayed(losses)(fold) for fold in folds)
-    parts = run_jobs(jobs, total=len(folds), label="sizes", n_jobs=n_jobs)
+    each = ((fold,) for fold in folds)
+    parts = run_jobs(losses, each, total=len(folds), label="sizes", n_jobs=n_jobs)
     order = np.concatenate([test for _, test in folds])
     return one_error_rule(np.vstack(parts), rows.weights[order], sizes)
 

@@ -20,9 +20,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from steadytree._jobs import threads_here
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -225,7 +225,7 @@ def fit_teacher(
 
 def _in_threads(tasks: Sequence[Callable[[], Any]], n_jobs: int | None) -> list[Any]:
     """Run tasks that release the interpreter's lock; the results are in the tasks' order."""
-    workers = min(effective_n_jobs(n_jobs), len(tasks))
+    workers = min(threads_here(n_jobs), len(tasks))
     if workers == 1:
         return [task() for task in tasks]
     with ThreadPoolExecutor(workers) as pool:

@@ -15,14 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from steadytree._interrupts import is_interrupt
-from steadytree._workers import processes_that_end
+from steadytree._jobs import Workers
 from steadytree.core.forbidden import forbidden_entry
 from steadytree.core.imputed import imputed_entry, missing_as_imputed
 from steadytree.core.lumped import lumped_entry, sides_as_lumped
@@ -361,18 +359,11 @@ def _runs(
         # Without a fold a better tree is looked for only where there is one on all rows.
         better = run.certificate is not None and run.certificate.better
         maker, first = maker if better else replace(maker, certify=None), 1
-    workers = min(effective_n_jobs(n_jobs), len(tasks) - first)
-    if workers > 1:
-        backend, _ = get_active_backend()
-        way = "generator" if backend.supports_return_generator else "list"
-        parallel = Parallel(
-            n_jobs=workers,
-            backend=processes_that_end(),
-            return_as=way,
-            batch_size=1,
-            pre_dispatch="all",
-        )
-        yield from parallel(delayed(_run_in_worker)(maker, rows) for rows in tasks[first:])
+    workers = Workers(n_jobs, prefer="processes", most=len(tasks) - first)
+    if workers.elsewhere or workers.count > 1:
+        shared = workers.share(maker)
+        each = ((shared, rows) for rows in tasks[first:])
+        yield from workers.run(_run_in_worker, each, stream=True, batch_size=1, pre_dispatch="all")
         return
     for number in range(first, len(tasks)):
         yield here(number)

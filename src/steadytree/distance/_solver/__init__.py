@@ -46,10 +46,13 @@ from numpy.typing import NDArray
 from steadytree._optional import numba_if_wanted
 from steadytree.core.paths import Paths
 from steadytree.distance._solver import scipy_solver
-from steadytree.distance._solver.pack import pack
+from steadytree.distance._solver.pack import PackedCollection, pack
 from steadytree.distance.amounts import Measure
 
-__all__ = ["compiled_solver", "pairwise"]
+__all__ = ["Part", "compiled_solver", "pairwise", "part_distances", "prepare_part"]
+
+Part = PackedCollection | tuple[tuple[Paths, ...], Measure]
+"""Some trees as a solver takes them: packed for the compiled one, or as paths."""
 
 SMALL_PAIRS = 500
 SMALL_CELLS = 200_000
@@ -74,6 +77,30 @@ def pairwise(
         pack(a, measure), None if b is None else pack(b, measure), n_jobs
     )
     return out
+
+
+def prepare_part(paths: Sequence[Paths], measure: Measure) -> Part:
+    """Lay out some trees, all different, for :func:`part_distances`."""
+    if compiled_solver() is None:
+        return tuple(paths), measure
+    return pack(paths, measure, deduplicate=False)
+
+
+def part_distances(a: Part, b: Part | None) -> NDArray[float64]:
+    """Distances between all trees of one part and all of another (or of the same), in one thread.
+
+    On a cluster this runs on a worker, whose solver is that of who prepared the parts.
+    """
+    out: NDArray[float64]
+    if isinstance(a, PackedCollection):
+        from steadytree.distance._solver import kernels
+
+        assert b is None or isinstance(b, PackedCollection)
+        out = kernels.pairwise(a, b, 1)
+        return out
+    paths, measure = a
+    assert not isinstance(b, PackedCollection)
+    return scipy_solver.pairwise(paths, None if b is None else b[0], measure, 1)
 
 
 def _is_small(a: Sequence[Paths], b: Sequence[Paths]) -> bool:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.memory import HoldsArrays
 from steadytree.core.paths import Paths
 from steadytree.distance.amounts import Measure
 
-__all__ = ["PackedCollection", "pack"]
+__all__ = ["PackedCollection", "distinct_trees", "pack"]
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -46,13 +47,11 @@ def padded_length(columns: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PackedCollection:
+class PackedCollection(HoldsArrays):
     """Distinct trees of a collection in two pools, and which tree is which.
 
     Attributes
     ----------
-    paths : tuple of Paths
-        The distinct trees.
     inverse : int array
         For each tree given, the position of its equal among the distinct ones.
     meta : int array (n_distinct, N_META)
@@ -77,7 +76,6 @@ class PackedCollection:
         Whether the other tree decides what an unmatched path costs; ``amounts`` then hold 0.
     """
 
-    paths: tuple[Paths, ...]
     inverse: NDArray[np.intp]
     meta: IntArray
     structure: IntArray
@@ -115,7 +113,7 @@ class PackedCollection:
     @property
     def n_distinct(self) -> int:
         """Number of distinct trees."""
-        return len(self.paths)
+        return len(self.meta)
 
     @property
     def n_paths(self) -> int:
@@ -135,20 +133,31 @@ def pack(paths: Sequence[Paths], measure: Measure, *, deduplicate: bool = True) 
     distance looks at them, whatever the order of their splits. All are over one space, with
     labels aligned with one list of classes.
     """
-    inverse = np.arange(len(paths))
-    if deduplicate:
-        # Told by their identity first, which costs nothing.
-        objects = {id(one): one for one in paths}
-        position = {key: k for k, key in enumerate(objects)}
-        inverse = np.array([position[id(one)] for one in paths])
-        paths = list(objects.values())
-    flat = _Flat(paths, measure)
-    if deduplicate:
-        keep, equal = _distinct(flat)
-        inverse = equal[inverse]
-        if keep.size < len(paths):
-            flat = _Flat([paths[k] for k in keep], measure)
+    if not deduplicate:
+        return _lay_out(_Flat(paths, measure), np.arange(len(paths)), measure)
+    flat, inverse = _distinct_flat(paths, measure)
     return _lay_out(flat, inverse, measure)
+
+
+def distinct_trees(
+    paths: Sequence[Paths], measure: Measure
+) -> tuple[tuple[Paths, ...], NDArray[np.intp]]:
+    """Return each distinct tree once, and for each tree given which of these is its equal."""
+    flat, inverse = _distinct_flat(paths, measure)
+    return flat.paths, inverse
+
+
+def _distinct_flat(paths: Sequence[Paths], measure: Measure) -> tuple[_Flat, NDArray[np.intp]]:
+    # Told by their identity first, which costs nothing.
+    objects = {id(one): one for one in paths}
+    position = {key: k for k, key in enumerate(objects)}
+    inverse = np.array([position[id(one)] for one in paths])
+    different = list(objects.values())
+    flat = _Flat(different, measure)
+    keep, equal = _distinct(flat)
+    if keep.size < len(different):
+        flat = _Flat([different[k] for k in keep], measure)
+    return flat, equal[inverse]
 
 
 class _Flat:
@@ -294,7 +303,6 @@ def _lay_out(flat: _Flat, inverse: NDArray[np.intp], measure: Measure) -> Packed
     where = np.full(n_trees * n_coords, -1, dtype=np.int64)
     where[bounded] = row_start[:-1]
     return PackedCollection(
-        paths=paths,
         inverse=inverse,
         meta=meta,
         structure=np.concatenate([op_coord, nodes.ravel(), where, flat.label]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from joblib import effective_n_jobs
+from steadytree._jobs import threads_here
 
 __all__ = ["in_threads"]
 
@@ -15,7 +15,7 @@ def in_threads(work: Callable[[], None], n_jobs: int | None, most: int) -> None:
 
     At most ``most`` threads, one per part.
     """
-    threads = min(effective_n_jobs(n_jobs), most) if most > 1 else 1
+    threads = min(threads_here(n_jobs), most) if most > 1 else 1
     if threads <= 1:
         work()
         return
