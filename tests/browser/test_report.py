@@ -310,9 +310,9 @@ def test_a_value_that_is_no_number_is_refused_with_words(report: Any, visit: Any
 
 def test_the_rule_table_sorts_both_ways(report: Any, visit: Any) -> None:
     page = visit(report("regression"))
-    head = page.locator("#rule-table th", has_text="Observed after")
+    head = page.locator("#rule-table th", has_text="Rows after")
     numbers = """() => [...document.querySelectorAll('#rule-table tbody tr')]
-        .map(r => parseFloat(r.cells[r.cells.length - 1].textContent)).filter(v => !isNaN(v))"""
+        .map(r => parseFloat(r.cells[r.cells.length - 3].textContent)).filter(v => !isNaN(v))"""
     head.locator("button").click()
     up = page.evaluate(numbers)
     assert head.get_attribute("aria-sort") == "ascending"

@@ -29,7 +29,7 @@ GEOMETRY = {
     "mark": 334,
     "label": 370,
     "label_columns": 13,
-    "value": 526,
+    "value": 548,
     "share": 634,
 }
 """Sizes in units of the drawing; ``letter`` is the width kept free per letter."""

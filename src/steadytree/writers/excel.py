@@ -290,12 +290,14 @@ class _Sheet:
             self._put(HEAD, column, name)
         paths = path_words(tree)
         total = float(tree.weight[tree.leaves].sum()) or 1.0
+        counted = (tree.weight[tree.leaves] != 1).any()
         for at, leaf in enumerate(self.leaves):
             says = [float(v) for v in tree.value[leaf]]
             if tree.classes is not None:
                 says.insert(0, tree.classes[int(tree.label[leaf])])
             observed = LeafNumbers.of(tree, leaf).observed_words()
-            line = [at + 1, paths[leaf], *says, observed, float(tree.weight[leaf]) / total]
+            share = float(tree.weight[leaf]) / total if counted else ""
+            line = [at + 1, paths[leaf], *says, observed, share]
             for column, value in enumerate(line, self.rules):
                 self._put(FIRST + at, column, value)
 

@@ -58,7 +58,8 @@ def rules_table(tree: Tree, told: ToldLeaves | None = None) -> list[str]:
         else PLAIN.percent(float(tree.weight[rule.leaf]) / total, 1)
         for rule in rules
     ]
-    columns.append(("share of training weight", "--:", shares))
+    if (tree.weight[tree.leaves] != 1).any():
+        columns.append(("share of training weight", "--:", shares))
     lines = [[escaped(title) for title, _, _ in columns], [line for _, line, _ in columns]]
     lines += [[escaped(cell) for cell in row] for row in zip(*(c[2] for c in columns), strict=True)]
     return [f"| {' | '.join(line)} |" for line in lines]
