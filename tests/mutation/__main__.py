@@ -81,8 +81,8 @@ def main() -> int:
             print("  " + complaint, flush=True)
         complaints += len(found)
         rows[module] = row_of(verdict, why)
-    if options.results:
-        write_results(rows)
+        if options.results:
+            write_results(rows)
     return 1 if complaints else 0
 
 

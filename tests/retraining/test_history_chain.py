@@ -177,3 +177,9 @@ def test_where_a_sound_line_belongs() -> None:
     assert told(first, third).startswith("one that follows a line that is not there")
     assert told(first, stranger).startswith("one that follows a line that is not there")
     assert told(first, second, third, second).startswith("one that follows line 1: lines were")
+
+
+def test_a_line_is_plain_text_that_people_can_read() -> None:
+    assert "Dr Ünal".encode() in to_bytes({"by": "Dr Ünal"})
+    with pytest.raises(ValueError, match="Out of range float values"):
+        to_bytes({"score": float("nan")})
