@@ -107,7 +107,7 @@ def test_every_gate_that_failed_is_listed() -> None:
 
 
 def test_measures_of_too_few_people_are_not_told() -> None:
-    """Which gate held is told; of how many people it was held is told in words, or in few digits."""
+    """Which gate held is told; of how many people, in words or in few digits."""
     measures = {"dissimilarity": 0.1234567, "flips": 3 / 1000, "moved_5": math.nan}
     check = check_gates(measures, max_dissimilarity=0.2, max_flips=0.1, max_moved_5=0.1)
     few = PeopleCount.of(3, 1000, min_cell=5)
