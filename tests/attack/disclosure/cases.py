@@ -15,7 +15,7 @@ from tests.attack.disclosure.attack import Attack, Truth
 from tests.attack.disclosure.publish import Published, publish, run
 from tests.audit.sets import SETS
 
-__all__ = ["CASES", "Case", "Report", "make_report"]
+__all__ = ["CASES", "OUTCOME", "Case", "Report", "make_report"]
 
 OUTCOME = "the outcome"
 
@@ -34,6 +34,8 @@ class Case:
         Further options of the two commands.
     old_rows : bool
         Whether the retraining is given the old rows.
+    with_names : bool
+        Whether the table also has a name per person, and wards, some of them of few people.
     """
 
     set_name: str
@@ -44,12 +46,17 @@ class Case:
     retrain: tuple[str, ...] = ()
     old_rows: bool = True
     share_old: float = 0.5
+    with_names: bool = False
 
     def table(self) -> pd.DataFrame:
         """Return features and outcome, shuffled."""
         X, y = SETS[self.set_name].load()
         order = np.random.default_rng(7).permutation(len(y))[: self.rows]
         table = X.iloc[order].reset_index(drop=True)
+        if self.with_names:
+            wards = np.random.default_rng(8).geometric(0.15, len(table))
+            table.insert(0, "person", [f"Quentin-{i:04d} Zyx" for i in range(len(table))])
+            table.insert(1, "ward", [f"Wardqx-{ward:02d}" for ward in wards])
         table[OUTCOME] = y.iloc[order].to_numpy()
         return table
 
@@ -59,7 +66,8 @@ CASES = {
         "icu",
         200,
         subgroups=("AgeGroup", "Sex"),
-        only_groups=("AgeGroup",),
+        only_groups=("AgeGroup", "person"),
+        with_names=True,
         fit=("--learner", "cart", "--max-leaves", "6"),
         retrain=("--select", "price", "--max-flips", "0.02"),
     ),
@@ -83,7 +91,8 @@ CASES = {
         "credit",
         1500,
         subgroups=("Marital", "Home"),
-        only_groups=("Marital",),
+        only_groups=("Marital", "person"),
+        with_names=True,
         fit=("--max-leaves", "8"),
         retrain=(
             "--lock",
@@ -107,6 +116,13 @@ CASES = {
         old_rows=False,
         share_old=0.6,
     ),
+    "nafld": Case(
+        "nafld",
+        3000,
+        subgroups=("sex", "diabetes"),
+        fit=("--max-leaves", "8", "--decision-threshold", "prevalence"),
+        retrain=("--select", "price", "--max-flips", "0.05"),
+    ),
     "births": Case(
         "births",
         1200,
@@ -127,8 +143,10 @@ class Report:
     tables: Mapping[str, pd.DataFrame]
     deployed: Tree
     proposed: Tree
-    subgroups: tuple[str, ...]
+    case: Case
     folder: Path
+    fitted: str
+    arguments: tuple[object, ...]
 
     @property
     def most(self) -> int:
@@ -139,11 +157,22 @@ class Report:
         """Return the rows with their subgroups by the published names."""
         new = self.tables["new"]
         return Truth(
-            self.tables,
+            {rows: self._as_named(table) for rows, table in self.tables.items()},
             {rows: table[OUTCOME].astype(str).tolist() for rows, table in self.tables.items()},
             {column: group_names(new[column], groups[column]) for column in groups},
             self.events,
         )
+
+    def _as_named(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return rows with the categories' names of the page, where rare ones have others."""
+        space, table = self.proposed.space, table.copy()
+        assert space is not None
+        listed = {f["name"]: f["categories"] for f in self.published.summary["features"]}
+        for label, names in zip(space.feature_labels, space.categories, strict=True):
+            if names and listed.get(label) and label in table:
+                shown = dict(zip(map(str, names), listed[label], strict=True))
+                table[label] = [v if pd.isna(v) else shown.get(str(v), v) for v in table[label]]
+        return table
 
     @property
     def events(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -167,18 +196,21 @@ class Report:
             flips = move > 0.05
         return {"flips": flips, "moved_5": move > 0.05 + 1e-9, "moved_10": move > 0.1 + 1e-9}
 
-    def attack(self, **options: Any) -> Attack:
-        """Let the adversary read it."""
-        return Attack(self.published, most=self.most, **options)
+    def attack(self, *more: Published, **options: Any) -> Attack:
+        """Let the adversary read it, and more that was published of the same rows."""
+        plain = "cart" in self.case.fit
+        return Attack(self.published, *more, most=self.most, old_is_plain=plain, **options)
 
 
 def group_names(values: pd.Series[Any], published: Sequence[str]) -> list[str]:
     """Name of each row's subgroup as published; those that were pooled have one name left."""
     names = ["(missing)" if pd.isna(v) else _short(v) for v in values]
     unknown = sorted(set(names) - set(published))
-    left = [name for name in published if name not in set(names)]
-    assert not unknown or len(left) == 1, f"expected subgroups {published}, got {unknown}"
-    return [left[0] if name in unknown else name for name in names]
+    left = sorted(name for name in published if name not in set(names))
+    assert len(unknown) == len(left), f"expected subgroups {published}, got {unknown}"
+    # Small groups are numbered in the order of their names.
+    small = dict(zip(unknown, left, strict=True))
+    return [small.get(name, name) for name in names]
 
 
 def _short(value: Any) -> str:
@@ -197,9 +229,9 @@ def make_report(case: Case, folder: Path, *more: str) -> Report:
     # As the command line reads them.
     tables = {name: pd.read_csv(path) for name, path in files.items()}
     model = folder / "model"
-    if not model.exists():
-        drop = [o for column in case.only_groups for o in ("--drop", column)]
-        run(["fit", files["old"], "--target", OUTCOME, "-q", *drop, *case.fit, "--out", model])
+    drop = [o for column in case.only_groups for o in ("--drop", column)]
+    fit = ["fit", files["old"], "--target", OUTCOME, "-q", *drop, *case.fit, "--out", model]
+    fitted = run(fit)[0]
     groups = [o for column in case.subgroups for o in ("--subgroup", column)]
     arguments: list[object] = ["retrain", files["new"], "--deployed", model / "tree.json"]
     arguments += ["--target", OUTCOME, "--folds", "2", "--trees", "10", *groups, *case.retrain]
@@ -207,4 +239,4 @@ def make_report(case: Case, folder: Path, *more: str) -> Report:
     out = folder / f"out{'-'.join(more)}"
     published = publish([*arguments, *more], out)
     trees = [load_tree(path / "tree.json") for path in (model, out)]
-    return Report(published, tables, trees[0], trees[1], case.subgroups, folder)
+    return Report(published, tables, *trees, case, folder, fitted, tuple(arguments))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tests.attack.disclosure.geometry import DrawnTree, atoms_of, code_rows
 from tests.attack.disclosure.solver import Coefficients, Solver
 
-__all__ = ["Census"]
+__all__ = ["Census", "View", "named"]
 
 MOST_ATOMS = 90
 EVENTS = ("flips", "moved_5", "moved_10")
@@ -26,13 +26,18 @@ LIMITS = {"moved_5": 0.05, "moved_10": 0.10}
 Mask = NDArray[np.bool_]
 
 
+def named(what: str, report: int) -> str:
+    """Name of a tree or an event of one of several reports; the deployed tree is everybody's."""
+    return what if report == 0 or what == "old" else f"{what} of report {report + 1}"
+
+
 class Census:
     """Cells of people, and the counts that sum them.
 
     Parameters
     ----------
-    summary : dict
-        What the page embeds.
+    summaries : sequence of dict
+        What the pages embed of one or several reports on the same rows and deployed tree.
     groups : mapping of str to list of str
         Names of the subgroups of each column, as published.
     most : int
@@ -40,33 +45,37 @@ class Census:
     """
 
     def __init__(
-        self, summary: Mapping[str, Any], groups: Mapping[str, Sequence[str]], most: int
+        self,
+        summaries: Sequence[Mapping[str, Any]],
+        groups: Mapping[str, Sequence[str]],
+        most: int,
     ) -> None:
-        self.features = summary["features"]
-        self.classes: list[str] = summary["classes"] or ["everyone"]
-        self.min_cell = int(summary["min_cell"])
-        self.classifier = summary["classes"] is not None
+        first = summaries[0]
+        self.features = first["features"]
+        self.classes: list[str] = first["classes"] or ["everyone"]
+        self.min_cell = int(first["min_cell"])
+        self.classifier = first["classes"] is not None
         self.groups = {column: list(names) for column, names in groups.items()}
-        drawn = {
-            side: DrawnTree.of(summary["trees"][side], self.features)
-            for side in ("old", "new")
-            if summary["trees"][side] is not None
-        }
-        self.trees = dict(drawn)
+        self.trees: dict[str, DrawnTree] = {}
+        for report, summary in enumerate(summaries):
+            for side in ("old", "new"):
+                if summary["trees"][side] is not None:
+                    drawn = DrawnTree.of(summary["trees"][side], self.features)
+                    known = self.trees.setdefault(named(side, report), drawn)
+                    assert known.boxes == drawn.boxes, "expected reports on one deployed tree"
+        self.n_reports, n_compared = len(summaries), len(self.trees)
         self.atoms = atoms_of(list(self.trees.values()))
-        frontier = summary["frontier"] or {"trees": []}
-        for i, compact in enumerate(frontier["trees"]):
-            tree = DrawnTree.compact(compact, self.features)
-            finer = atoms_of([*self.trees.values(), tree])
-            if len(finer) <= MOST_ATOMS:
-                self.trees[f"candidate {i}"] = tree
-                self.atoms = finer
+        for report, summary in enumerate(summaries):
+            for i, compact in enumerate((summary["frontier"] or {"trees": []})["trees"]):
+                tree = DrawnTree.compact(compact, self.features)
+                finer = atoms_of([*self.trees.values(), tree])
+                if len(finer) <= MOST_ATOMS:
+                    self.trees[named(f"candidate {i}", report)] = tree
+                    self.atoms = finer
         self.names = list(self.trees)
         self.leaf = np.array([atom.leaves for atom in self.atoms]).reshape(len(self.atoms), -1)
         # Candidates are never spoken of by subgroup: there the two trees' leaves are enough.
-        self.pairs, self.pair_of = np.unique(
-            self.leaf[:, : len(drawn)], axis=0, return_inverse=True
-        )
+        self.pairs, self.pair_of = np.unique(self.leaf[:, :n_compared], axis=0, return_inverse=True)
         self.pair_of = self.pair_of.ravel()
         self._blocks: list[tuple[str, str, str]] = [("old", "", ""), ("new", "", "")]
         self._blocks += [("new", c, g) for c, names in self.groups.items() for g in names]
@@ -74,7 +83,11 @@ class Census:
         self._starts = np.concatenate([[0], np.cumsum(widths)]).tolist()
         self._extra: dict[tuple[str, str, str], int] = {}
         # Whom an event happens to is not always known from the drawing.
-        self.happens = {event: self._happening(event) for event in EVENTS}
+        self.happens = {
+            named(event, report): self._happening(event, named("new", report))
+            for report in range(self.n_reports)
+            for event in EVENTS
+        }
         for event, (_, open_) in self.happens.items():
             if open_.any():
                 for _, column, group in self._blocks[1:]:
@@ -145,6 +158,10 @@ class Census:
         """Atoms of a leaf of a drawn tree."""
         return np.asarray(self.leaf[:, self.names.index(tree)] == leaf)
 
+    def leaves_in(self, tree: str) -> NDArray[np.intp]:
+        """Leaf of each atom in a drawn tree."""
+        return np.asarray(self.leaf[:, self.names.index(tree)])
+
     def labelled(self, tree: str, label: int) -> Mask:
         """Atoms that a drawn tree decides so."""
         labels = self.trees[tree].labels
@@ -165,18 +182,18 @@ class Census:
         ]
         return np.array([a != b for a, b in zip(*labels, strict=True)])
 
-    def _happening(self, event: str) -> tuple[Mask, Mask]:
+    def _happening(self, event: str, new: str) -> tuple[Mask, Mask]:
         """Atoms to which something happens, and those to which it may or may not."""
         sure, open_ = (np.zeros(len(self.atoms), dtype=bool) for _ in range(2))
         if "old" not in self.trees:
             return sure, open_
         if event == "flips" and self.classifier:
-            return self.differs("old", "new"), open_
+            return self.differs("old", new), open_
         limit = LIMITS.get(event)
         for i in range(len(self.atoms)):
             values = [
                 self.trees[side].values[int(self.leaf[i, self.names.index(side)])]
-                for side in ("old", "new")
+                for side in ("old", new)
             ]
             if limit is None or None in values or not self.classifier:
                 open_[i] = True
@@ -223,3 +240,39 @@ class Census:
                     if at is not None and rows == "new":
                         truth[at] = (events[event] & open_[atom] & inside).sum()
         return truth
+
+
+class View:
+    """The census as one of the reports speaks of it: its own proposal is the "new" tree."""
+
+    def __init__(self, census: Census, report: int) -> None:
+        self.census, self.report = census, report
+        names = ["old", "new", *(f"candidate {i}" for i in range(len(census.names)))]
+        self.trees = {
+            name: census.trees[named(name, report)]
+            for name in names
+            if named(name, report) in census.trees
+        }
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.census, name)
+
+    def at(self, tree: str, leaf: int) -> Mask:
+        """Atoms of a leaf of a drawn tree."""
+        return self.census.at(named(tree, self.report), leaf)
+
+    def leaves_in(self, tree: str) -> NDArray[np.intp]:
+        """Leaf of each atom in a drawn tree."""
+        return self.census.leaves_in(named(tree, self.report))
+
+    def labelled(self, tree: str, label: int) -> Mask:
+        """Atoms that a drawn tree decides so."""
+        return self.census.labelled(named(tree, self.report), label)
+
+    def differs(self, one: str, other: str) -> Mask:
+        """Atoms that two drawn trees decide otherwise."""
+        return self.census.differs(named(one, self.report), named(other, self.report))
+
+    def event(self, name: str, column: str = "", group: str = "") -> Coefficients:
+        """Count the new rows that something happens to."""
+        return self.census.event(named(name, self.report), column, group)

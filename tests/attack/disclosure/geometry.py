@@ -95,14 +95,16 @@ class DrawnTree:
                 bool(drawn["missing_left"][node]),
                 features[drawn["feature"][node]],
             )
-            for child, reach in zip(
-                (drawn["left"][node], drawn["right"][node]), sides, strict=True
-            ):
+            # The left side last, so that it comes next: leaves are in the order of the page.
+            children = (drawn["right"][node], drawn["left"][node])
+            for child, reach in zip(children, reversed(sides), strict=True):
                 inside = meet(box, {drawn["feature"][node]: reach})
                 if inside is not None:
                     stack.append((child, inside))
-        labels = {leaf: drawn["label"][leaf] for leaf in boxes}
-        return cls(boxes, labels, {leaf: drawn["value"][leaf] for leaf in boxes})
+        # A leaf that no value can reach is drawn as well.
+        leaves = [node for node, left in enumerate(drawn["left"]) if left < 0]
+        labels = {leaf: drawn["label"][leaf] for leaf in leaves}
+        return cls(boxes, labels, {leaf: drawn["value"][leaf] for leaf in leaves})
 
     @classmethod
     def compact(cls, drawn: Mapping[str, Any], features: Sequence[Mapping[str, Any]]) -> DrawnTree:

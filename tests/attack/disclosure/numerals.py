@@ -6,11 +6,20 @@ import math
 import re
 from dataclasses import dataclass
 
-__all__ = ["Range", "Told", "coarse", "decimals", "read_count", "read_share", "rounded"]
+__all__ = [
+    "Range",
+    "Told",
+    "coarse",
+    "decimals",
+    "read_count",
+    "read_share",
+    "rounded",
+    "share_words",
+]
 
 Range = tuple[float, float]
 
-STEPS = (0.01, 0.02, 0.05, 0.1)
+STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 _GAPS = str.maketrans(dict.fromkeys("\u202f\u00a0\u2009", " ") | {"−": "-"})
 _NUMBER = r"\d[\d,]*"
 _SHARE = re.compile(
@@ -44,7 +53,9 @@ def rounded(value: float, digits: int) -> Range:
 
 
 def coarse(value: float, n_rows: float, min_cell: int) -> Range:
-    """Range of a share that was rounded to a step of ``min_cell`` people or more."""
+    """Range of a share told by the middle of a step of ``min_cell`` people or more; 0 is told."""
+    if value == 0:
+        return 0.0, 0.0
     step = next((s for s in STEPS if s * n_rows >= min_cell), STEPS[-1])
     return value - step / 2, value + step / 2
 
@@ -63,6 +74,12 @@ def read_share(text: str) -> Range | None:
     if sign in (">", "≥"):
         return low, 1.0
     return low - half, low + half
+
+
+def share_words(text: str) -> str | None:
+    """Return the share within a text as it is written; None without one."""
+    found = _SHARE.search(plain(text))
+    return None if found is None else found[0]
 
 
 @dataclass(frozen=True)

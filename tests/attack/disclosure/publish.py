@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
@@ -76,7 +77,9 @@ def publish(arguments: Sequence[object], folder: Path, *codes: int) -> Published
 def run(arguments: Sequence[object], *codes: int) -> tuple[str, str]:
     """Run a command in this process; return standard output and standard error."""
     out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
+    with redirect_stdout(out), redirect_stderr(err), warnings.catch_warnings():
+        # As for people: a warning of a library is no error of theirs.
+        warnings.simplefilter("ignore")
         code = main([str(a) for a in arguments])
     assert code in (codes or (0, 3)), f"exit code {code}: {err.getvalue()}"
     return out.getvalue(), err.getvalue()

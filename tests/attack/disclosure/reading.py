@@ -9,70 +9,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.attack.disclosure.census import EVENTS, Census
-from tests.attack.disclosure.numerals import (
-    Range,
-    coarse,
-    finite,
-    plain,
-    read_count,
-    read_share,
-    rounded,
-)
+from tests.attack.disclosure.census import EVENTS, View
+from tests.attack.disclosure.numerals import Range, coarse, finite, plain, read_share, rounded
+from tests.attack.disclosure.reading_measures import MOST_SIZES, MeasureReader
 from tests.attack.disclosure.solver import Coefficients, Constraint
 
-__all__ = ["Reader"]
-
-MOST_SIZES = 12
-"""Possible denominators up to which a mean of two shares is tried for each."""
+__all__ = ["Reader", "leaves_of"]
 
 _EXACT_ROWS = re.compile(r"(?P<rows>\d[\d,]*) \(")
 _FURTHER = re.compile(r"counts as (?P<low>\d+)(?: to (?P<high>\d+))? further rows")
 
 
-class Reader:
+class Reader(MeasureReader):
     """Reads one thing published after the other into the bounds of a census."""
-
-    def __init__(self, census: Census) -> None:
-        self.census = census
-        self.solver = census.solver
-        self.positive = 1
-        self.leaf_of_rule: dict[str, dict[int, int]] = {"old": {}, "new": {}}
-        self.n_rows: int | None = None
-        self.old_rows_given = True
-        self.candidates: dict[str, Mapping[str, Any]] = {}
-        self.read: list[str] = []
-        self.later: list[Callable[[], None]] = []
-
-    # -- plain statements -----------------------------------------------------------------
-
-    def count(self, of: Coefficients, low: float, high: float, source: str) -> None:
-        """A count lies between two numbers."""
-        self.solver.add(of, low, high, source)
-        self.read.append(source)
-
-    def share(self, part: Coefficients, whole: Coefficients, told: Range, source: str) -> None:
-        """A share lies between two numbers."""
-        self.solver.ratio(part, whole, *told, source)
-        self.read.append(source)
-
-    def words(self, part: Coefficients, whole: Coefficients, text: Any, source: str) -> None:
-        """A text tells a count of a total, or a share, or nothing."""
-        if not isinstance(text, str):
-            return
-        told, share = read_count(text, nobody_is_told=False), read_share(text)
-        if told is not None:
-            self.count(whole, told.total, told.total, f"{source}: total of {text!r}")
-            self.count(part, told.low, told.high, f"{source}: {text!r}")
-        if share is not None:
-            self.share(part, whole, share, f"{source}: {text!r}")
 
     # -- the page -------------------------------------------------------------------------
 
@@ -120,51 +75,95 @@ class Reader:
         census, leaf = self.census, half["leaf"]
         here = census.at(side, leaf)
         rows, everyone = census.count(atoms=here), census.count()
-        exact = isinstance(half["rows"], str) and _EXACT_ROWS.match(plain(half["rows"]))
-        if exact:
-            n = int(exact["rows"].replace(",", ""))
-            self.count(rows, n, n, f"{source}: rows {half['rows']!r}")
-        elif isinstance(half["rows"], str):
-            share = self._coarse_words(half["rows"])
-            if share is not None:
-                self.share(rows, everyone, share, f"{source}: rows {half['rows']!r}")
-        if finite(half["share"]) and self.n_rows:
-            told = rounded(half["share"], 4)
-            if not exact:
-                told = coarse(half["share"], self.n_rows, census.min_cell)
-            self.share(rows, everyone, told, f"{source}: share {half['share']}")
+        if isinstance(half["rows"], str):
+            exact = _EXACT_ROWS.match(plain(half["rows"]))
+            if exact:
+                n = int(exact["rows"].replace(",", ""))
+                self.count(rows, n, n, f"{source}: rows {half['rows']!r}")
+            else:
+                self.words(rows, everyone, half["rows"], f"{source}: rows")
         if census.classifier and isinstance(half["observed"], str):
             part = census.count(atoms=here, outcome=self._shown(side, leaf))
             self.words(part, rows, half["observed"], f"{source}: observed")
 
-    def _coarse_words(self, text: str) -> Range | None:
-        """Read a share that was rounded to a step of enough people."""
-        share = read_share(text)
-        if share is None or self.n_rows is None or text.lstrip()[:1] in "<>≤≥":
-            return share
-        middle = round((share[0] + share[1]) / 2, 4)
-        return coarse(middle, self.n_rows, self.census.min_cell)
-
     def _drawing(self, drawn: Mapping[str, Any], side: str, summary: Mapping[str, Any]) -> None:
         """Read predictions and training counts of each leaf of a drawn tree."""
         census = self.census
-        strength = self._strength(drawn, side, summary)
+        self.strength[side] = strength = self._strength(drawn, side, summary)
         for leaf in census.trees[side].boxes:
             shown = self._shown(side, leaf)
             rows, part = self.trained(side, leaf), self.trained(side, leaf, shown)
             source = f"page: leaf {leaf} of the {side} tree"
             self.words(part, rows, drawn["observed"][leaf], f"{source}: observed")
+            if isinstance(drawn["share"][leaf], str) and summary["trees"]["old"] is not None:
+                here = census.count(atoms=census.at(side, leaf))
+                self.words(here, census.count(), drawn["share"][leaf], f"{source}: share")
             if not census.classifier or strength is None:
                 continue
             value, words = drawn["value"][leaf], drawn["predicted"][leaf]
-            fine = isinstance(words, str) and "." in words and plain(words)[:1] not in "<>≤≥"
             if value is not None:
                 for k in range(len(census.classes)):
-                    told = rounded(value[k], 3) if fine else (value[k] - 0.05, value[k] + 0.05)
                     own = self.trained(side, leaf, k)
+                    told = rounded(value[k], 3)
                     self.predicted(own, rows, told, strength, f"{source}: value {value[k]}")
-            if isinstance(words, str) and (share := read_share(words)) is not None:
-                self.predicted(part, rows, share, strength, f"{source}: predicts {words!r}")
+            self.predicted_words(side, leaf, words, source)
+            if strength == (0.0, 0.0) and side == "old":
+                self._decided(side, leaf, summary, source)
+
+    def predicted_words(self, side: str, leaf: int, words: Any, source: str) -> None:
+        """Read what a leaf predicts, in words."""
+        strength = self.strength.get(side)
+        share = read_share(words) if isinstance(words, str) else None
+        if strength is None or share is None:
+            return
+        shown = self._shown(side, leaf)
+        rows, part = self.trained(side, leaf), self.trained(side, leaf, shown)
+        self.predicted(part, rows, share, strength, f"{source}: predicts {words!r}")
+        if strength == (0.0, 0.0) and plain(words)[:1] in "≤≥":
+            self._range_of_few(part, rows, words, f"{source}: predicts {words!r}")
+
+    def _range_of_few(
+        self, part: Coefficients, rows: Coefficients, words: str, source: str
+    ) -> None:
+        """Undo how the range of a share of too few people is written.
+
+        "≤ 45 %" is 4 of 9 rounded up: who knows the policy knows the rows.
+        """
+        share, alternatives = read_share(words), []
+        assert share is not None
+        few = self.census.min_cell
+        for most in (width * few - 1 for width in (1, 2, 4)):
+            for n in range(1, self.solver.most + 1):
+                if plain(words)[0] == "≤" and math.ceil(100 * most / n - 1e-9) == round(
+                    100 * share[1]
+                ):
+                    ends = (0, min(most, n))
+                elif plain(words)[0] == "≥" and math.floor(100 * (n - most) / n + 1e-9) == round(
+                    100 * share[0]
+                ):
+                    ends = (max(n - most, 0), n)
+                else:
+                    continue
+                alternatives.append(
+                    [Constraint(rows, n, n, source), Constraint(part, *ends, source)]
+                )
+        if 0 < len(alternatives) <= MOST_SIZES:
+            self.solver.either(alternatives)
+
+    def _decided(self, side: str, leaf: int, summary: Mapping[str, Any], source: str) -> None:
+        """A plain leaf of two classes is decided by its share."""
+        if len(self.census.classes) != 2:
+            return
+        threshold = summary["decision_threshold"]
+        words = plain(summary["decision"])
+        if words.startswith("Deployed tree: "):
+            found = re.search(r"from a share of ([\d.]+) %", words.split(". Proposed tree")[0])
+            threshold = 0.5 if found is None else float(found[1]) / 100
+        threshold = 0.5 if threshold is None else threshold
+        yes = self.census.trees[side].labels[leaf] == self.positive
+        part, rows = self.trained(side, leaf, self.positive), self.trained(side, leaf)
+        bounds = (threshold - 0.001, 1.0) if yes else (0.0, threshold + 0.001)
+        self.share(part, rows, bounds, f"{source}: decided")
 
     def trained(self, side: str, leaf: int, outcome: int | None = None) -> Coefficients:
         """Count the rows at a leaf that its tree was trained on: the new one on all given."""
@@ -194,24 +193,14 @@ class Reader:
     ) -> Range | None:
         """As how many further rows another model counts; None where that is not known.
 
-        The page says it of the new tree. The old one is plain where every leaf whose counts
-        are told predicts just what was observed.
+        The page says it of the new tree; of the old one whoever knows what was deployed.
         """
+        if side == "old":
+            return (0.0, 0.0) if self.old_is_plain else None
         found = _FURTHER.search(plain(summary["predictions"]))
-        if side == "new" and summary["trees"]["old"] is not None:
-            if found is not None:
-                return float(found["low"]), float(found["high"] or found["low"]) + 0.5
-            return (0.0, 0.0) if summary["predictions"] else None
-        plain_leaves = 0
-        for leaf in self.census.trees[side].boxes:
-            told = read_count(str(drawn["observed"][leaf]))
-            share = read_share(str(drawn["predicted"][leaf]))
-            if told is None or share is None or told.low != told.high or not told.total:
-                continue
-            if not share[0] - 1e-9 <= told.low / told.total <= share[1] + 1e-9:
-                return None
-            plain_leaves += 1
-        return (0.0, 0.0) if plain_leaves >= 2 else None
+        if found is not None:
+            return float(found["low"]), float(found["high"] or found["low"]) + 0.5
+        return (0.0, 0.0) if summary["predictions"] else None
 
     # -- people and performance ---------------------------------------------------------------
 
@@ -246,161 +235,27 @@ class Reader:
             self.share(hits, everyone, rounded(told["share"], 4), f"page: share of {event}")
         if told["masked"] and finite(told["n"]):
             few = self.census.min_cell - 1
-            rest = everyone - hits
-            # Too few, or all but too few.
-            self.solver.either(
-                [
-                    [Constraint(hits, 1, few, f"page: {event} masked")],
-                    [Constraint(rest, 1, few, f"page: {event} masked")],
-                ]
-            )
+            # Too few, or all but too few, or too few whose risk moves by 5 to 10 points.
+            small = [hits, everyone - hits]
+            if event == "moved_10":
+                small.append(self.census.event("moved_5") - hits)
+            source = f"page: {event} masked"
+            self.solver.either([[Constraint(of, 1, few, source)] for of in small])
 
     def _measure(self, measure: Mapping[str, Any], column: str, group: str) -> None:
         digits = 3 if measure["kind"] in ("share", "signed share") else 4
         source = f"page: {column} {group}: {measure['name']}"
-        values = {"old": measure["old"], "new": measure["own"]}
-        values = {k: v[0] if isinstance(v, list) else v for k, v in values.items()}
-        for side, value in values.items():
-            if finite(value):
-                told = rounded(value, digits)
-                self.measured(measure["name"], side, told, column, group, f"{source} {value}")
-        if finite(measure["n"]):
-            self.rests_on(measure["name"], int(measure["n"]), column, group, f"{source}: n")
-
-    def confusion(self, side: str, column: str, group: str) -> dict[str, Coefficients]:
-        """Counts of decisions and outcomes of some new rows under one tree, two classes."""
-        census, positive = self.census, self.positive
-        yes = census.labelled(side, positive)
-        where = {"column": column, "group": group}
-        return {
-            "TP": census.count(**where, outcome=positive, atoms=yes),
-            "FN": census.count(**where, outcome=positive, atoms=~yes),
-            "FP": census.count(**where, outcome=1 - positive, atoms=yes),
-            "TN": census.count(**where, outcome=1 - positive, atoms=~yes),
+        old, low, _ = measure["old"]
+        ranges = measure.get("ranges") or {}
+        row = {
+            "deployed": old,
+            "own": measure["own"],
+            "n": measure["n"],
+            "deployed_range": ranges.get("old"),
+            # Without an interval it is not exact.
+            "told": "exact" if low is not None else "range",
         }
-
-    def measured(
-        self, name: str, side: str, told: Range, column: str, group: str, source: str
-    ) -> None:
-        """Read a measure of one tree on some new rows."""
-        census = self.census
-        everyone = census.count(column=column, group=group)
-        name = name.lower()
-        if name in ("brier score", "calibration in the large") or name.startswith("calibration"):
-            self._mean_of_values(name, side, told, column, group, source)
-            return
-        if len(census.classes) != 2 or not census.classifier:
-            if name == "accuracy":
-                right = sum(
-                    census.count(
-                        column=column, group=group, outcome=k, atoms=census.labelled(side, k)
-                    )
-                    for k in range(len(census.classes))
-                )
-                self.share(np.asarray(right), everyone, told, source)
-            return
-        of = self.confusion(side, column, group)
-        pairs = {
-            "accuracy": (of["TP"] + of["TN"], everyone),
-            "sensitivity": (of["TP"], of["TP"] + of["FN"]),
-            "specificity": (of["TN"], of["TN"] + of["FP"]),
-            "positive predictive value": (of["TP"], of["TP"] + of["FP"]),
-            "negative predictive value": (of["TN"], of["TN"] + of["FN"]),
-            "flagged": (of["TP"] + of["FP"], everyone),
-            "flagged positive": (of["TP"] + of["FP"], everyone),
-        }
-        if name in pairs:
-            self.share(*pairs[name], told, source)
-        elif name == "balanced accuracy":
-            self.later.append(partial(self._balanced, of, told, source))
-
-    def finish(self) -> None:
-        """Read what needs to know what else was read."""
-        later, self.later = self.later, []
-        for read in later:
-            read()
-
-    def _balanced(self, of: Mapping[str, Coefficients], told: Range, source: str) -> None:
-        """(TP / P + TN / N) / 2 is linear once P and N are: one alternative for each pair."""
-        ill, well = of["TP"] + of["FN"], of["TN"] + of["FP"]
-        bounds = [self.solver.range_of(whole) for whole in (ill, well)]
-        sizes = [range(math.ceil(low - 1e-6), math.floor(high + 1e-6) + 1) for low, high in bounds]
-        if any(len(size) > MOST_SIZES for size in sizes):
-            return
-        alternatives = [
-            [
-                Constraint(ill, p, p, source),
-                Constraint(well, n, n, source),
-                Constraint(of["TP"] / p + of["TN"] / n, 2 * told[0], 2 * told[1], source),
-            ]
-            for p in sizes[0]
-            for n in sizes[1]
-            if p and n
-        ]
-        if alternatives:
-            self.solver.either(alternatives)
-            self.read.append(source)
-
-    def _mean_of_values(
-        self, name: str, side: str, told: Range, column: str, group: str, source: str
-    ) -> None:
-        """Read means over people of what their leaf predicts: linear in the counts at leaves."""
-        census, tree = self.census, self.census.trees[side]
-        k = len(census.classes)
-        leaves = census.leaf[:, census.names.index(side)]
-        if not census.classifier or any(tree.values[int(leaf)] is None for leaf in leaves):
-            return
-        # Shares at leaves are rounded themselves.
-        values = np.array([tree.values[int(leaf)] for leaf in leaves], dtype=float)
-        errors = np.where(np.isclose(values, np.round(values, 2)), 0.05, 0.0005)
-        columns = [1] if k == 2 else list(range(k))
-        weights = np.zeros((len(leaves), k))
-        error = np.zeros((len(leaves), k))
-        for y in range(k):
-            if name == "brier score":
-                off = values[:, columns] - (np.array(columns) == y)
-                weights[:, y] = (off**2).sum(axis=1)
-                error[:, y] = (2 * np.abs(off) * errors[:, columns] + errors[:, columns] ** 2).sum(
-                    axis=1
-                )
-            else:
-                weights[:, y] = values[:, self.positive] - (y == self.positive)
-                error[:, y] = errors[:, self.positive]
-        where = {"column": column, "group": group}
-        everyone = census.count(**where)
-        low = census.count(**where, weights=weights - error)
-        high = census.count(**where, weights=weights + error)
-        self.solver.add(low - told[1] * everyone, -np.inf, 0, source)
-        self.solver.add(high - told[0] * everyone, 0, np.inf, source)
-        self.read.append(source)
-
-    def rests_on(self, name: str, n: int, column: str, group: str, source: str) -> None:
-        """Read how many rows a measure rests on."""
-        census, name = self.census, name.lower()
-        where = {"column": column, "group": group}
-        everyone = census.count(**where)
-        by_outcome = [census.count(**where, outcome=k) for k in range(len(census.classes))]
-        if name in ("accuracy", "balanced accuracy", "flagged", "flagged positive", "brier score"):
-            self.count(everyone, n, n, source)
-        elif len(census.classes) != 2:
-            return
-        elif name == "sensitivity":
-            self.count(by_outcome[self.positive], n, n, source)
-        elif name == "specificity":
-            self.count(by_outcome[1 - self.positive], n, n, source)
-        elif name == "auc":
-            self.least_of(by_outcome, n, source)
-        elif name.endswith("predictive value"):
-            of = [self.confusion(side, column, group) for side in ("old", "new")]
-            parts = ("TP", "FP") if name.startswith("positive") else ("TN", "FN")
-            self.least_of([c[parts[0]] + c[parts[1]] for c in of], n, source)
-
-    def least_of(self, counts: list[Coefficients], n: int, source: str) -> None:
-        """The least of some counts is n."""
-        for of in counts:
-            self.solver.add(of, n, np.inf, source)
-        self.solver.either([[Constraint(of, n, n, source)] for of in counts])
-        self.read.append(source)
+        self.measure_row(measure["name"], row, digits, column, group, source)
 
     # -- candidates ---------------------------------------------------------------------------
 
@@ -408,23 +263,36 @@ class Reader:
         for row in frontier["candidates"]:
             self.candidates[row["name"]] = row
             for event in EVENTS:
-                if finite(row.get(event)):
-                    told = rounded(row[event], 4)
-                    self.candidate(row, event, told, f"page: candidate {row['name']}: {event}")
+                source = f"page: candidate {row['name']}: {event} {row.get(event)}"
+                words = row.get(f"{event}_words")
+                told = read_share(words) if isinstance(words, str) else None
+                if told is None and finite(row.get(event)):
+                    told = self.event_share(row[event])
+                if told is not None:
+                    self.candidate(row, event, told, source)
+
+    def event_share(self, value: float) -> Range:
+        """Range of a share of the rows: with all digits, or the middle of a step."""
+        exact = rounded(value, 4)
+        if not self.n_rows or value == 0 or self.census.min_cell <= 1:
+            return exact
+        low, high = coarse(value, self.n_rows, self.census.min_cell)
+        steps = low / (high - low)
+        # The middle of a step can be an exact share as well.
+        return (low, high) if abs(steps - round(steps)) < 1e-6 else exact
 
     def candidate(self, row: Mapping[str, Any], event: str, told: Range, source: str) -> None:
         """Read to what share of the rows a candidate makes something happen."""
         census, everyone = self.census, self.census.count()
         if row.get("chosen"):
             self.share(census.event(event), everyone, told, source)
-            return
         tree = f"candidate {row['tree']}"
         if event == "flips" and census.classifier and tree in census.trees:
             flips = census.count(atoms=census.differs("old", tree))
             self.share(flips, everyone, told, source)
 
 
-def leaves_of(census: Census) -> Iterator[tuple[str, int, NDArray[np.bool_]]]:
+def leaves_of(census: View) -> Iterator[tuple[str, int, NDArray[np.bool_]]]:
     """Every leaf of the two trees that are compared, with its atoms."""
     for side in ("old", "new"):
         if side in census.trees:

@@ -21,7 +21,7 @@ __all__ = ["Constraint", "Contradiction", "Solver", "Undecided"]
 Coefficients = NDArray[np.float64]
 
 # Published decimals are rounded in binary: a bound must not fail on the last bit.
-SLACK = 1e-7
+SLACK = 1e-5
 SECONDS = 60.0
 
 
@@ -106,9 +106,13 @@ class Solver:
 
     # -- questions ---------------------------------------------------------------------
 
+    def seen(self, of: Coefficients) -> set[int]:
+        """Return values of a sum that were met in other searches."""
+        return {round(float(of @ found)) for found in self._found}
+
     def possible(self, of: Coefficients, at_least: int) -> list[int]:
         """Return values that a sum can have: all of them, or ``at_least`` so many."""
-        seen = {round(float(of @ found)) for found in self._found}
+        seen = self.seen(of)
         if len(seen) >= at_least:
             return sorted(seen)
         values: list[int] = []
@@ -123,6 +127,10 @@ class Solver:
             raise Contradiction("expected counts that fit everything published, got none")
         return values
 
+    def feasible(self, further: Sequence[Constraint]) -> bool:
+        """Whether there are counts that fit further constraints as well."""
+        return self._least(np.zeros(self.n), -np.inf, further=further) is not None
+
     def range_of(self, of: Coefficients) -> tuple[float, float]:
         """Return bounds of a sum that are quick to find, and may be too wide."""
         low, high = (self._least(sign * of, -np.inf, whole=False) for sign in (1.0, -1.0))
@@ -130,7 +138,14 @@ class Solver:
             raise Contradiction("expected counts that fit everything published, got none")
         return float(of @ low), float(of @ high)
 
-    def _least(self, of: Coefficients, floor: float, *, whole: bool = True) -> Coefficients | None:
+    def _least(
+        self,
+        of: Coefficients,
+        floor: float,
+        *,
+        whole: bool = True,
+        further: Sequence[Constraint] = (),
+    ) -> Coefficients | None:
         """Find the counts with the least sum that is no less than a floor; None without any."""
         if self._built is None:
             self._built = self._system()
@@ -141,6 +156,9 @@ class Solver:
         limits = [LinearConstraint(row[None, :], floor, np.inf)]
         if matrix is not None:
             limits.append(LinearConstraint(matrix, low, high))
+        for c in further:
+            row_of = np.concatenate([c.of, np.zeros(n_binary)])
+            limits.append(LinearConstraint(row_of[None, :], c.low, c.high))
         upper = np.concatenate([np.full(self.n, float(self.most)), np.ones(n_binary)])
         result = milp(
             row,

@@ -48,5 +48,5 @@ def test_rounded_numbers() -> None:
     assert rounded(0.25, 3) == pytest.approx((0.2495, 0.2505))
     low, high = rounded(0.9995162072600452, 3)
     assert high - low < 1e-8, "what would read 1 is written out in full"
-    assert coarse(0.4, 8, 5) == pytest.approx((0.35, 0.45))
+    assert coarse(0.45, 60, 5) == pytest.approx((0.4, 0.5))
     assert coarse(0.4, 250, 5) == pytest.approx((0.39, 0.41))
