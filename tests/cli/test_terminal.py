@@ -190,3 +190,14 @@ def test_a_result_that_cannot_be_printed_is_ours(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(WriteError, match="a closed one"):
         terminal.show("x")
+
+
+def test_no_cell_of_a_markdown_table_is_a_formula(run: Run, tmp_path: Path) -> None:
+    table = pd.DataFrame({"=1+1": [0, 1] * 20, "@x": [3, 1, 2, 2] * 10, "y": ["-no", "=yes"] * 20})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    given = ("fit", tmp_path / "rows.csv", "--target", "y", "--learner", "cart", "-q")
+    assert run(*given, "--out", tmp_path / "model").code == 0
+    shown = run("show", tmp_path / "model" / "tree.json", "--format", "markdown", "-q").out
+    assert "'=1+1 &lt;= 0.5" in shown
+    cells = [cell.strip() for line in shown.splitlines() for cell in line.split(" | ")]
+    assert not [cell for cell in cells if cell.strip("| ").startswith(("=", "@", "-n"))]

@@ -15,6 +15,7 @@ from steadytree.core.harmless import (
     harmless,
     harmless_cell,
     harmless_json,
+    harmless_words,
     one_line,
     original_cell,
 )
@@ -98,3 +99,17 @@ def test_a_cell_survives_a_real_csv() -> None:
     (row,) = csv.reader(buffer)
     assert [original_cell(cell) for cell in row] == texts
     assert row[0] == "'=cmd|' /C calc'!A0"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("=cmd|' /C calc'!A0 <= 5", "'=cmd|' /C calc'!A0 <= 5"),
+        ("-cmd|' /C calc'!A0 <= 5", "'-cmd|' /C calc'!A0 <= 5"),
+        ("-5 < age <= 3", "-5 < age <= 3"),
+        ("-.5", "-.5"),
+        ("age <= 3", "age <= 3"),
+    ],
+)
+def test_rules_may_begin_below_zero(words: str, shown: str) -> None:
+    assert harmless_words(words) == shown

@@ -11,7 +11,15 @@ import json
 import re
 from typing import Any
 
-__all__ = ["harmless", "harmless_cell", "harmless_json", "one_line", "original_cell"]
+__all__ = [
+    "FORMULA",
+    "harmless",
+    "harmless_cell",
+    "harmless_json",
+    "harmless_words",
+    "one_line",
+    "original_cell",
+]
 
 # Control characters but tab and line break, whatever is invisible or turns the direction of the
 # text around it, line ends of other systems, and halves of characters. The joiners of emoji and
@@ -95,6 +103,14 @@ def harmless_cell(value: Any) -> Any:
     if isinstance(value, str) and value.startswith((*FORMULA, QUOTE)):
         return QUOTE + value
     return value
+
+
+def harmless_words(text: str) -> str:
+    """Return words for a cell of a Markdown table, from which people copy into spreadsheets.
+
+    As :func:`harmless_cell`, but a rule may begin with a number below zero: "-5 < x <= 3".
+    """
+    return text if re.match(r"-[\d.]", text) else str(harmless_cell(text))
 
 
 def original_cell(value: Any) -> Any:

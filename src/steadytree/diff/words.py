@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from steadytree.core.disclosure import MIN_CELL, masking_note
+from steadytree.core.harmless import harmless_words
 from steadytree.core.words import PAGE, PLAIN, Condition, WordStyle, format_number, listed
 
 if TYPE_CHECKING:
@@ -416,8 +417,8 @@ def diff_markdown(diff: TreeDiff, min_cell: int = MIN_CELL) -> str:
     lines += ["| --: | --- | --- | --- | --- |"]
     for _, rules in _sections(diff):
         for rule in rules:
-            old = "" if rule.old is None else _md(told.rule_text(rule.old, "old"))
-            new = "" if rule.new is None else _md(told.rule_text(rule.new, "new"))
+            old = "" if rule.old is None else _md(harmless_words(told.rule_text(rule.old, "old")))
+            new = "" if rule.new is None else _md(harmless_words(told.rule_text(rule.new, "new")))
             facts = "; ".join(_md(fact) for fact in rule_facts(diff, rule, min_cell=min_cell))
             lines.append(f"| {rule.number} | {rule.status} | {old} | {new} | {facts} |")
     if note := _note(diff, min_cell):

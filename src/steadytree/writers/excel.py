@@ -17,6 +17,7 @@ import pandas as pd
 
 from steadytree._optional import import_optional
 from steadytree.core.atomic import write_atomic
+from steadytree.core.harmless import FORMULA
 from steadytree.core.rules import display_space
 from steadytree.core.tabular import as_table, column_values, find_columns, n_rows, plain_scalar
 from steadytree.core.tree import Tree
@@ -380,7 +381,7 @@ class _Sheet:
         cell = self.sheet.cell(row, column)
         if isinstance(value, str):
             cell.value, cell.data_type = value, "s"
-            cell.quotePrefix = value.startswith(("=", "+", "-", "@"))
+            cell.quotePrefix = value.startswith(FORMULA)
         elif isinstance(value, bool):
             cell.value = value
         else:

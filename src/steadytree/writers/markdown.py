@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from steadytree.core.disclosure import told_share_words
+from steadytree.core.harmless import harmless_words
 from steadytree.core.rules import RuleWords, tree_rules
 from steadytree.core.told_leaves import ToldLeaves
 from steadytree.core.tree import Tree
@@ -38,11 +39,11 @@ def rules_table(tree: Tree, told: ToldLeaves | None = None) -> list[str]:
     total = float(tree.weight[tree.leaves].sum()) or 1.0
     rules = tree_rules(tree)
     columns: list[tuple[str, str, Sequence[Any]]] = [
-        ("rule", "---", [rule.conditions_text for rule in rules]),
+        ("rule", "---", [harmless_words(rule.conditions_text) for rule in rules]),
         (
             "decision" if tree.is_classifier else "response",
             "---",
-            [_decided(rule, told) for rule in rules],
+            [harmless_words(_decided(rule, told)) for rule in rules],
         ),
     ]
     if tree.classes is not None:
