@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["bit_flags", "bit_set", "codes_in"]
 
@@ -29,12 +30,18 @@ def bit_flags(bits: int, count: int) -> list[int]:
     """Return 1 for each of the first ``count`` bits that is set, else 0."""
     if count <= _FEW:
         return [bits >> code & 1 for code in range(count)]
-    size = (count + 7) // 8
-    raw = (bits & ((1 << count) - 1)).to_bytes(size, "little")
-    flags = np.unpackbits(np.frombuffer(raw, dtype=np.uint8), bitorder="little", count=count)
-    return flags.tolist()
+    flags: list[int] = _unpacked(bits, count).tolist()
+    return flags
 
 
 def codes_in(bits: int, count: int) -> list[int]:
     """Return the positions of the bits that are set among the first ``count``, in order."""
-    return [code for code, flag in enumerate(bit_flags(bits, count)) if flag]
+    if count <= _FEW:
+        return [code for code in range(count) if bits >> code & 1]
+    codes: list[int] = np.flatnonzero(_unpacked(bits, count)).tolist()
+    return codes
+
+
+def _unpacked(bits: int, count: int) -> NDArray[np.uint8]:
+    raw = (bits & ((1 << count) - 1)).to_bytes((count + 7) // 8, "little")
+    return np.unpackbits(np.frombuffer(raw, dtype=np.uint8), bitorder="little", count=count)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from steadytree.core.quoting import quoted
-from steadytree.exceptions import TreeFormatError
+from steadytree.exceptions import InputError, TreeFormatError
 
 __all__ = [
     "MAX_CATEGORIES",
@@ -26,6 +26,7 @@ __all__ = [
     "MAX_UNLISTED_FEATURES",
     "MAX_VALUE_CELLS",
     "check_feature_count",
+    "check_matching",
     "check_size",
     "check_texts",
     "check_value_cells",
@@ -53,8 +54,8 @@ MAX_TEXT = 100_000
 """Characters of the name of a feature, of a class or of a category."""
 MAX_JSON_DEPTH = 500
 """Lists and objects inside one another in a JSON file or in metadata."""
-MAX_MATCHING_BYTES = 8 * 2**30
-"""Memory that comparing one pair of trees may take: 8 bytes for each pair of their rules."""
+MAX_MATCHING_BYTES = 6 * 2**30
+"""Memory that comparing one pair of trees may take: 24 bytes for each pair of their rules."""
 
 
 def check_size(count: int, most: int, what: str) -> None:
@@ -73,6 +74,17 @@ def check_feature_count(count: int, *, listed: bool) -> None:
         raise TreeFormatError(
             f"expected {'' if listed else 'names of the features, or '}0 to {most:,} features, "
             f"got {quoted(count)}"
+        )
+
+
+def check_matching(rules: int, others: int, what: str = "rules") -> None:
+    """Refuse to compare trees that would fill the memory, before anything is laid out."""
+    need = 3 * 8 * rules * others
+    if need > MAX_MATCHING_BYTES:
+        raise InputError(
+            f"expected trees that can be compared in {MAX_MATCHING_BYTES / 2**30:.0f} GiB of "
+            f"memory, got {rules:,} rules against {others:,} {what}, which would take "
+            f"{need / 2**30:.1f} GiB; compare smaller trees, for example tree.truncate(max_depth)"
         )
 
 

@@ -105,12 +105,16 @@ class Paths(HoldsArrays):
 
     def conditions_of(self, path: int) -> tuple[Condition, ...]:
         """Return what one path demands, one condition per restricted feature."""
-        boxes = Boxes(self.space)
         conditions = (
             Condition.from_state(self.space, j, side.state)
-            for j, side in sorted(boxes.box_of(self._aligned, int(self.leaf[path])).items())
+            for j, side in sorted(self._boxes.box_of(self._aligned, int(self.leaf[path])).items())
         )
         return tuple(c for c in conditions if not c.unrestricted)
+
+    @cached_property
+    def _boxes(self) -> Boxes:
+        """Made once for all paths: it goes through all columns of the space."""
+        return Boxes(self.space)
 
     def rule_text(self, path: int) -> str:
         """One path in words: conditions, then the outcome."""

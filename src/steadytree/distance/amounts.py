@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from steadytree.core.limits import check_matching
 from steadytree.core.paths import Paths
 from steadytree.distance.options import DistanceOptions
 from steadytree.distance.variants import VARIANTS, LonePaths, Variant
@@ -130,11 +131,14 @@ def in_quanta(trees: Sequence[Paths], measure: Measure) -> tuple[list[PathAmount
         used[paths.coord] = True
     column = used.cumsum() - 1
     coordinates = used.nonzero()[0]
+    for paths in trees:
+        check_matching(paths.n_paths, coordinates.size, "bounds and categories")
     return [PathAmounts(paths, measure, column, coordinates.size) for paths in trees], coordinates
 
 
 def path_distances(a: PathAmounts, b: PathAmounts) -> FloatArray:
     """All path distances d(p, q), eq. (dist-paths), in quanta."""
+    check_matching(len(a.x), len(b.x))
     cost = a.measure.outcome_costs(a.outcome, b.outcome, a.is_classifier)
     if a.x.shape[1]:
         cost += cdist(a.x, b.x, "cityblock")

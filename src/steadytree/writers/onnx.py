@@ -212,7 +212,8 @@ class _Graph:
         missing = self.missing_text if text else np.nan
         categories = self.tree.categories[test.feature] or ()
         keys = [*categories, missing]
-        sides = [LEFT if c in test.left else RIGHT for c in categories]
+        left = set(test.left)
+        sides = [LEFT if c in left else RIGHT for c in categories]
         sides.append(LEFT if test.missing_left else RIGHT)
         default = LEFT if test.unseen_left else RIGHT
         attributes: dict[str, Any]

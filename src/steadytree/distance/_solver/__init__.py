@@ -44,6 +44,7 @@ from numpy import float64
 from numpy.typing import NDArray
 
 from steadytree._optional import numba_if_wanted
+from steadytree.core.limits import check_matching
 from steadytree.core.paths import Paths
 from steadytree.distance._solver import scipy_solver
 from steadytree.distance._solver.pack import PackedCollection, pack
@@ -71,6 +72,8 @@ def pairwise(
     a: Sequence[Paths], b: Sequence[Paths] | None, measure: Measure, n_jobs: int | None = None
 ) -> NDArray[float64]:
     """Distances between all trees of ``a`` and all of ``b`` (or of ``a``), eq. (distance)."""
+    one, other = (max(paths.n_paths for paths in some) for some in (a, a if b is None else b))
+    check_matching(one, other)
     if _is_small(a, a if b is None else b) or (kernels := compiled_solver()) is None:
         return scipy_solver.pairwise(a, b, measure, n_jobs)
     out: NDArray[float64] = kernels.pairwise(

@@ -19,6 +19,7 @@ from scipy.spatial.distance import cdist
 
 from steadytree.core.bit_sets import bit_set
 from steadytree.core.boxes import Box, Boxes, Side
+from steadytree.core.limits import check_matching
 from steadytree.core.space import FeatureSpace
 from steadytree.distance._solver.scipy_solver import assign
 from steadytree.distance.amounts import Measure
@@ -106,6 +107,7 @@ class AnchoredDistance:
 
     def amounts(self, boxes: Sequence[Box]) -> NDArray[np.int64]:
         """Half of each tightening of some boxes, in quanta: one row per box."""
+        check_matching(len(boxes), self.boxes.start[-1], "bounds and categories")
         x = np.zeros((len(boxes), self.boxes.start[-1]))
         for i, box in enumerate(boxes):
             for side in box.values():
