@@ -24,6 +24,7 @@ from steadytree.cli.show import decision_data, rules_data
 from steadytree.cli.tables import RowTable
 from steadytree.cli.told import masking_document
 from steadytree.core.forbidden import forbidden_entry, forbidden_features, unseen
+from steadytree.core.rare import count_categories, rare_names, tree_without_names
 from steadytree.core.space import FeatureSpace
 from steadytree.core.told_leaves import ToldLeaves
 from steadytree.core.tree import Tree
@@ -90,7 +91,12 @@ def command(
     if candidates is not None:
         folder.table("candidates.csv", candidates)
         folder.report("report.html", model, min_cell=min_cell)
-    told = ToldLeaves(tree, min_cell)
+    named = tree
+    if min_cell > 1 and tree.space is not None:
+        counts = count_categories(tree.space, tree.space.encode(table.X))
+        if names := rare_names(tree.space, counts, min_cell):
+            named = tree_without_names(tree, names)
+    told = ToldLeaves(named, min_cell)
     document = {
         "learner": learner.name,
         "task": learner.task,
@@ -103,7 +109,7 @@ def command(
         "decision_threshold": tree.decision_threshold,
         "decision": decision_data(tree),
         "masking": masking_document(min_cell),
-        "rules": rules_data(tree, told),
+        "rules": rules_data(named, told),
         "files": folder.files,
     }
     if candidates is not None:
@@ -119,7 +125,7 @@ def command(
         )
         document["sizes"] = sizes.reset_index().to_dict("records")
     folder.finish()
-    output.result(tree_text(tree, outcome_words=told.words), document)
+    output.result(tree_text(named, outcome_words=told.words), document)
 
 
 def _fit(

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steadytree.core.alignment import common_space
 from steadytree.core.paths import Paths
+from steadytree.core.rare import count_categories
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, n_rows
@@ -138,7 +139,25 @@ def diff_trees(
         old=before,
         new=after,
         space=used,
+        category_counts=_category_counts(X, used, (*names_a, *names_b)),
     )
+
+
+def _category_counts(
+    X: Any, space: FeatureSpace, used: Sequence[str]
+) -> dict[int, NDArray[np.intp]]:
+    """Count the rows of each category of the features in use; none where X codes them itself."""
+    if X is None:
+        return {}
+    needed = [j for j, label in enumerate(space.feature_labels) if label in set(used)]
+    if isinstance(X, CodedRows):
+        coded = X.coded
+    else:
+        have = column_names(X)
+        if have is None or not {space.feature_labels[j] for j in needed} <= set(have):
+            return {}
+        coded = space.encode(X, needed)
+    return {j: n for j, n in count_categories(space, coded).items() if j in needed}
 
 
 # -- rows ------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,10 @@ import pandas as pd
 from steadytree._views import ReportContent, notebook_view, write_report
 from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.format import plain_json
+from steadytree.core.rare import rare_names
 from steadytree.core.words import PLAIN, Condition, WordStyle
 from steadytree.diff.changes import ConditionChange, Rule, RuleChange
+from steadytree.diff.rare import diff_without_names
 from steadytree.diff.splits import SplitChange
 from steadytree.diff.told import ToldDiff
 from steadytree.diff.words import STATUSES, diff_markdown, diff_text, shown_value, status_counts
@@ -79,6 +82,8 @@ class TreeDiff:
         (:func:`steadytree.evaluation.flips.classes_given_up`).
     old, new : Tree
     space : FeatureSpace
+    category_counts : mapping of int to int array
+        Rows of each category of each feature of the space; empty where none were given.
     """
 
     rules: tuple[RuleChange, ...]
@@ -98,6 +103,7 @@ class TreeDiff:
     old: Tree
     new: Tree
     space: FeatureSpace
+    category_counts: Mapping[int, NDArray[np.intp]] = field(default_factory=dict)
 
     # -- reading it ---------------------------------------------------------------
 
@@ -152,8 +158,18 @@ class TreeDiff:
         """Return what may be told of the people behind it: the same for every page and text."""
         known: dict[int, ToldDiff] = self.__dict__.setdefault("_told", {})
         if min_cell not in known:
-            known[min_cell] = ToldDiff(self, min_cell)
+            known[min_cell] = ToldDiff(self.shown(min_cell), min_cell)
         return known[min_cell].in_style(style)
+
+    def shown(self, min_cell: int = MIN_CELL) -> TreeDiff:
+        """Return the diff as it may be shown: categories of few rows are not named."""
+        if min_cell <= 1 or not self.category_counts:
+            return self
+        known: dict[int, TreeDiff] = self.__dict__.setdefault("_shown", {})
+        if min_cell not in known:
+            names = rare_names(self.space, self.category_counts, min_cell)
+            known[min_cell] = diff_without_names(self, names) if names else self
+        return known[min_cell]
 
     # -- other forms --------------------------------------------------------------
 
@@ -163,11 +179,11 @@ class TreeDiff:
         Numbers about fewer than ``min_cell`` people, and others that would give them away, are
         masked; 1 shows all.
         """
-        return diff_text(self, min_cell)
+        return diff_text(self.shown(min_cell), min_cell)
 
     def to_markdown(self, *, min_cell: int = MIN_CELL) -> str:
         """Return Markdown, for a pull request or an issue; masked as :meth:`to_text`."""
-        return diff_markdown(self, min_cell)
+        return diff_markdown(self.shown(min_cell), min_cell)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per rule: status, both forms in words, numbers and changes.
@@ -246,6 +262,8 @@ class TreeDiff:
         What is unknown or unbounded is null. New entries may be added within a version;
         none is removed or changes its meaning.
         """
+        if (shown := self.shown(min_cell)) is not self:
+            return shown.to_dict(min_cell=min_cell)
         told = self.told(min_cell)
         return {
             "schema_version": SCHEMA_VERSION,

@@ -48,6 +48,7 @@ def notebook_view(result: Any) -> str:
 @notebook_view.register(TreeDiff)
 def tree_diff_html(diff: TreeDiff, *, min_cell: int = MIN_CELL) -> str:
     """Show a diff: counts, changes of splits in words, and the rules that changed."""
+    diff = diff.shown(min_cell)
     warning = given_up_words(diff.classes_given_up, style=PAGE)
     parts = [
         f"<p><b>{escape(warning)}</b></p>" if warning else "",

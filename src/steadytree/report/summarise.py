@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -96,6 +97,8 @@ def summarise(
             f"got {type(result).__name__}; compare two trees with diff_trees(old, new) first"
         )
     content: ReportContent = result.report_content()
+    whole = content.diff
+    content = replace(content, diff=whole.shown(min_cell))
     diff = content.diff
     table = RuleTable(diff, min_cell)
     trees = _trees(content, table)
@@ -104,8 +107,8 @@ def summarise(
     if content.candidates is not None:
         frontier = frontier_data(
             content.candidates,
-            base=diff.old,
-            space=diff.space,
+            base=whole.old,
+            space=whole.space,
             min_cell=min_cell,
             rounded=table.told.predictions_rounded,
         )

@@ -238,6 +238,7 @@ class CandidateMaker:
             locked=self.locks,
             decision=self.problem.decision,
             labels=self.labels,
+            words_space=self.problem.words_space,
         )
         # Before the path: how its leaves are steadied holds for the edited trees as well.
         scratch = distil_tree(

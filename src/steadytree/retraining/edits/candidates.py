@@ -137,7 +137,9 @@ def _grown(
             was, first = (side_condition(at.parts[0], space) for at in (node, new))
             if str(was) == str(first):
                 continue  # the very same rule
-        out.append(_edit(node, new, kind, partial(_growth_words, node, new, space)))
+        out.append(
+            _edit(node, new, kind, partial(_growth_words, node, new, make.table.words_space))
+        )
     return out
 
 
@@ -160,7 +162,7 @@ def _fresh(make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits) 
     pruned: SearchNode | None = node.cache.get("pruned")
     if pruned is None:
         pruned = node.cache["pruned"] = make.leaf(node.rows, prior=node.prior)
-    split, space = node.parts[0], make.table.space
+    split, space = node.parts[0], make.table.words_space
     return [
         *out,
         _edit(node, pruned, "prune", lambda: f"remove the split on {side_condition(split, space)}"),
@@ -235,7 +237,7 @@ def _moves(
         if new == split:
             continue
         if new not in done:
-            tell = partial(_exchange_words, "move {} to {}", split, new, space)
+            tell = partial(_exchange_words, "move {} to {}", split, new, make.table.words_space)
             done[new] = _edit(node, _resplit(make, node, new), "move", tell)
         yield done[new]
 
@@ -296,7 +298,7 @@ def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[
     """Best conditions on another feature that keep both subtrees, either way round."""
     split, _, _ = node.parts
     routing = _routing(make, node)
-    space = make.table.space
+    space = make.table.words_space
     # Everything to one side is the common zero of both ways round.
     offset = routing.cost.sum(axis=1)
     found: list[tuple[float, int, bool, Callable[[], Split]]] = []

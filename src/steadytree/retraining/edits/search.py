@@ -80,7 +80,8 @@ class PricedEdits:
     The taught rows are rounded as the deployed tree compares them. Edits do not touch
     ``locked`` nodes of the deployed tree: the condition of an inner node; the
     whole rule and the label of a leaf. ``decision`` is the policy of the edited trees (by
-    default the deployed tree's), ``labels`` "steady" or "follow".
+    default the deployed tree's), ``labels`` "steady" or "follow". Edits are told in the words of
+    ``words_space``, by default of the space itself.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class PricedEdits:
         locked: Iterable[int] = (),
         decision: Decision | None = None,
         labels: str = "steady",
+        words_space: FeatureSpace | None = None,
     ) -> None:
         self.deployed = deployed
         self.space = space
@@ -104,6 +106,7 @@ class PricedEdits:
         self.labels = labels
         self.relabels = True
         table = BinnedTable(taught.coded, space, taught.n_real)
+        table.words_space = space if words_space is None else words_space
         self.make = NodeFactory(taught, table, min_leaf=limits.min_leaf)
         rows = np.arange(len(taught.weight))
         kept = lock_nodes(deployed, locked)
