@@ -15,7 +15,7 @@ from tests.attack.disclosure.attack import Attack, Truth
 from tests.attack.disclosure.publish import Published, publish, run
 from tests.audit.sets import SETS
 
-__all__ = ["CASES", "OUTCOME", "Case", "Report", "make_report"]
+__all__ = ["CASES", "OUTCOME", "Case", "Report", "make_report", "proposal"]
 
 OUTCOME = "the outcome"
 
@@ -217,6 +217,12 @@ def _short(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
+def proposal(folder: Path) -> Path:
+    """File of the proposed tree, whether or not a gate refused it."""
+    path = folder / "tree.json"
+    return path if path.exists() else folder / "refused-tree.json"
+
+
 def make_report(case: Case, folder: Path, *more: str) -> Report:
     """Fit, retrain and gather, through the real command line."""
     table = case.table()
@@ -238,5 +244,5 @@ def make_report(case: Case, folder: Path, *more: str) -> Report:
     arguments += ["--old", files["old"]] if case.old_rows else []
     out = folder / f"out{'-'.join(more)}"
     published = publish([*arguments, *more], out)
-    trees = [load_tree(path / "tree.json") for path in (model, out)]
+    trees = [load_tree(path) for path in (model / "tree.json", proposal(out))]
     return Report(published, tables, *trees, case, folder, fitted, tuple(arguments))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 import pandas as pd
 
@@ -47,13 +48,18 @@ def hidden_values(
 
 
 def confirmed_guesses(
-    published: Published, tables: Mapping[str, pd.DataFrame], trees: Mapping[str, Tree]
+    published: Published,
+    tables: Mapping[str, pd.DataFrame],
+    trees: Mapping[str, Tree],
+    files: Iterable[Path] = (),
 ) -> Iterator[str]:
-    """Say which digests published are those of a table, a row or a tree with its counts.
+    """Say which digests published are those of a table, of a tree, or of a file not published.
 
     The adversary guesses right here; a digest of anything with people in it would tell so.
     """
     guesses = dict(_guesses(tables, trees))
+    for path in files:
+        guesses[hashlib.sha256(path.read_bytes()).hexdigest()] = f"the whole of {path.name}"
     for where, text in published.texts.items():
         for found in set(_HEX.findall(text)):
             for digest, what in guesses.items():

@@ -21,9 +21,13 @@ __all__ = ["Published", "publish"]
 _DATA = re.compile(r'<script[^>]*type="application/json"[^>]*>(?P<json>.*?)</script>', re.DOTALL)
 
 
+NOT_PUBLISHED = ("tree.json", "refused-tree.json", "manifest.json")
+"""The model itself, which holds counts, and the file with its digest, which stays with it."""
+
+
 @dataclass(frozen=True)
 class Published:
-    """What a run printed and wrote. ``tree.json`` is the model itself, and not among it."""
+    """What a run printed and wrote, but for what is not published."""
 
     files: Mapping[str, bytes]
     out: str
@@ -69,7 +73,7 @@ def publish(arguments: Sequence[object], folder: Path, *codes: int) -> Published
     files = {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != "tree.json"
+        if path.is_file() and path.name not in NOT_PUBLISHED
     }
     return Published(files, out, err + more, json.loads(printed), printed)
 
