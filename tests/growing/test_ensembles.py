@@ -143,3 +143,8 @@ def test_large_tables_are_drawn_from(cancer, monkeypatch):
     )
     assert set(seen) == {100}
     assert roc_auc_score(y, score[:, 0]) > 0.95
+
+
+def test_scores_far_beyond_any_share_overflow_nowhere() -> None:
+    shares = ensembles._shares(np.array([-1e4, 0.0, 1e4]), 2)
+    assert shares.tolist() == [0.0, 0.5, 1.0]

@@ -217,6 +217,7 @@ def _shares(score: FloatArray, n_classes: int | None) -> FloatArray:
     if n_classes is None:
         return score
     if n_classes == 2:
-        return np.asarray(1.0 / (1.0 + np.exp(-score)))
+        with np.errstate(over="ignore"):  # a share of 0 all the same
+            return np.asarray(1.0 / (1.0 + np.exp(-score)))
     odds = np.exp(score - score.max(axis=1, keepdims=True))
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))

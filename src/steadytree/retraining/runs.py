@@ -360,6 +360,8 @@ def _runs(
         # Without a fold a better tree is looked for only where there is one on all rows.
         better = run.certificate is not None and run.certificate.better
         maker, first = maker if better else replace(maker, certify=None), 1
+    if first == len(tasks):
+        return
     workers = Workers(n_jobs, prefer="processes", most=len(tasks) - first)
     if workers.elsewhere or workers.count > 1:
         shared = workers.share(maker)
