@@ -183,7 +183,9 @@ def read_document(reader: Reader, document: Mapping[str, Any], source: str = "--
                     value = value.split(",")[0]
                 if (share := told(value)) is not None:
                     reader.share(census.event(event), everyone, share, f"{source}: gate {value}")
-    for rows, table in zip(("new", "old"), document.get("read") or (), strict=False):
+    read = document.get("read") or ()
+    read = [read] if isinstance(read, Mapping) else read
+    for rows, table in zip(("new", "old"), read, strict=False):
         _read_table(reader, table, rows, f"{source}: read {rows} rows")
     for row in document.get("performance") or ():
         _performance(reader, row, "", source)
