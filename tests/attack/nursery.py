@@ -20,7 +20,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,15 +112,6 @@ class Nursery:
         assert self.process.stdout is not None
         self.process.stdout.close()
         self.process.wait()
-
-
-@contextlib.contextmanager
-def nursery(folder: Path, warm_up: Sequence[Sequence[object]] = ()) -> Iterator[Nursery]:
-    opened = Nursery(folder, warm_up)
-    try:
-        yield opened
-    finally:
-        opened.close()
 
 
 # -- within the nursery --------------------------------------------------------------------------

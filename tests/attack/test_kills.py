@@ -24,7 +24,7 @@ import pytest
 from steadytree.cli.run_folder import MANIFEST, RunFolder, problems_of, read_manifest
 from steadytree.core.format import load_tree
 from steadytree.retraining.history import History
-from tests.attack.nursery import MARK, Ended, Nursery, nursery
+from tests.attack.nursery import MARK, Ended, Nursery
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="reads /proc")
 
@@ -158,6 +158,7 @@ def test_a_few_kills(attack: Attack, command: str) -> None:
     assert sum(attack_with(attack, command, 8).values()) == 8
 
 
+@pytest.mark.slow  # tests/cli/test_run_folder.py does the same without a command around it
 def test_before_every_step_of_taking_names(attack: Attack) -> None:
     """All of them, one after the other: both runs are met whole, and the state between."""
     out = attack.folder / "steps"
@@ -200,10 +201,9 @@ def test_many_kills(attack: Attack, command: str, kills: int, jobs: int | None) 
     assert states["unfinished"] > 0 or jobs
 
 
-def test_the_nursery_sees_who_is_left(tmp_path: Path) -> None:
+def test_the_nursery_sees_who_is_left(attack: Attack) -> None:
     """Else "nobody is left" would say nothing."""
-    with nursery(tmp_path) as opened:
-        ended = opened.run("--version")
+    ended = attack.nursery.run("--version")
     assert ended.code == 0
     assert ended.out.startswith("steadytree, version ")
     left = subprocess.Popen(["sleep", "60"], env={**os.environ, MARK: ended.mark})
