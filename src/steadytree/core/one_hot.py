@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def normalise_groups(groups: Groups) -> dict[str, dict[str, Any]]:
         if len(set(out[group].values())) != len(out[group]) or not out[group]:
             raise InputError(
                 f"expected distinct categories in one-hot group {group!r}, "
-                f"got {list(out[group].values())}; give them as {{column: category}}"
+                f"got {quoted(list(out[group].values()))}; give them as {{column: category}}"
             )
     return out
 
@@ -82,7 +83,7 @@ def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:
         if lacking:
             raise InputError(
                 f"expected the columns of one-hot group {group!r} among the tree's features, "
-                f"got {lacking}, which it does not have"
+                f"got {quoted(lacking)}, which it does not have"
             )
         if group in names and group not in columns:
             raise InputError(f"expected a new name for the one-hot group, got {group!r}, a column")

@@ -31,6 +31,7 @@ from steadytree.core.alignment import AlignedTree, align_trees
 from steadytree.core.bit_sets import bit_flags
 from steadytree.core.boxes import Boxes
 from steadytree.core.memory import HoldsArrays
+from steadytree.core.quoting import quoted
 from steadytree.core.scale import share_of_range
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -314,7 +315,7 @@ def _warn_of_clipping(nodes: Nodes, space: FeatureSpace) -> None:
     for features in clipped.values():
         names = [space.feature_labels[k] for k in sorted(features)]
         warnings.warn(
-            f"thresholds of {names} lie outside the space's range and were clipped to it; "
+            f"thresholds of {quoted(names)} lie outside the space's range and were clipped to it; "
             "make the space from data that covers both trees",
             ClippedThresholdWarning,
             stacklevel=4,

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from steadytree.core.quoting import quoted
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import (
     column_names,
@@ -236,15 +237,15 @@ def code_outcomes(
     if unseen and set(unseen) <= {str(c) for c in classes}:
         types = [type(next(iter(part))).__name__ for part in (classes, set(plain) - set(position))]
         raise InputError(
-            f"expected {owner}'{'' if several else 's'} classes {list(classes)} in {name}, got "
-            f"the same as {types[1]}; convert the outcomes to {types[0]} first"
+            f"expected {owner}'{'' if several else 's'} classes {quoted(list(classes))} in {name}, "
+            f"got the same as {types[1]}; convert the outcomes to {types[0]} first"
         )
     if unseen:
         shown = ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
         if values.dtype.kind == "f" and len(unseen) > 20:
             fix = "these look like responses: they need a regression tree"
         raise InputError(
-            f"expected {owner}'{'' if several else 's'} classes {list(classes)} in {name}, "
+            f"expected {owner}'{'' if several else 's'} classes {quoted(list(classes))} in {name}, "
             f"got unseen {shown}; {fix}"
         )
     return np.array([position[v] for v in plain], dtype=np.int64)

@@ -168,7 +168,7 @@ class FeatureSpace:
         if classes is not None:
             classes = tuple(plain_scalar(c) for c in classes)
             if len(set(classes)) != len(classes):
-                raise InputError(f"expected distinct classes, got {list(classes)}")
+                raise InputError(f"expected distinct classes, got {quoted(list(classes))}")
         knots = tuple(
             None if c is not None else check_knots(k, float(lower[j]), float(upper[j]), label[j])
             for j, (c, k) in enumerate(zip(cats, self.knots or (None,) * count, strict=True))

@@ -25,6 +25,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from steadytree.core.decision import Decision, resolve_decision
+from steadytree.core.quoting import quoted
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table as rows_as_array
@@ -94,7 +95,7 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
         if empty.any():
             culprits = [data.space.feature_labels[j] for j in np.flatnonzero(empty)]
             warnings.warn(
-                f"every value is missing in {culprits}: no rule can use these columns",
+                f"every value is missing in {quoted(culprits)}: no rule can use these columns",
                 SteadyTreeWarning,
                 stacklevel=3,
             )
@@ -199,7 +200,7 @@ def check_coded(coded: NDArray[np.float64], space: FeatureSpace) -> NDArray[np.f
         culprits = [space.feature_labels[j] for j in np.flatnonzero(bad)]
         raise InputError(
             f"expected finite numbers below {largest:.3g}, got infinity or larger ones in "
-            f"{culprits}; replace them with a number or with missing"
+            f"{quoted(culprits)}; replace them with a number or with missing"
         )
     return coded
 

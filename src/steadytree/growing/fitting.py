@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
 from steadytree.core.decision import Decision
+from steadytree.core.quoting import quoted
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import outcome_values, plain_scalar
@@ -255,7 +256,8 @@ def _weights_by_position(
     unknown = [label for label in class_weight if label not in position]
     if unknown:
         raise InputError(
-            f"expected class_weight for classes {classes.tolist()}, got {unknown} as well"
+            f"expected class_weight for classes {quoted(classes.tolist())}, "
+            f"got {quoted(unknown)} as well"
         )
     return {position[label]: weight for label, weight in class_weight.items()}
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._optional import import_optional
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import InputError
 
 __all__ = ["PARQUET", "DiskTable", "is_on_disk", "open_table", "parquet_rows"]
@@ -111,7 +112,7 @@ class ParquetFiles(_ArrowTable):
             if lacking:
                 raise InputError(
                     f"expected the columns of {self.files[0]} in every file, got {file} without "
-                    f"{lacking}; add them, or pass the files that have them"
+                    f"{quoted(lacking)}; add them, or pass the files that have them"
                 )
 
     def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
@@ -269,6 +270,7 @@ def _column_names(schema: Any) -> tuple[str, ...]:
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise InputError(
-            f"expected distinct column names, got {twice} more than once; rename the columns"
+            f"expected distinct column names, "
+            f"got {quoted(twice)} more than once; rename the columns"
         )
     return names

@@ -28,6 +28,7 @@ from steadytree.core.forbidden import (
 )
 from steadytree.core.imputed import fill_in, imputed_codes, missing_as_imputed
 from steadytree.core.lumped import Lumps, lump, lumped_codes, may_be_missing
+from steadytree.core.quoting import some_of
 from steadytree.core.rare import count_categories, rare_names, space_without_names
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.core.space import FeatureSpace
@@ -382,7 +383,7 @@ def _columns_left_out(
         lacking = [j for j, feature in enumerate(space.names) if feature not in there]
         out |= set(lacking)
         if lacking:
-            shown = ", ".join(repr(space.names[j]) for j in lacking)
+            shown = some_of([space.names[j] for j in lacking])
             notes.append(
                 f"{name} lacks {shown}, which the deployed tree does not use: no new rule uses "
                 f"{'it' if len(lacking) == 1 else 'them'}"
@@ -394,7 +395,7 @@ def _columns_left_out(
         them = "them" if several else "it"
         only_new = X_old is not None and set(extra) - set(column_names(X_old) or ())
         notes.append(
-            f"column{'s' if several else ''} {', '.join(map(repr, extra))} "
+            f"column{'s' if several else ''} {some_of(extra)} "
             f"{'are' if several else 'is'} not among the deployed tree's features and "
             f"{'are' if several else 'is'} ignored; to let new rules use {them}, pass "
             "space=FeatureSpace.from_data(X)"

@@ -24,6 +24,7 @@ from steadytree._jobs import Workers
 from steadytree.core.forbidden import forbidden_entry
 from steadytree.core.imputed import imputed_entry, missing_as_imputed
 from steadytree.core.lumped import lumped_entry, sides_as_lumped
+from steadytree.core.quoting import quoted
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, stack_tables
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
@@ -280,7 +281,8 @@ class CandidateMaker:
         if used:
             raise InputError(
                 f"expected candidate {name!r} not to use what is forbidden or lacking, got rules "
-                f"on {[tree.feature_labels[j] for j in used]}; train it without these columns"
+                f"on {quoted([tree.feature_labels[j] for j in used])}; "
+                f"train it without these columns"
             )
         if tree.classes != deployed.classes:
             raise InputError(

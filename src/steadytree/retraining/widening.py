@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from steadytree.core.imputed import never_missing
 from steadytree.core.joined_spaces import joined_categories
+from steadytree.core.quoting import quoted
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.evaluation.changed_columns import OUTSIDE_SHARE
@@ -192,7 +193,7 @@ def refuse_infinities(coded: FloatArray, space: FeatureSpace, name: str) -> Floa
     if np.isinf(coded).any():
         culprits = [space.feature_labels[j] for j in np.flatnonzero(np.isinf(coded).any(axis=0))]
         raise InputError(
-            f"expected finite numbers in {name}, got an infinity in {culprits}; "
+            f"expected finite numbers in {name}, got an infinity in {quoted(culprits)}; "
             "replace infinities with a number or with missing"
         )
     return coded

@@ -18,6 +18,7 @@ import pandas as pd
 from steadytree._optional import import_optional
 from steadytree.core.atomic import write_atomic
 from steadytree.core.harmless import FORMULA
+from steadytree.core.quoting import quoted
 from steadytree.core.rules import display_space
 from steadytree.core.tabular import as_table, column_values, find_columns, n_rows, plain_scalar
 from steadytree.core.tree import Tree
@@ -114,10 +115,13 @@ def _outcome(tree: Tree, what: str | None, of: Any) -> dict[int, str]:
         return {leaf: value_literal(tree.classes[int(tree.label[leaf])]) for leaf in leaves}
     if of is None and len(tree.classes) != 2:
         raise InputError(
-            f"expected of= one of the classes {list(tree.classes)} for their share, got none"
+            f"expected of= one of "
+            f"the classes {quoted(list(tree.classes))} for their share, got none"
         )
     if of is not None and of not in tree.classes:
-        raise InputError(f"expected of= one of the classes {list(tree.classes)}, got {of!r}")
+        raise InputError(
+            f"expected of= one of the classes {quoted(list(tree.classes))}, got {of!r}"
+        )
     at = shown_class(tree, 0) if of is None else tree.classes.index(of)
     return {leaf: number_literal(tree.value[leaf, at]) for leaf in leaves}
 
@@ -127,7 +131,9 @@ def _cells(tree: Tree, given: Mapping[str, str] | None) -> dict[int, str]:
     names = tree.feature_labels
     given = dict(given or {})
     if unknown := [name for name in given if name not in names]:
-        raise InputError(f"expected features in cells=, got {unknown}; they are {list(names)}")
+        raise InputError(
+            f"expected features in cells=, got {quoted(unknown)}; they are {quoted(list(names))}"
+        )
     for name, cell in given.items():
         if not (_CELL.fullmatch(cell) or _TABLE_COLUMN.fullmatch(cell)):
             raise InputError(

@@ -23,6 +23,7 @@ from steadytree._optional import import_optional
 from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.core.limits import MAX_FEATURES, MAX_NODES
+from steadytree.core.quoting import quoted
 from steadytree.core.tree import Tree
 from steadytree.exceptions import (
     NotFittedTreeError,
@@ -233,7 +234,8 @@ def _outcome(
     if name == "binary" or (name == "cross_entropy" and classes is not None):
         if classes is not None and len(classes) != 2:
             raise UnsupportedModelError(
-                f"expected a classifier fitted on two classes, got {list(classes)} in {source}"
+                f"expected a classifier fitted on two classes, "
+                f"got {quoted(list(classes))} in {source}"
             )
         scale = next((o[8:] for o in options if o.startswith("sigmoid:")), "1")
         scales = numbers_in(scale, "sigmoid", float)

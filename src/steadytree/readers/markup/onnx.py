@@ -18,6 +18,7 @@ from steadytree._optional import import_optional
 from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.branches import Leaf, build_tree
 from steadytree.core.limits import MAX_UNLISTED_FEATURES
+from steadytree.core.quoting import quoted
 from steadytree.core.thresholds import double_threshold
 from steadytree.core.tree import Tree
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
@@ -372,7 +373,9 @@ class _Graph:
         for leaf, i in at.items():
             label = plain(labels[0][int(i)])
             if label not in position:
-                raise TreeFormatError(f"expected labels of the classes {classes}, got {label!r}")
+                raise TreeFormatError(
+                    f"expected labels of the classes {quoted(classes)}, got {quoted(label)}"
+                )
             found[leaf] = (wide[0][int(i)], position[label])
         return found, tuple(classes)
 

@@ -19,6 +19,7 @@ from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.core.decision import Decision
 from steadytree.core.limits import MAX_CATEGORY_CELLS
+from steadytree.core.quoting import quoted
 from steadytree.core.tree import Tree
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers import choose_tree
@@ -205,7 +206,8 @@ class _Builder:
         if len(classes) != 2 or label not in classes:
             line.fail(
                 line.start,
-                f"expected one of two classes in a decision, got {label!r} of {list(classes)}",
+                f"expected one of two classes in a decision, "
+                f"got {label!r} of {quoted(list(classes))}",
             )
         return Decision(threshold=share, positive=classes.index(label))
 
@@ -412,5 +414,5 @@ def _is_number(value: Any) -> bool:
 def _at(classes: Sequence[Any], outcome: Outcome, name: Any) -> int:
     """Return the position of a class, also of one said in other words for the same number."""
     if name not in classes:
-        outcome.fail(f"expected a class of {list(classes)}, got {name!r}")
+        outcome.fail(f"expected a class of {quoted(list(classes))}, got {name!r}")
     return classes.index(name)

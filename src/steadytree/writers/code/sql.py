@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from steadytree._optional import import_optional
+from steadytree.core.quoting import quoted
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.writers.code.parts import (
@@ -117,7 +118,7 @@ class _Writer:
         if strange:
             raise InputError(
                 f"expected features of the tree in columns, got {strange}; they are "
-                f"{list(tree.feature_labels)}"
+                f"{quoted(list(tree.feature_labels))}"
             )
         check_classes(tree)
         refuse_text([*tree.feature_labels, *self.columns.values(), *(tree.classes or ())], "SQL")
@@ -172,11 +173,11 @@ class _Writer:
             if len(classes) != 2:
                 raise InputError(
                     f"expected of_class=, whose share to give, got none; the classes are "
-                    f"{list(classes)}"
+                    f"{quoted(list(classes))}"
                 )
             return self.tree.decision.positive
         if of_class not in classes:
-            raise InputError(f"expected of_class= of {list(classes)}, got {of_class!r}")
+            raise InputError(f"expected of_class= of {quoted(list(classes))}, got {of_class!r}")
         return classes.index(of_class)
 
     def query(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.decision import LARGEST_SHARE, Decision
+from steadytree.core.quoting import quoted
 from steadytree.core.tree import Tree
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.writers.kept_labels import leaf_shares
@@ -99,7 +100,8 @@ def check_classes(tree: Tree, model: Any, what: str) -> None:
         return
     if theirs.tolist() != list(tree.classes):
         raise UnsupportedModelError(
-            f"expected the classes of {what}, {theirs.tolist()}, got {list(tree.classes)}"
+            f"expected the classes of {what}, {quoted(theirs.tolist())}, "
+            f"got {quoted(list(tree.classes))}"
         )
 
 
