@@ -11,6 +11,8 @@ from random import Random
 
 import pytest
 
+import steadytree as st
+import steadytree.exceptions
 from tests.readers.fuzz import PARSERS
 from tests.readers.mutations import spoil, spoil_json
 
@@ -55,3 +57,18 @@ def test_well_formed_files_are_spoilt_in_their_own_terms() -> None:
     xml = b"<a><b value='1'/><c><d x='2'/></c></a>"
     assert len({spoil(xml, Random(seed)) for seed in range(100)}) > 50
     assert spoil(xml, Random("1-2")) == spoil(xml, Random("1-2"))
+
+
+@pytest.mark.parametrize("previous", [2**53 + 1, 10**30, 0, -1, 3])
+def test_a_history_whose_version_follows_none_that_came_before(
+    previous: int, tmp_path: Path
+) -> None:
+    """Found by the fuzz: the table of versions failed on the number."""
+    path = PARSERS["history"][0](tmp_path)[0]
+    lines = path.read_text(encoding="utf-8").splitlines()
+    entry = json.loads(lines[1])
+    assert entry["number"] == 2
+    lines[1] = json.dumps(entry | {"previous": previous})
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(st.exceptions.HistoryError, match="expected an earlier version as previous"):
+        st.History.open(path, verify=False)
