@@ -215,6 +215,12 @@ class ToldLeaves:
                 and not told.exact
                 and np.allclose(seen.counts[leaf], seen.weighted[leaf])
             ):
+                rough = share_bin(share, n, self.min_cell * self._widen)
+                if rough is not None and leaf not in self._unfit:
+                    # Steadied so much that every number of the range could predict so.
+                    least, most = (end * (n + k) for end in (rough.low, rough.high))
+                    if least - k <= told.low and told.high <= most:
+                        return rough.words(self.style)
                 # What could have been predicted, whatever the numbers that are not told.
                 low, high = told.shares(k)
                 if low <= share <= high:
