@@ -135,6 +135,13 @@ def test_the_example_is_made_up() -> None:
     assert not same.any()
 
 
+def test_the_input_example_names_no_category() -> None:
+    tree = samples.mixed_diff().new
+    example = example_rows(tree)
+    assert not {"red", "green", "blue", "black"} & set(example["colour"].dropna())
+    assert len(TreeModel(tree).predict(example)) == 2
+
+
 def test_importing_steadytree_leaves_mlflow_alone_and_its_absence_says_what_to_install() -> None:
     code = (
         "import sys, steadytree, steadytree.mlflow\n"

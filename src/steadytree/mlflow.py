@@ -31,6 +31,8 @@ __all__ = ["TreeModel", "log_retraining", "log_tree"]
 FOLDER = "steadytree"
 """Folder of the artifacts in the run."""
 PARAMETER_LENGTH = 500
+ANOTHER = "another value"
+"""Stands for a category in the input example."""
 # What MLflow allows in the name of a metric.
 _NOT_ALLOWED = re.compile(r"[^\w.\- :/]")
 # Each column of Retraining.performance: what it is a score of.
@@ -232,7 +234,8 @@ def example_rows(tree: Tree) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for j, (name, cats) in enumerate(zip(tree.feature_labels, tree.categories, strict=True)):
         if cats:
-            columns[name] = [cats[0], cats[-1]]
+            # A category may be the name of somebody: none is shown.
+            columns[name] = np.array([ANOTHER, None], dtype=object)
             continue
         cuts = tree.threshold[(tree.feature == j) & np.isfinite(tree.threshold)]
         middle = float(f"{np.median(cuts):.3g}") if cuts.size else 0.0

@@ -123,7 +123,7 @@ def _child(order: dict[str, Any], tell: int) -> None:
     """Be a run of the command line; never returns."""
     os.environ[MARK] = order["mark"]
     for stream, text in zip((1, 2), order["texts"], strict=True):
-        os.dup2(os.open(text, os.O_WRONLY | os.O_CREAT, 0o600), stream)
+        os.dup2(os.open(text, os.O_WRONLY), stream)
     if order["most_bytes"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["most_bytes"],) * 2)
     done, own = 0, {*order["texts"]}
@@ -151,6 +151,8 @@ def _child(order: dict[str, Any], tell: int) -> None:
 
 
 def _run(order: dict[str, Any]) -> dict[str, Any]:
+    for text in order["texts"]:  # here, since a child may be killed before it does anything
+        Path(text).touch()
     tell = os.memfd_create("steps")
     os.pwrite(tell, bytes(4), 0)
     started = time.perf_counter()

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
-from steadytree.core.limits import MAX_TEXT, check_size, check_texts, check_value_cells
-from steadytree.exceptions import TreeFormatError
+from steadytree.core import limits
+from steadytree.core.limits import (
+    MAX_TEXT,
+    check_feature_count,
+    check_matching,
+    check_size,
+    check_texts,
+    check_value_cells,
+)
+from steadytree.exceptions import InputError, TreeFormatError
 
 
 def test_sizes() -> None:
@@ -27,3 +38,29 @@ def test_shares() -> None:
     check_value_cells(1_000_000, 50)
     with pytest.raises(TreeFormatError, match=r"which would take 74\.5 GiB"):
         check_value_cells(100_000, 100_000)
+
+
+def test_the_documentation_states_every_limit() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "limits.md"
+    stated = {
+        name: int(number.replace(",", ""))
+        for number, name in re.findall(
+            r"^\|[^|]*\| ([\d,]+)[^|]*\| `(MAX_\w+)` \|$", page.read_text("utf-8"), re.MULTILINE
+        )
+    }
+    assert stated == {name: value for name, value in vars(limits).items() if name.isupper()}
+
+
+def test_features_that_are_only_counted() -> None:
+    check_feature_count(1_000_000, listed=True)
+    check_feature_count(200_000, listed=False)
+    with pytest.raises(TreeFormatError, match="or 0 to 200,000 features, got 200001"):
+        check_feature_count(200_001, listed=False)
+    with pytest.raises(TreeFormatError, match="expected 0 to 1,000,000 features, got -1"):
+        check_feature_count(-1, listed=True)
+
+
+def test_comparisons() -> None:
+    check_matching(16_384, 16_384)
+    with pytest.raises(InputError, match=r"65,536 rules against 65,536 rules.*96\.0 GiB"):
+        check_matching(65_536, 65_536)
