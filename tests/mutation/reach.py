@@ -44,15 +44,15 @@ class _Recorder:
         self.cov.switch_context("")
 
 
-def measure(file: str, *, plain: bool, cache: Path | None) -> Reach:
+def measure(file: str, *, plain: bool, slow: str = "", cache: Path | None) -> Reach:
     """Run one file of tests as it is, or read what a run told while nothing it reaches changed."""
-    key = hashlib.sha256(f"{plain}:{(ROOT / file).read_text(encoding='utf-8')}".encode())
+    key = hashlib.sha256(f"{plain}{slow}:{(ROOT / file).read_text(encoding='utf-8')}".encode())
     stored = cache / f"{key.hexdigest()[:24]}.json" if cache else None
     if stored and stored.exists():
         told = stored.read_text(encoding="utf-8")
         if all(_digest(m) == digest for m, digest in json.loads(told)["sources"].items()):
             return _from_json(told)
-    told = _run(file, plain)
+    told = _run(file, plain, slow)
     if stored:
         stored.parent.mkdir(parents=True, exist_ok=True)
         stored.write_text(told, encoding="utf-8")
@@ -70,7 +70,7 @@ def _from_json(text: str) -> Reach:
     return Reach(told["seconds"], lines)
 
 
-def _run(file: str, plain: bool) -> str:
+def _run(file: str, plain: bool, slow: str) -> str:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -81,7 +81,8 @@ def _run(file: str, plain: bool) -> str:
             cov = coverage.Coverage(data_file=None, include=list(files), config_file=False)
             recorder = _Recorder(cov)
             cov.start()
-            code = run_pytest([file], recorder, scratch)
+            without = ["-k", f"not ({slow})"] if slow else []
+            code = run_pytest([file], recorder, scratch, *without)
             cov.stop()
             (Path(folder) / "output").write_text(
                 Path(f"{scratch}/output").read_text(errors="replace"), encoding="utf-8"
@@ -110,8 +111,12 @@ def _lines_by_test(data: Any, files: dict[str, str]) -> dict[str, dict[int, list
 
 def reaches(target: Target, cache: Path | None) -> list[tuple[str, Reach]]:
     """Every file of tests that reaches a module, with what it reaches."""
-    measured = [(f, measure(f, plain=target.plain, cache=cache)) for f in target.test_files()]
-    return [(f, reach) for f, reach in measured if target.module in reach.lines]
+    found = []
+    for file in target.test_files():
+        reach = measure(file, plain=target.plain, slow=target.slow, cache=cache)
+        if target.module in reach.lines:
+            found.append((file, reach))
+    return found
 
 
 def tests_of(

@@ -15,12 +15,13 @@ class Target:
     """One module; ``tests`` are folders or files, the module's own first.
 
     ``plain`` runs numba's functions as Python: compiling them anew for each fault would take
-    minutes, and the arithmetic is the same.
+    minutes, and the arithmetic is the same. ``slow`` names tests that then take too long.
     """
 
     module: str
     tests: tuple[str, ...]
     plain: bool = False
+    slow: str = ""
 
     @property
     def path(self) -> Path:
@@ -47,9 +48,9 @@ class Target:
         return list(dict.fromkeys(found))
 
 
-def _folder(folder: str, *tests: str, plain: bool = False) -> list[Target]:
+def _folder(folder: str, *tests: str, plain: bool = False, slow: str = "") -> list[Target]:
     return [
-        Target(str(path.relative_to(SOURCE).with_suffix("")), tests, plain)
+        Target(str(path.relative_to(SOURCE).with_suffix("")), tests, plain, slow)
         for path in sorted((SOURCE / folder).glob("*.py"))
         if path.stem != "__init__" or "def " in path.read_text(encoding="utf-8")
     ]
@@ -62,13 +63,16 @@ def _files(pattern: str, *tests: str) -> list[Target]:
     ]
 
 
+SLOW_AS_PYTHON = "320-320 or 200-205 or 150-400 or 100-1500 or 128-256 or 64-300 or large_trees"
+DISTANCE = ("amounts", "bound", "matching", "options", "variants", "distances")
+
 TARGETS: dict[str, Target] = {
     target.module: target
     for target in [
         Target("core/paths", ("tests/core/test_walk.py", "tests/distance/test_distances.py")),
         Target("selection", ()),
-        *_folder("distance", "tests/distance"),
-        *_folder("distance/_solver", "tests/distance/solver", plain=True),
+        *_folder("distance", *(f"tests/distance/test_{name}.py" for name in DISTANCE)),
+        *_folder("distance/_solver", "tests/distance/solver", plain=True, slow=SLOW_AS_PYTHON),
         *_folder("evaluation", "tests/evaluation"),
         *_folder("diff", "tests/diff"),
         Target("retraining/frontier", ()),
