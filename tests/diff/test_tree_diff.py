@@ -83,7 +83,7 @@ def test_the_dictionary_keeps_its_layout(old: Any, new: Any) -> None:
     changed = sum(rule["status"] != "kept" for rule in content["rules"])
     assert diff._repr_html_().count("<tr>") == (1 + min(changed, MAX_ROWS) if changed else 0)
     for split in diff.splits[:12]:
-        assert split.text in diff.to_text()
+        assert split.text in diff.to_text(min_cell=1)
 
 
 def test_labels_in_the_frame_keep_their_type() -> None:
@@ -171,7 +171,7 @@ def test_the_frame_holds_the_numbers_of_each_rule() -> None:
 
 def test_the_dictionary_holds_the_numbers_of_each_rule() -> None:
     diff = varied()
-    content = diff.to_dict()
+    content = diff.to_dict(min_cell=1)
     assert (content["kind"], content["task"]) == ("tree-diff", "classification")
     assert (content["classes"], content["positive"]) == (["no", "yes"], "yes")
     assert content["counts"] == diff.counts
@@ -233,7 +233,7 @@ def test_what_a_regression_tells() -> None:
     new = DecisionTreeRegressor(max_depth=2).fit(X, y)
     space = FeatureSpace.from_data(X, y, task="regression")
     diff = diff_trees(old, new, X, y=y, space=space)
-    content = diff.to_dict()
+    content = diff.to_dict(min_cell=1)
     assert (content["task"], content["classes"], content["positive"]) == ("regression", None, None)
     assert content["mean_value_shift"] == diff.mean_value_shift > 0
     assert diff.positive is None
@@ -250,7 +250,7 @@ def test_what_a_tree_was_trained_on_is_told() -> None:
     event = (y > 140).to_numpy()
     model = DistilledTreeClassifier(n_estimators=5, max_leaf_nodes=3, random_state=0).fit(X, event)
     leaf = as_tree(model).apply(X)
-    rules = diff_trees(model, model).to_dict()["rules"]
+    rules = diff_trees(model, model).to_dict(min_cell=1)["rules"]
     assert len(rules) == 3
     for rule in rules:
         inside = leaf == rule["old"]["leaf"]

@@ -22,6 +22,8 @@ from sklearn.metrics import (
 
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.intervals import (
+    area_excess,
+    auc_interval,
     half_width,
     loss_interval,
     proportion_interval,
@@ -270,6 +272,19 @@ def test_what_learning_adds_is_in_the_intervals() -> None:
     assert row[["recipe_low", "recipe_high"]].tolist() == pytest.approx(expected)
     narrow = loss_interval(estimate.recipe, quantile(0.95, 200), np.sqrt(error**2 - added))
     assert row["recipe_high"] > narrow[1] + 1e-6
+    area = scores.score_estimate("new")
+    sizes, z = (int((scores.y == 1).sum()), int((scores.y == 0).sum())), quantile(0.95)
+    plain = standard_error(area.own.influence)
+    whole = standard_error(area.recipe.influence) ** 2 + area.recipe.learning_variance(own.leaves())
+    expected = auc_interval(
+        area.recipe.value,
+        sizes,
+        z,
+        excess=area_excess(area.own.value, sizes, plain),
+        extra=whole - plain**2,
+    )
+    assert whole > plain**2
+    assert table.loc["AUC", ["recipe_low", "recipe_high"]].tolist() == pytest.approx(expected)
     # The area too is wider than that of a tree which is given.
     given = measure_score(replace(scores, fixed=frozenset(["new"])), "new")
     assert measure_score(scores, "new").error() > given.error()
@@ -323,6 +338,10 @@ def test_no_corrected_share_leaves_0_to_1(lucky: bool) -> None:
     )
     if not lucky:  # another tree, that decides nobody otherwise
         scores = replace(scores, own={"new": build((0, 2.0, "no", "yes"))})
+    else:  # it flags half of those whom the corrected sensitivity finds
+        half = table_of(replace(scores, own={"new": right_where(0)})).loc["all"]
+        assert half.loc["sensitivity", ["own", "recipe"]].tolist() == [0.5, 1.0]
+        assert half.loc["positive predictive value", ["own", "recipe"]].tolist() == [1.0, 1.0]
     table = table_of(scores).loc["all"]
     assert table.loc["sensitivity", "own"] == (1.0 if lucky else 0.0)
     assert table.loc["sensitivity", "recipe"] == (1.0 if lucky else 0.0)

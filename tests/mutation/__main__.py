@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.mutation.targets import ROOT, TARGETS
+from tests.mutation.targets import NOT_YET, ROOT, TARGETS
 
 sys.path.insert(0, str(ROOT / "src"))
 
@@ -50,7 +50,7 @@ def write_results(rows: dict[str, str]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("modules", nargs="*", help="such as core/paths; default: all of them")
+    parser.add_argument("modules", nargs="*", help="core/paths, ...; default: all but NOT_YET")
     parser.add_argument("--count", type=int, default=40, help="mutants per module")
     parser.add_argument("--all", action="store_true", help="every mutant")
     parser.add_argument("--only", action="append", default=[], help="mutants whose name holds this")
@@ -68,7 +68,7 @@ def main() -> int:
     explained = explanations()
     complaints = 0
     rows: dict[str, str] = {}
-    for module in options.modules or TARGETS:
+    for module in options.modules or [module for module in TARGETS if module not in NOT_YET]:
         target = TARGETS[module]
         count = None if options.all else options.count
         verdict = judge(target, count=count, cache=options.cache, only=options.only)
@@ -81,8 +81,8 @@ def main() -> int:
             print("  " + complaint, flush=True)
         complaints += len(found)
         rows[module] = row_of(verdict, why)
-    if options.results:
-        write_results(rows)
+        if options.results:
+            write_results(rows)
     return 1 if complaints else 0
 
 

@@ -86,3 +86,21 @@ TARGETS: dict[str, Target] = {
         ),
     ]
 }
+
+NOT_YET = frozenset(
+    {
+        "diff/told",
+        "diff/words",
+        "evaluation/changed_columns",
+        "evaluation/decision_cells",
+        "evaluation/told_tables",
+        "distance/_solver/__init__",
+        "distance/_solver/kernels",
+        "distance/_solver/pack",
+        "distance/_solver/scans",
+        "distance/_solver/scipy_solver",
+        "distance/_solver/searches",
+        "distance/_solver/threads",
+    }
+)
+"""Modules whose survivors nobody has looked at; `python -m tests.mutation MODULE` tells them."""

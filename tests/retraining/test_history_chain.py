@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 
 from steadytree.exceptions import InputError
 from steadytree.retraining.history import History
-from steadytree.retraining.history_chain import digest_of, is_head, read_lines, seal, to_bytes
+from steadytree.retraining.history_chain import (
+    CHANGED,
+    MISPLACED,
+    digest_of,
+    is_head,
+    read_lines,
+    seal,
+    to_bytes,
+    where_it_belongs,
+)
 from tests.retraining.histories import V1, six_lines
 
 
@@ -97,3 +106,80 @@ def test_heads_are_digests_or_the_beginning_of_one() -> None:
     assert is_head("0123456789abcdef")
     assert is_head(f" {'F' * 64}\n")
     assert not any(map(is_head, ["", "0123456789abcde", "f" * 65, "g" * 64, None, 7]))
+
+
+def line_of(version: Any, **content: Any) -> bytes:
+    return json.dumps({"format": "steadytree-history", "version": version, **content}).encode()
+
+
+@pytest.mark.parametrize("version", [0, -1, 3, 99, True, "2", 1.0, None])
+def test_versions_that_are_not_ours(version: Any) -> None:
+    (line,) = read_lines(line_of(version, event="x") + b"\n")
+    assert line.content is None
+    assert line.fault is not None
+    assert "expected version 1 or 2, got" in line.fault.words
+
+
+def test_what_carries_a_digest_is_held_against_it() -> None:
+    """Whatever its version says: a line is not freed from its chain by calling it old."""
+    (free,) = read_lines(line_of(1, event="x"))
+    assert not free.chained
+    assert free.fault is None
+    digest = digest_of({"format": "steadytree-history", "version": 1, "event": "x"}, None)
+    (sealed,) = read_lines(line_of(1, event="x", digest=digest))
+    assert sealed.chained
+    assert sealed.fault is None
+    for changed in (
+        line_of(1, event="x", digest="0" * 64),
+        line_of(1, event="x", before=None),
+        line_of(2, event="x"),
+        line_of(2, event="x", before=None),
+    ):
+        (line,) = read_lines(changed)
+        assert line.chained
+        assert not line.intact
+        assert line.fault is not None
+        assert line.fault.kind == CHANGED
+
+
+def test_lines_that_are_read_later_go_on_counting() -> None:
+    first = seal({"event": "x"}, None)
+    second = seal({"event": "y"}, first["digest"])
+    whole = list(read_lines(to_bytes(first) + to_bytes(second)))
+    (one,) = read_lines(to_bytes(first))
+    (two,) = read_lines(to_bytes(second), one)
+    assert [line.number for line in whole] == [one.number, two.number] == [1, 2]
+    assert two.fault is None
+    (blank,) = read_lines(b"\n\n" + to_bytes(first))
+    assert blank.number == 3  # as an editor shows it
+    (cut,) = read_lines(to_bytes(second)[:20], one)
+    assert cut.fault is not None
+    assert cut.fault.cut_off
+    assert "cut off after 20 characters" in cut.fault.words
+
+
+def test_where_a_sound_line_belongs() -> None:
+    first = seal({"event": "x"}, None)
+    second = seal({"event": "y"}, first["digest"])
+    third = seal({"event": "z"}, second["digest"])
+    stranger = seal({"event": "s"}, "0" * 64)
+
+    def told(*contents: dict[str, Any], old: int = 0) -> str:
+        raw = b"".join(line_of(1, event=f"old {k}") + b"\n" for k in range(old))
+        lines = list(read_lines(raw + b"".join(map(to_bytes, contents))))
+        assert lines[-1].fault is not None
+        assert lines[-1].fault.kind == MISPLACED
+        return where_it_belongs(lines[-1], lines)
+
+    assert told(second, old=1).startswith("one that does not follow lines 1 to 1: one of them")
+    assert told(second, old=2).startswith("one that does not follow lines 1 to 2: one of them")
+    assert told(first, second, first).startswith("the first line of a chain: lines were inserted")
+    assert told(first, third).startswith("one that follows a line that is not there")
+    assert told(first, stranger).startswith("one that follows a line that is not there")
+    assert told(first, second, third, second).startswith("one that follows line 1: lines were")
+
+
+def test_a_line_is_plain_text_that_people_can_read() -> None:
+    assert "Dr Ünal".encode() in to_bytes({"by": "Dr Ünal"})
+    with pytest.raises(ValueError, match="Out of range float values"):
+        to_bytes({"score": float("nan")})

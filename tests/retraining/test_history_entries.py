@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from steadytree.core.format import tree_to_dict
 from steadytree.exceptions import InputError
 from steadytree.retraining.history_entries import (
     Ledger,
@@ -20,6 +21,7 @@ from steadytree.retraining.history_entries import (
     decision_entry,
     iso_date,
 )
+from tests.retraining.histories import A
 
 
 @pytest.mark.parametrize(
@@ -92,3 +94,102 @@ def test_a_ledger_takes_no_number_twice_whatever_was_announced() -> None:
         ledger.take({**story, "versions": [0]})
     with pytest.raises(ValueError, match="expected texts as set_aside"):
         ledger.take({**story, "versions": [], "set_aside": [1]})
+
+
+NEEDED = {
+    "version": "date number note scores previous dissimilarity_to_previous dissimilarity_to_first "
+    "space tree",
+    "decision": "date number status by reason",
+    "recovery": "date versions set_aside copy sha256",
+}
+
+
+@pytest.mark.parametrize("event", NEEDED)
+def test_every_entry_that_lacks_is_named(event: str) -> None:
+    with pytest.raises(ValueError, match="expected entries") as error:
+        Ledger().take({"event": event})
+    assert f"expected entries {sorted(NEEDED[event].split())}, got none" == str(error.value)
+
+
+@pytest.mark.parametrize("event", ["approval", None, 3, ["version"]])
+def test_events_that_nobody_knows(event: Any) -> None:
+    with pytest.raises(ValueError, match="expected the event version or decision or recovery, got"):
+        Ledger().take({"event": event})
+
+
+def version(number: Any, **changes: Any) -> dict[str, Any]:
+    entry = {"event": "version", "number": number, "date": "2024-01-31", "note": "", "scores": {}}
+    apart = {"previous": None, "dissimilarity_to_previous": None, "dissimilarity_to_first": None}
+    return {**entry, **apart, "space": None, "tree": tree_to_dict(A), **changes}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"date": 20240131},
+        {"note": None},
+        {"scores": [0.8]},
+        {"scores": {"auc": "high"}},
+        {"scores": {"auc": True}},
+        {"previous": 1.5},
+        {"previous": True},
+        {"dissimilarity_to_previous": "0.1"},
+        {"dissimilarity_to_first": False},
+    ],
+)
+def test_an_entry_of_another_kind_is_named(changes: dict[str, Any]) -> None:
+    (name,) = changes
+    ledger = Ledger()
+    with pytest.raises(ValueError, match=f"expected another kind of ({name}|auc), got"):
+        ledger.take(version(1, **changes))
+    assert ledger.versions == {}
+    ledger.take(version(1, scores={"auc": None, "brier": 1}, dissimilarity_to_first=0))
+
+
+@pytest.mark.parametrize("number", [0, -1, True, "1", 1.0, None])
+def test_a_version_is_a_whole_number(number: Any) -> None:
+    with pytest.raises(ValueError, match="expected a whole number from 1 as the version, got"):
+        Ledger().take(version(number))
+    with pytest.raises(ValueError, match="expected a whole number from 1 as the version, got"):
+        Ledger().take({**decision_entry(1, "approved", "me", "", "2024-01-31"), "number": number})
+
+
+def test_what_lines_add_up_to() -> None:
+    ledger = Ledger()
+    for number in (1, 2):
+        ledger.take(version(number))
+    with pytest.raises(ValueError, match="expected version 3, got 2"):
+        ledger.take(version(2))
+    with pytest.raises(ValueError, match="expected version 3, got 4"):
+        ledger.take(version(4))
+    assert (ledger.numbers, ledger.next_number) == ([1, 2], 3)
+    for number, status in ((2, "approved"), (1, "approved")):
+        ledger.take(decision_entry(number, status, "me", "", "2024-01-31"))
+    assert ledger.approved == [2, 1]
+    other = ledger.copy()
+    ledger.take(decision_entry(1, "rejected", "me", "", "2024-02-01"))
+    assert (ledger.approved, other.approved) == ([2], [2, 1])
+    ledger.take(decision_entry(2, "approved", "me", "", "2024-02-01"))
+    assert ledger.approved == [2]
+    assert ledger.decisions[1]["status"] == "rejected"
+    with pytest.raises(ValueError, match="expected the status approved or rejected, got 'gone'"):
+        ledger.take(decision_entry(1, "gone", "me", "", "2024-02-01"))
+    story = {"event": "recovery", "date": "2024-01-31", "copy": "x", "sha256": "", "set_aside": []}
+    ledger.take({**story, "versions": [7, 5]})
+    assert ledger.next_number == 7
+    ledger.take(version(7))
+    assert ledger.next_number == 5
+    ledger.take(version(5))
+    assert (ledger.numbers, ledger.next_number) == ([1, 2, 5, 7], 8)
+    assert (other.numbers, other.next_number) == ([1, 2], 3)
+
+
+def test_a_decision_in_writing() -> None:
+    assert decision_entry(np.int64(3), "approved", "me", "why", "2024-01-31") == {
+        "event": "decision",
+        "number": 3,
+        "status": "approved",
+        "by": "me",
+        "reason": "why",
+        "date": "2024-01-31",
+    }
