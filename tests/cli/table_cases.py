@@ -156,7 +156,8 @@ CASES = (
         "a quote that is not closed",
         REFUSED,
         spoiled(_set(40, '1,"red,no')),
-        "expected",
+        "expected every quote to be closed in {path}, got one that is not in the row that begins "
+        "in line 40; close it",
     ),
     Case(
         "a quote inside a value",

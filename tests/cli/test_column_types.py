@@ -20,12 +20,17 @@ from tests.cli.conftest import Files, Run
 @pytest.fixture
 def settle(tmp_path: Path) -> Any:
     def call(
-        values: list[Any], asked: str | None = None, known: Any = UNKNOWN, *, stored: bool = False
+        values: list[Any],
+        asked: str | None = None,
+        known: Any = UNKNOWN,
+        *,
+        stored: bool = False,
+        outcome: bool = False,
     ) -> SettledColumn:
         frame = pd.DataFrame({"v": values, "w": range(len(values))})
         path = tmp_path / ("t.parquet" if stored else "t.csv")
         frame.to_parquet(path) if stored else frame.to_csv(path, index=False)
-        return settle_column(read_table(path), "v", asked, known)
+        return settle_column(read_table(path), "v", asked, known, outcome=outcome)
 
     return call
 
@@ -71,6 +76,9 @@ def test_a_number_of_the_tree(settle: Any) -> None:
         settle(["1", "2"], "category", None)
     with pytest.raises(InputError, match=r"finite numbers in column 'v' .* got inf \(line 3\)"):
         settle(["1", "inf"], known=None)
+    assert settle([1, 1e300], known=None).values.max() == 1e300
+    with pytest.raises(InputError, match=r"numbers up to 3.4e\+38 in column 'v'"):
+        settle([1, 1e300], known=None, outcome=True)
 
 
 @pytest.mark.parametrize("stored", [False, True])

@@ -142,3 +142,34 @@ def test_outcomes_keep_their_type(run: Run, tmp_path: Path, kind: str, expected:
     assert result.code == 0, result.err
     classes = load_tree(tmp_path / "tree.json").classes
     assert [type(c) for c in classes or ()] == [type(expected(1).item())] * 2
+
+
+@pytest.mark.parametrize(
+    "present", [1, *(pytest.param(count, marks=pytest.mark.slow) for count in (0, 2))]
+)
+@pytest.mark.parametrize("kind", ["number", "category"])
+def test_a_column_that_is_almost_empty(
+    run: Run, files: Files, tmp_path: Path, kind: str, present: int
+) -> None:
+    """No value, or one or two, may be left in a fold, a bootstrap or a file: nothing fails."""
+    paths = []
+    for name in ("old", "new"):
+        table = pd.read_csv(getattr(files, name))[["radius", "texture", "outcome"]][:120]
+        values = np.full(len(table), None, dtype=object)
+        values[[30, 90][:present]] = [1.5, 2.5][:present] if kind == "number" else "a"
+        paths.append(tmp_path / f"{name}.csv")
+        table.assign(rare=values).to_csv(paths[-1], index=False)
+    for learner in (("cart",), ("distilled",), ("stable", "--bootstraps", 2)):
+        options = ("--learner", *learner, "--target", "outcome", "--out", tmp_path / learner[0])
+        fitted = run("fit", paths[0], *options)
+        assert fitted.code == 0, fitted.err
+    deployed = ("--deployed", tmp_path / "distilled" / "tree.json", "--target", "outcome")
+    again = run(
+        *("retrain", paths[1], *deployed, "--old", paths[0]),
+        *("--compare", "--trees", 5, "--folds", 3),
+    )
+    assert again.code == 0, again.err
+    assessed = run(
+        *("assess", paths[1], "--target", "outcome", "--learner", "cart", "--resamples", 3)
+    )
+    assert assessed.code == 0, assessed.err

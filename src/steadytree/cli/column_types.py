@@ -93,7 +93,8 @@ def settle_column(
             if written.padded:
                 note = "written with leading zeros"
                 return SettledColumn(written.as_values(), CATEGORY, note)
-        return _as_number(table, name, values, settled=asked is not None or known is None)
+        settled = asked is not None or known is None
+        return _as_number(table, name, values, settled=settled, outcome=outcome)
     if not _is_text(values):
         return SettledColumn(values, CATEGORY)  # the core knows dates, lists and the like
     written = _written(table, values)
@@ -108,7 +109,7 @@ def settle_column(
 
 
 def _as_number(
-    table: TableFile, name: str, values: pd.Series[Any], *, settled: bool
+    table: TableFile, name: str, values: pd.Series[Any], *, settled: bool, outcome: bool
 ) -> SettledColumn:
     """Check the numbers of a column; ``settled``: that it is one is not in question."""
     whole = values.dtype.kind in "iuO"
@@ -126,7 +127,7 @@ def _as_number(
             f"{types_fix(name, CATEGORY)} or {types_fix(name, NUMBER)}"
         )
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    low, high = _check_range(table, name, numbers, settled=settled)
+    low, high = _check_range(table, name, numbers, settled=settled and not outcome)
     if values.dtype.kind == "O":
         values = pd.Series(numbers, name=name)
     unique = whole and len(values) >= ROWS_OF_IDENTIFIERS and _all_different(values)
