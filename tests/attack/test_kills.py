@@ -35,6 +35,10 @@ FILES = {
 }
 
 
+LAST = 40
+"""Steps of a run in which it writes, and its files take their names."""
+
+
 class Attack:
     """A deployed tree, tables, a history, and an out folder that run after run is written to."""
 
@@ -133,14 +137,15 @@ def attack_with(
 ) -> Counter[str]:
     """Kill runs: three of four before a step on files, the others at any time."""
     out = attack.folder / f"{command}-{jobs}-{kills}"
-    first = attack.nursery.run(*attack.arguments(command, out, jobs))
-    assert first.code in (0, 3), first.err
+    for _ in "12":  # the second one has the files of another to replace, as all that follow
+        first = attack.nursery.run(*attack.arguments(command, out, jobs))
+        assert first.code in (0, 3), first.err
     drawn = random.Random(kills)
     states: Counter[str] = Counter()
     for number in range(kills):
         if number % 4:
-            # Most steps are reads at the beginning: the writing is in the last ones.
-            least = 0 if number % 4 == 1 else first.steps // 2
+            # Most steps are reads at the beginning: files take their names in the last ones.
+            least = 0 if number % 4 == 1 else first.steps - LAST
             states[
                 attack.kill(command, out, jobs=jobs, step=drawn.randint(least, first.steps))
             ] += 1
