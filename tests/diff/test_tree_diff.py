@@ -262,6 +262,7 @@ def test_classes_given_up_are_told_apart() -> None:
     """Decided for nobody any more, or hardly found any more."""
     diff = diff_trees(build(OLD), build(Leaf(0, 0.4)), rows(0))
     assert diff.lost_classes == ("yes",)
+    assert diff_trees(build(OLD), build(Leaf(0, 0.4))).lost_classes == ("yes",)  # by its rules
     assert diff.to_dict()["lost_classes"] == ["yes"]
     assert diff.to_dict()["hardly_found"] == []
     rare = Split(2, 0.02, Leaf(1, 0.9), Leaf(0, 0.1))

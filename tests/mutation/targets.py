@@ -87,20 +87,12 @@ TARGETS: dict[str, Target] = {
     ]
 }
 
-NOT_YET = frozenset(
-    {
-        "diff/told",
-        "diff/words",
-        "evaluation/changed_columns",
-        "evaluation/decision_cells",
-        "evaluation/told_tables",
-        "distance/_solver/__init__",
-        "distance/_solver/kernels",
-        "distance/_solver/pack",
-        "distance/_solver/scans",
-        "distance/_solver/scipy_solver",
-        "distance/_solver/searches",
-        "distance/_solver/threads",
-    }
+GONE_THROUGH = (
+    *("core/paths", "selection", "retraining/frontier"),
+    *("diff/changes", "diff/pairing", "diff/splits"),
+    *("evaluation/cross_fitting", "evaluation/flips", "evaluation/folds", "evaluation/gates"),
+    *("evaluation/intervals", "evaluation/measures", "evaluation/performance"),
+    "evaluation/scores",
 )
+NOT_YET = frozenset(TARGETS) - set(GONE_THROUGH)
 """Modules whose survivors nobody has looked at; `python -m tests.mutation MODULE` tells them."""
