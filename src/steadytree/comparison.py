@@ -23,7 +23,14 @@ from steadytree.core.alignment import common_space
 from steadytree.core.disclosure import MIN_CELL, PeopleCount
 from steadytree.core.format import plain_json
 from steadytree.core.joined_spaces import JoinedSpace, joined_space
-from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, code_table, fingerprint
+from steadytree.core.rows import (
+    TRAINING_ROWS,
+    CodedRows,
+    code_outcomes,
+    code_table,
+    fingerprint,
+    is_stamped,
+)
 from steadytree.core.scale import SCALES
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, n_rows
@@ -419,8 +426,10 @@ def _known_rows(before: Tree, after: Tree, rows: CodedRows) -> str | None:
     """Say which tree remembers having been made from these rows; None where neither does."""
     plain = CodedRows(rows.coded, rows.y)
     known = [
-        fingerprint(replace(plain, coded=tree.round_values(rows.coded)))
-        in tree.metadata.get(TRAINING_ROWS, ())
+        is_stamped(
+            fingerprint(replace(plain, coded=tree.round_values(rows.coded))),
+            tree.metadata.get(TRAINING_ROWS, ()),
+        )
         for tree in (before, after)
     ]
     return {(True, True): "both", (True, False): "old", (False, True): "new"}.get(

@@ -14,8 +14,10 @@ from steadytree.core.rows import (
     code_outcomes,
     code_table,
     fingerprint,
+    is_stamped,
     row_hashes,
     stack_tables,
+    stamp_of,
 )
 from steadytree.core.space import FeatureSpace
 from steadytree.exceptions import InputError
@@ -154,3 +156,17 @@ def test_the_fingerprint_tells_columns_and_values_that_change_places() -> None:
     assert fingerprint(rows) != fingerprint(wider)
     # Pinned: what is stored with a tree today must be known again tomorrow.
     assert fingerprint(rows) == "5x2-b6ea5fd761959afa"
+
+
+def test_a_stamp_is_known_again_and_shows_no_digest_of_the_rows() -> None:
+    rows = CodedRows(np.array([[1.0, 2.0], [3.0, np.nan]]), np.array([0, 1]))
+    plain = fingerprint(rows)
+    here, there = stamp_of(plain, "one space"), stamp_of(plain, "another space")
+    assert is_stamped(plain, [there, here])
+    assert here != there  # nobody can look stamps up
+    assert plain.partition("-")[2] not in here
+    assert stamp_of(plain, "one space") == here
+    other = fingerprint(CodedRows(rows.coded, np.array([1, 1])))
+    assert not is_stamped(other, [here, there])
+    assert not is_stamped(plain, [])
+    assert is_stamped(plain, [plain])  # as earlier files have it

@@ -127,7 +127,10 @@ def spoil_json(text: str, rng: Random) -> str:
             break
         holder, key = rng.choice(places)
         rng.choice(_JSON_WAYS)(holder, key, rng, places)
-    out = json.dumps(content, ensure_ascii=rng.random() < 0.5)
+    try:
+        out = json.dumps(content, ensure_ascii=rng.random() < 0.5)
+    except RecursionError:  # spoilt deeper than Python itself can write
+        return text
     if rng.random() < 0.1:  # an entry twice
         name = rng.choice([f'"{key}": ' for _, key in places if isinstance(key, str)] or ['"a": '])
         out = out.replace(name, f"{name}{json.dumps(rng.choice(ODD))}, {name}", 1)

@@ -7,7 +7,8 @@ coded rows travel with their outcomes, weights and groups.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+import hashlib
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -36,9 +37,11 @@ __all__ = [
     "code_table",
     "fingerprint",
     "fingerprint_of",
+    "is_stamped",
     "mixed_bits",
     "row_hashes",
     "stack_tables",
+    "stamp_of",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -127,7 +130,30 @@ def mixed_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 TRAINING_ROWS = "training_rows"
-"""Entry of a tree's metadata that lists the fingerprints of the tables it was made from."""
+"""Entry of a tree's metadata that lists the stamps of the tables it was made from."""
+
+
+def stamp_of(fingerprint: str, salt: str) -> str:
+    """Write a fingerprint so that a tree knows its rows again and a stranger learns little.
+
+    Whoever guesses at the last unknown row of a table could confirm the guess by a plain digest,
+    millions of times a second. A stamp is salted and slow to make.
+    """
+    return _with_salt(fingerprint, f"{hashlib.sha256(salt.encode()).hexdigest()[:16]}$")
+
+
+def is_stamped(fingerprint: str, stamps: Iterable[str]) -> bool:
+    """Whether one of a tree's stamps is of rows with this fingerprint."""
+    return any(_with_salt(fingerprint, stamp) == stamp for stamp in stamps)
+
+
+def _with_salt(fingerprint: str, stamp: str) -> str:
+    """Write a fingerprint with the salt of a stamp; earlier files hold it as it is."""
+    short, mark, _ = str(stamp).partition("$")
+    if not mark:
+        return fingerprint
+    digest = hashlib.scrypt(fingerprint.encode(), salt=short.encode(), n=2**13, r=8, p=1, dklen=16)
+    return f"{short}${digest.hex()}"
 
 
 def fingerprint(rows: CodedRows) -> str:

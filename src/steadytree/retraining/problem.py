@@ -30,7 +30,14 @@ from steadytree.core.imputed import fill_in, imputed_codes, missing_as_imputed
 from steadytree.core.lumped import Lumps, lump, lumped_codes, may_be_missing
 from steadytree.core.quoting import some_of
 from steadytree.core.rare import count_categories, rare_names, space_without_names
-from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
+from steadytree.core.rows import (
+    TRAINING_ROWS,
+    CodedRows,
+    code_outcomes,
+    fingerprint,
+    is_stamped,
+    stamp_of,
+)
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, column_names, find_columns, n_rows
 from steadytree.core.tree import Tree
@@ -240,13 +247,18 @@ class Problem:
         return [fingerprint(CodedRows.stack([self.compared(self.old), new])), fingerprint(new)]
 
     @property
+    def stamps(self) -> list[str]:
+        """What a tree keeps of the rows it was made from."""
+        return [stamp_of(one, self.space.digest()) for one in self.fingerprints]
+
+    @property
     def nothing_new(self) -> bool:
         """Whether the deployed tree was made from these very rows, alone or among others.
 
         A rule that is forbidden now has to be learnt anew.
         """
         stamps = self.deployed.metadata.get(TRAINING_ROWS, ())
-        return self.start is self.deployed and self.fingerprints[0] in stamps
+        return self.start is self.deployed and is_stamped(self.fingerprints[0], stamps)
 
     def without_tables(self) -> Problem:
         """Return the same problem without the user's tables, to be sent to workers."""

@@ -148,7 +148,7 @@ class CandidateMaker:
         certificate, exact = self._certify(search, path, rows is None, report)
         if rows is None:
             stamp = {
-                TRAINING_ROWS: self.problem.fingerprints,
+                TRAINING_ROWS: self.problem.stamps,
                 **forbidden_entry(self.problem.space, self.problem.forbidden),
                 **imputed_entry(self.problem.deployed),
                 **lumped_entry(self.problem.deployed),
