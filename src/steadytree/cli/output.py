@@ -17,7 +17,7 @@ import pandas as pd
 
 from steadytree._interrupts import check_interrupt, interrupts_wait
 from steadytree.cli.run_folder import REFUSED_TREE, TREE, RunFolder
-from steadytree.cli.terminal import SCHEMA_VERSION, print_document, show, tell
+from steadytree.cli.terminal import SCHEMA_VERSION, begin, print_document, show, tell
 from steadytree.core.atomic import write_atomic
 from steadytree.core.format import plain_json, save_tree
 from steadytree.core.harmless import harmless, harmless_cell
@@ -36,6 +36,7 @@ class Output:
 
     def __init__(self, command: str, *, as_json: bool, verbosity: int) -> None:
         self.command, self.as_json, self.verbosity = command, as_json, verbosity
+        begin()
 
     @property
     def quiet(self) -> bool:

@@ -138,7 +138,8 @@ def read_version(content: Mapping[str, Any]) -> Tree:
     }
     _check_types({k: v for k, v in content.items() if v is not None}, numbers)
     previous = content["previous"]
-    if previous is not None and not 0 < previous < content["number"]:
+    # Two writers of the first format could give one number twice, and one follows the other.
+    if previous is not None and not 0 < previous <= content["number"]:
         raise ValueError(f"expected an earlier version as previous, got {quoted(previous)}")
     scores = {k: v for k, v in content["scores"].items() if v is not None}
     _check_types(scores, dict.fromkeys(scores, (int, float)))

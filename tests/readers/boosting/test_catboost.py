@@ -305,7 +305,7 @@ def test_categories_without_names_that_are_not_asked_for(tmp_path: Path) -> None
             lambda d: d["oblivious_trees"][0]["splits"][0].update(
                 split_type="FloatFeature", border=0.0, float_feature_index=-1
             ),
-            r"expected a number in \[0, 1000000\), got -1",
+            r"expected a number in \[0, 200000\), got -1",
         ),
         (
             lambda d: d["features_info"]["float_features"][0].update(nan_value_treatment="x"),

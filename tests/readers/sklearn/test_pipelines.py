@@ -34,7 +34,7 @@ from sklearn.tree import DecisionTreeClassifier
 import steadytree as st
 from reproduction.data import load_case_study
 from steadytree.core.thresholds import double_threshold
-from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
+from steadytree.exceptions import NotFittedTreeError, SteadyTreeWarning, UnsupportedModelError
 from tests.foreign import probe_rows
 from tests.readers.contract import Case
 from tests.readers.random_pipelines import NUMBERS, accepted_rows, random_pipeline, table
@@ -396,7 +396,11 @@ def test_real_patients_in_their_own_units() -> None:
 
 def test_a_deployed_pipeline_is_retrained_on_raw_rows() -> None:
     pipeline, X, y = hospital()
-    result = st.retrain(pipeline, X[:300], y[:300], random_state=0, n_jobs=1)
+    # Nobody measured it in these patients.
+    with pytest.warns(SteadyTreeWarning, match="column 'glucose' is empty in these rows"):
+        result = st.retrain(pipeline, X[:300], y[:300], random_state=0, n_jobs=1)
+    assert not result.check(max_flips=1).passed
+    assert result.check(max_flips=1, accept=["glucose"]).passed
     assert set(result.tree.feature_labels) == set(X.columns)
     text = result.diff.to_text()
     names = [X.columns[j] for j in st.as_tree(pipeline).used_features]

@@ -145,9 +145,8 @@ int main(void) {
 
 def test_what_c_cannot_hold_is_refused() -> None:
     tree = random_tree(5)
-    for name in ("null\0", "half \ud800"):
-        with pytest.raises(InputError, match="expected names and categories that C can hold"):
-            write(tree.replace(feature_names=("a", "b", name, "d", "e", "f")))
+    with pytest.raises(InputError, match="expected names and categories that C can hold"):
+        write(tree.replace(feature_names=("a", "b", "null\0", "d", "e", "f")))
     numbers = [None, None, None, ["a", "b", "c", "d", "e"], [1, 2, 3, 2**60], [False, True]]
     with pytest.raises(InputError, match=r"up to 2\*\*53 in feature 'size'"):
         write(tree.replace(categories=numbers))
