@@ -154,7 +154,7 @@ def changed_units(
             moved = _medians_differ(before, values)
             was = float(np.abs(before).max()) if moved else was
         if moved:
-            found[j] = f"runs to {_number(now)}; it ran to {_number(was)}: other units?"
+            found[j] = f"runs to about {_number(now)}; it ran to about {_number(was)}: other units?"
     return found
 
 
@@ -178,4 +178,6 @@ def _medians_differ(old: FloatArray, new: FloatArray) -> bool:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+    """Write the size of a number; the largest value itself may be one person's."""
+    size = float(f"{value:.0e}")
+    return f"{size:,.0f}" if 1000 <= size < 1e15 else f"{size:g}"
