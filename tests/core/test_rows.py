@@ -161,11 +161,12 @@ def test_the_fingerprint_tells_columns_and_values_that_change_places() -> None:
 def test_a_stamp_is_known_again_and_shows_no_digest_of_the_rows() -> None:
     rows = CodedRows(np.array([[1.0, 2.0], [3.0, np.nan]]), np.array([0, 1]))
     plain = fingerprint(rows)
-    here, there = stamp_of(plain, "one space"), stamp_of(plain, "another space")
+    space = FeatureSpace(lower=[0.0, 0.0], upper=[3.0, 2.0])
+    here, there = stamp_of(plain, space), stamp_of(plain, space.replace(upper=[4.0, 2.0]))
     assert is_stamped(plain, [there, here])
     assert here != there  # nobody can look stamps up
     assert plain.partition("-")[2] not in here
-    assert stamp_of(plain, "one space") == here
+    assert stamp_of(plain, space) == here
     other = fingerprint(CodedRows(rows.coded, np.array([1, 1])))
     assert not is_stamped(other, [here, there])
     assert not is_stamped(plain, [])

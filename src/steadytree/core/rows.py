@@ -133,12 +133,14 @@ TRAINING_ROWS = "training_rows"
 """Entry of a tree's metadata that lists the stamps of the tables it was made from."""
 
 
-def stamp_of(fingerprint: str, salt: str) -> str:
+def stamp_of(fingerprint: str, space: FeatureSpace) -> str:
     """Write a fingerprint so that a tree knows its rows again and a stranger learns little.
 
     Whoever guesses at the last unknown row of a table could confirm the guess by a plain digest,
-    millions of times a second. A stamp is salted and slow to make.
+    millions of times a second. A stamp is salted, by the extent of the table's space, and slow to
+    make.
     """
+    salt = repr((space.names, space.lower.tolist(), space.upper.tolist(), space.categories))
     return _with_salt(fingerprint, f"{hashlib.sha256(salt.encode()).hexdigest()[:16]}$")
 
 

@@ -149,7 +149,7 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
             first = [int(np.argmax(rows.y == k)) for k in range(len(classes))]
             kept["class_weight"] = weight[first].tolist()
             rows = rows.with_weight(rows.weights / weight)
-        return {**kept, TRAINING_ROWS: [stamp_of(fingerprint(rows), space.digest())]}
+        return {**kept, TRAINING_ROWS: [stamp_of(fingerprint(rows), space)]}
 
     def _weighted(self, rows: CodedRows, classes: NDArray[Any] | None) -> CodedRows:
         """Multiply the weights by those of the rows' classes."""

@@ -249,7 +249,7 @@ class Problem:
     @property
     def stamps(self) -> list[str]:
         """What a tree keeps of the rows it was made from."""
-        return [stamp_of(one, self.space.digest()) for one in self.fingerprints]
+        return [stamp_of(one, self.space) for one in self.fingerprints]
 
     @property
     def nothing_new(self) -> bool:
