@@ -44,6 +44,7 @@ def changed_columns(
     *,
     old: FloatArray | None = None,
     unknown: Mapping[int, float] | None = None,
+    everywhere: bool = False,
 ) -> dict[int, str]:
     """Say which columns that the trees use do not look like those they were made for, and why.
 
@@ -59,6 +60,8 @@ def changed_columns(
         Earlier rows, coded alike.
     unknown : mapping of int to float, optional
         Share of the values of a categorical column that are none of its categories.
+    everywhere : bool, default False
+        Look for other units in columns that no tree uses as well.
 
     Returns
     -------
@@ -78,11 +81,14 @@ def changed_columns(
             found[j] = "is empty in these rows"
         elif gone > MISSING_SHARE and not space.can_be_missing[j]:
             found[j] = f"is missing in {gone:.0%} of these rows and never was before"
+    among = None if everywhere else used
     for tree in trees:
-        found = {**changed_units(space, tree, coded, old, among=used), **found}
+        found = {**changed_units(space, tree, coded, old, among=among), **found}
     for tree in trees:
-        for j in sorted(tree.used_features - set(found)):
-            if words := _one_sided(tree, j, coded):
+        open_ones = sorted(tree.used_features - set(found))
+        reached = _reached(tree, coded) if open_ones else None
+        for j in open_ones:
+            if reached is not None and (words := _one_sided(tree, j, reached)):
                 found[j] = words
     return found
 
@@ -103,14 +109,18 @@ def unknown_shares(
     return shares
 
 
-def _one_sided(tree: Tree, j: int, coded: FloatArray) -> str | None:
-    """Say that no row goes to a side where many went before, at every split on a feature."""
-    reached = np.bincount(
-        tree.apply_coded(tree.round_values(coded)), minlength=tree.n_nodes
-    ).astype(np.float64)
+def _reached(tree: Tree, coded: FloatArray) -> FloatArray:
+    """Count the rows that come to each node."""
+    leaves = tree.apply_coded(tree.round_values(coded))
+    reached = np.bincount(leaves, minlength=tree.n_nodes).astype(np.float64)
     for node in tree.preorder[::-1].tolist():
         if not tree.is_leaf[node]:
             reached[node] = reached[tree.children_left[node]] + reached[tree.children_right[node]]
+    return reached
+
+
+def _one_sided(tree: Tree, j: int, reached: FloatArray) -> str | None:
+    """Say that no row goes to a side where many went before, at every split on a feature."""
     empty_share = 0.0
     for node in np.flatnonzero(tree.feature == j).tolist():
         sides = [tree.children_left[node], tree.children_right[node]]

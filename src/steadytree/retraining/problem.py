@@ -41,7 +41,7 @@ from steadytree.core.rows import (
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, column_names, find_columns, n_rows
 from steadytree.core.tree import Tree
-from steadytree.evaluation.changed_columns import changed_columns, changed_units
+from steadytree.evaluation.changed_columns import changed_columns
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.row_counts import RowBatch, RowBatches
 from steadytree.readers import as_tree
@@ -329,8 +329,7 @@ def prepare_problem(
     forbidden = forbidden_features(fixed, forbidden_before(tree) if forbid is None else forbid)
     old, scored, overlap = _without_copies(anchored, new, old)
     before = None if old is None else old.coded
-    units = changed_units(found.base, anchored, new.coded, before)
-    changed = {**units, **changed_columns([anchored], found.base, new.coded, old=before)}
+    changed = changed_columns([anchored], found.base, new.coded, old=before, everywhere=True)
     changed_notes = [
         f"column {fixed.feature_labels[j]!r} {words}" for j, words in sorted(changed.items())
     ]
