@@ -17,23 +17,11 @@ from typing import Any
 
 from steadytree.retraining.history import History
 from steadytree.retraining.history_verification import verify_history
+from tests.processes import forked
 from tests.retraining.histories import A, B, C
 
 TREES = (A, B, C)
 ROUNDS_PER_FILE = 25
-
-
-def fork(work: Any) -> int:
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
-    return child
 
 
 # -- many at once ------------------------------------------------------------------------------
@@ -55,7 +43,7 @@ def write_at_once(folder: Path, writers: int, appends: int) -> dict[str, Any]:
             number = history.append(TREES[turn % 3], note=f"{who}-{turn}")
         history.approve(number, by=f"writer {who}")
 
-    children = [fork(lambda who=who: writer(who)) for who in range(writers)]
+    children = [forked(lambda who=who: writer(who)) for who in range(writers)]
     failed = sum(os.waitpid(child, 0)[1] != 0 for child in children)
     history = History.open(path)
     wanted = sorted(f"{who}-{turn}" for who in range(writers) for turn in range(appends))
@@ -95,7 +83,7 @@ def kill_writers(folder: Path, kills: int, seed: int) -> dict[str, Any]:
         faults += [f"kill {turn}: {fault}" for fault in _look(path, kept, head)]
         head = History.open(path).head
     last = folder / "last.jsonl"
-    os.waitpid(fork(lambda: History.open(last).append(A)), 0)
+    os.waitpid(forked(lambda: History.open(last).append(A)), 0)
     return {**counts, "faults": faults, "left at the end": _temporaries(folder)}
 
 
@@ -121,7 +109,7 @@ def _one_killed(path: Path, turn: str, delay: float) -> list[str]:
             history.approve(number, by=f"{turn}-{step}")
             os.write(writing, f"by {turn}-{step}\n".encode())
 
-    child = fork(writer)
+    child = forked(writer)
     os.close(writing)
     with os.fdopen(reading) as told:
         assert told.readline() == "ready\n"

@@ -18,20 +18,9 @@ from steadytree.core import exclusive as module
 from steadytree.core.atomic import write_atomic
 from steadytree.core.exclusive import exclusive
 from steadytree.exceptions import InputError
+from tests.processes import forked
 
 WAYS = [module._by_lock, module._by_name]
-
-
-def forked(work: Callable[[], object]) -> int:
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return child
 
 
 def add_one(path: Path, way: Callable[[Path], object]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
@@ -9,6 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.retraining import retrain
 from tests.growing.mixed import mixed_table
+from tests.retraining.histories import three_lines
 
 QUICK = {"n_estimators": 20, "n_folds": 2, "random_state": 0}
 
@@ -30,3 +33,15 @@ def mixed():
     X, y = mixed_table(700, 0)
     first = DistilledTreeClassifier(n_estimators=20, max_leaf_nodes=6, random_state=0)
     return X, y, first.fit(X[:300], y[:300])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a history will be."""
+    return tmp_path / "history.jsonl"
+
+
+@pytest.fixture
+def full(path: Path) -> Path:
+    """A history of three lines."""
+    return three_lines(path)

@@ -18,17 +18,7 @@ from steadytree.exceptions import HistoryError, InputError
 from steadytree.retraining import history as history_module
 from steadytree.retraining.history import History
 from tests.diff.trees import Leaf, Split, build
-from tests.retraining.histories import A, B, C, three_lines
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "history.jsonl"
-
-
-@pytest.fixture
-def full(path: Path) -> Path:
-    return three_lines(path)
+from tests.retraining.histories import A, B, C
 
 
 def dissimilarity(a: Tree, b: Tree) -> float:

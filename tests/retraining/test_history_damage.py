@@ -13,17 +13,7 @@ from hypothesis import strategies as st
 from steadytree.exceptions import HistoryError
 from steadytree.retraining.history import History
 from steadytree.retraining.history_chain import digest_of
-from tests.retraining.histories import A, B, C, three_lines
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "history.jsonl"
-
-
-@pytest.fixture
-def full(path: Path) -> Path:
-    return three_lines(path)
+from tests.retraining.histories import A, B, C
 
 
 def test_a_file_cut_in_half_names_the_line_and_recovers(full: Path) -> None:

@@ -16,17 +16,7 @@ from steadytree.core.format import save_tree
 from steadytree.exceptions import HistoryError, InputError, WriteError
 from steadytree.retraining import history as history_module
 from steadytree.retraining.history import History
-from tests.retraining.histories import A, B, C, three_lines
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "history.jsonl"
-
-
-@pytest.fixture
-def full(path: Path) -> Path:
-    return three_lines(path)
+from tests.retraining.histories import A, B, C
 
 
 def test_two_open_histories_see_each_other(path: Path) -> None:

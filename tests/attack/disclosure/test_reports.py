@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -20,8 +22,10 @@ FEW = 5
 
 @cache
 def report(name: str) -> Report:
-    """Make each report once; its folder is kept for what is made from it."""
-    return make_report(CASES[name], Path(mkdtemp(prefix=f"steadytree-{name}-")))
+    """Make each report once; its folder is kept, until the tests end, for what is made from it."""
+    folder = Path(mkdtemp(prefix=f"steadytree-{name}-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return make_report(CASES[name], folder)
 
 
 def solve(
