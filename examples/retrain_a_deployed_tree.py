@@ -73,6 +73,8 @@ def main(arguments: list[str] | None = None) -> None:
     )
     print(f"\n{len(X) - half} more patients arrive and it is retrained, paying for every change:\n")
     print(tree_text(result.tree))
+    print("\n(A printed tree tells all it holds to whoever has the rows. What is for others,")
+    print("below and in the report, tells counts of fewer than 5 people as ranges or not at all.)")
     print(f"\n{result.explain()}\n")
     print(result.diff.to_text())
 
