@@ -211,10 +211,16 @@ def test_the_nursery_sees_who_is_left(attack: Attack) -> None:
     ended = attack.nursery.run("--version")
     assert ended.code == 0
     assert ended.out.startswith("steadytree, version ")
-    left = subprocess.Popen(["sleep", "60"], env={**os.environ, MARK: ended.mark})
-    try:
+    with subprocess.Popen(
+        ["cat"],
+        env={**os.environ, MARK: ended.mark},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as left:
+        assert left.stdin is not None
+        assert left.stdout is not None
+        print("there", file=left.stdin, flush=True)
+        assert left.stdout.readline() == "there\n"  # /proc knows its environment by now
         assert left.pid in ended.others()
-    finally:
-        left.kill()
-        left.wait()
     assert ended.others() == []

@@ -62,7 +62,8 @@ def test_what_is_no_amount() -> None:
 def test_values_that_are_the_same() -> None:
     for group in ((1, 1.0, "1", "1.0", " 1", np.int64(1), "1e0"), (True, "TRUE", "true", np.True_)):
         assert len({plain_text(value) for value in group}) == 1
-    different: list[Any] = ["01", "1", "1.5", "a", "A", "", True, "yes"]
+    long = "1" * 5000
+    different: list[Any] = ["01", "1", "1.5", "a", "A", "", True, "yes", long, f"{long}.5"]
     assert len({plain_text(value) for value in different}) == len(different)
 
 

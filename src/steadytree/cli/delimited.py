@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from steadytree.cli.text_files import first_line_of, line_at
 from steadytree.exceptions import InputError
 
-__all__ = ["MISSING", "DelimitedText", "parse_delimited"]
+__all__ = ["MISSING", "WHOLE", "DelimitedText", "parse_delimited"]
 
 MISSING = (
     *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null"),
@@ -41,7 +41,8 @@ QUOTE, NEWLINE, RETURN, ZERO = b'"\n\r0'
 _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 # pandas parses to the nearest float by itself since 3.1, and warns of the wish.
 _NEAREST: dict[str, Any] = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
-_WHOLE = re.compile(r"[+-]?\d+")
+WHOLE = re.compile(r"[+-]?\d{1,400}")
+"""A whole number; longer ones than any float are text, which Python would not convert either."""
 _FRACTION = re.compile(r"[+-]?(\d*\.\d+|\d+\.\d*)([eE][+-]?\d+)?|-\d+")
 
 
@@ -378,7 +379,7 @@ def _header_names(path: Path, line: str, separator: str) -> tuple[str, ...]:
                 f"once{different}; rename one of the columns"
             )
     data = [name for name in names if _FRACTION.fullmatch(name.strip())]
-    whole = [int(name) for name in names if _WHOLE.fullmatch(name.strip())]
+    whole = [int(name) for name in map(str.strip, names) if WHOLE.fullmatch(name)]
     if data or (len(whole) * 2 > len(names) and whole != sorted(set(whole))):
         raise InputError(
             f"expected the names of the columns in the first line of {path}, got "

@@ -7,6 +7,7 @@ different text and the rows that have it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.cli.delimited import MISSING
+from steadytree.cli.delimited import MISSING, WHOLE
 
 __all__ = ["WrittenColumn", "as_known", "plain_text"]
 
@@ -31,7 +32,6 @@ _AMOUNT = re.compile(
     r"([<>≤≥~$€£¥]?)\s*[+-]?\d+(?:[.,]\d+)*\s*(%|‰|°?[^\W\d_][\w/°²³µ]{0,9}|[$€£¥]|)"
 )
 _PADDED = re.compile(r"0\d+")
-_WHOLE = re.compile(r"[+-]?\d+")
 _DECIMAL = {mark: re.compile(rf"[+-]?\d+{re.escape(mark)}\d+") for mark in ".,"}
 
 
@@ -178,8 +178,10 @@ def plain_text(value: Any) -> str:
         return text.strip().lower()
     if _PADDED.fullmatch(text.strip()) or not _number_pattern(".").fullmatch(text.strip()):
         return text
-    text = text.strip()
-    return str(int(text)) if _WHOLE.fullmatch(text) else plain_text(float(text))
+    number = text.strip()
+    if WHOLE.fullmatch(number):
+        return str(int(number))
+    return plain_text(float(number)) if math.isfinite(float(number)) else text
 
 
 def as_known(values: Sequence[Any], known: Sequence[Any]) -> list[Any]:
@@ -202,7 +204,7 @@ def as_known(values: Sequence[Any], known: Sequence[Any]) -> list[Any]:
         elif textual:
             out.append(plain if isinstance(plain, str) else text)
         elif numeric and _number_pattern(".").fullmatch(text):
-            out.append(int(text) if _WHOLE.fullmatch(text) else float(text))
+            out.append(int(text) if WHOLE.fullmatch(text) else float(text))
         else:
             out.append(plain)
     return out
