@@ -174,14 +174,14 @@ def plain_text(value: Any) -> str:
         whole = number.is_integer() and abs(number) < 2**53
         return str(int(number)) if whole else repr(number)
     text = str(value)
-    if text.strip().lower() in ("true", "false"):
-        return text.strip().lower()
-    if _PADDED.fullmatch(text.strip()) or not _number_pattern(".").fullmatch(text.strip()):
+    bare = text.strip()
+    if bare.lower() in ("true", "false"):
+        return bare.lower()
+    if _PADDED.fullmatch(bare) or not _number_pattern(".").fullmatch(bare):
         return text
-    number = text.strip()
-    if WHOLE.fullmatch(number):
-        return str(int(number))
-    return plain_text(float(number)) if math.isfinite(float(number)) else text
+    if WHOLE.fullmatch(bare):
+        return str(int(bare))
+    return plain_text(float(bare)) if math.isfinite(float(bare)) else text
 
 
 def as_known(values: Sequence[Any], known: Sequence[Any]) -> list[Any]:
