@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.mutation.targets import NOT_YET, ROOT, TARGETS
+from tests.mutation.targets import ROOT, TARGETS
 
 sys.path.insert(0, str(ROOT / "src"))
 
@@ -22,10 +22,9 @@ HEAD = """# Faults put in, and found
 
 Written by `python -m tests.mutation --results`. Each row: so many small faults were put into a
 module, one at a time, and so many of them made a test fail. Every survivor is explained in
-`survivors.toml`: no result can differ ("equivalent"), or we live with it ("accepted"). The share is
+`survivors/`: no result can differ ("equivalent"), or we live with it ("accepted"). The share is
 that of killed ones among those that are not equivalent; it must be 85 % or more. `--all` tries
-every fault instead of a sample drawn with a fixed seed. Modules that are not in this table have
-not been gone through (`NOT_YET` in `targets.py`).
+every fault instead of a sample drawn with a fixed seed.
 
 | Module | Faults there are | tried | killed | equivalent | accepted | share |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -51,7 +50,7 @@ def write_results(rows: dict[str, str]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("modules", nargs="*", help="core/paths, ...; default: all but NOT_YET")
+    parser.add_argument("modules", nargs="*", help="core/paths, ...; default: all")
     parser.add_argument("--count", type=int, default=40, help="mutants per module")
     parser.add_argument("--all", action="store_true", help="every mutant")
     parser.add_argument("--only", action="append", default=[], help="mutants whose name holds this")
@@ -69,7 +68,7 @@ def main() -> int:
     explained = explanations()
     complaints = 0
     rows: dict[str, str] = {}
-    for module in options.modules or [module for module in TARGETS if module not in NOT_YET]:
+    for module in options.modules or TARGETS:
         target = TARGETS[module]
         count = None if options.all else options.count
         verdict = judge(target, count=count, cache=options.cache, only=options.only)

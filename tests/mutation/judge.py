@@ -16,7 +16,7 @@ from tests.mutation.reach import Reach, reaches, tests_of
 from tests.mutation.targets import TARGETS, Target
 from tests.mutation.trial import PATIENCE_SECONDS, MutantFinder, in_a_fork, run_pytest
 
-SURVIVORS = Path(__file__).with_name("survivors.toml")
+SURVIVORS = Path(__file__).with_name("survivors")
 SEED = "steadytree"
 LEAST_KILLED = 0.85
 # Seconds of tests, as they are, that each mutant is held against.
@@ -68,8 +68,12 @@ def known_kind(why: str) -> bool:
 
 def explanations() -> dict[str, dict[str, str]]:
     """Return, by module, why a mutant may survive."""
-    with SURVIVORS.open("rb") as file:
-        told: dict[str, list[dict[str, str]]] = tomllib.load(file)
+    told: dict[str, list[dict[str, str]]] = {}
+    for file in sorted(SURVIVORS.glob("*.toml")):
+        part = tomllib.loads(file.read_text(encoding="utf-8"))
+        if twice := set(part) & set(told):
+            raise LookupError(f"expected each module in one file, got {twice} in {file} too")
+        told |= part
     unknown = set(told) - set(TARGETS)
     if unknown:
         raise LookupError(f"expected explanations for modules that are tried, got {unknown}")

@@ -86,13 +86,3 @@ TARGETS: dict[str, Target] = {
         ),
     ]
 }
-
-GONE_THROUGH = (
-    *("core/paths", "selection", "retraining/frontier"),
-    *("diff/changes", "diff/pairing", "diff/splits"),
-    *("evaluation/cross_fitting", "evaluation/flips", "evaluation/folds", "evaluation/gates"),
-    *("evaluation/intervals", "evaluation/measures", "evaluation/performance"),
-    "evaluation/scores",
-)
-NOT_YET = frozenset(TARGETS) - set(GONE_THROUGH)
-"""Modules whose survivors nobody has looked at; `python -m tests.mutation MODULE` tells them."""
