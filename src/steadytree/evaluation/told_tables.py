@@ -194,7 +194,8 @@ def _rounded_groups(cells: list[NDArray[np.intp]], min_cell: int) -> NDArray[np.
     def exposed() -> bool:
         inside = counts[rounded]
         small = ((inside > 0) & (inside < min_cell)).any(axis=0)
-        thin = (inside.sum(axis=0) < min_cell) | ((inside > 0).sum(axis=0) < 2)
+        # More people than a small count has are in two groups at least.
+        thin = inside.sum(axis=0) < min_cell
         # A count that is small in all groups together is not told of all either.
         return bool((small & thin & (counts.sum(axis=0) >= min_cell)).any())
 
@@ -237,8 +238,6 @@ def _told_row(
         for column in ("deployed", "recipe"):
             out[column] = round(row[column], 2)
         return out | {"told": "range", "n": math.nan}
-    elif mode == "exact":
-        return out
     return out | nothing | {"told": "hidden", "n": math.nan}
 
 
