@@ -331,6 +331,21 @@ def test_each_tree_is_scored_on_the_rows_of_its_bootstrap_once() -> None:
         np.testing.assert_array_equal(found.without_fold[i], without)
 
 
+def test_who_waits_for_scores_is_told_how_many_bootstraps_are_done(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    X, y = load_wine(return_X_y=True)
+    tree = as_tree(DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y))
+    measure, _ = make_measure(None, holdout_of(X, y))
+    rows = [np.arange(len(y))] * 2
+    for verbose in (0, 1):
+        score_trees([tree] * 2, np.array([0, 1]), rows, measure, n_folds=5, verbose=verbose)
+        told = capsys.readouterr().err.splitlines()
+        assert [line.split(" (")[0] for line in told] == [
+            f"Scoring trees: {k} of 2" for k in (1, 2) if verbose
+        ]
+
+
 def test_numbers_are_compared_as_the_trees_learner_compares_them() -> None:
     """A value just above a threshold lies on it for a learner of float32."""
     X = np.array([[0.0], [1.0], [0.5 + 1e-12], [0.2]])
