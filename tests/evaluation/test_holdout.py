@@ -221,6 +221,11 @@ def test_a_class_without_rows_is_left_out_of_the_average() -> None:
     shares = tree.predict_proba(X[two])
     expected = np.mean([roc_auc_score(y[two] == c, shares[:, c]) for c in (0, 1)])
     assert np.isclose(measure.on_rows(tree, two), expected)
+    score, error, _ = measure.all_and_without(tree, two)
+    assert np.isclose(score, expected)
+    alone = score_rows(y[two], predict_rows(tree, X[two]).value, classifier=True)
+    assert error == pytest.approx(standard_error(alone.influence))
+    assert error > 0
 
 
 def test_another_scorer_has_the_error_of_the_jackknife() -> None:

@@ -188,13 +188,12 @@ def _rounded_groups(cells: list[NDArray[np.intp]], min_cell: int) -> NDArray[np.
     by_outcome = np.array([c.sum(axis=(1, 2)) for c in cells])
     counts = np.hstack([counts, by_outcome])
     rounded = np.array([not tell_decisions(c, min_cell) for c in cells])
-    rounded |= ((by_outcome > 0) & (by_outcome < min_cell)).any(axis=1)
     order = [int(g) for g in np.argsort(counts.sum(axis=1), kind="stable")]
 
     def exposed() -> bool:
         inside = counts[rounded]
         small = ((inside > 0) & (inside < min_cell)).any(axis=0)
-        # More people than a small count has are in two groups at least.
+        # Where one count is small, min_cell people are those of two groups at least.
         thin = inside.sum(axis=0) < min_cell
         # A count that is small in all groups together is not told of all either.
         return bool((small & thin & (counts.sum(axis=0) >= min_cell)).any())
