@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import diff_trees
@@ -20,6 +19,7 @@ from tests.diff.trees import (
     build,
     compare,
     rows,
+    seen,
 )
 
 
@@ -67,15 +67,6 @@ def test_labels_kept_against_the_share_are_marked() -> None:
     assert "predicts yes 10.0 % -> 70.0 %" in text
     assert diff.to_frame()["kept_against_share"].tolist() == [True, False, False, False]
     assert diff.to_dict()["rules"][0]["new"]["kept_against_share"] is True
-
-
-def seen(tree: Tree, shares: list[tuple[int, int]]) -> Tree:
-    """The tree with outcomes of so many rows observed at each leaf, which it predicts."""
-    counts = np.ones((tree.n_nodes, 2))
-    for leaf, (hits, n) in zip(tree.leaves.tolist(), shares, strict=True):
-        counts[leaf] = n - hits, hits
-    observed = Observed.plain(counts, counts, classifier=True)
-    return tree.replace(observed=observed, value=observed.predicted())
 
 
 def test_a_label_kept_by_the_rule_says_so_with_its_rows() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
+from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
@@ -113,6 +114,15 @@ OLD = Split(
 )
 NEW = replace(OLD, at=0.53)
 """Four rules, and the same with the first split moved."""
+
+
+def seen(tree: Tree, shares: list[tuple[int, int]]) -> Tree:
+    """The tree with outcomes of so many rows observed at each leaf, which it predicts."""
+    counts = np.ones((tree.n_nodes, 2))
+    for leaf, (hits, n) in zip(tree.leaves.tolist(), shares, strict=True):
+        counts[leaf] = n - hits, hits
+    observed = Observed.plain(counts, counts, classifier=True)
+    return tree.replace(observed=observed, value=observed.predicted())
 
 
 # -- drawing ---------------------------------------------------------------------------
