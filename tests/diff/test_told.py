@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -13,12 +12,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.core.words import PAGE, PLAIN
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.diff.told import ToldDiff
 from steadytree.readers import as_tree
-from tests.diff.trees import NEW, OLD, build, rows, seen
+from tests.diff.trees import NEW, OLD, build, rows, seen, stairs, steps
 from tests.report import samples
 
 
@@ -163,32 +161,6 @@ def test_two_trees_or_the_same_rows_counted_again_tell_nothing_of_training() -> 
         "two, no mask": "20 of 100",
         "rows": None,
     }
-
-
-def steps(cuts: Sequence[float]) -> Tree:
-    """Rules for ever greater numbers; no and yes by turns."""
-    n = 2 * len(cuts) + 1
-    split = np.arange(n) % 2 == 0
-    split[-1] = False
-    at = np.arange(n)
-    return Tree(
-        children_left=np.where(split, at + 1, -1),
-        children_right=np.where(split, at + 2, -1),
-        feature=np.where(split, 0, -1),
-        threshold=np.where(split, np.repeat([*cuts, 0.0], 2)[:n], 0.0),
-        value=[[0.9, 0.1] if k % 4 == 1 else [0.2, 0.8] for k in range(n)],
-        classes=("no", "yes"),
-        n_features=1,
-    )
-
-
-def stairs(sizes: Sequence[int], past: dict[int, int], beyond: Sequence[float] = ()) -> TreeDiff:
-    """So many people follow each rule; some of the thresholds move past so many of them."""
-    cuts = np.cumsum(sizes)[:-1] - 0.5
-    moved = cuts + [past.get(k, 0) for k in range(len(cuts))]
-    X = np.arange(float(sum(sizes)))[:, None]
-    space = FeatureSpace(lower=[0], upper=[1000])
-    return diff_trees(steps([*cuts, *beyond]), steps([*moved, *beyond]), X, space=space)
 
 
 EIGHT = range(20, 100, 10)

@@ -354,12 +354,12 @@ class ToldDiff:
         for k in range(n - 1):
             here = view.outcome == k
             total = float(view.cells[here].sum())
-            if not total:
-                continue  # nobody has it, which is known
             for d in range(n - 1):
                 for side in ("old", "new"):
-                    mask = here & (decided[side] == d)
-                    told = share_bin(float(view.cells[mask].sum()) / total, total, self.min_cell)
+                    mask, told = here & (decided[side] == d), None
+                    if total:
+                        share = float(view.cells[mask].sum()) / total
+                        told = share_bin(share, total, self.min_cell)
                     if exact:
                         out.append(view.exactly(mask))
                     elif n == 3 and told is not None:  # sensitivity and specificity
