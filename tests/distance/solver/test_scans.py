@@ -110,3 +110,6 @@ def test_an_edit_of_any_compiled_file_changes_the_digest(
             file.write("# edited\n")
         assert source_digest() != before
         before = source_digest()
+    # An entry point whose digest is 0 would do nothing; the checksum of no text at all is 0.
+    monkeypatch.setattr(scans, "__file__", str(tmp_path / "nowhere" / "scans.py"))
+    assert source_digest() != 0
