@@ -121,8 +121,10 @@ def test_never_more_than_a_band_is_held(
 
 def test_what_is_held_at_once_is_what_the_documentation_says() -> None:
     """docs/scaling.md: blocks of at most 8 MiB, bands and whole matrices of at most 128."""
-    cells = (blocks.PART_TREES**2, blocks.BAND_CELLS, blocks.LARGE_MATRIX)
-    assert [8 * count / 2**20 for count in cells] == [8, 128, 128]
+    assert [8 * cells / 2**20 for cells in (blocks.PART_TREES**2, blocks.BAND_CELLS)] == [8, 128]
+    stump = [Paths.from_tree(MID_1, UNIT)]
+    assert not is_large(stump * 4096, stump * 4096)  # 8 bytes each
+    assert is_large(stump * 4096, stump * 4097)
 
 
 def test_parts_have_about_as_many_leaves_and_end_somewhere() -> None:
@@ -160,7 +162,7 @@ def test_a_large_matrix_is_filled_block_by_block(
     np.testing.assert_allclose(means, whole @ share, rtol=1e-14)
 
 
-class ElsewhereBackend(ThreadingBackend):
+class ElsewhereBackend(ThreadingBackend):  # type: ignore[misc]
     """Threads, from a backend that is not joblib's own: as far as anybody knows, a cluster."""
 
 
