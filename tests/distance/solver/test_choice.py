@@ -6,6 +6,10 @@ import itertools
 import os
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +17,7 @@ import pytest
 from steadytree.core import limits
 from steadytree.core.paths import Paths
 from steadytree.distance import _solver
-from steadytree.distance._solver import compiled_solver, kernels
+from steadytree.distance._solver import compiled_solver, kernels, scipy_solver
 from steadytree.exceptions import InputError
 from tests.distance.solver.examples import breast_cancer_paths, measure, plain_distance
 from tests.golden import MID_2, UNIT, build
@@ -61,8 +65,12 @@ def test_where_small_ends() -> None:
     assert not _solver._is_small([*[stump] * 24, chain(21)], [chain(20)] * 20)
 
 
-@pytest.mark.parametrize("copies", [1, 150])  # scipy, and the kernels
-def test_every_pair_gets_its_distance_whichever_solver_runs(copies: int) -> None:
+@pytest.mark.parametrize("without_numba", ["", "1"])
+@pytest.mark.parametrize("copies", [1, 150])  # scipy, and the kernels if they are there
+def test_every_pair_gets_its_distance_whichever_solver_runs(
+    copies: int, without_numba: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEADYTREE_NO_NUMBA", without_numba)
     a, b = [chain(1), chain(3)], [chain(2), chain(5), Paths.from_tree(MID_2, UNIT)]
     for other in (None, b):
         many = _solver.pairwise(a * copies, other and other * copies, measure("metric"), 1)
@@ -84,6 +92,31 @@ def test_parts_of_collections(without_numba: str, monkeypatch: pytest.MonkeyPatc
     np.testing.assert_array_equal(
         _solver.part_distances(part, None), _solver.pairwise(a, None, measure())
     )
+
+
+@pytest.mark.parametrize("without_numba", ["", "1"])
+def test_a_part_is_solved_in_the_thread_that_asks(
+    without_numba: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The jobs of a cluster, or the threads that share the parts, have a core each."""
+    monkeypatch.setenv("STEADYTREE_NO_NUMBA", without_numba)
+    monkeypatch.setattr(kernels, "CHUNK_PAIRS", 1)
+    used = set()
+
+    def noted(solve: Callable[..., Any]) -> Callable[..., Any]:
+        def work(*given: Any) -> Any:
+            used.add(threading.current_thread())
+            time.sleep(0.01)  # another thread, if there is one, takes the next
+            return solve(*given)
+
+        return work
+
+    monkeypatch.setattr(kernels, "_rows", noted(kernels._rows))
+    monkeypatch.setattr(scipy_solver, "match", noted(scipy_solver.match))
+    a, b = ([chain(k) for k in sizes] for sizes in ((1, 3, 4, 6), (2, 5)))
+    part, other = (_solver.prepare_part(some, measure()) for some in (a, b))
+    assert _solver.part_distances(part, other).shape == (4, 2)
+    assert used == {threading.current_thread()}
 
 
 @pytest.mark.parametrize("copies", [1, 30])
