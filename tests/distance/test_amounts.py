@@ -7,11 +7,13 @@ from random import Random
 import numpy as np
 import pytest
 
+from steadytree.core import limits
 from steadytree.core.paths import Paths
 from steadytree.distance.amounts import Measure, cost_matrix, in_quanta
 from steadytree.distance.options import check_options
+from steadytree.exceptions import InputError
 from tests import naive
-from tests.golden import MID_1, UNIT
+from tests.golden import MID_1, MID_2, UNIT
 from tests.strategies import Kind, random_space, random_tree
 
 
@@ -44,6 +46,30 @@ def test_costs_are_those_of_the_definition(seed: int, outcome: str) -> None:
     (left, _), coordinates = in_quanta([first, second], Measure.of(options))
     assert (left.x == np.rint(left.x)).all()
     assert set(coordinates) == set(first.coord) | set(second.coord)
+
+
+def test_impurity_is_that_of_gini_times_the_label_weight() -> None:
+    measure = Measure.of(check_options(label_weight=3.0, outcome="impurity"))
+    shares = np.array([[1.0, 0.0], [0.5, 0.5], [0.75, 0.25]])
+    found = measure.outcomes(np.array([0, 0, 0]), shares, is_classifier=True)
+    assert (found * measure.quantum).tolist() == [[0.0], [1.5], [1.125]]
+
+
+def test_one_tree_alone_can_be_written_in_quanta() -> None:
+    paths = Paths.from_tree(MID_1, UNIT)
+    ((amounts,), coordinates) = in_quanta([paths], Measure.of(check_options()))
+    assert coordinates.tolist() == [0, 1]  # upper and lower side of the first feature
+    assert (amounts.x * 2.0**-44).tolist() == [[0.25, 0.0], [0.0, 0.25]]
+
+
+def test_trees_that_would_fill_the_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 2 rules over the 4 bounds of two features: 24 bytes for each pair.
+    paths = [Paths.from_tree(tree, UNIT) for tree in (MID_1, MID_2)]
+    monkeypatch.setattr(limits, "MAX_MATCHING_BYTES", 24 * 8)
+    assert cost_matrix(*paths, check_options()).tolist() == [[0.5, 1.5], [1.5, 0.5]]
+    monkeypatch.setattr(limits, "MAX_MATCHING_BYTES", 24 * 8 - 1)
+    with pytest.raises(InputError, match="got 2 rules against 4 bounds and categories, which"):
+        cost_matrix(*paths, check_options())
 
 
 def test_the_mass_is_the_distance_to_nothing() -> None:

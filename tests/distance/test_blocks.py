@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
+from joblib._parallel_backends import ThreadingBackend
 from numpy.typing import NDArray
 
 import steadytree as st
@@ -17,8 +19,8 @@ from steadytree.distance._solver import scipy_solver
 from steadytree.distance.blocks import DistanceBlocks, by_blocks, is_large
 from steadytree.distance.distances import pairwise_paths, weighted_means
 from steadytree.distance.options import check_options
-from steadytree.exceptions import InputError
 from tests.distance.solver.examples import breast_cancer_paths, measure
+from tests.golden import MID_1, MID_2, UNIT
 
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -111,6 +113,18 @@ def test_never_more_than_a_band_is_held(
         assert at.size <= 3
         rows += at.tolist()
     assert sorted(rows) == list(range(40))
+    # One tree at a time where its distances alone are more than that.
+    monkeypatch.setattr(blocks, "BAND_CELLS", len(paths) // 2)
+    bands = DistanceBlocks(paths[:5], paths, measure()).bands()
+    assert [at.tolist() for at, _ in bands] == [[0], [1], [2], [3], [4]]
+
+
+def test_what_is_held_at_once_is_what_the_documentation_says() -> None:
+    """docs/scaling.md: blocks of at most 8 MiB, bands and whole matrices of at most 128."""
+    assert [8 * cells / 2**20 for cells in (blocks.PART_TREES**2, blocks.BAND_CELLS)] == [8, 128]
+    stump = [Paths.from_tree(MID_1, UNIT)]
+    assert not is_large(stump * 4096, stump * 4096)  # 8 bytes each
+    assert is_large(stump * 4096, stump * 4097)
 
 
 def test_parts_have_about_as_many_leaves_and_end_somewhere() -> None:
@@ -120,6 +134,8 @@ def test_parts_have_about_as_many_leaves_and_end_somewhere() -> None:
     assert (parts[0].start, parts[-1].stop) == (0, 30)
     assert all(1 <= part.stop - part.start <= 7 for part in parts)
     assert blocks._parts(many, most=100) == [slice(0, 30)]
+    stumps = [Paths.from_tree(MID_1, UNIT)] * 10
+    assert blocks._parts(stumps, most=6) == [slice(0, 5), slice(5, 10)]
 
 
 def test_one_tree_may_be_larger_than_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,6 +162,25 @@ def test_a_large_matrix_is_filled_block_by_block(
     np.testing.assert_allclose(means, whole @ share, rtol=1e-14)
 
 
+class ElsewhereBackend(ThreadingBackend):  # type: ignore[misc]
+    """Threads, from a backend that is not joblib's own: as far as anybody knows, a cluster."""
+
+
+def test_a_cluster_is_used_where_there_is_more_than_one_job(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(blocks, "PART_LEAVES", 4)
+    stump, other = (Paths.from_tree(tree, UNIT) for tree in (MID_1, MID_2))
+    assert not by_blocks([stump] * 3, None)
+    with joblib.parallel_config(backend=ElsewhereBackend()):
+        assert by_blocks([stump] * 3, None)  # 6 leaves to 6
+        assert by_blocks([stump] * 2, [other] * 3)
+        assert by_blocks([stump] * 3, [other] * 2)
+        assert by_blocks([stump] * 2, None) is False  # 4 leaves to 4 are one job
+        matrix = pairwise_paths([stump, other], [other, stump, other], check_options())
+    np.testing.assert_array_equal(matrix, [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+
+
 def test_what_an_interrupted_run_has_not_reached_is_nan(
     trees: list[Tree], paths: list[Paths], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,31 +202,3 @@ def test_what_an_interrupted_run_has_not_reached_is_nan(
     there = ~np.isnan(out)
     assert 0 < there.sum() < out.size
     np.testing.assert_array_equal(out[there], whole[there])
-
-
-@pytest.mark.parametrize(
-    ("out", "got"),
-    [
-        (np.zeros((2, 2)), r"shape \(2, 2\)"),
-        (np.zeros((3, 3), dtype=np.float32), "float32"),
-        ([[0.0] * 3] * 3, r"\[\[0.0"),
-    ],
-)
-def test_a_place_that_does_not_fit_is_refused(trees: list[Tree], out: Any, got: str) -> None:
-    with pytest.raises(InputError, match=rf"expected out .* shape \(3, 3\), got .*{got}"):
-        st.pairwise_tree_distances(trees[:3], out=out)
-
-
-def test_a_place_that_cannot_be_written_is_refused(trees: list[Tree]) -> None:
-    out = np.zeros((3, 3))
-    out.flags.writeable = False
-    with pytest.raises(InputError, match="expected out to be writable"):
-        st.pairwise_tree_distances(trees[:3], out=out)
-
-
-def test_other_reductions_are_refused(trees: list[Tree]) -> None:
-    with pytest.raises(InputError, match="expected reduce to be one of"):
-        st.pairwise_tree_distances(trees[:3], reduce="median")
-    with pytest.raises(InputError, match="expected trees in B"):
-        st.pairwise_tree_distances(trees[:3], [], reduce="mean")
-    assert st.pairwise_tree_distances([], trees[:3], reduce="mean").shape == (0,)

@@ -83,6 +83,14 @@ def test_a_label_weight_that_eats_digits_is_refused(weight: float, message: str)
         st.distance_bound(3, weight)
 
 
+def test_label_weights_up_to_the_limits_are_taken() -> None:
+    assert st.distance_bound(0, 1e-6) == 1e-6
+    assert st.distance_bound(0, 1e6) == 1e6
+    for beyond in (0.999e-6, 1e6 + 0.5):
+        with pytest.raises(InputError, match="expected label_weight to be"):
+            st.distance_bound(0, beyond)
+
+
 def test_a_balanced_weight_has_limits_too() -> None:
     with pytest.raises(InputError, match="expected label_weight to be at most"):
         st.tree_distance(MID_1, MID_2, space=UNIT, label_weight="balanced", max_depth=10**400)

@@ -165,6 +165,19 @@ def test_in_words() -> None:
     assert "= the same rule" in str(st.match_paths(MID_1, MID_1, space=UNIT))
     relabelled = str(st.match_paths(build("no"), build("yes"), space=UNIT))
     assert "cost 1: outcome 1" in relabelled
+    several = str(st.match_paths(MID_1, build((1, 0.5, "no", "no")), space=UNIT))
+    assert "    cost 1.5: x0 (lower) 0.25, x1 (lower) 0.25, outcome 1" in several.splitlines()
+
+
+def test_a_rule_of_the_first_tree_alone_in_words() -> None:
+    lines = str(st.match_paths(MID_1, build("no"), space=UNIT)).splitlines()
+    assert lines[-2:] == ["  only in the first tree: x0 > 0.5: yes", "    cost 0.5"]
+
+
+def test_a_notebook_shows_the_matching() -> None:
+    page = st.match_paths(MID_1, build("no"), space=UNIT)._repr_html_()
+    assert "x0 &gt; 0.5: yes" in page
+    assert "1 unmatched" in page
 
 
 def test_relative_is_the_dissimilarity_whatever_the_variant() -> None:

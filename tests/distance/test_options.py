@@ -95,6 +95,22 @@ def test_options(function: Callable[..., Any], options: dict[str, Any], message:
         function(MID_1, MID_2, space=UNIT, **options)
 
 
+def test_a_depth_without_a_bound_is_refused_before_any_model_is_read(
+    function: Callable[..., Any], tmp_path: Path
+) -> None:
+    nowhere = tmp_path / "none.json"
+    with pytest.raises(InputError, match="expected max_depth of at most 1000 for a bound"):
+        function(nowhere, nowhere, normalize="bound", max_depth=1001)
+
+
+def test_the_deepest_tree_counts_for_the_bound(function: Callable[..., Any]) -> None:
+    deep = build((0, 0.5, "no", (1, 0.5, "no", "yes")))
+    for pair in ((MID_1, deep), (deep, MID_1)):
+        with pytest.raises(InputError, match="depth at most max_depth=1, got one of depth 2"):
+            function(*pair, space=UNIT, normalize="bound", max_depth=1)
+        function(*pair, space=UNIT, normalize="bound", max_depth=2)
+
+
 # -- spaces -----------------------------------------------------------------------
 
 

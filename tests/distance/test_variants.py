@@ -81,4 +81,9 @@ def test_the_variants_there_are() -> None:
     assert [name for name, entry in VARIANTS.items() if entry.is_metric] == ["metric"]
     # The pair decides: the cost of the nearest path.
     assert [name for name, entry in VARIANTS.items() if entry.unmatched is None] == ["cover"]
-    assert all(entry.description for entry in VARIANTS.values())
+    # What a path without a partner costs, for people who look through the list.
+    assert {name: entry.description for name, entry in VARIANTS.items()} == {
+        "paper": "its weight w(p), eq. (weight-path)",
+        "metric": "its distance to the path without conditions, and half the label weight",
+        "cover": "its distance to the nearest path of the other tree",
+    }

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+import pytest
+
+from steadytree.core import limits
+from steadytree.core.paths import Paths
 from steadytree.distance import _solver
-from steadytree.distance._solver import compiled_solver, kernels
-from tests.distance.solver.examples import breast_cancer_paths
+from steadytree.distance._solver import compiled_solver, kernels, scipy_solver
+from steadytree.exceptions import InputError
+from tests.distance.solver.examples import breast_cancer_paths, measure, plain_distance
+from tests.golden import MID_2, UNIT, build
 
 
 def test_scipy_is_chosen_without_numba() -> None:
@@ -33,6 +45,93 @@ def test_sizes_alone_decide() -> None:
     assert not _solver._is_small(large * 3, large * 3)  # 576 pairs
     deep = [p for p in large if p.n_paths > 8]
     assert not _solver._is_small(deep * 5, deep * 30)
+
+
+def chain(n_leaves: int) -> Paths:
+    """Split the first feature again and again, into as many leaves."""
+    node: object = "no"
+    for k in range(1, n_leaves):
+        node = (0, k / n_leaves, node, "yes" if k % 2 else "no")
+    return Paths.from_tree(build(node), UNIT)
+
+
+def test_where_small_ends() -> None:
+    stump = chain(2)
+    assert _solver._is_small([stump] * 20, [stump] * 25)  # 500 pairs
+    assert not _solver._is_small([stump] * 3, [stump] * 167)  # 501
+    # 500 pairs of 20 rules with 20; the largest trees count.
+    assert _solver._is_small([chain(20)] * 20, [chain(20)] * 25)
+    assert not _solver._is_small([chain(20)] * 20, [*[stump] * 24, chain(21)])
+    assert not _solver._is_small([*[stump] * 24, chain(21)], [chain(20)] * 20)
+
+
+@pytest.mark.parametrize("without_numba", ["", "1"])
+@pytest.mark.parametrize("copies", [1, 150])  # scipy, and the kernels if they are there
+def test_every_pair_gets_its_distance_whichever_solver_runs(
+    copies: int, without_numba: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEADYTREE_NO_NUMBA", without_numba)
+    a, b = [chain(1), chain(3)], [chain(2), chain(5), Paths.from_tree(MID_2, UNIT)]
+    for other in (None, b):
+        many = _solver.pairwise(a * copies, other and other * copies, measure("metric"), 1)
+        for (i, p), (j, q) in itertools.product(enumerate(a), enumerate(other or a)):
+            plain = plain_distance(p, q, "metric", "label", 1.0)
+            assert many[i, j] == pytest.approx(plain, rel=1e-9, abs=1e-12)
+            assert (many[i :: len(a), j :: len(other or a)] == many[i, j]).all()
+
+
+@pytest.mark.parametrize("without_numba", ["", "1"])
+def test_parts_of_collections(without_numba: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STEADYTREE_NO_NUMBA", without_numba)
+    a, b = [chain(1), chain(3)], [chain(2), chain(5), Paths.from_tree(MID_2, UNIT)]
+    part, other = (_solver.prepare_part(some, measure()) for some in (a, b))
+    assert isinstance(part, tuple) == bool(without_numba)
+    np.testing.assert_array_equal(
+        _solver.part_distances(part, other), _solver.pairwise(a, b, measure())
+    )
+    np.testing.assert_array_equal(
+        _solver.part_distances(part, None), _solver.pairwise(a, None, measure())
+    )
+
+
+@pytest.mark.parametrize("without_numba", ["", "1"])
+def test_a_part_is_solved_in_the_thread_that_asks(
+    without_numba: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The jobs of a cluster, or the threads that share the parts, have a core each."""
+    monkeypatch.setenv("STEADYTREE_NO_NUMBA", without_numba)
+    monkeypatch.setattr(kernels, "CHUNK_PAIRS", 1)
+    used = set()
+
+    def noted(solve: Callable[..., Any]) -> Callable[..., Any]:
+        def work(*given: Any) -> Any:
+            used.add(threading.current_thread())
+            time.sleep(0.01)  # another thread, if there is one, takes the next
+            return solve(*given)
+
+        return work
+
+    monkeypatch.setattr(kernels, "_rows", noted(kernels._rows))
+    monkeypatch.setattr(scipy_solver, "match", noted(scipy_solver.match))
+    a, b = ([chain(k) for k in sizes] for sizes in ((1, 3, 4, 6), (2, 5)))
+    part, other = (_solver.prepare_part(some, measure()) for some in (a, b))
+    assert _solver.part_distances(part, other).shape == (4, 2)
+    assert used == {threading.current_thread()}
+
+
+@pytest.mark.parametrize("copies", [1, 30])
+def test_the_largest_pair_must_fit_into_memory(
+    copies: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """24 bytes for each pair of rules; asked before anything is laid out."""
+    a, b = [chain(2), chain(7)] * copies, [chain(2), chain(5)] * copies
+    monkeypatch.setattr(limits, "MAX_MATCHING_BYTES", 24 * 7 * 5)
+    assert _solver.pairwise(a, b, measure()).shape == (2 * copies, 2 * copies)
+    with pytest.raises(InputError, match="got 7 rules against 7 rules"):
+        _solver.pairwise(a, None, measure())
+    monkeypatch.setattr(limits, "MAX_MATCHING_BYTES", 24 * 7 * 5 - 1)
+    with pytest.raises(InputError, match="got 7 rules against 5 rules"):
+        _solver.pairwise(a, b, measure())
 
 
 def test_numba_is_not_imported_before_a_distance() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -12,7 +14,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from steadytree import FeatureSpace, as_tree
 from steadytree.core.paths import Paths
 from steadytree.distance._solver import kernels, scipy_solver
-from steadytree.distance._solver.pack import pack
+from steadytree.distance._solver.pack import LANES, pack, padded_length
+from steadytree.distance._solver.scans import N_VECTORS
 from tests.distance.solver.examples import (
     OUTCOMES,
     VARIANTS,
@@ -21,23 +24,24 @@ from tests.distance.solver.examples import (
     plain_distance,
     random_collection,
 )
+from tests.golden import HOLES, build
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_both_solvers_agree_with_plain_arithmetic(variant: str) -> None:
-    for seed in range(25):
-        paths, regression = random_collection(seed)
-        for outcome in OUTCOMES[: 1 if regression else 3]:
-            weight = (0.0, 1.0, 0.3, 24.0, 5000.0)[seed % 5]
-            chosen = measure(variant, outcome, weight)
-            distances = kernels.pairwise(pack(paths, chosen))
-            for i, j in itertools.product(range(len(paths)), repeat=2):
-                plain = plain_distance(paths[i], paths[j], variant, outcome, weight)
-                assert distances[i, j] == pytest.approx(plain, rel=1e-9, abs=1e-12 * (1 + weight))
-            # Whole numbers all the way: not close, equal.
-            np.testing.assert_array_equal(scipy_solver.pairwise(paths, None, chosen), distances)
-            assert (np.diag(distances) == 0).all()
-            np.testing.assert_array_equal(distances, distances.T)
+@pytest.mark.parametrize("seed", range(25))
+def test_both_solvers_agree_with_plain_arithmetic(variant: str, seed: int) -> None:
+    paths, regression = random_collection(seed)
+    for outcome in OUTCOMES[: 1 if regression else 3]:
+        weight = (0.0, 1.0, 0.3, 24.0, 5000.0)[seed % 5]
+        chosen = measure(variant, outcome, weight)
+        distances = kernels.pairwise(pack(paths, chosen))
+        for i, j in itertools.product(range(len(paths)), repeat=2):
+            plain = plain_distance(paths[i], paths[j], variant, outcome, weight)
+            assert distances[i, j] == pytest.approx(plain, rel=1e-9, abs=1e-12 * (1 + weight))
+        # Whole numbers all the way: not close, equal.
+        np.testing.assert_array_equal(scipy_solver.pairwise(paths, None, chosen), distances)
+        assert (np.diag(distances) == 0).all()
+        np.testing.assert_array_equal(distances, distances.T)
 
 
 def test_result_does_not_depend_on_threads_order_or_company() -> None:
@@ -68,6 +72,60 @@ def test_regression_trees_differ_by_value() -> None:
         packed = pack(paths, measure(variant, weight=2.0))
         plain = plain_distance(paths[0], paths[1], variant, "label", 2.0)
         assert kernels.pairwise(packed)[0, 1] == pytest.approx(plain, rel=1e-9)
+
+
+def backwards(paths: Paths) -> Paths:
+    """The same walk, with the operations of every node the other way round."""
+    walk = paths.operations
+    order = np.concatenate(
+        [
+            np.arange(start, end, dtype=np.intp)[::-1]
+            for start, end in itertools.pairwise(walk.start.tolist())
+        ]
+    )
+    turned = walk._replace(coord=walk.coord[order], old=walk.old[order], new=walk.new[order])
+    return dataclasses.replace(paths, operations=turned)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_operations_of_a_node_may_come_in_any_order(variant: str) -> None:
+    """Where only missing values get through, a bound falls: first, in between or last."""
+    trees = [
+        build((0, 0.5, (0, 0.7, "no", "yes", False), "no", True)),
+        build((0, 0.6, "no", (1, 0.5, "no", "yes"), False)),
+        build((0, math.inf, "no", "yes", False)),
+    ]
+    paths = Paths.from_trees(trees, HOLES)
+    turned = [backwards(one) for one in paths]
+    falls = [(one.operations.new < one.operations.old).any() for one in paths]
+    assert falls == [True, False, False]
+    # The last of a node's operations is that one, once they are turned round.
+    walk = turned[0].operations
+    assert (walk.new < walk.old)[walk.start[1:] - 1].any()
+    distances = kernels.pairwise(pack(paths, measure(variant), deduplicate=False))
+    for i, j in itertools.product(range(3), repeat=2):
+        plain = plain_distance(paths[i], paths[j], variant, "label", 1.0)
+        assert distances[i, j] == pytest.approx(plain, rel=1e-9, abs=1e-12)
+    again = kernels.pairwise(pack(turned, measure(variant), deduplicate=False))
+    np.testing.assert_array_equal(again, distances)
+
+
+@pytest.mark.parametrize(("first", "second"), [([2, 9], [3]), ([2], [30, 5]), ([64], [64])])
+def test_every_part_of_a_pairs_memory_has_the_room_it_needs(
+    first: list[int], second: list[int]
+) -> None:
+    """What ``solve_rectangular`` asks for; nothing looks whether it writes too far."""
+    a, b = (pack(grown_paths(leaves), measure()) for leaves in (first, second))
+    n, m = sorted((max(first), max(second)))
+    depth, n_paths = max(a.max_depth, b.max_depth), sum(first) + sum(second)
+    problem = kernels._Problem(a, b)
+    width, *starts = problem.layout
+    assert width >= m + 2 * LANES
+    room = np.diff([0, *starts, problem.memory])
+    area = (n + 2 * LANES) * (m + 2 * LANES)
+    rows = (depth + 2) * padded_length(m)
+    needed = [N_VECTORS * width, area, area, area, rows, depth + 1, n_paths]
+    assert (room >= needed).all()
 
 
 def grown_paths(leaves: list[int], n_features: int = 12) -> list[Paths]:

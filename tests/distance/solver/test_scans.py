@@ -75,6 +75,11 @@ def test_columns_out_of_play_are_never_the_least() -> None:
     mem[DUAL + 3] = 0
     least, where, *_ = loops(mem, SIZE, 0)
     assert (least, where) == (50, 3)
+    # Sums of costs stay below 2**61: the dearest in play is less than the cheapest out of it.
+    mem[ROW:DUAL] = 1 - 2**61
+    mem[ROW + 3] = 2**61 - 1
+    least, where, *_ = loops(mem, SIZE, 0)
+    assert (least, where) == (2**61 - 1, 3)
 
 
 @pytest.mark.parametrize("shift", [0, 5])
@@ -110,3 +115,6 @@ def test_an_edit_of_any_compiled_file_changes_the_digest(
             file.write("# edited\n")
         assert source_digest() != before
         before = source_digest()
+    # An entry point whose digest is 0 would do nothing; the checksum of no text at all is 0.
+    monkeypatch.setattr(scans, "__file__", str(tmp_path / "nowhere" / "scans.py"))
+    assert source_digest() != 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,15 @@ def test_the_nearest_column_is_the_price_where_nobody_gives_one() -> None:
     assert total == 9
     *_, total = assign(cost[:1], lambda: pytest.fail("all have a partner"))
     assert total == 5
+
+
+def test_two_collections_pair_by_pair() -> None:
+    paths = breast_cancer_paths(6)
+    distances = scipy_solver.pairwise(paths[:2], paths[1:5], measure("metric"))
+    for i, j in itertools.product(range(2), range(4)):
+        plain = plain_distance(paths[i], paths[1 + j], "metric", "label", 1.0)
+        assert distances[i, j] == pytest.approx(plain, rel=1e-9, abs=1e-12)
+    assert scipy_solver.pairwise(paths[:1], paths[4:5], measure("metric")) == distances[0, 3]
 
 
 def test_equal_trees_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:

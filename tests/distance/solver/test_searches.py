@@ -102,6 +102,7 @@ def run(cost: np.ndarray, start: np.ndarray, *, packed: bool, settle: bool = Tru
     column = vector(ORIGINAL)[vector(COLUMN)[:n]].copy()
     partners = vector(ROW)[vector(COLUMN)[:n]]
     np.testing.assert_array_equal(partners, np.arange(n))  # both sides agree
+    assert (vector(ROW)[:size] >= 0).sum() == n  # also about who has no partner
     return Found(size, column, vector(DUAL_U)[:n] >> shift, v)
 
 
