@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from reproduction.regenerate import Regenerated, regenerate, usable_datasets
+from reproduction.regenerate import Regenerated, redraw, regenerate, usable_datasets
 from reproduction.registry import EXPERIMENTS, KINDS
 from reproduction.runs import Progress
 from reproduction.settings import FULL, QUICK
@@ -47,6 +47,12 @@ PROGRAM = "python -m reproduction"
     type=int,
     help="Processes; by default one per core. Results do not depend on it.",
 )
+@click.option(
+    "--redraw",
+    "redraw_only",
+    is_flag=True,
+    help="Compute nothing: make figures, tables and page again from DIR/results.json.",
+)
 @common_options
 def command(
     list_only: bool,
@@ -55,6 +61,7 @@ def command(
     quick: bool,
     out: Path,
     n_jobs: int | None,
+    redraw_only: bool,
     as_json: bool,
     seed: int,
     quiet: bool,
@@ -62,13 +69,16 @@ def command(
 ) -> None:
     """Run the experiments of "Improving Stability in Decision Tree Models" again.
 
-    Writes one page (index.html, index.md) that puts the paper's number, ours and a sentence
-    side by side, with every number as CSV and JSON and every figure as PNG and SVG. Interrupted
-    at any point and started again, it redoes only what is missing.
+    Writes one page (index.html, index.md) that puts the paper's number, ours and a verdict
+    side by side, with every number as CSV, JSON and LaTeX and every figure as PNG and SVG.
+    Interrupted at any point and started again, it redoes only what is missing.
     """
     output = Output("reproduction", as_json=as_json, verbosity=verbose - quiet)
     if list_only:
         _list(output)
+        return
+    if redraw_only:
+        _tell(output, redraw(out))
         return
     with _progress(output) as report:
         done = regenerate(
@@ -81,6 +91,10 @@ def command(
             command=_command_line(quick, only, data, seed),
             progress=report,
         )
+    _tell(output, done)
+
+
+def _tell(output: Output, done: Regenerated) -> None:
     for note in done.notes:
         output.say(note)
     output.result(_result_text(done), _document(done))

@@ -119,6 +119,9 @@ NUMBERS = {
     "direct_size": Number(
         0.125, "12.5 % with a standard deviation of 5 % at θmax = 1", "Section 2.6, Appendix B"
     ),
+    "direct_spread": Number(
+        0.05, "a standard deviation of 5 % at θmax = 1", "Section 2.6, Appendix B"
+    ),
     "direct_small": Number(0.015, "1.5 % at θmax = 0.1", "Appendix B"),
     "linear": Number(1.0, "the relationship is linear", "Section 2.6, Appendix B"),
     "trend": Number(1.0, "an increasing trend, albeit non-monotonic", "Section 2.6, Appendix B"),

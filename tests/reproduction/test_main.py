@@ -54,6 +54,16 @@ def test_one_experiment_ends_with_the_page(tmp_path: Path) -> None:
     assert "(2 found)" in again.stderr
 
 
+def test_a_page_is_made_again_without_computing(tmp_path: Path) -> None:
+    run("--quick", "--only", "datasets", "--data", "wdbc", "--out", str(tmp_path))
+    page = (tmp_path / "index.html").read_bytes()
+    (tmp_path / "index.html").unlink()
+    result = run("--redraw", "--out", str(tmp_path), "--json")
+    assert json.loads(result.stdout)["tables"] == ["datasets"]
+    assert (tmp_path / "index.html").read_bytes() == page
+    assert "found" not in result.stderr
+
+
 def test_quiet_says_only_the_result(tmp_path: Path) -> None:
     result = run(
         "--quick", "--only", "datasets", "--data", "wdbc", "--out", str(tmp_path), "--quiet"

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from reproduction import data as data_module
-from reproduction import regenerate as module
+from reproduction import views as module
+from reproduction.content import LARGE
 from reproduction.regenerate import Regenerated, regenerate, usable_datasets
 from reproduction.registry import EXPERIMENTS, KINDS, find_experiments, plan
 from reproduction.runs import Progress, run_jobs
@@ -58,6 +59,8 @@ def test_json_and_csv_hold_the_same_numbers(done: Regenerated) -> None:
     content = json.loads((done.out / "results.json").read_text())
     assert content["run"]["settings"]["n_bootstraps"] == TINY.n_bootstraps
     for name, records in content["tables"].items():
+        if name in LARGE:
+            continue
         head, *cells = read_csv(done, name)
         rows = [dict(zip(head, row, strict=True)) for row in cells]
         for record, row in zip(records, rows, strict=True):
@@ -122,20 +125,6 @@ def test_a_damaged_unit_alone_is_redone(done: Regenerated) -> None:
     assert files[0].read_bytes() == good
 
 
-def test_the_page_puts_the_papers_number_beside_ours(done: Regenerated) -> None:
-    page = (done.out / "index.md").read_text()
-    for words in (
-        "38 % less distance for 3.7 AUC points",
-        "worst perimeter 38.5 %",
-        "stand-in",
-        "not the paper's data",
-        "Row limit",
-        "at most 400 random rows",
-    ):
-        assert words in page
-    assert done.summary in page
-
-
 class _Structure(HTMLParser):
     void = frozenset({"meta", "img", "br", "link"})
 
@@ -162,16 +151,23 @@ class _Structure(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_html_is_well_formed_and_every_link_leads_somewhere(done: Regenerated) -> None:
+def test_the_html_is_well_formed_and_every_link_leads_somewhere(
+    done: Regenerated, whole: Regenerated
+) -> None:
+    for run in (done, whole):
+        check_page(run.out)
+
+
+def check_page(folder: Path) -> None:
     reader = _Structure()
-    reader.feed((done.out / "index.html").read_text())
+    reader.feed((folder / "index.html").read_text())
     assert reader.open == []
     assert len(reader.ids) == len(set(reader.ids))
     for link in [*reader.sources, *reader.links]:
         if link.startswith("#"):
             assert link[1:] in reader.ids
         else:
-            assert (done.out / link).is_file(), link
+            assert (folder / link).is_file(), link
 
 
 def test_only_what_was_asked_for_is_done(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from reproduction.settings import QUICK
 TINY = replace(
     QUICK,
     name="tiny",
-    n_splits=2,
+    n_splits=3,
     n_bootstraps=1,
     depths=(3, 5),
     min_leaves=(5, 30),
@@ -20,7 +20,7 @@ TINY = replace(
     perturbation_sizes=(0.1, 0.5, 1.0),
     replacements=2,
     replaced_shares=(0.2, 1.0),
-    example_splits=1,
+    example_splits=2,
     batch_sizes=(1, 2),
     batch_splits=1,
     max_rows=400,
