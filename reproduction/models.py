@@ -139,16 +139,26 @@ def grow_batches(
     depths: Sequence[int],
     min_leaves: Sequence[int],
     rng: np.random.Generator,
+    nested: bool = True,
+    n_settings: int | None = None,
 ) -> list[list[Tree]]:
     """Grow a collection on each batch of rows: every point of the grid on every bootstrap.
 
-    Section 3.1. Each bootstrap is grown once per leaf size to the largest depth and cut to the
-    lesser ones. Trees come bootstrap by bootstrap, so that the first k bootstraps are the first
-    ``k * len(depths) * len(min_leaves)`` trees.
+    Section 3.1. Trees come bootstrap by bootstrap, in the order of the grid.
+
+    Parameters
+    ----------
+    nested : bool, default True
+        Grow each bootstrap once per leaf size to the largest depth and cut it to the lesser
+        ones; else fit every setting by itself with a seed of its own.
+    n_settings : int, optional
+        Draw this many points of the grid, the same for all bootstraps.
     """
     grid = [
         {"max_depth": depth, "min_samples_leaf": leaf} for depth in depths for leaf in min_leaves
     ]
+    if n_settings is not None and n_settings < len(grid):
+        grid = [grid[i] for i in np.sort(rng.permutation(len(grid))[:n_settings])]
     grown = grow_collections(
         DecisionTreeClassifier(),
         problem.data,
@@ -156,6 +166,7 @@ def grow_batches(
         grid,
         n_bootstraps=n_bootstraps,
         seeds=rng.integers(2**31, size=(len(batches), n_bootstraps)),
+        nested=nested,
         n_jobs=1,
     )
     return [list(collection.trees) for collection in grown]

@@ -38,7 +38,7 @@ class Kind:
         Number of splits or repetitions under given settings.
     compute : callable
     cost : float
-        Seconds of one unit relative to those of other kinds, for the time left.
+        Seconds of one unit relative to those of a study, for the time left.
     """
 
     name: str
@@ -62,7 +62,7 @@ KINDS = {
             PROTOCOLS,
             lambda s: s.n_splits,
             study.compute,
-            20.0,
+            1.0,
         ),
         Kind(
             "example",
@@ -72,7 +72,7 @@ KINDS = {
             PROTOCOLS,
             lambda s: s.example_splits,
             example.compute,
-            6.0,
+            0.3,
         ),
         Kind(
             "direct",
@@ -82,7 +82,7 @@ KINDS = {
             ("",),
             lambda s: -(-s.perturbations // perturbation.BLOCK),
             perturbation.compute_direct,
-            10.0,
+            0.5,
         ),
         Kind(
             "indirect",
@@ -92,7 +92,7 @@ KINDS = {
             ("",),
             lambda s: s.replacements,
             perturbation.compute_indirect,
-            6.0,
+            0.3,
         ),
         Kind(
             "batch",
@@ -103,7 +103,7 @@ KINDS = {
             ("",),
             lambda s: s.batch_splits,
             batch.compute,
-            60.0,
+            4.0,
         ),
         Kind(
             "retraining",
@@ -113,7 +113,7 @@ KINDS = {
             ("",),
             lambda s: s.retraining_repeats,
             retraining.compute,
-            30.0,
+            3.0,
         ),
     )
 }

@@ -25,7 +25,7 @@ from reproduction.models import (
     load_problem,
     tree_auc,
 )
-from reproduction.protocols import Rows, make_split, partition
+from reproduction.protocols import Rows, grows_nested, make_split, partition
 from reproduction.settings import LARGEST_DEPTH, generator, seed_of
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -78,7 +78,11 @@ def compute(job: Job) -> dict[str, Any]:
         "rng": rng,
     }
     reference, trees = grow_batches(
-        problem, [split.first, split.train], n_bootstraps=settings.n_bootstraps, **grid
+        problem,
+        [split.first, split.train],
+        n_bootstraps=settings.n_bootstraps,
+        nested=grows_nested(job.protocol),
+        **grid,
     )
     cv = cross_validated_tree(problem, split.train, **grid)
     distances = pairwise_tree_distances(trees, reference, space=problem.space)
