@@ -10,10 +10,12 @@ from pathlib import Path
 
 import click
 
+from reproduction.recheck import recheck
 from reproduction.regenerate import Regenerated, regenerate, usable_datasets
-from reproduction.registry import EXPERIMENTS, KINDS
+from reproduction.registry import EXPERIMENTS, KINDS, find_experiments, plan
 from reproduction.runs import Progress
-from reproduction.settings import FULL, QUICK
+from reproduction.settings import FULL, QUICK, Settings
+from reproduction.store import UnitStore
 from steadytree.cli.app import run
 from steadytree.cli.output import Output
 from steadytree.cli.shared_options import FILE, common_options, example
@@ -47,6 +49,13 @@ PROGRAM = "python -m reproduction"
     type=int,
     help="Processes; by default one per core. Results do not depend on it.",
 )
+@click.option(
+    "--recheck",
+    "n_rechecked",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Do N finished units again, drawn at random; exit code 1 if one differs.",
+)
 @common_options
 def command(
     list_only: bool,
@@ -55,6 +64,7 @@ def command(
     quick: bool,
     out: Path,
     n_jobs: int | None,
+    n_rechecked: int | None,
     as_json: bool,
     seed: int,
     quiet: bool,
@@ -70,10 +80,15 @@ def command(
     if list_only:
         _list(output)
         return
+    settings = QUICK if quick else FULL
+    if n_rechecked is not None:
+        asked = (settings, only, data, seed)
+        _recheck(output, out, n_rechecked, *asked, n_jobs=_workers(n_jobs))
+        return
     with _progress(output) as report:
         done = regenerate(
             out,
-            settings=QUICK if quick else FULL,
+            settings=settings,
             only=only,
             data=data,
             seed=seed,
@@ -84,6 +99,27 @@ def command(
     for note in done.notes:
         output.say(note)
     output.result(_result_text(done), _document(done))
+
+
+def _recheck(
+    output: Output,
+    out: Path,
+    count: int,
+    settings: Settings,
+    only: tuple[str, ...],
+    data: tuple[str, ...],
+    seed: int,
+    *,
+    n_jobs: int,
+) -> None:
+    names, _ = usable_datasets(data)
+    jobs = plan(find_experiments(only), names, settings, seed)
+    with _progress(output) as report:
+        found = recheck(jobs, UnitStore(out / "units"), count, n_jobs=n_jobs, progress=report)
+    code = 1 if found.differing else 0
+    document = {"checked": found.checked, "differing": found.differing}
+    output.result(found.summary, document, exit_code=code)
+    click.get_current_context().exit(code)
 
 
 def _workers(n_jobs: int | None) -> int:

@@ -19,9 +19,8 @@ from reproduction.settings import generator
 from steadytree.distance.distances import pairwise_tree_distances
 from steadytree.selection import pareto_mask
 
-__all__ = ["FIELDS", "VERSION", "compute"]
+__all__ = ["FIELDS", "compute"]
 
-VERSION = 1
 FIELDS = ("batch_sizes", "depths", "min_leaves", "max_rows")
 
 

@@ -29,9 +29,8 @@ from steadytree.core.tree_words import tree_text
 from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances, tree_distance
 
-__all__ = ["FIELDS", "VERSION", "compute", "pareto_tree"]
+__all__ = ["FIELDS", "compute", "pareto_tree"]
 
-VERSION = 1
 FIELDS = ("n_bootstraps", "example_depths", "min_leaves", "max_rows")
 
 

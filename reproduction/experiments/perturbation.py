@@ -35,14 +35,12 @@ __all__ = [
     "BLOCK",
     "DIRECT_FIELDS",
     "INDIRECT_FIELDS",
-    "VERSION",
     "clip_thresholds",
     "compute_direct",
     "compute_indirect",
     "literal_distance",
 ]
 
-VERSION = 1
 DIRECT_FIELDS = ("depths", "min_leaves", "perturbations", "perturbation_sizes", "max_rows")
 INDIRECT_FIELDS = ("depths", "min_leaves", "replaced_shares", "max_rows")
 

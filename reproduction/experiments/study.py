@@ -36,9 +36,8 @@ from steadytree.evaluation.scores import auc
 from steadytree.growing.split_counts import LEAF_NODE, count_splits
 from steadytree.selection import RULES, pareto_mask
 
-__all__ = ["FIELDS", "LEAF", "TOLERANCE", "VERSION", "choose_extremes", "compute"]
+__all__ = ["FIELDS", "LEAF", "TOLERANCE", "choose_extremes", "compute"]
 
-VERSION = 1
 FIELDS = (
     "n_bootstraps",
     "depths",
