@@ -11,6 +11,7 @@ from typing import Any
 from reproduction.data import list_case_studies
 from reproduction.figures import Caption, draw_all
 from reproduction.findings import Finding, judge_all
+from reproduction.observations import observation_tables
 from reproduction.page import (
     build_sections,
     facts_of,
@@ -141,7 +142,8 @@ def regenerate(
     every = summarise(results, settings, names)
     tables = {name: t for name, t in every.items() if t.experiment in asked}
     findings = [f for f in judge_all(every) if f.experiment in asked]
-    for table in tables.values():
+    # Long tables are files only: the page and results.json hold what sums them up.
+    for table in (*tables.values(), *observation_tables(results, settings, names)):
         write_atomic(folder / "tables" / f"{table.name}.csv", table.to_csv())
     facts = facts_of(settings, seed, names, command)
     content: dict[str, Any] = {
