@@ -40,6 +40,7 @@ __all__ = ["FIELDS", "LEAF", "TOLERANCE", "choose_extremes", "compute"]
 
 FIELDS = (
     "n_bootstraps",
+    "n_settings",
     "depths",
     "min_leaves",
     "forest_size",
@@ -81,6 +82,7 @@ def compute(job: Job) -> dict[str, Any]:
         [split.first, split.train],
         n_bootstraps=settings.n_bootstraps,
         nested=grows_nested(job.protocol),
+        n_settings=settings.n_settings,
         **grid,
     )
     cv = cross_validated_tree(problem, split.train, **grid)
