@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import steadytree
 from reproduction.data import list_case_studies
 from reproduction.figures import Caption, draw_all
 from reproduction.findings import Finding, judge_all
+from reproduction.observations import observation_tables
 from reproduction.page import (
     build_sections,
     facts_of,
@@ -18,8 +19,9 @@ from reproduction.page import (
     render_markdown,
     summary_text,
 )
+from reproduction.provenance import provenance
 from reproduction.registry import KINDS, find_experiments, plan
-from reproduction.runs import Progress, run_jobs
+from reproduction.runs import Progress, Results, run_jobs
 from reproduction.settings import FULL, Settings
 from reproduction.sources import INSTALL
 from reproduction.store import UnitStore, canonical_json
@@ -124,6 +126,7 @@ def regenerate(
     -------
     Regenerated
     """
+    started = time.perf_counter()
     folder = Path(out)
     experiments = find_experiments(only)
     names, notes = usable_datasets(data)
@@ -139,7 +142,8 @@ def regenerate(
     every = summarise(results, settings, names)
     tables = {name: t for name, t in every.items() if t.experiment in asked}
     findings = [f for f in judge_all(every) if f.experiment in asked]
-    for table in tables.values():
+    # Long tables are files only: the page and results.json hold what sums them up.
+    for table in (*tables.values(), *observation_tables(results, settings, names)):
         write_atomic(folder / "tables" / f"{table.name}.csv", table.to_csv())
     facts = facts_of(settings, seed, names, command)
     content: dict[str, Any] = {
@@ -148,8 +152,9 @@ def regenerate(
             "seed": seed,
             "datasets": names,
             "experiments": sorted(asked),
-            "steadytree": steadytree.__version__,
-            "kinds": {name: KINDS[name].version for name in sorted(kinds)},
+            "code": {name: KINDS[name].code for name in sorted(kinds)},
+            # The one entry that differs between two runs with the same numbers.
+            "provenance": provenance(_seconds(results, started)),
         },
         "notes": notes,
         "findings": [f.to_dict() for f in findings],
@@ -169,6 +174,16 @@ def regenerate(
     except MissingDependencyError as error:
         notes.append(f"No HTML page, only Markdown: {error}")
     return Regenerated(folder, tables, findings, figures, notes)
+
+
+def _seconds(results: Results, started: float) -> dict[str, Any]:
+    """Tell what this run took by the clock, and what all its units took, whoever did them."""
+    return {
+        "run_wall": round(time.perf_counter() - started, 3),
+        "units_wall": round(sum(kind["wall"] for kind in results.seconds.values()), 3),
+        "units_processor": round(sum(kind["processor"] for kind in results.seconds.values()), 3),
+        "by_kind": results.seconds,
+    }
 
 
 def _has_data(kinds: Sequence[str], names: Sequence[str]) -> bool:
