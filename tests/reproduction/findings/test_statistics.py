@@ -141,7 +141,7 @@ def test_perturbed_distances_are_shares_of_the_bound_of_each_tree() -> None:
         shares = {"distance/0.5": small, "distance/1.0": large}
         bound = distance_bound(depth)
         return {
-            ("clipped", "depth"): depth,
+            ("", "depth"): depth,
             **{("clipped", m): share * bound for m, share in shares.items()},
         }
 
@@ -168,7 +168,7 @@ def first(counts: Mapping[str, int], chosen: str) -> Cells:
             for place in ("root", "left", "right")
             for feature, n in counts.items()
         },
-        **{("selected", f"top/{place}/{chosen}"): 1.0 for place in ("root", "left", "right")},
+        **{("", f"top/{place}/feature/{chosen}"): 1.0 for place in ("root", "left", "right")},
     }
 
 
