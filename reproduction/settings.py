@@ -110,8 +110,8 @@ FULL = Settings("full")
 
 INFERRED = replace(FULL, name="paper-210", n_bootstraps=10, n_settings=21)
 """The size that the paper probably had. It is inferred, not stated: all percentages of its Table 3
-fit 2,100 trees, and no number up to 5,000 but that and its double (``reproduction.inferred_size``). Ten
-repetitions of 210 trees give 2,100; that 210 are 10 bootstraps of 21 settings is a guess."""
+fit 2,100 trees, and no number up to 5,000 but that and its double (`reproduction.inferred_size`).
+Ten repetitions of 210 trees give 2,100; that 210 are 10 bootstraps of 21 settings is a guess."""
 
 QUICK = Settings(
     "quick",
