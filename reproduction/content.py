@@ -2,16 +2,16 @@
 
 A run writes this file and then makes everything that people look at from it, so that the same
 can be made again years later without computing anything (``python -m reproduction --redraw``).
-Two tables are too large to lie in it whole and are files of their own beside it: ``observations``
-(every number of every split) is not in it at all, and of ``frontiers`` it holds the first split,
-the one that is drawn.
+Two tables are too large for it and are files of their own, which a redrawing leaves as they are:
+``observations`` (every number of every split) and ``frontiers_all`` (the trees of every split; of
+the first split, the one that is drawn, they are here).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,9 @@ from reproduction.store import canonical_json
 from reproduction.tables import Column, Table
 from steadytree.exceptions import InputError
 
-__all__ = ["LARGE", "RESULTS", "Content", "example_trees"]
+__all__ = ["RESULTS", "Content", "example_trees"]
 
 RESULTS = "results.json"
-
-LARGE = ("observations", "frontiers")
-"""Tables that only the files beside ``results.json`` hold whole."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class Content:
         What was left out, and how to get it.
     findings : list of Finding
     tables : dict
-        In the order of the page, `LARGE` ones without what lies in files of their own.
+        In the order of the page.
     trees : dict
         The trees of the retraining example, by data set and method: see `example_trees`.
     """
@@ -54,14 +51,13 @@ class Content:
 
     def to_json(self) -> str:
         """Write the file; the same content gives the same bytes."""
-        held = [_first_split(t) for t in self.tables.values() if t.name != "observations"]
         written = {
             "run": self.run,
             "notes": self.notes,
             "findings": [f.to_dict() for f in self.findings],
             # Rows by name for readers of numbers; all else in a list, which keeps its order.
-            "tables": {table.name: table.to_records() for table in held},
-            "layout": [_layout(table) for table in held],
+            "tables": {table.name: table.to_records() for table in self.tables.values()},
+            "layout": [_layout(table) for table in self.tables.values()],
             "example_trees": self.trees,
         }
         return canonical_json(written, indent=1) + "\n"
@@ -118,12 +114,6 @@ def example_trees(results: Results) -> dict[str, Any]:
         for name in results.datasets("example", "paper")
         for found in results.of("example", name, "paper")[:1]
     }
-
-
-def _first_split(table: Table) -> Table:
-    if table.name not in LARGE:
-        return table
-    return replace(table, rows=[row for row in table.rows if row.get("split", 0) == 0])
 
 
 def _layout(table: Table) -> dict[str, Any]:

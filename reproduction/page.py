@@ -15,6 +15,7 @@ from reproduction.findings import OURS, Finding, load_rules
 from reproduction.findings.rules import RULES
 from reproduction.overview import is_judged, overview_tables, summary_text
 from reproduction.registry import EXPERIMENTS
+from reproduction.settings import INFERRED
 from reproduction.tables import Table
 
 __all__ = ["Page", "Section", "build_page", "rules_of_run"]
@@ -28,6 +29,10 @@ INTRODUCTION = (
     "are reported on; rows are drawn without regard to the outcome and every tree is fitted by "
     "itself. “Honest protocol”: 33 % stay untouched until the end; a quarter of the 67 % chooses "
     "the tree and the rest trains; all parts keep the prevalence."
+)
+FILES = (
+    "Every number of every split is in [tables/observations.csv](tables/observations.csv); the "
+    "notebook `reproduction/paper.ipynb` reads it and judges three claims by hand."
 )
 BEYOND_TITLE = "Beyond the paper"
 
@@ -129,7 +134,8 @@ def _sections(content: Content, figures: Sequence[Caption]) -> list[Section]:
 def _facts(run: Mapping[str, Any]) -> list[str]:
     """Say what a reader must know to judge or repeat the run."""
     settings = run["settings"]
-    points = settings.get("n_settings") or len(settings["depths"]) * len(settings["min_leaves"])
+    whole = len(settings["depths"]) * len(settings["min_leaves"])
+    points = min(settings.get("n_settings") or whole, whole)
     bootstraps = settings["n_bootstraps"]
     facts = [
         f"{settings['n_splits']} splits, {bootstraps} bootstraps × {points} settings = "
@@ -143,6 +149,11 @@ def _facts(run: Mapping[str, Any]) -> list[str]:
         "forest; the values here are ours.",
         f"Data sets: {', '.join(run['datasets'])}.",
     ]
+    if settings["name"] == INFERRED.name:
+        facts.append(
+            f"B = {bootstraps * points} is inferred, not stated by the paper: see "
+            "`reproduction/inferred_size.py`."
+        )
     if settings["max_rows"] is not None:
         facts.append(
             f"**Row limit**: at most {settings['max_rows']:,} random rows of each data set were "
@@ -226,6 +237,8 @@ def _provenance(run: Mapping[str, Any]) -> tuple[str, ...]:
     if known:
         machine = f", on {told['platform']}" if told.get("platform") else ""
         facts.append(f"With {', '.join(known)}{machine}.")
+    if run["code"]:  # there was work, so there are numbers of it
+        facts.append(FILES)
     return tuple(facts)
 
 

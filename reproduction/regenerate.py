@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-import steadytree
-from reproduction.content import LARGE, RESULTS, Content, example_trees
+from reproduction.content import RESULTS, Content, example_trees
 from reproduction.data import list_case_studies
 from reproduction.figures import Caption
 from reproduction.findings import Finding, beyond_findings, judge_claims, load_rules
-from reproduction.observations import observations
+from reproduction.observations import observation_tables
 from reproduction.page import rules_of_run
+from reproduction.provenance import provenance
 from reproduction.published import CASE_STUDY_NAMES
 from reproduction.registry import KINDS, find_experiments, plan
-from reproduction.runs import Progress, run_jobs
+from reproduction.runs import Progress, Results, run_jobs
 from reproduction.settings import FULL, QUICK, Settings
 from reproduction.sources import INSTALL
 from reproduction.store import UnitStore
@@ -119,6 +121,7 @@ def regenerate(
     -------
     Regenerated
     """
+    started = time.perf_counter()
     folder = Path(out)
     experiments = find_experiments(only)
     names, notes = usable_datasets(data)
@@ -132,8 +135,9 @@ def regenerate(
 
     asked = {e.name for e in experiments}
     every = summarise(results, settings, names)
-    long = observations(results)
-    found = [*_claims(long, settings, names), *beyond_findings(every)]
+    # Long tables are files only: the page and results.json hold what sums them up.
+    long = {t.name: t for t in observation_tables(results, settings, names)}
+    found = [*_claims(long.get("observations"), settings, names), *beyond_findings(every)]
     content = Content(
         run={
             "settings": asdict(settings),
@@ -142,17 +146,17 @@ def regenerate(
             "experiments": sorted(asked),
             "command": command,
             "rules": rules_of_run(),
-            "steadytree": steadytree.__version__,
-            "kinds": {name: KINDS[name].version for name in sorted(kinds)},
+            "code": {name: KINDS[name].code for name in sorted(kinds)},
+            # The one entry that differs between two runs with the same numbers.
+            "provenance": provenance(_seconds(results, started)),
         },
         notes=notes,
         findings=[f for f in found if f.experiment in asked],
         tables={name: t for name, t in every.items() if t.experiment in asked},
         trees=example_trees(results),
     )
-    for table in (*content.tables.values(), long):
-        if table.name in LARGE:
-            write_atomic(folder / "tables" / f"{table.name}.csv", table.to_csv())
+    for table in long.values():
+        write_atomic(folder / "tables" / f"{table.name}.csv", table.to_csv())
     write_atomic(folder / RESULTS, content.to_json())
     # Everything else is made from that file, as --redraw makes it again.
     views = write_views(folder, draw=draw)
@@ -180,14 +184,24 @@ def redraw(out: str | Path) -> Regenerated:
     )
 
 
-def _claims(long: Table, settings: Settings, names: Sequence[str]) -> list[Finding]:
+def _claims(long: Table | None, settings: Settings, names: Sequence[str]) -> list[Finding]:
     """Judge the paper's claims, which are about all six case studies and not about fewer.
 
     A quick run tells numbers and no verdict.
     """
-    if not set(CASE_STUDY_NAMES) <= set(names):
+    if long is None or not set(CASE_STUDY_NAMES) <= set(names):
         return []
     return judge_claims(long.rows, load_rules(), verdicts=settings.name != QUICK.name)
+
+
+def _seconds(results: Results, started: float) -> dict[str, Any]:
+    """Tell what this run took by the clock, and what all its units took, whoever did them."""
+    return {
+        "run_wall": round(time.perf_counter() - started, 3),
+        "units_wall": round(sum(kind["wall"] for kind in results.seconds.values()), 3),
+        "units_processor": round(sum(kind["processor"] for kind in results.seconds.values()), 3),
+        "by_kind": results.seconds,
+    }
 
 
 def _has_data(kinds: Sequence[str], names: Sequence[str]) -> bool:

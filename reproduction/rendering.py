@@ -20,8 +20,6 @@ __all__ = ["render_html", "render_markdown"]
 
 VERDICT_CLASSES = dict(zip(VERDICTS, ("yes", "part", "no", "open"), strict=True))
 
-FILES = "Every number of every split is in [tables/observations.csv](tables/observations.csv)."
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -74,10 +72,11 @@ def render_markdown(page: Page) -> str:
     for title, facts in (
         ("How claims are judged", page.judging),
         ("How it was run", page.facts),
-        ("Where the numbers come from", (*page.provenance, FILES)),
+        ("Where the numbers come from", page.provenance),
     ):
         lines += ["", f"## {title}", "", *(f"- {fact}" for fact in facts)]
-    lines += ["", "## All claims", "", *_overview(page, "claims")]
+    if _has_claims(page):
+        lines += ["", "## All claims", "", *_overview(page, "claims")]
     lines += ["", "## The paper, item by item", "", *_overview(page, "catalogue")]
     for section in page.paper:
         lines += _markdown_section(section)
@@ -160,7 +159,6 @@ def render_html(page: Page) -> str:
         beyond_title=BEYOND_TITLE,
         cells=lambda table: _cells(page, table),
         pieces=_pieces,
-        files=FILES,
         join=JOIN,
         protocols=PROTOCOL_NAMES,
         verdict_classes=VERDICT_CLASSES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from reproduction.content import LARGE, Content
+from reproduction.content import Content
 from reproduction.figures import Caption, draw_all
 from reproduction.latex import latex_table
 from reproduction.page import build_page
@@ -58,8 +58,7 @@ def write_views(folder: Path, *, draw: bool = True) -> Views:
     page = build_page(content, figures, notes)
     (folder / "tables").mkdir(exist_ok=True)
     for table in (*content.tables.values(), *page.overview.values()):
-        if table.name not in LARGE:
-            write_atomic(folder / "tables" / f"{table.name}.csv", table.to_csv())
+        write_atomic(folder / "tables" / f"{table.name}.csv", table.to_csv())
         if table.on_page:
             write_atomic(folder / "tables" / f"{table.name}.tex", latex_table(table))
     write_atomic(folder / "index.md", render_markdown(page))

@@ -25,7 +25,7 @@ from reproduction.models import (
     load_problem,
     tree_auc,
 )
-from reproduction.protocols import Rows, make_split, partition
+from reproduction.protocols import Rows, grows_nested, make_split, partition
 from reproduction.settings import LARGEST_DEPTH, generator, seed_of
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -36,11 +36,11 @@ from steadytree.evaluation.scores import auc
 from steadytree.growing.split_counts import LEAF_NODE, count_splits
 from steadytree.selection import RULES, pareto_mask
 
-__all__ = ["FIELDS", "LEAF", "TOLERANCE", "VERSION", "choose_extremes", "compute"]
+__all__ = ["FIELDS", "LEAF", "TOLERANCE", "choose_extremes", "compute"]
 
-VERSION = 1
 FIELDS = (
     "n_bootstraps",
+    "n_settings",
     "depths",
     "min_leaves",
     "forest_size",
@@ -78,7 +78,12 @@ def compute(job: Job) -> dict[str, Any]:
         "rng": rng,
     }
     reference, trees = grow_batches(
-        problem, [split.first, split.train], n_bootstraps=settings.n_bootstraps, **grid
+        problem,
+        [split.first, split.train],
+        n_bootstraps=settings.n_bootstraps,
+        nested=grows_nested(job.protocol),
+        n_settings=settings.n_settings,
+        **grid,
     )
     cv = cross_validated_tree(problem, split.train, **grid)
     distances = pairwise_tree_distances(trees, reference, space=problem.space)

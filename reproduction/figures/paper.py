@@ -34,7 +34,8 @@ NAMED_COLOURS = {METHODS[key]: COLOURS[key] for key in METHODS if key in COLOURS
 DIRECT_WAYS = {
     "clipped": "thresholds clipped to the range",
     "literal": "thresholds not clipped",
-    "codes": "not clipped, categories as codes",
+    "codes": "categories as codes, clipped",
+    "codes_literal": "categories as codes, not clipped",
 }
 
 
@@ -61,15 +62,15 @@ def panels(
 
 def _direct_figure(content: Content) -> Any:
     table = content.tables["direct"]
-    ways = {way: title for way, title in DIRECT_WAYS.items() if way in table.keys}
-    figure, axes = new_figure(1, len(ways), (5.0 * len(ways), 4.2), sharey=True)
-    for ax, (way, title) in zip(axes[0], ways.items(), strict=True):
+    figure, axes = new_figure(2, 2, (10.0, 7.2), sharex=True, sharey=True)
+    for ax, (way, title) in zip(axes.flat, DIRECT_WAYS.items(), strict=True):
         _curves(ax, table, "size", way, xlabel="θmax", title=title)
         small, large, spread = (
             100 * NUMBERS[f"direct_{name}"].value for name in ("small", "size", "spread")
         )
         paper_mark(ax, [0.1, 1.0], [small, large], [0.0, spread])
-    axes[0, 0].set_ylabel("distance, % of the bound\n(depth of the tree)", color=INK)
+        ax.set_ylabel("distance, % of the bound\n(depth of the tree)", color=INK)
+        ax.label_outer()
     legend_below(figure, axes[0, 0], columns=4)
     return figure
 

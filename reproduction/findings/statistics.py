@@ -258,13 +258,16 @@ def violated_triangles(observed: Observed, *, label_weight: float) -> float:
 
 def _moved(observed: Observed, way: str) -> dict[float, float]:
     """Mean distance over the bound of the tree's depth, by size of the perturbation."""
+    # Trees on codes are trees of their own; clipped or not, the others are the same.
+    owner = "codes" if way.startswith("codes") else ""
     found: dict[float, list[float]] = {}
     for name in observed.datasets:
-        for split in observed.beginning(name, way, ""):
-            bound = distance_bound(int(split["depth"]))
-            for measure, distance in split.items():
-                if measure.startswith("distance/"):
-                    found.setdefault(float(measure.split("/")[1]), []).append(distance / bound)
+        depths = observed.values(name, owner, "depth")
+        moved = observed.beginning(name, way, "distance/")
+        for depth, split in zip(depths, moved, strict=True):
+            for size, distance in split.items():
+                share = distance / distance_bound(int(depth))
+                found.setdefault(float(size), []).append(share)
     return {size: float(np.mean(found[size])) for size in sorted(found)}
 
 
@@ -352,7 +355,7 @@ def beyond_chance(observed: Observed) -> float:
         for place in PLACES:
             frequency = _frequencies(observed, name, place)
             common = list(frequency)[:2]
-            chosen = observed.beginning(name, "selected", f"top/{place}/")
+            chosen = observed.beginning(name, "", f"top/{place}/feature/")
             hits = np.mean([any(feature in split for feature in common) for split in chosen])
             found += float(hits) - sum(frequency[feature] for feature in common)
     return found

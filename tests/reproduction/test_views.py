@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.content import LARGE, Content
+from reproduction.content import Content
 from reproduction.regenerate import Regenerated, redraw
 from steadytree.core.format import tree_from_dict
 from steadytree.exceptions import InputError
@@ -26,8 +26,8 @@ def test_redrawn_from_the_results_alone_every_byte_is_the_same(
     shutil.copy(whole.out / "results.json", tmp_path)
     again = redraw(tmp_path)
     first, second = files(whole.out), files(tmp_path)
-    # The two large tables are the run's own: see `reproduction.content`.
-    assert set(first) - set(second) == {f"tables/{name}.csv" for name in LARGE}
+    # The two long tables are the run's own: see `reproduction.content`.
+    assert set(first) - set(second) == {"tables/observations.csv", "tables/frontiers_all.csv"}
     assert set(second) <= set(first)
     for name, content in second.items():
         assert content == first[name], name
@@ -40,8 +40,8 @@ def test_the_results_hold_the_first_split_of_the_frontiers_and_no_long_table(
     whole: Regenerated,
 ) -> None:
     read = json.loads((whole.out / "results.json").read_text())
-    assert "observations" not in read["tables"]
-    assert {row.get("split", 0) for row in read["tables"]["frontiers"]} == {0}
+    assert not {"observations", "frontiers_all"} & set(read["tables"])
+    assert {row["split"] for row in read["tables"]["frontiers"]} == {0}
     lines = (whole.out / "tables" / "observations.csv").read_text().splitlines()
     assert lines[0] == "kind,dataset,case_study,protocol,split,method,measure,value"
     assert len(lines) > 1000

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 from reproduction.jobs import Job
 from reproduction.settings import QUICK
@@ -29,3 +31,11 @@ TINY = replace(
 
 def job(kind: str, dataset: str, protocol: str = "", index: int = 0, **changes: object) -> Job:
     return Job(kind, dataset, protocol, index, 0, replace(TINY, **changes))
+
+
+def numbers(folder: Path) -> dict[str, object]:
+    """Every file of numbers of a run by name, without what differs from run to run."""
+    results = json.loads((folder / "results.json").read_text())
+    del results["run"]["provenance"]
+    tables = {f.name: f.read_bytes() for f in sorted((folder / "tables").glob("*.csv"))}
+    return {"results.json": json.dumps(results), **tables}

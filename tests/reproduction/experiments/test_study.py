@@ -29,6 +29,19 @@ def test_the_study_chooses_the_ends_of_the_frontier(paper_unit) -> None:
     assert selected["distance"] <= methods["pareto_auc"]["distance"] + 1e-9
 
 
+def test_some_settings_of_the_grid_are_drawn_for_each_split() -> None:
+    changes = {"n_bootstraps": 2, "depths": (1, 2, 3, 4), "min_leaves": (5,), "n_settings": 2}
+    clouds = [
+        study.compute(job("study", "wdbc", "paper", index=i, **changes))["cloud"] for i in range(4)
+    ]
+    grown = {tuple(cloud["depth"]) for cloud in clouds}
+    assert all(len(depths) == 4 for depths in grown)
+    # The same two settings on both bootstraps, and others on other splits.
+    assert all(depths[:2] == depths[2:] for depths in grown)
+    assert all(depths[0] < depths[1] for depths in grown)
+    assert len(grown) > 1
+
+
 def test_the_paper_reports_what_it_chose_on(paper_unit) -> None:
     for method in paper_unit["methods"].values():
         assert method["auc_choose"] == method["auc_report"]
