@@ -157,6 +157,12 @@ EXPERIMENTS = {
         ("importances", "Spread of feature importances", "Section 3.5, Figure 6", ("study",)),
         ("takeaways", "Main takeaways", "Section 3.6, Table 1", ("study",)),
         (
+            "balanced",
+            "The rule that weighs stability and AUC alike",
+            "Section 3.1, after eq. (select-tree)",
+            ("study",),
+        ),
+        (
             "first-levels",
             "First two levels of the selected trees",
             "Section 4.2, Figure 7",
