@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo paper test test-slow lint format bench bench-retraining bench-exporters bench-scaling clean
+.PHONY: help setup demo paper test test-slow coverage lint format bench bench-retraining bench-exporters bench-scaling clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -35,7 +35,7 @@ demo: setup ## see the package work
 
 # QUICK=1: a few minutes instead of hours; OUT=folder: another place for the page.
 paper: setup ## regenerate the paper's experiments into steadytree-paper/ (QUICK=1: a small run)
-	$(BIN)/python -m reproduction $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))
+	$(BIN)/python -m reproduction $(if $(QUICK),--quick) $(if $(TREES),--trees $(TREES)) $(if $(OUT),--out $(OUT))
 
 test: lint ## lint, then every test but the slow ones
 	@sh scripts/ensure_programs.sh
@@ -43,6 +43,16 @@ test: lint ## lint, then every test but the slow ones
 
 test-slow: setup ## the long tests
 	$(BIN)/python -m pytest -m slow
+
+# Compiled loops are seen by no tracer: their tests run once more as Python, where sums overflow aloud.
+coverage: setup ## which lines of the package no test reaches; fails below 95 %
+	@sh scripts/ensure_programs.sh
+	$(BIN)/python -m pytest -n 2 -m "not slow" --cov=steadytree --cov-report=
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow" -W ignore::RuntimeWarning \
+		-k "not ($$($(BIN)/python -c 'from tests.mutation.targets import SLOW_AS_PYTHON as s; print(s)'))" \
+		--cov=steadytree --cov-append --cov-report= tests/distance/solver tests/growing/loops \
+		tests/core/test_walk.py tests/retraining/certificate/test_leaf_loops.py tests/retraining/certificate/test_subtree_loops.py
+	$(BIN)/coverage report --show-missing --skip-covered --fail-under=95
 
 lint: setup ## ruff, mypy --strict and the layers of the architecture
 	$(BIN)/ruff check .

@@ -21,7 +21,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -35,6 +34,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.memory import peak_mebibytes
 from benchmarks.synthetic import hard_rows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -190,7 +190,7 @@ def measure_alone(n: int) -> dict[str, float]:
     before = time.process_time()
     retrain(deployed, X, y, n_folds=0, random_state=0)
     seconds = time.process_time() - before
-    return {"cpu": seconds, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+    return {"cpu": seconds, "memory": peak_mebibytes() * 2**20}
 
 
 def million() -> list[Line]:

@@ -17,7 +17,6 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.memory import resident_gibibytes
 from benchmarks.synthetic import hard_rows
 from benchmarks.tables import Section, number, progress
 from steadytree.core.rows import CodedRows
@@ -179,7 +179,7 @@ def memory(n_rows: int, n_bootstraps: int) -> dict[str, Any]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         peak = 0.0
         while running.poll() is None:
-            peak = max(peak, resident(running.pid))
+            peak = max(peak, resident_gibibytes(running.pid))
             time.sleep(0.5)
         assert running.stdout is not None
         found = json.loads(running.stdout.read())
@@ -192,17 +192,6 @@ def memory(n_rows: int, n_bootstraps: int) -> dict[str, Any]:
         "goal": "< 6 GiB",
         "holds": peak < 6,
     }
-
-
-def resident(pid: int) -> float:
-    """Gibibytes that a process and its descendants hold, shared pages counted once."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except (FileNotFoundError, ProcessLookupError):  # it has just ended
-        return 0.0
-    own = sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 2**20
-    return own + sum(resident(int(child)) for child in children)
 
 
 def child(n_rows: int, n_bootstraps: int) -> None:

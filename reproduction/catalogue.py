@@ -110,7 +110,7 @@ CATALOGUE = (
         "eq:select-tree",
         "Section 3.1, selection",
         "the tolerance rule and the balanced rule",
-        ("takeaways", "frontiers"),
+        ("takeaways", "balanced"),
         elsewhere="tests/test_selection.py",
     ),
     Item(

@@ -2,7 +2,7 @@
 
 ``"paper"``: 67 % train; the other 33 % both choose the tree and are reported on (the paper,
 Sections 1.4 and 3.1). Rows are drawn without regard to the outcome, and every tree is fitted by
-itself: nothing in the paper says otherwise, and its frontiers are as varied as that makes them.
+itself with a random seed of its own: nothing in the paper says otherwise.
 ``"honest"``: 33 % are set aside untouched; a quarter of the 67 % chooses, the rest trains. Every
 part keeps the prevalence, and depths are cuts of one tree (both steady the results). Either way
 the training rows are halved into X0 and X1 (Section 3.1).

@@ -12,7 +12,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from reproduction.data import CASE_STUDIES, TIME_ORDERED
-from reproduction.experiments import batch, example, perturbation, retraining, study
+from reproduction.experiments import (
+    batch,
+    example,
+    perturbation,
+    propositions,
+    retraining,
+    study,
+)
 from reproduction.jobs import Job
 from reproduction.provenance import code_digest, package_versions
 from reproduction.settings import PROTOCOLS, Settings
@@ -70,7 +77,7 @@ KINDS = {
             PROTOCOLS,
             lambda s: s.example_splits,
             example.compute,
-            0.3,
+            0.25,
         ),
         Kind(
             "direct",
@@ -79,7 +86,7 @@ KINDS = {
             ("",),
             lambda s: -(-s.perturbations // perturbation.BLOCK),
             perturbation.compute_direct,
-            0.5,
+            1.1,
         ),
         Kind(
             "indirect",
@@ -88,7 +95,7 @@ KINDS = {
             ("",),
             lambda s: s.replacements,
             perturbation.compute_indirect,
-            0.3,
+            0.25,
         ),
         Kind(
             "batch",
@@ -101,13 +108,22 @@ KINDS = {
             4.0,
         ),
         Kind(
+            "propositions",
+            propositions.FIELDS,
+            CASE_STUDIES,
+            ("",),
+            lambda s: s.n_detailed,
+            propositions.compute,
+            0.4,
+        ),
+        Kind(
             "retraining",
             retraining.FIELDS,
             TIME_ORDERED,
             ("",),
             lambda s: s.retraining_repeats,
             retraining.compute,
-            3.0,
+            0.8,
         ),
     )
 }
@@ -157,6 +173,12 @@ EXPERIMENTS = {
         ("importances", "Spread of feature importances", "Section 3.5, Figure 6", ("study",)),
         ("takeaways", "Main takeaways", "Section 3.6, Table 1", ("study",)),
         (
+            "balanced",
+            "The rule that weighs stability and AUC alike",
+            "Section 3.1, after eq. (select-tree)",
+            ("study",),
+        ),
+        (
             "first-levels",
             "First two levels of the selected trees",
             "Section 4.2, Figure 7",
@@ -164,6 +186,12 @@ EXPERIMENTS = {
         ),
         ("split-frequencies", "Most frequent first splits", "Section 4.2, Table 3", ("study",)),
         ("optimism", "What choosing and reporting on the same rows adds", "", ("study",)),
+        (
+            "propositions",
+            "What is proved about the distance",
+            "Section 2.4, Corollary 1 and Proposition 2",
+            ("propositions",),
+        ),
         ("triangle", "Violations of the triangle inequality", "", ("study",)),
         ("label-weight", "Effect of the label weight", "", ("study",)),
         ("normaliser", "Effect of the normaliser", "", ("study",)),

@@ -70,6 +70,9 @@ class Settings:
         Splits of that experiment.
     retraining_repeats : int
         Repetitions of the retraining table on each time-ordered set.
+    proposition_pairs : int
+        Pairs of trees on which the linear program of eq. (distance) is solved, on each of
+        ``n_detailed`` splits.
     max_rows : int or None
         Use at most this many rows of each data set. The full run has no such limit.
     """
@@ -92,6 +95,7 @@ class Settings:
     batch_sizes: tuple[int, ...] = (1, 2, 4, 6, 10, 20)
     batch_splits: int = 5
     retraining_repeats: int = 5
+    proposition_pairs: int = 30
     max_rows: int | None = None
 
     @property
@@ -128,6 +132,7 @@ QUICK = Settings(
     batch_sizes=(1, 2, 4, 8),
     batch_splits=2,
     retraining_repeats=1,
+    proposition_pairs=10,
     max_rows=3000,
 )
 

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 
-__all__ = ["forked"]
+__all__ = ["forked", "listen_to_signals"]
+
+
+def listen_to_signals() -> None:
+    """Let a new process be ended by signals, whatever the one that runs the tests ignores.
+
+    Under nohup hang-ups are ignored, in the background of some shells Ctrl-C; children inherit it.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def forked(work: Callable[[], object]) -> int:

@@ -13,6 +13,7 @@ import pytest
 from joblib import Parallel, delayed, parallel_config
 
 from steadytree._workers import processes_that_end
+from tests.processes import listen_to_signals
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 
@@ -67,7 +68,9 @@ def test_workers_end_with_a_parent_that_is_killed(
     started.mkdir()
     here = os.pathsep.join([str(tmp_path), *sys.path])
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, started], env={**os.environ, "PYTHONPATH": here}
+        [sys.executable, "-c", PARENT, started],
+        env={**os.environ, "PYTHONPATH": here},
+        preexec_fn=listen_to_signals,
     )
     wait_until(lambda: len(list(started.iterdir())) == 2, "both workers work")
     workers = [int(path.name) for path in started.iterdir()]

@@ -33,12 +33,14 @@ def judge_claims(
     listed = list(rows)
     observed = {
         protocol: Observed.from_rows(listed, protocol)
-        for protocol in {p for claim in rules.claims for p in claim.protocols}
+        for protocol in {row["protocol"] for row in listed}
     }
+    nothing = Observed({})
     found = []
     for claim in rules.claims:
         for protocol in claim.protocols:
-            finding = _finding(claim, protocol, observed[protocol], rules, verdicts)
+            seen = observed.get(protocol if claim.reads is None else claim.reads, nothing)
+            finding = _finding(claim, protocol, seen, rules, verdicts)
             found += [] if finding is None else [finding]
     return found
 

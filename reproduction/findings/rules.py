@@ -39,6 +39,8 @@ class Claim:
         The paper's number, where it prints one.
     protocols : tuple of str
         Protocols it is judged under; "" where nothing is chosen on a holdout.
+    reads : str or None
+        The protocol whose trees were looked at, where that is another.
     statistic : str
         Name of the number in `reproduction.findings.statistics.STATISTICS`.
     parameters : dict
@@ -60,6 +62,7 @@ class Claim:
     where: str
     value: float | None
     protocols: tuple[str, ...]
+    reads: str | None
     statistic: str
     parameters: dict[str, Any]
     readings: tuple[tuple[str, dict[str, Any]], ...]
@@ -120,7 +123,7 @@ def load_rules(path: Path = RULES) -> Rules:
 
 def _claim(entry: dict[str, Any]) -> Claim:
     known = {"name", "experiment", "text", "paper", "number", "protocols", "statistic", "with"}
-    known |= {"readings", "unit", "holds", "part", "remark"}
+    known |= {"reads", "readings", "unit", "holds", "part", "remark"}
     if unknown := set(entry) - known:
         raise ValueError(f"expected {sorted(known)} in {entry['name']}, got {sorted(unknown)}")
     number = NUMBERS[entry["number"]] if "number" in entry else None
@@ -139,6 +142,7 @@ def _claim(entry: dict[str, Any]) -> Claim:
         where=number.where if number else "",
         value=number.value if number else None,
         protocols=tuple(entry["protocols"]),
+        reads=entry.get("reads"),
         statistic=entry["statistic"],
         parameters=dict(entry.get("with", {})),
         readings=tuple(readings),

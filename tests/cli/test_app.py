@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from steadytree.cli import app
 from steadytree.cli.app import COMMANDS, group
 from tests.cli.conftest import Files, Run
+from tests.processes import listen_to_signals
 
 NAMES = list(COMMANDS)
 
@@ -161,8 +162,7 @@ def start(*arguments: object, python: tuple[str, ...] = ()) -> subprocess.Popen[
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Whatever the process that runs the tests does with interrupts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=listen_to_signals,
     )
 
 

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.exceptions import FeatureAlignmentError, InputError
 from steadytree.readers import as_tree
 from tests.diff.trees import (
+    COLOURS,
     SITES,
     SPACE,
     Leaf,
@@ -200,6 +202,19 @@ def test_one_hot_columns_or_the_feature_itself() -> None:
         by_dummies.flips == by_feature.flips == pytest.approx(np.mean(stump.predict(dummies) != y))
     )
     assert set(by_dummies.predictors_gained + by_dummies.predictors_kept) == {"weight", "site"}
+
+
+def test_rows_of_each_category_in_use_are_counted() -> None:
+    """What is known to be rare is not named; an array says nothing of its categories."""
+    X = rows(2)
+    colours = build(Split(3, frozenset({0, 1}), Leaf(0, 0.2), Leaf(1, 0.8)))
+    counted = diff_trees(OLD, colours, X).category_counts
+    assert list(counted) == [3]
+    assert counted[3].tolist() == [(X["colour"] == name).sum() for name in COLOURS]
+    coded = diff_trees(OLD, colours, CodedRows(SPACE.encode(X), np.zeros(200))).category_counts
+    assert {j: n.tolist() for j, n in coded.items()} == {3: counted[3].tolist()}
+    assert diff_trees(OLD, colours, SPACE.encode(X)).category_counts == {}
+    assert diff_trees(OLD, colours).category_counts == {}
 
 
 @given(nodes(), nodes())

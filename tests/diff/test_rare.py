@@ -11,6 +11,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.diff.rare import diff_without_names
 from steadytree.report.render import render
+from tests.diff.trees import COLOURS, Leaf, Split, build, rows
 from tests.report import samples
 
 RARE = "JaneDoe"
@@ -45,6 +46,22 @@ def test_no_output_names_it() -> None:
     ):
         assert RARE not in text
         assert "rare category 1" in text
+
+
+def test_a_rare_category_that_changes_sides_is_not_named() -> None:
+    X = rows(0)
+    codes = np.arange(len(X)) % 2 * 2  # red and blue; the two others have too few rows
+    codes[:2], codes[2:5] = 1, 3
+    X["colour"] = pd.Categorical.from_codes(codes, categories=list(COLOURS))
+    old = Split(3, frozenset({0, 1}), Leaf(0, 0.1), Leaf(1, 0.9))
+    new = Split(3, frozenset({0, 3}), Leaf(0, 0.1), Leaf(1, 0.9))
+    diff = diff_trees(build(old), build(new), X)
+    left, right = (rule.changes[0] for rule in diff.shown(5).rules)
+    assert (left.gained, left.lost) == (("rare category 2",), ("rare category 1",))
+    assert (right.gained, right.lost) == (("rare category 1",), ("rare category 2",))
+    assert left.text == "colour: rare category 2 now included, rare category 1 no longer included"
+    three = diff.shown(3).rules[0].changes[0]  # three rows are white
+    assert (three.gained, three.lost) == (("white",), ("rare category 1",))
 
 
 def test_nothing_else_changes() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
@@ -20,7 +21,7 @@ from steadytree.diff.words import STATUSES
 from steadytree.estimators import DistilledTreeClassifier
 from steadytree.readers import as_tree
 from steadytree.report.notebook import MAX_ROWS
-from tests.diff.trees import NEW, OLD, Leaf, Split, build, nodes, rows
+from tests.diff.trees import COLOURS, NEW, OLD, Leaf, Split, build, nodes, rows, seen, stairs
 
 TOP = {
     *("schema_version", "kind", "task", "classes", "unchanged", "dissimilarity", "distance"),
@@ -256,6 +257,43 @@ def test_what_a_tree_was_trained_on_is_told() -> None:
         inside = leaf == rule["old"]["leaf"]
         counted = {"rows": inside.sum(), "outcomes": event[inside].sum(), "mean": None}
         assert rule["old"]["trained_on"] == rule["new"]["trained_on"] == counted
+
+
+def test_counts_of_training_are_told_where_nothing_is_masked() -> None:
+    shares = [(20, 100), (60, 80), (10, 100), (90, 120)]
+    tree = seen(build(OLD), shares)
+    diff = diff_trees(tree, tree)
+    told = [rule["new"]["trained_on"] for rule in diff.to_dict(min_cell=1)["rules"]]
+    assert told == [{"rows": n, "outcomes": hits, "mean": None} for hits, n in shares]
+    assert [rule["new"]["trained_on"] for rule in diff.to_dict()["rules"]] == [None] * 4
+
+
+def test_a_split_tells_its_share_where_all_its_rules_are_told_exactly() -> None:
+    """Three people passed the fourth threshold, ten the seventh, which parts rules 7 and 8."""
+    diff = stairs(range(20, 100, 10), {3: 3, 6: 10})
+    all_no = {"value": np.tile([0.9, 0.1], (diff.old.n_nodes, 1)), "label": None}
+    old, new = (tree.replace(**all_no) for tree in (diff.old, diff.new))
+    diff = diff_trees(old, new, np.arange(440.0)[:, None], space=diff.space)
+    content = diff.to_dict()
+    assert [rule["old"]["rows"] for rule in content["rules"]] == [None] * 6 + [80, 90]
+    assert [(split["rules"], split["share"]) for split in content["splits"]] == [
+        ([4, 5], None),
+        ([7, 8], pytest.approx(170 / 440)),
+    ]
+
+
+def test_every_form_says_what_changed_and_names_no_rare_category() -> None:
+    diff = diff_trees(build(OLD), build(NEW))
+    opening = "4 rules before, 4 now: 4 moved. Dissimilarity "
+    assert diff.to_text().startswith(opening)
+    assert str(diff) == diff.to_text()
+    assert diff.to_markdown().startswith(f"**{opening}")
+    X = rows(0)
+    X["colour"] = pd.Categorical(["red"] * 198 + ["green"] * 2, categories=list(COLOURS))
+    content = diff_trees(build(OLD), build(NEW), X).to_dict()
+    assert content["rules"][2]["new"]["text"] == (
+        "age > 53 and (colour is red or rare category 1 or missing): no"
+    )
 
 
 def test_classes_given_up_are_told_apart() -> None:

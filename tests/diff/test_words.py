@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steadytree.core.observed import Observed
+from steadytree.core.decision import Decision
+from steadytree.core.disclosure import masking_note
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.diff import diff_trees
+from steadytree.core.words import PAGE, Condition
+from steadytree.diff import ConditionChange, diff_trees
+from steadytree.diff.words import change_words, given_up_words, split_words
 from tests.diff.trees import (
     COLOURS,
     NEW,
@@ -20,6 +23,7 @@ from tests.diff.trees import (
     build,
     compare,
     rows,
+    seen,
 )
 
 
@@ -67,15 +71,6 @@ def test_labels_kept_against_the_share_are_marked() -> None:
     assert "predicts yes 10.0 % -> 70.0 %" in text
     assert diff.to_frame()["kept_against_share"].tolist() == [True, False, False, False]
     assert diff.to_dict()["rules"][0]["new"]["kept_against_share"] is True
-
-
-def seen(tree: Tree, shares: list[tuple[int, int]]) -> Tree:
-    """The tree with outcomes of so many rows observed at each leaf, which it predicts."""
-    counts = np.ones((tree.n_nodes, 2))
-    for leaf, (hits, n) in zip(tree.leaves.tolist(), shares, strict=True):
-        counts[leaf] = n - hits, hits
-    observed = Observed.plain(counts, counts, classifier=True)
-    return tree.replace(observed=observed, value=observed.predicted())
 
 
 def test_a_label_kept_by_the_rule_says_so_with_its_rows() -> None:
@@ -166,3 +161,238 @@ def test_unknown_colours_are_not_invented() -> None:
     assert texts == ["colour: green no longer included", "colour: green now included"]
     assert diff.splits[0].text == "the first split on colour sends green the other way: 2 rules"
     assert COLOURS[1] == "green"
+
+
+FEWER = Split(0, 0.53, Split(1, 0.25, Leaf(0, 0.3), Leaf(0, 0.4)), Leaf(1, 0.8))
+RIGHT = replace(OLD.right, at=frozenset({0, 3}))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "plain", "page"),
+    [
+        (
+            OLD,
+            FEWER,
+            [
+                "the first split on age moved from 50 to 53 (+3, 3.0 % of its range): 2 rules",
+                "the split on colour (blue, white) removed: 2 rules",
+            ],
+            [
+                "First split on age: 50 → 53 (3.0\u202f% of its range), 2 rules",
+                "Split on colour (blue, white) removed, 2 rules",
+            ],
+        ),
+        (
+            FEWER,
+            OLD,
+            [
+                "the first split on age moved from 53 to 50 (-3, 3.0 % of its range): 2 rules",
+                "a split on colour (blue, white) added: 2 rules",
+            ],
+            [
+                "First split on age: 53 → 50 (3.0\u202f% of its range), 2 rules",
+                "Split on colour (blue, white) added, 2 rules",
+            ],
+        ),
+        (
+            OLD,
+            replace(OLD, right=RIGHT),
+            ["the split on colour sends white, green the other way: 2 rules"],
+            ["Split on colour: white and green on the other side, 2 rules"],
+        ),
+        (
+            OLD,
+            replace(OLD, missing_left=False),
+            ["missing values of age go the other way: 4 rules"],
+            ["Missing values of age take another way, 4 rules"],
+        ),
+        (
+            OLD,
+            replace(OLD, right=replace(OLD.right, feature=4, at=frozenset({0, 2}))),
+            ["the split on colour (red, green) replaced by site (arm, neck): 2 rules"],
+            ["Split on colour (red, green) replaced by site (arm, neck), 2 rules"],
+        ),
+    ],
+    ids=["removed", "added", "categories", "missing", "replaced"],
+)
+def test_changed_splits_in_the_words_of_a_log_and_of_a_page(
+    old: Split, new: Split, plain: list[str], page: list[str]
+) -> None:
+    splits = compare(old, new).splits
+    assert [split.text for split in splits] == plain
+    assert [split_words(split, PAGE) for split in splits] == page
+
+
+def test_changed_conditions_in_the_words_of_a_log_and_of_a_page() -> None:
+    first, last = compare(OLD, FEWER).with_status("moved")
+    changes = (*first.changes, *last.changes)
+    assert [change.text for change in changes] == [
+        "age: upper bound moved from 50 to 53 (+3, 3.0 % of its range)",
+        "age: lower bound moved from 50 to 53 (+3, 3.0 % of its range)",
+        "condition removed: colour is blue or white",
+    ]
+    assert [change_words(change, PAGE) for change in changes] == [
+        "age: upper limit 50 → 53 (3.0\u202f% of its range)",
+        "age: lower limit 50 → 53 (3.0\u202f% of its range)",
+        "no longer asks: colour is blue or white",
+    ]
+    (grown,) = compare(Leaf(0, 0.1), Split(1, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))).with_status("moved")
+    assert grown.changes[0].text == "condition added: weight <= 100"
+    assert change_words(grown.changes[0], PAGE) == "new condition: weight ≤ 100"
+    moved = compare(OLD, replace(OLD, right=RIGHT)).with_status("moved")
+    assert [change.text for rule in moved for change in rule.changes] == [
+        "colour: white now included, green no longer included",
+        "colour: green now included, white no longer included",
+    ]
+
+
+ANY = Condition(0, "age", 0.0, 50.0, missing=True)
+PRESENT = replace(ANY, missing=False)
+MISSING = Condition(0, "age", present=False, missing=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        (PRESENT, ANY, "age: missing values now included"),
+        (PRESENT, None, "age: missing values now included"),
+        (ANY, PRESENT, "age: missing values no longer included"),
+        (ANY, MISSING, "age: only missing values pass now"),
+        (MISSING, ANY, "age: no longer only missing values pass"),
+    ],
+)
+def test_where_missing_values_go_in_words(
+    old: Condition | None, new: Condition | None, text: str
+) -> None:
+    change = ConditionChange("missing_changed", 0, "age", "missing", old, new)
+    assert change.text == text
+    assert change_words(change, PAGE) == "age: missing values take another way"
+
+
+def counted(min_cell: int, weighted: bool = False) -> tuple[str, str]:
+    """50 people: 20 aged 10, 12 aged 52, 18 aged 90; 5, 6 and 12 of them are "yes"."""
+    X = rows(0, 50)
+    X["age"] = np.repeat([10.0, 52.0, 90.0], [20, 12, 18])
+    y = np.concatenate([["yes"] * k + ["no"] * (n - k) for k, n in ((5, 20), (6, 12), (12, 18))])
+    old = Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
+    new = Split(0, 0.53, Leaf(0, 0.2), Leaf(1, 0.9))
+    weight = np.where(y == "yes", 3.0, 1.0) if weighted else None
+    diff = diff_trees(build(old), build(new), X, y=y, sample_weight=weight)
+    return diff.to_text(min_cell=min_cell), diff.to_markdown(min_cell=min_cell)
+
+
+def test_the_whole_text() -> None:
+    """Two bounds moved by 0.03 each; the four rules weigh one each."""
+    text, _ = counted(min_cell=1)
+    assert text.splitlines() == [
+        "2 rules before, 2 now: 2 moved. Dissimilarity 1.5 %.",
+        "Of 50 rows, 24.0 % get another decision.",
+        "",
+        "What changed",
+        "  - the first split on age moved from 50 to 53 (+3, 3.0 % of its range): 2 rules, "
+        "100.0 % of rows",
+        "",
+        "Moved (2)",
+        "  1. age <= 50 or missing: no",
+        "     -> age <= 53 or missing: no",
+        "     predicts yes 10.0 % -> 20.0 %; rows 40.0 % -> 64.0 %; "
+        "observed in the rows 5 of 20 (25.0 %) -> 11 of 32 (34.4 %)",
+        "  2. age > 50: yes",
+        "     -> age > 53: yes",
+        "     rows 60.0 % -> 36.0 %; observed in the rows 18 of 30 (60.0 %) -> 12 of 18 (66.7 %)",
+    ]
+    # Nobody is counted among fewer than five; the note says what would happen.
+    masked, _ = counted(min_cell=5)
+    assert masked.splitlines() == [*text.splitlines(), "", masking_note(5)]
+
+
+def test_the_whole_markdown() -> None:
+    _, text = counted(min_cell=1)
+    assert text.splitlines() == [
+        "**2 rules before, 2 now: 2 moved. Dissimilarity 1.5 %.**",
+        "",
+        "Of 50 rows, 24.0 % get another decision.  ",
+        "",
+        "### What changed",
+        "",
+        "- the first split on age moved from 50 to 53 (+3, 3.0 % of its range): 2 rules, "
+        "100.0 % of rows",
+        "",
+        "### Rules",
+        "",
+        "| # | status | before | now | details |",
+        "| --: | --- | --- | --- | --- |",
+        "| 1 | moved | age &lt;= 50 or missing: no | age &lt;= 53 or missing: no | "
+        "age: upper bound moved from 50 to 53 (+3, 3.0 % of its range); "
+        "predicts yes 10.0 % -&gt; 20.0 %; rows 40.0 % -&gt; 64.0 %; "
+        "observed in the rows 5 of 20 (25.0 %) -&gt; 11 of 32 (34.4 %) |",
+        "| 2 | moved | age &gt; 50: yes | age &gt; 53: yes | "
+        "age: lower bound moved from 50 to 53 (+3, 3.0 % of its range); "
+        "rows 60.0 % -&gt; 36.0 %; "
+        "observed in the rows 18 of 30 (60.0 %) -&gt; 12 of 18 (66.7 %) |",
+    ]
+
+
+def test_weighted_rates_are_called_so() -> None:
+    """Each "yes" counts three times: 15 of 30, 33 of 54, 54 of 66 and 36 of 42."""
+    text, _ = counted(min_cell=1, weighted=True)
+    assert "5 of 20 (weighted 50.0 %) -> 11 of 32 (weighted 61.1 %)" in text
+    assert "18 of 30 (weighted 81.8 %) -> 12 of 18 (weighted 85.7 %)" in text
+
+
+def test_a_relabelled_rule_is_written_as_it_stands_now() -> None:
+    new = replace(OLD, left=replace(OLD.left, right=Leaf(0, 0.4)))
+    diff = compare(OLD, new)
+    lines = diff.to_text().splitlines()
+    assert lines[2:5] == [
+        "Relabelled (1)",
+        "  2. (age <= 50 or missing) and weight > 50: no",
+        "     label changed from yes to no; predicts yes 90.0 % -> 40.0 %",
+    ]
+    assert (
+        "| 2 | relabelled | (age &lt;= 50 or missing) and weight &gt; 50: yes "
+        "| (age &lt;= 50 or missing) and weight &gt; 50: no "
+        "| label changed from yes to no; predicts yes 90.0 % -&gt; 40.0 % |"
+    ) in diff.to_markdown().splitlines()
+
+
+def test_added_and_dropped_rules_stand_on_one_side() -> None:
+    table = compare(OLD, FEWER).to_markdown().splitlines()
+    assert (
+        "| 5 | added |  | (age &lt;= 53 or missing) and weight &gt; 50: no | predicts yes 40.0 % |"
+    ) in table
+    assert (
+        "| 2 | dropped | (age &lt;= 50 or missing) and weight &gt; 50: yes |  "
+        "| predicts yes 90.0 % |"
+    ) in table
+
+
+def test_classes_given_up_in_one_warning() -> None:
+    assert given_up_words({"mild": True, "severe": False, "fatal": True}) == (
+        "WARNING: the new tree decides mild and fatal for nobody any more, which the old tree does "
+        "for some, and hardly finds severe any more, which the old tree finds."
+    )
+    assert given_up_words({}) == ""
+
+
+def test_labels_kept_near_a_threshold_in_one_sentence() -> None:
+    """31 of 100 are a fifth of a standard error above 0.3; two rules keep their "no"."""
+    old = build(OLD)
+    near = seen(old, [(31, 100), (60, 80), (31, 100), (90, 100)])
+    near = near.replace(decision=Decision(threshold=0.3))
+    assert (
+        "Rules 1 and 3 keep their decision although the predicted share says otherwise, but is "
+        "within half a standard error of the threshold (200 training rows)."
+    ) in diff_trees(old, near).to_text(min_cell=1).splitlines()
+    one = seen(old, [(51, 100), (60, 80), (10, 100), (90, 100)])
+    assert (
+        "Rule 1 keeps its decision although the predicted share says otherwise, but is "
+        "within half a standard error of the boundary (100 training rows)."
+    ) in diff_trees(old, one).to_text(min_cell=1).splitlines()
+
+
+def test_names_in_markdown_are_read_as_they_are_written(evil: tuple[Tree, Tree]) -> None:
+    names = {"feature_names": ("A&amp;B",), "space": None}
+    space = FeatureSpace(lower=np.zeros(1), upper=np.ones(1), names=("A&amp;B",))
+    old, new = (tree.replace(**names) for tree in evil)
+    assert "first split on A&amp;amp;B moved" in diff_trees(old, new, space=space).to_markdown()

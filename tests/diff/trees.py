@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
+from steadytree.core.observed import Observed
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
@@ -113,6 +115,41 @@ OLD = Split(
 )
 NEW = replace(OLD, at=0.53)
 """Four rules, and the same with the first split moved."""
+
+
+def seen(tree: Tree, shares: list[tuple[int, int]]) -> Tree:
+    """The tree with outcomes of so many rows observed at each leaf, which it predicts."""
+    counts = np.ones((tree.n_nodes, 2))
+    for leaf, (hits, n) in zip(tree.leaves.tolist(), shares, strict=True):
+        counts[leaf] = n - hits, hits
+    observed = Observed.plain(counts, counts, classifier=True)
+    return tree.replace(observed=observed, value=observed.predicted())
+
+
+def steps(cuts: Sequence[float]) -> Tree:
+    """Rules for ever greater numbers; no and yes by turns."""
+    n = 2 * len(cuts) + 1
+    split = np.arange(n) % 2 == 0
+    split[-1] = False
+    at = np.arange(n)
+    return Tree(
+        children_left=np.where(split, at + 1, -1),
+        children_right=np.where(split, at + 2, -1),
+        feature=np.where(split, 0, -1),
+        threshold=np.where(split, np.repeat([*cuts, 0.0], 2)[:n], 0.0),
+        value=[[0.9, 0.1] if k % 4 == 1 else [0.2, 0.8] for k in range(n)],
+        classes=("no", "yes"),
+        n_features=1,
+    )
+
+
+def stairs(sizes: Sequence[int], past: dict[int, int], beyond: Sequence[float] = ()) -> TreeDiff:
+    """So many people follow each rule; some of the thresholds move past so many of them."""
+    cuts = np.cumsum(sizes)[:-1] - 0.5
+    moved = cuts + [past.get(k, 0) for k in range(len(cuts))]
+    X = np.arange(float(sum(sizes)))[:, None]
+    space = FeatureSpace(lower=[0], upper=[1000])
+    return diff_trees(steps([*cuts, *beyond]), steps([*moved, *beyond]), X, space=space)
 
 
 # -- drawing ---------------------------------------------------------------------------

@@ -221,6 +221,11 @@ def test_a_class_without_rows_is_left_out_of_the_average() -> None:
     shares = tree.predict_proba(X[two])
     expected = np.mean([roc_auc_score(y[two] == c, shares[:, c]) for c in (0, 1)])
     assert np.isclose(measure.on_rows(tree, two), expected)
+    score, error, _ = measure.all_and_without(tree, two)
+    assert np.isclose(score, expected)
+    alone = score_rows(y[two], predict_rows(tree, X[two]).value, classifier=True)
+    assert error == pytest.approx(standard_error(alone.influence))
+    assert error > 0
 
 
 def test_another_scorer_has_the_error_of_the_jackknife() -> None:
@@ -329,6 +334,21 @@ def test_each_tree_is_scored_on_the_rows_of_its_bootstrap_once() -> None:
         score, error, without = Counted().inner.all_and_without(tree, rows[g])
         assert (found.score[i], found.error[i]) == (score, error)
         np.testing.assert_array_equal(found.without_fold[i], without)
+
+
+def test_who_waits_for_scores_is_told_how_many_bootstraps_are_done(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    X, y = load_wine(return_X_y=True)
+    tree = as_tree(DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y))
+    measure, _ = make_measure(None, holdout_of(X, y))
+    rows = [np.arange(len(y))] * 2
+    for verbose in (0, 1):
+        score_trees([tree] * 2, np.array([0, 1]), rows, measure, n_folds=5, verbose=verbose)
+        told = capsys.readouterr().err.splitlines()
+        assert [line.split(" (")[0] for line in told] == [
+            f"Scoring trees: {k} of 2" for k in (1, 2) if verbose
+        ]
 
 
 def test_numbers_are_compared_as_the_trees_learner_compares_them() -> None:

@@ -126,10 +126,13 @@ def spoil_json(text: str, rng: Random) -> str:
         if not places:
             break
         holder, key = rng.choice(places)
-        rng.choice(_JSON_WAYS)(holder, key, rng, places)
+        try:
+            rng.choice(_JSON_WAYS)(holder, key, rng, places)
+        except RecursionError:  # spoilt deeper than Python itself can copy
+            return text
     try:
         out = json.dumps(content, ensure_ascii=rng.random() < 0.5)
-    except RecursionError:  # spoilt deeper than Python itself can write
+    except RecursionError:  # or write
         return text
     if rng.random() < 0.1:  # an entry twice
         name = rng.choice([f'"{key}": ' for _, key in places if isinstance(key, str)] or ['"a": '])

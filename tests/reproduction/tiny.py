@@ -25,6 +25,7 @@ TINY = replace(
     example_splits=2,
     batch_sizes=(1, 2),
     batch_splits=1,
+    proposition_pairs=3,
     max_rows=400,
 )
 

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,8 @@ from steadytree.retraining import disk_rows, disk_tables, retrain
 from steadytree.retraining.disk_rows import DiskRows, load_sample
 from steadytree.retraining.structure_sample import draw_rows
 from tests.growing.mixed import mixed_table
+
+ROOT = Path(__file__).parents[2]
 
 QUICK = {"n_estimators": 10, "n_folds": 2, "random_state": 0}
 ONCE = {**QUICK, "n_folds": 0, "price": 0.05, "select": None}
@@ -421,9 +424,10 @@ def test_a_tree_without_names_reads_columns_by_place(tmp_path, small_memory):
 
 
 PEAK = """
-import resource, sys
+import sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 from sklearn.tree import DecisionTreeClassifier
+from benchmarks.memory import peak_mebibytes
 from steadytree.retraining import disk_rows, disk_tables, retrain
 
 path, n_groups = sys.argv[1], int(sys.argv[2])
@@ -440,7 +444,7 @@ writer.close()
 deployed = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:1000], y[:1000])
 result = retrain(deployed, path, "y", n_estimators=10, n_folds=0, random_state=0)
 assert result.trees["leaf values"].observed.rows()[0] == 100_000 * n_groups
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(int(peak_mebibytes()))
 """
 
 
@@ -451,7 +455,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     for n_groups in (6, 30):
         path = str(tmp_path / f"{n_groups}.parquet")
         call = [sys.executable, "-c", PEAK, path, str(n_groups)]
-        done = subprocess.run(call, capture_output=True, text=True, check=True)
+        done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout))
     assert peaks[1] < peaks[0] + 100, peaks
 

@@ -133,6 +133,15 @@ def test_a_retraining_brings_its_scores(path: Path) -> None:
     assert np.isnan(row["score_auc_change"])
 
 
+@pytest.mark.parametrize("part", [{"chosen": "price 0.2"}, {"frontier": "none"}])
+def test_what_is_not_a_whole_retraining_brings_no_scores(path: Path, part: dict[str, str]) -> None:
+    proposal = type("Proposal", (), {"tree": A, **part})()
+    history = History.open(path)
+    history.append(proposal)
+    assert history.tree(1) == A
+    assert not [name for name in history.versions if name.startswith("score_")]
+
+
 # -- bad input -------------------------------------------------------------------------------
 
 
@@ -145,6 +154,8 @@ def test_bad_input(full: Path, tmp_path: Path) -> None:
         history.approve(2, by=" ")
     with pytest.raises(InputError, match=r"expected a date such as .* got 'yesterday'"):
         history.approve(2, by="me", on="yesterday")
+    with pytest.raises(InputError, match="expected text as note, got 3"):
+        history.append(C, note=3)  # type: ignore[arg-type]
     other = A.replace(feature_names=tuple("abcde"), space=None, label=A.label)
     with pytest.raises(HistoryError, match=r"compared with version 1, got: .*'a'"):
         history.append(other)
@@ -212,6 +223,18 @@ def test_a_history_never_grows_beyond_what_can_be_read(
     with pytest.raises(HistoryError, match="got more with this entry; start a new one"):
         History.open(full).append(C)
     assert full.read_bytes() == before
+    monkeypatch.undo()
+    History.open(full).append(C, on="2024-01-31")
+    grown = full.read_bytes()
+    for limit, fits in ((len(grown) - 1, False), (len(grown), True)):
+        full.write_bytes(before)
+        monkeypatch.setattr(history_module, "MAX_FILE_BYTES", limit)
+        if fits:
+            History.open(full).append(C, on="2024-01-31")
+            assert full.read_bytes() == grown
+        else:
+            with pytest.raises(HistoryError, match="got more with this entry"):
+                History.open(full).append(C, on="2024-01-31")
 
 
 def test_a_device_is_no_history(tmp_path: Path) -> None:

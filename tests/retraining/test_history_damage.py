@@ -37,10 +37,12 @@ def test_a_file_cut_in_half_names_the_line_and_recovers(full: Path) -> None:
     assert len(recovered) == 1
     assert full.with_name("history.jsonl.damaged").read_bytes() == whole[: start + 100]
     assert recovered.append(B) == 2
-    # A second accident does not overwrite the first copy.
-    full.write_bytes(full.read_bytes()[:-20])
-    History.recover(full)
-    assert full.with_name("history.jsonl.damaged-2").exists()
+    # A second and a third accident do not overwrite the first copy.
+    for name in ("history.jsonl.damaged-2", "history.jsonl.damaged-3"):
+        full.write_bytes(full.read_bytes()[:-20])
+        damaged = full.read_bytes()
+        History.recover(full)
+        assert full.with_name(name).read_bytes() == damaged
 
 
 @given(cut=st.data())

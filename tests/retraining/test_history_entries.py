@@ -146,6 +146,46 @@ def test_an_entry_of_another_kind_is_named(changes: dict[str, Any]) -> None:
     ledger.take(version(1, scores={"auc": None, "brier": 1}, dissimilarity_to_first=0))
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{"date": 20240131}, {"reason": None}, {"reason": ["better"]}],
+)
+def test_a_decision_of_another_kind_is_named(changes: dict[str, Any]) -> None:
+    (name,) = changes
+    ledger = Ledger()
+    ledger.take(version(1))
+    decision = decision_entry(1, "approved", "me", "", "2024-01-31")
+    with pytest.raises(ValueError, match=f"expected another kind of {name}, got"):
+        ledger.take(decision | changes)
+    assert ledger.approved == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"date": 20240131}, {"versions": {}}, {"set_aside": "line 3"}, {"copy": None}],
+)
+def test_a_recovery_of_another_kind_is_named(changes: dict[str, Any]) -> None:
+    (name,) = changes
+    ledger = Ledger()
+    story = {"event": "recovery", "date": "2024-01-31", "copy": "x", "sha256": ""}
+    with pytest.raises(ValueError, match=f"expected another kind of {name}, got"):
+        ledger.take({**story, "set_aside": [], "versions": [], **changes})
+    assert ledger.recoveries == []
+
+
+@pytest.mark.parametrize(("previous", "fits"), [(0, False), (1, True), (2, True), (3, False)])
+def test_a_version_follows_none_that_is_later(previous: int, fits: bool) -> None:
+    """Its own number may be that of another: two writers could give it twice in old files."""
+    ledger = Ledger()
+    ledger.take(version(1))
+    if fits:
+        ledger.take(version(2, previous=previous))
+    else:
+        with pytest.raises(ValueError, match=f"an earlier version as previous, got {previous}"):
+            ledger.take(version(2, previous=previous))
+    assert ledger.numbers == ([1, 2] if fits else [1])
+
+
 @pytest.mark.parametrize("number", [0, -1, True, "1", 1.0, None])
 def test_a_version_is_a_whole_number(number: Any) -> None:
     with pytest.raises(ValueError, match="expected a whole number from 1 as the version, got"):

@@ -147,7 +147,11 @@ def test_a_cut_last_line(path: Path) -> None:
     assert history.verify(head=head).grown_by == 1  # the line that tells of the recovery
     assert history.recovered is not None
     assert "line 6: one cut off after" in history.recovered.set_aside[0]
-    assert "recovered on " in history.verify().message
+    date = contents(path)[5]["date"]
+    assert history.verify().message == (
+        f"6 lines, all chained; recovered on {date!r}, the file before it is "
+        "'history.jsonl.damaged'"
+    )
 
 
 @pytest.mark.parametrize("at", range(6))
@@ -203,6 +207,35 @@ def test_an_entry_that_makes_no_sense_is_set_aside(
     assert words in aside
 
 
+def test_what_was_done_is_told_in_words_and_in_the_file(path: Path) -> None:
+    lines = first_format(path)
+    twin = lines[2] | {"note": "twin"}
+    write(path, [lines[0], lines[2], twin, lines[4] | {"tree": {}}])
+    history = mended(path)
+    told = str(history.recovered).splitlines()
+    assert told[0] == "2 lines stayed, 1 line sealed again"
+    assert told[1].startswith("set aside: line 4 (version 3): ")
+    assert told[2:] == [
+        "renumbered: line 3: version 2 is version 4 now",
+        "the file as it was: history.jsonl.damaged",
+    ]
+    story = contents(path)[2]
+    assert story["renumbered"] == ["line 3: version 2 is version 4 now"]
+    assert [f"set aside: {words}" for words in story["set_aside"]] == told[1:2]
+    assert story["versions"] == [4]
+    assert str(History.recover(path).recovered) == "nothing to mend: 4 lines intact"
+
+
+def test_the_number_of_a_line_that_was_changed_is_nobodys(path: Path) -> None:
+    """A forger's version 900 does not make the next ones 901 and 902."""
+    lines = contents(path)
+    twin = as_first_format(lines[2]) | {"note": "twin"}
+    write(path, [*lines[:4], lines[4] | {"number": 900}, twin])
+    history = mended(path)
+    assert history.versions.index.tolist() == [1, 2, 3]
+    assert history.versions.loc[3, "note"] == "twin"
+
+
 def test_lines_that_were_moved_go_back(path: Path) -> None:
     before, lines = meaning(History.open(path)), contents(path)
     write(path, [lines[0], lines[4], lines[3], lines[2], lines[5], lines[1]])
@@ -218,6 +251,18 @@ def test_a_copy_of_a_line_is_set_aside(path: Path) -> None:
     assert [words.split(": ", 1)[1] for words in history.recovered.set_aside] == [
         "a copy of line 4",
         "a copy of line 1",
+    ]
+
+
+def test_a_copy_of_a_line_after_the_damage_is_set_aside(path: Path) -> None:
+    lines = contents(path)
+    write(path, [lines[0], {"half": "a line"}, *lines[2:], lines[4], lines[5]])
+    history = mended(path)
+    assert history.versions.index.tolist() == [1, 2, 3]
+    assert history.recovered is not None
+    assert [words.split(": ", 1)[1] for words in history.recovered.set_aside[1:]] == [
+        "a copy of line 5",
+        "a copy of line 6",
     ]
 
 
@@ -250,6 +295,25 @@ def test_a_second_recovery_keeps_the_story_of_the_first(path: Path) -> None:
         "history.jsonl.damaged-2",
     ]
     assert [line["event"] for line in contents(path)].count("recovery") == 2
+    assert history.append(A) == 4
+    assert verify_history(path).ok
+
+
+def test_an_approval_after_the_story_of_a_recovery_was_not_written_with_a_version(
+    path: Path,
+) -> None:
+    """Which of two versions it is about nobody knows, though the dates agree."""
+    lines = first_format(path)
+    twin = lines[4] | {"number": 2}
+    story = {"event": "recovery", "date": "2025-01-31", "copy": "x", "sha256": ""}
+    story |= {"format": "steadytree-history", "version": 1, "versions": [], "set_aside": []}
+    approval = lines[3] | {"date": twin["date"]}
+    write(path, [*lines[:3], twin, story, approval])
+    history = mended(path)
+    assert [history.status(n) for n in (2, 3)] == ["proposed", "proposed"]
+    assert history.recovered is not None
+    (aside,) = history.recovered.set_aside
+    assert aside.startswith("line 6 (a decision about version 2): ")
 
 
 def test_a_private_history_has_private_copies(path: Path) -> None:

@@ -132,6 +132,8 @@ def test_a_history_that_grew_since_the_head(path: Path) -> None:
     assert head is not None
     assert history.verify(head=head).message == "6 lines, all chained; as the head says"
     history.append(C)
+    told = "7 lines, all chained; grown by 1 line since the head"
+    assert history.verify(head=head).message == told
     history.approve(4, by="me")
     for given in (head, head[:16], head.upper(), f" {head}\n"):
         check = history.verify(head=given)
@@ -197,6 +199,24 @@ def test_what_is_appended_seals_them(old: Path) -> None:
     assert "does not follow lines 1 to 4: one of them, written by an earlier" in check.message
     write(old, [*lines[:3], *lines[4:]])
     assert verify_history(old).line == 4
+
+
+def test_a_single_line_is_told_as_one(old: Path) -> None:
+    first = V1.read_bytes().splitlines(keepends=True)[0]
+    old.write_bytes(first)
+    told = "line 1 is not chained (written by an earlier version)"
+    assert verify_history(old).message == told
+    History.open(old).approve(1, by="me")
+    told += "; the line after them is chained and seals them"
+    assert verify_history(old).message == told
+    old.write_bytes(first + b"x\n")
+    assert verify_history(old).message.endswith("; line 1 is intact")
+    old.write_bytes(first + first.replace(b'"number": 1', b'"number": 2') + b"x\n")
+    assert verify_history(old).message.endswith("; lines 1 to 2 are intact")
+    old.write_bytes(b"x\n" + first)
+    assert verify_history(old).message.endswith("; none is before it")
+    old.write_bytes(b"x\n")
+    assert verify_history(old).message.endswith("; none is before it")
 
 
 def test_a_chain_stripped_to_the_first_format_shows_against_the_head(path: Path) -> None:

@@ -134,9 +134,9 @@ class ToldDiff:
     def predicted_words(self, rule: Rule, side: str) -> str:
         """Write what the leaf of a rule predicts; "hidden" where not told."""
         leaves = self.leaves[side]
-        if rule.label is None:
-            told = leaves.value[rule.leaf]
-            return "hidden" if told is None else self.style.number(told[0])
+        told = leaves.value[rule.leaf]
+        if rule.label is None and told is not None:
+            return self.style.number(told[0])
         return leaves.predicted[rule.leaf] or "hidden"
 
     def share(self, rule: Rule, side: str) -> float | None:
@@ -353,10 +353,13 @@ class ToldDiff:
         exact = tell_decisions(counted, self.min_cell)
         for k in range(n - 1):
             here = view.outcome == k
+            total = float(view.cells[here].sum())
             for d in range(n - 1):
                 for side in ("old", "new"):
-                    mask, total = here & (decided[side] == d), float(view.cells[here].sum())
-                    told = share_bin(float(view.cells[mask].sum()) / total, total, self.min_cell)
+                    mask, told = here & (decided[side] == d), None
+                    if total:
+                        share = float(view.cells[mask].sum()) / total
+                        told = share_bin(share, total, self.min_cell)
                     if exact:
                         out.append(view.exactly(mask))
                     elif n == 3 and told is not None:  # sensitivity and specificity

@@ -188,13 +188,13 @@ def _rounded_groups(cells: list[NDArray[np.intp]], min_cell: int) -> NDArray[np.
     by_outcome = np.array([c.sum(axis=(1, 2)) for c in cells])
     counts = np.hstack([counts, by_outcome])
     rounded = np.array([not tell_decisions(c, min_cell) for c in cells])
-    rounded |= ((by_outcome > 0) & (by_outcome < min_cell)).any(axis=1)
     order = [int(g) for g in np.argsort(counts.sum(axis=1), kind="stable")]
 
     def exposed() -> bool:
         inside = counts[rounded]
         small = ((inside > 0) & (inside < min_cell)).any(axis=0)
-        thin = (inside.sum(axis=0) < min_cell) | ((inside > 0).sum(axis=0) < 2)
+        # Where one count is small, min_cell people are those of two groups at least.
+        thin = inside.sum(axis=0) < min_cell
         # A count that is small in all groups together is not told of all either.
         return bool((small & thin & (counts.sum(axis=0) >= min_cell)).any())
 
@@ -237,8 +237,6 @@ def _told_row(
         for column in ("deployed", "recipe"):
             out[column] = round(row[column], 2)
         return out | {"told": "range", "n": math.nan}
-    elif mode == "exact":
-        return out
     return out | nothing | {"told": "hidden", "n": math.nan}
 
 

@@ -34,6 +34,7 @@ import numpy as np
 from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.decision import Decision, resolve_decision
 from steadytree.core.one_hot import recombine_one_hot
+from steadytree.core.quoting import quoted
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.exceptions import (
@@ -182,7 +183,7 @@ def choose_tree(n_trees: int, tree_index: int | None, what: str) -> int:
         )
     if not -n_trees <= tree_index < n_trees:
         raise InputError(
-            f"expected tree_index below {n_trees}, the number of trees, got {tree_index!r}"
+            f"expected tree_index below {n_trees}, the number of trees, got {quoted(tree_index)}"
         )
     return int(tree_index) % n_trees
 

@@ -221,6 +221,27 @@ def test_violations_are_added_up_where_they_were_looked_for() -> None:
     assert number("violated_triangles", rows, label_weight=1) == exact(3)
 
 
+def test_propositions_are_held_against_their_worst_case() -> None:
+    def cells(deviation: float, violated: int) -> Cells:
+        return {
+            ("", "corollary_1/largest_deviation"): deviation,
+            ("", "corollary_1/largest_random_deviation"): 0.0,
+            ("", "corollary_1/largest_difference"): 1e-12,
+            ("", "proposition_2/1/paper_violated"): 0,
+            ("", "proposition_2/24/paper_violated"): violated,
+            ("", "proposition_2/24/attainable_violated"): 7,
+        }
+
+    rows = table(
+        {"wdbc": [cells(0.0, 0), cells(0.5, 2)], "colon": [cells(0.0, 1)]},
+        kind="propositions",
+        protocol="",
+    )
+    assert number("relaxation_gap", rows, "") == exact(0.5)
+    assert number("beyond_the_bound", rows, "", bound="paper") == exact(3)
+    assert number("beyond_the_bound", rows, "", bound="attainable") == exact(21)
+
+
 def test_findings_carry_number_interval_rule_and_verdict() -> None:
     rules = load_rules()
     price = replace(rules, claims=tuple(c for c in rules.claims if c.name == "price"))

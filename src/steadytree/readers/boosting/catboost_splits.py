@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from steadytree.core.branches import Branch, Leaf, Node
 from steadytree.core.json_entries import JsonObject
 from steadytree.core.limits import MAX_NODES, MAX_UNLISTED_FEATURES
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.stored_nodes import nest_nodes
 
@@ -83,7 +84,7 @@ def _read_split(split: JsonObject) -> Split:
             "one_hot_max_size= at least the number of categories"
         )
     raise UnsupportedModelError(
-        f"expected splits of the types {FLOAT} and {ONE_HOT}, got {kind!r}; "
+        f"expected splits of the types {FLOAT} and {ONE_HOT}, got {quoted(kind)}; "
         "leave out text and embedding features"
     )
 
@@ -254,7 +255,8 @@ class Features:
         for one in dict.fromkeys(hashes):
             if one not in texts:
                 raise UnsupportedModelError(
-                    f"expected the text of the categories of feature {label or index!r}, got their "
+                    "expected the text of the categories of feature "
+                    f"{quoted(label or index)}, got their "
                     "hashes alone, which is all that a CatBoost model keeps; save it with the "
                     'training data, model.save_model("model.json", format="json", pool=pool), and '
                     "read the file"
@@ -262,8 +264,10 @@ class Features:
             for text in texts[one]:
                 if _may_be_a_number(text):
                     raise UnsupportedModelError(
-                        f"expected categories that are plainly text in feature {label or index!r}, "
-                        f"got {text!r}, which is a number (or a boolean) or its text in the table: "
+                        "expected categories that are plainly text in feature "
+                        f"{quoted(label or index)}, "
+                        f"got {quoted(text)}, which is a number (or a boolean) or its text "
+                        "in the table: "
                         "CatBoost takes both for the same; call it something else, or leave the "
                         "column out of cat_features"
                     )

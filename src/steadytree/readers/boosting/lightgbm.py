@@ -158,7 +158,8 @@ def _read_text(
     if header.get("version") not in VERSIONS:
         raise TreeFormatError(
             f"expected a LightGBM model of format {' or '.join(VERSIONS)}, "
-            f"got {header.get('version', 'no version')!r}; if you trust the file, load and save it "
+            f"got {quoted(header.get('version', 'no version'))}; if you trust the file, load "
+            "and save it "
             "with LightGBM of today: Booster(model_file=...).save_model(...)"
         )
     if not blocks or "\nend of trees" not in blocks[-1]:
@@ -240,7 +241,7 @@ def _outcome(
         scale = next((o[8:] for o in options if o.startswith("sigmoid:")), "1")
         scales = numbers_in(scale, "sigmoid", float)
         if len(scales) != 1:
-            raise TreeFormatError(f"expected one number in sigmoid, got {scale!r}")
+            raise TreeFormatError(f"expected one number in sigmoid, got {quoted(scale)}")
         link = partial(logistic, scale=scales[0])
         return Outcome(lambda raw: two_shares(link(raw)), tuple(classes or (0, 1)))
     if classes is not None:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import UnsupportedModelError
 
 __all__ = ["Outcome", "identity", "logistic", "refuse_objective", "softmax", "two_shares"]
@@ -66,5 +67,5 @@ def refuse_objective(name: str, library: str, known: Iterable[str]) -> NoReturn:
     """Raise for an objective whose predictions are not known from its scores."""
     raise UnsupportedModelError(
         f"expected a {library} model with one of the objectives {', '.join(sorted(known))}, "
-        f"got {name!r}; fit it with one of them"
+        f"got {quoted(name)}; fit it with one of them"
     )

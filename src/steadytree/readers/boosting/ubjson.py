@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import TreeFormatError
 
 __all__ = ["MAX_NESTING", "parse_ubjson"]
@@ -66,7 +67,7 @@ class _Parser:
     def count(self, mark: bytes) -> int:
         number = self.number(mark) if mark in b"iUIlL" else -1
         if not 0 <= number <= len(self.content) - self.at:
-            raise self.error("a count of what is there", f"{number!r} after {mark!r}")
+            raise self.error("a count of what is there", f"{quoted(number)} after {quoted(mark)}")
         return int(number)
 
     def number(self, mark: bytes) -> int | float:
@@ -91,7 +92,7 @@ class _Parser:
         if mark == b"C":
             return self.take(1).decode("latin-1")
         if mark not in (b"[", b"{"):
-            raise self.error("a value", f"the marker {mark!r}")
+            raise self.error("a value", f"the marker {quoted(mark)}")
         if nesting >= MAX_NESTING:
             raise self.error(f"at most {MAX_NESTING} levels", "a deeper one")
         return self.array(nesting) if mark == b"[" else self.mapping(nesting)
@@ -101,7 +102,7 @@ class _Parser:
         if mark == b"$":
             kind = self.take(1)
             if kind not in _NUMBERS or self.take(1) != b"#":
-                raise self.error("an array of numbers with a count", f"the type {kind!r}")
+                raise self.error("an array of numbers with a count", f"the type {quoted(kind)}")
             dtype = np.dtype(_NUMBERS[kind])
             raw = self.take(self.count(self.take(1)) * dtype.itemsize)
             return np.frombuffer(raw, dtype=dtype).astype(dtype.newbyteorder("="))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.core.decision import LARGEST_SHARE, Decision
+from steadytree.core.quoting import quoted
 from steadytree.core.tree import Tree
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers import choose_tree
@@ -285,7 +286,8 @@ class _Features:
         if j not in self.position:
             raise UnsupportedModelError(
                 "expected conditions on numbers, booleans and text or integer categories, got one "
-                f"on {self._columns[j].name!r}, a column of the kind {_kind(self._columns[j])}; "
+                f"on {quoted(self._columns[j].name)}, a column of the kind "
+                f"{_kind(self._columns[j])}; "
                 "leave that column out"
             )
         return self.position[j]

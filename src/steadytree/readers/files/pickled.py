@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from steadytree.core.quoting import quoted
 from steadytree.core.tree import Tree
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers import read_model
@@ -40,7 +41,8 @@ def load_file(path: Path) -> Any:
         return joblib.load(path)
     except ModuleNotFoundError as error:
         raise TreeFormatError(
-            f"{path}: expected a pickle of installed packages, got one that needs {error.name!r}; "
+            f"{path}: expected a pickle of installed packages, got one that needs "
+            f"{quoted(error.name)}; "
             "install it, in the version that the model was saved with"
         ) from error
     except Exception as error:  # of the file, or of the code in it

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from steadytree._optional import import_optional
 from steadytree.core.bounded_reading import parse_json, read_bytes
 from steadytree.core.limits import MAX_FILE_BYTES, MAX_UNLISTED_FEATURES
+from steadytree.core.quoting import quoted
 from steadytree.core.tree import Tree
 from steadytree.core.tree_checks import check_shape_of_tree
 from steadytree.exceptions import SteadyTreeError, TreeFormatError
@@ -113,7 +114,8 @@ def _checked(content: bytes) -> bytes:
         raise TreeFormatError(f"expected a model in {_SCHEMA}, got {type(schema).__name__}")
     if not isinstance(schema.get("protocol"), int) or schema["protocol"] < OLDEST_PROTOCOL:
         raise TreeFormatError(
-            f"expected skops' protocol {OLDEST_PROTOCOL} or newer, got {schema.get('protocol')!r}; "
+            f"expected skops' protocol {OLDEST_PROTOCOL} or newer, got "
+            f"{quoted(schema.get('protocol'))}; "
             "save the model again with a newer skops"
         )
     arrays = _check_parts(schema, members)

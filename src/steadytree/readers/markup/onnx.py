@@ -148,7 +148,9 @@ class _Graph:
         for output in self.graph.output:
             role = self.after.get(output.name)
             if role is None:
-                raise TreeFormatError(f"expected output {output.name!r} to come from the tree")
+                raise TreeFormatError(
+                    f"expected output {quoted(output.name)} to come from the tree"
+                )
             if role == "cut":
                 raise refuse("Cast to whole numbers or text", "behind")
 
@@ -163,7 +165,8 @@ class _Graph:
             kind, dims = tensor.elem_type, tensor.shape.dim
             if kind not in (FLOAT, DOUBLE, INT64, INT32, STRING, BOOL) or len(dims) != 2:
                 raise UnsupportedModelError(
-                    f"expected inputs of numbers or text with rows and columns, got {given.name!r} "
+                    "expected inputs of numbers or text with rows and columns, got "
+                    f"{quoted(given.name)} "
                     f"of type {kind} with {len(dims)} dimensions"
                 )
             width = int(dims[1].dim_value) or self._width()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from steadytree.core.branches import Leaf
 from steadytree.core.limits import MAX_DEPTH, MAX_NODES
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.conditions import Condition
 from steadytree.readers.markup.forks import Fork
@@ -73,7 +74,7 @@ def read_ensemble(operator: str, given: Attributes) -> Ensemble:
     if isinstance(transform, int):
         transform = TRANSFORMS[transform] if 0 <= transform < len(TRANSFORMS) else str(transform)
     if transform not in TRANSFORMS:
-        raise TreeFormatError(f"expected post_transform of {TRANSFORMS}, got {transform!r}")
+        raise TreeFormatError(f"expected post_transform of {TRANSFORMS}, got {quoted(transform)}")
     if operator == "TreeEnsemble":
         return _of_one_table(given, transform)
     return _of_two_tables(operator, given, transform)
@@ -139,7 +140,9 @@ def _of_two_tables(operator: str, given: Attributes, transform: str) -> Ensemble
             continue
         mode = str(modes[i]).removeprefix("BRANCH_")
         if mode not in MODES[:-1]:
-            raise TreeFormatError(f"node {number[i]}: expected a mode of {MODES}, got {modes[i]!r}")
+            raise TreeFormatError(
+                f"node {number[i]}: expected a mode of {MODES}, got {quoted(modes[i])}"
+            )
         sides = [at.get((trees[i], side)) for side in (yes[i], no[i])]
         if None in sides or sides[0] == sides[1]:
             raise TreeFormatError(
@@ -356,7 +359,7 @@ def leaves_of(ensemble: Ensemble, index: int, leaves: Sequence[int]) -> dict[int
     if not several or len(own) != 1:
         raise UnsupportedModelError(
             "expected scores that are class shares, or become so by post_transform, got others "
-            f"with post_transform={ensemble.transform!r}"
+            f"with post_transform={quoted(ensemble.transform)}"
         )
     target = own.pop()
     return {leaf: ([float(s[target])], None) for leaf, s in scores.items()}
@@ -366,7 +369,8 @@ def _responses(ensemble: Ensemble, scores: Any, kind: Any) -> dict[int, Any]:
     if ensemble.n_targets != 1 or ensemble.transform != "NONE" or len(ensemble.base) > 1:
         raise UnsupportedModelError(
             "expected a tree ensemble with one target and post_transform='NONE', got "
-            f"{ensemble.n_targets} with {ensemble.transform!r} and {len(ensemble.base)} base_values"
+            f"{ensemble.n_targets} with {quoted(ensemble.transform)} and "
+            f"{len(ensemble.base)} base_values"
         )
     base = kind(ensemble.base[0] if ensemble.base and len(ensemble.roots) == 1 else 0)
     return {leaf: ([float(s[0] + base)], None) for leaf, s in scores.items()}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steadytree.core.bounded_reading import parse_json
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 
 __all__ = [
@@ -120,7 +121,7 @@ def array(tensor: Any) -> Any:
     try:
         return numpy_helper.to_array(tensor)
     except Exception as error:  # whatever numpy raises for bytes and shapes that do not fit
-        raise TreeFormatError(f"expected a tensor in {tensor.name!r}, got {error}") from None
+        raise TreeFormatError(f"expected a tensor in {quoted(tensor.name)}, got {error}") from None
 
 
 def plain(value: Any) -> Any:
@@ -146,7 +147,7 @@ def encoder_codes(given: dict[str, Any]) -> tuple[list[Any], list[Any], float, i
             raise refuse("LabelEncoder to other than numbers", "before")
         fallback = default[0] if default else -1 if to == INT64 else 0.0
         if not isinstance(fallback, int | float):
-            raise TreeFormatError(f"expected a number as default_tensor, got {fallback!r}")
+            raise TreeFormatError(f"expected a number as default_tensor, got {quoted(fallback)}")
         return keys, values, float(fallback), to
     names = [f"keys_{kind}s" for kind in ("string", "int64", "float")]
     keys = next((entries(given, name) for name in names if name in given), [])

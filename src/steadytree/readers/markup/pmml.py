@@ -18,6 +18,7 @@ import numpy as np
 
 from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.branches import Leaf, build_tree
+from steadytree.core.quoting import quoted
 from steadytree.core.tree import Tree
 from steadytree.exceptions import SteadyTreeWarning, TreeFormatError, UnsupportedModelError
 from steadytree.readers import choose_tree
@@ -94,7 +95,8 @@ def _segment(segmentation: Any, tree_index: int | None) -> Any:
     method = segmentation.get("multipleModelMethod", "")
     if not segments or method not in (ALONE if len(segments) == 1 else AVERAGES):
         raise UnsupportedModelError(
-            f"expected a segmentation of one tree, or votes or sums of several, got {method!r} of "
+            "expected a segmentation of one tree, or votes or sums of several, got "
+            f"{quoted(method)} of "
             f"{len(segments)}"
         )
     segment = segments[choose_tree(len(segments), tree_index, "a PMML model")]
@@ -119,7 +121,7 @@ class _TreeModel:
         function = self.model.get("functionName")
         if function not in ("classification", "regression"):
             raise UnsupportedModelError(
-                f"expected a classification or regression tree, got {function!r}"
+                f"expected a classification or regression tree, got {quoted(function)}"
             )
         self.classes: dict[Any, int] | None = None
         if function == "classification":
@@ -134,7 +136,9 @@ class _TreeModel:
             return "string", {}
         kind = declared.get("dataType", "string")
         if kind not in ("string", "integer", "float", "double", "boolean"):
-            raise UnsupportedModelError(f"expected classes that are text or numbers, got {kind!r}")
+            raise UnsupportedModelError(
+                f"expected classes that are text or numbers, got {quoted(kind)}"
+            )
         listed = [
             read_value(v.get("value", ""), kind, "a class")
             for v in children(declared, "Value")
@@ -256,7 +260,9 @@ class _TreeModel:
             return (
                 last
                 if last is not None
-                else Refusal(f"expected a score above for {name}={strategy!r}, got nodes without")
+                else Refusal(
+                    f"expected a score above for {name}={quoted(strategy)}, got nodes without"
+                )
             )
         if strategy not in ("returnNullPrediction", "nullPrediction"):
             raise TreeFormatError(f"expected a {name} of PMML, got {strategy[:40]!r}")
@@ -290,7 +296,8 @@ class _TreeModel:
         if strategy in ("weightedConfidence", "aggregateNodes"):
             return Refusal(
                 "expected one node to decide on each row, got "
-                f"missingValueStrategy={strategy!r}, which mixes several where values are missing"
+                f"missingValueStrategy={quoted(strategy)}, which mixes several where values "
+                "are missing"
             )
         return self._or_last(last, strategy, "missingValueStrategy")
 

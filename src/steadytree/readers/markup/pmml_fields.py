@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from steadytree.core.limits import MAX_FEATURES
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.pmml_xml import children, first, number, tag
 from steadytree.readers.stored_nodes import check_category_sizes
@@ -140,8 +141,9 @@ class Fields:
         if numeric:
             if values["missing"] or (limited and treatment not in ("returnInvalid", "asIs")):
                 raise UnsupportedModelError(
-                    f"expected all numbers of field {name!r} as they are, got some that count as "
-                    f"missing or invalid (invalidValueTreatment={treatment!r})"
+                    f"expected all numbers of field {quoted(name)} as they are, got some "
+                    "that count as "
+                    f"missing or invalid (invalidValueTreatment={quoted(treatment)})"
                 )
             field = _with_outliers(field, mining)
         else:
@@ -159,15 +161,18 @@ class Fields:
         if treatment == "asValue" and field.listed:
             text = mining.get("invalidValueReplacement")
             if text is None:
-                raise TreeFormatError(f"expected an invalidValueReplacement for {field.name!r}")
+                raise TreeFormatError(
+                    f"expected an invalidValueReplacement for {quoted(field.name)}"
+                )
             field = replace(field, replaced=read_value(text, field.data_type, field.name))
         elif treatment in ("returnInvalid", "asMissing"):
             # With returnInvalid such a row has no result at all: it goes with missing values.
             return replace(field, unseen_is_missing=field.listed or has_missing)
         if has_missing:
             raise UnsupportedModelError(
-                f"expected categories of field {field.name!r}, got some that count as missing, "
-                f"told from those not listed (invalidValueTreatment={treatment!r})"
+                f"expected categories of field {quoted(field.name)}, got some that count as "
+                "missing, "
+                f"told from those not listed (invalidValueTreatment={quoted(treatment)})"
             )
         return field
 
@@ -187,7 +192,8 @@ class Fields:
             if reference is None or reference.get("mapMissingTo") is not None:
                 how = next((tag(e) for e in derived if tag(e) != "Extension"), "nothing")
                 raise UnsupportedModelError(
-                    f"expected a tree on the fields as they are, got the derived field {name!r} "
+                    "expected a tree on the fields as they are, got the derived field "
+                    f"{quoted(name)} "
                     f"made by {how}"
                 )
             casts.append(derived.get("dataType", ""))
@@ -195,14 +201,15 @@ class Fields:
         if name in self.declared:
             kind = self.declared[name].get("dataType")
             raise UnsupportedModelError(
-                f"expected active fields of the types {', '.join(PLAIN_TYPES)}, got {name!r} of "
-                f"type {kind!r}"
+                f"expected active fields of the types {', '.join(PLAIN_TYPES)}, got "
+                f"{quoted(name)} of "
+                f"type {quoted(kind)}"
             )
         raise TreeFormatError(f"expected a field of the data dictionary, got {name[:60]!r}")
 
     def code(self, field: Field, text: str) -> int | None:
         """Return the position of a category; None for one that cannot occur."""
-        value = read_value(text, field.data_type, f"field {field.name!r}")
+        value = read_value(text, field.data_type, f"field {quoted(field.name)}")
         own = self.categories[field.feature]
         if value not in own:
             if field.listed and field.unseen_is_missing:
@@ -222,8 +229,9 @@ def _cast(field: Field, data_type: str) -> Field:
             imputed = None if field.imputed is None else float(np.float32(field.imputed))
         return replace(field, data_type="float", imputed=imputed)
     raise UnsupportedModelError(
-        f"expected field {field.name!r} as it is, got a cast from {field.data_type!r} to "
-        f"{data_type!r}"
+        f"expected field {quoted(field.name)} as it is, got a cast from "
+        f"{quoted(field.data_type)} to "
+        f"{quoted(data_type)}"
     )
 
 
@@ -234,8 +242,9 @@ def _with_outliers(field: Field, mining: Any) -> Field:
     low, high = number(mining, "lowValue", -np.inf), number(mining, "highValue", np.inf)
     if treatment != "asExtremeValues" or low > high:
         raise UnsupportedModelError(
-            f"expected outliers of field {field.name!r} as they are or as extreme values, got "
-            f"{treatment!r}"
+            f"expected outliers of field {quoted(field.name)} as they are or as extreme "
+            "values, got "
+            f"{quoted(treatment)}"
         )
     return replace(field, low=low, high=high)
 
@@ -255,6 +264,7 @@ def _refuse_other_treatment(name: str, outer: Any, inner: Any) -> None:
         own = inner.get(attribute, default)
         if own not in (default, outer.get(attribute, default)):
             raise UnsupportedModelError(
-                f"expected field {name!r} treated alike in all models, got {attribute}={own!r} "
+                f"expected field {quoted(name)} treated alike in all models, got "
+                f"{attribute}={quoted(own)} "
                 "in an inner one"
             )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from steadytree.core.quoting import quoted
 from steadytree.core.thresholds import double_threshold
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.conditions import (
@@ -48,7 +49,9 @@ def read_predicate(element: Any, fields: Fields, wide: bool, level: int = 0) -> 
     if kind == "CompoundPredicate":
         joint = element.get("booleanOperator", "")
         if joint not in JOINED:
-            raise TreeFormatError(f"expected a booleanOperator of {list(JOINED)}, got {joint!r}")
+            raise TreeFormatError(
+                f"expected a booleanOperator of {list(JOINED)}, got {quoted(joint)}"
+            )
         parts = [
             read_predicate(part, fields, wide, level + 1)
             for part in element
@@ -65,7 +68,8 @@ def read_predicate(element: Any, fields: Fields, wide: bool, level: int = 0) -> 
         array = first(element, "Array")
         if array is None or operator not in ("isIn", "isNotIn"):
             raise TreeFormatError(
-                f"expected isIn or isNotIn with an Array in a SimpleSetPredicate, got {operator!r}"
+                "expected isIn or isNotIn with an Array in a SimpleSetPredicate, got "
+                f"{quoted(operator)}"
             )
         texts = array_texts(array.text or "")
         inside = _one_of(field, texts, fields, wide)
@@ -77,7 +81,7 @@ def read_predicate(element: Any, fields: Fields, wide: bool, level: int = 0) -> 
         return missing if operator == "isMissing" else Not(missing)
     text = element.get("value")
     if text is None:
-        raise TreeFormatError(f"expected a value for operator {operator!r}, got none")
+        raise TreeFormatError(f"expected a value for operator {quoted(operator)}, got none")
     if operator in ("equal", "notEqual"):
         inside = _one_of(field, [text], fields, wide)
         return inside if operator == "equal" else Not(inside)
@@ -85,7 +89,7 @@ def read_predicate(element: Any, fields: Fields, wide: bool, level: int = 0) -> 
         raise TreeFormatError(f"expected an operator of PMML, got {operator[:40]!r}")
     if not field.numeric:
         return _in_order(field, operator, text, fields)
-    value = read_value(text, field.data_type, f"field {field.name!r}")
+    value = read_value(text, field.data_type, f"field {quoted(field.name)}")
     strict = operator in ("lessThan", "greaterOrEqual")
     condition = _less(field, value, wide) if strict else _at_most(field, value, wide)
     return condition if operator.startswith("less") else Not(condition)
@@ -149,11 +153,13 @@ def _less(field: Field, value: float, wide: bool) -> Condition:
 def _one_of(field: Field, texts: list[str], fields: Fields, wide: bool) -> Condition:
     """Whether a value is one of some."""
     if field.numeric:
-        values = sorted({read_value(t, field.data_type, f"field {field.name!r}") for t in texts})
+        values = sorted(
+            {read_value(t, field.data_type, f"field {quoted(field.name)}") for t in texts}
+        )
         parts = [All((_at_most(field, v, wide), Not(_less(field, v, wide)))) for v in values]
         return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
     codes = {fields.code(field, text) for text in texts}
-    named = {read_value(t, field.data_type, f"field {field.name!r}") for t in texts}
+    named = {read_value(t, field.data_type, f"field {quoted(field.name)}") for t in texts}
     return OneOf(
         field.feature,
         frozenset(c for c in codes if c is not None),
@@ -169,11 +175,11 @@ def _outcome(so: bool) -> int:
 def _in_order(field: Field, operator: str, text: str, fields: Fields) -> Condition:
     """Compare categories that have an order: that in which they are listed."""
     own = fields.categories[field.feature]
-    value = read_value(text, field.data_type, f"field {field.name!r}")
+    value = read_value(text, field.data_type, f"field {quoted(field.name)}")
     if not (field.ordered and field.listed and field.unseen_is_missing and value in own):
         raise UnsupportedModelError(
             "expected numbers or listed ordinal categories to compare, got "
-            f"{operator} {text[:40]!r} on field {field.name!r}"
+            f"{operator} {text[:40]!r} on field {quoted(field.name)}"
         )
     at = own[value]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from steadytree.core.branches import Branch, Leaf, Node, build_tree
+from steadytree.core.quoting import quoted
 from steadytree.core.tabular import plain_scalar
 from steadytree.core.tree import Tree
 from steadytree.exceptions import NotFittedTreeError, TreeFormatError, UnsupportedModelError
@@ -121,7 +122,7 @@ def _columns(model: Any) -> tuple[list[int], tuple[tuple[Any, ...] | None, ...]]
         odd = [v for v in known if not isinstance(v, (str, bool, int, float))]
         if odd:
             raise UnsupportedModelError(
-                f"expected text or numbers as categories of column {j}, got {odd[0]!r}; "
+                f"expected text or numbers as categories of column {j}, got {quoted(odd[0])}; "
                 "a missing category has to be NaN when the model is fitted"
             )
         categories[j] = known or None

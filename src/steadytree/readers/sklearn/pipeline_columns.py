@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from steadytree.core.quoting import quoted
 from steadytree.core.tabular import Categories
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers.optimal.binarised import given_names
@@ -111,7 +112,8 @@ class PipelineColumns:
         listed = self._raw.categories[raw]
         if not listed:
             raise UnsupportedModelError(
-                f"expected categories in column {self.labels[raw]!r}, got {self._raw.coded[raw]} "
+                f"expected categories in column {quoted(self.labels[raw])}, got "
+                f"{self._raw.coded[raw]} "
                 "that met missing values only; leave the column out"
             )
         return (*listed, *(v for v in self._raw.stand_ins.get(raw, ()) if v not in listed))
@@ -259,7 +261,8 @@ class PipelineColumns:
             )
             if not same:
                 raise UnsupportedModelError(
-                    f"expected one way of writing a missing value in column {self.labels[j]!r}, "
+                    "expected one way of writing a missing value in column "
+                    f"{quoted(self.labels[j])}, "
                     "got a pipeline that treats None and NaN as two categories "
                     f"({self.taken_as(j)}); replace None by NaN in the training rows and fit again"
                 )

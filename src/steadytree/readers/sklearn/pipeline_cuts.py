@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers.sklearn.pipeline_columns import PipelineColumns
 
@@ -144,7 +145,8 @@ def _check_around(
         if not np.array_equal(as_first, near <= last[at]):
             column = int(raw[at])
             raise UnsupportedModelError(
-                f"expected steps whose results rise or fall with column {columns.labels[column]!r},"
+                "expected steps whose results rise or fall with column "
+                f"{quoted(columns.labels[column])},"
                 f" got {columns.rounded[column]}, which rounds to and fro about a threshold; "
                 "compute that column before the pipeline"
             )
@@ -188,7 +190,8 @@ def _narrowed(
     if back.any():
         raise UnsupportedModelError(
             "expected steps whose results rise or fall with column "
-            f"{columns.labels[raw[back.argmax()]]!r}, got some that do neither; pass pipeline[-1] "
+            f"{quoted(columns.labels[raw[back.argmax()]])}, got some that do neither; pass "
+            "pipeline[-1] "
             "and compare in the transformed columns"
         )
     at = np.arange(len(places))

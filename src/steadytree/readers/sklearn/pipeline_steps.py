@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from steadytree.core.quoting import quoted
 from steadytree.core.tabular import plain_scalar
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 
@@ -119,7 +120,8 @@ class RawColumns:
     def _check(self, raw: int) -> None:
         if raw in self.numbers and raw in self.coded:
             raise UnsupportedModelError(
-                f"expected column {self.labels[raw]!r} to be a number or a category, got both: a "
+                f"expected column {quoted(self.labels[raw])} to be a number or a category, "
+                "got both: a "
                 f"number in {self.numbers[raw]}, categories in {self.coded[raw]}; give the "
                 "pipeline a second column with the same values for one of the two"
             )
@@ -139,7 +141,7 @@ def trace(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[O
     if isinstance(step, str) and step == "drop":
         return []
     kind = type(step)
-    who = f"step {name!r}, a {kind.__name__}"
+    who = f"step {quoted(name)}, a {kind.__name__}"
     if isinstance(step, SelectorMixin) and kind.transform is SelectorMixin.transform:
         return [inputs[j] for j in step.get_support(indices=True)]
     package = kind.__module__.partition(".")[0]
@@ -163,7 +165,7 @@ def _refused(who: str, why: str, fix: str = "") -> UnsupportedModelError:
 
 
 def _who(step: Any, name: str) -> str:
-    return f"step {name!r} ({type(step).__name__})"
+    return f"step {quoted(name)} ({type(step).__name__})"
 
 
 def _as_number(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[Origin]:
@@ -181,8 +183,9 @@ def _encoder(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> lis
     for origin, categories in zip(inputs, step.categories_, strict=True):
         if origin.how == NUMBER:
             raise _refused(
-                f"step {name!r}, a {type(step).__name__}",
-                f"takes what another step computed from {raw.labels[origin.raw]!r} for categories",
+                f"step {quoted(name)}, a {type(step).__name__}",
+                f"takes what another step computed from {quoted(raw.labels[origin.raw])} for "
+                "categories",
             )
         if origin.how == SAME:
             raw.take_categories(origin.raw, categories, _who(step, name))
@@ -234,9 +237,9 @@ def _stand_ins_for_missing(step: Any, name: str, inputs: list[Origin], raw: RawC
     for origin in inputs:
         if origin.how == NUMBER:
             raise _refused(
-                f"step {name!r}, a {type(step).__name__}",
-                f"takes {step.missing_values!r} for missing after another step computed with "
-                f"{raw.labels[origin.raw]!r}",
+                f"step {quoted(name)}, a {type(step).__name__}",
+                f"takes {quoted(step.missing_values)} for missing after another step computed with "
+                f"{quoted(raw.labels[origin.raw])}",
                 "put it before that step",
             )
         if origin.how == SAME:
@@ -249,9 +252,9 @@ def _bins(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[O
     for origin, edges in zip(inputs, step.bin_edges_, strict=True):
         if origin.how == NUMBER:
             raise _refused(
-                f"step {name!r}, a {type(step).__name__}",
+                f"step {quoted(name)}, a {type(step).__name__}",
                 "makes one column per interval after another step computed with "
-                f"{raw.labels[origin.raw]!r}",
+                f"{quoted(raw.labels[origin.raw])}",
                 "put it before that step, or use encode='ordinal'",
             )
         if origin.how == SAME:
@@ -277,7 +280,7 @@ def _function(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> li
     plain = (np.negative, np.positive, np.floor, np.ceil, np.rint, np.trunc)
     turning = (np.sqrt, np.square, np.abs)  # at 0, and rounded correctly like the others
     poles = {np.log: 0.0, np.log2: 0.0, np.log10: 0.0, np.log1p: -1.0}
-    who = f"step {name!r}, a {type(step).__name__}"
+    who = f"step {quoted(name)}, a {type(step).__name__}"
     known = isinstance(step.func, np.ufunc) and step.func in (*plain, *turning, *poles)
     if not known or step.kw_args:
         called = getattr(step.func, "__name__", type(step.func).__name__)
@@ -294,7 +297,7 @@ def _function(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> li
             raise _refused(
                 who,
                 f"runs {step.func.__name__} after another step computed with "
-                f"{raw.labels[origin.raw]!r}",
+                f"{quoted(raw.labels[origin.raw])}",
                 "put it before that step",
             )
         breaks = raw.breaks.setdefault(origin.raw, set())

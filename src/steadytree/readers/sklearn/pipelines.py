@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.limits import MAX_NODES
+from steadytree.core.quoting import quoted
 from steadytree.core.thresholds import double_threshold
 from steadytree.core.tree import Tree
 from steadytree.exceptions import UnsupportedModelError
@@ -47,7 +48,7 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
     last = model.steps[-1][1]
     if last is None or isinstance(last, str):
         raise UnsupportedModelError(
-            f"expected a pipeline that ends with a tree, got one that ends with {last!r}; "
+            f"expected a pipeline that ends with a tree, got one that ends with {quoted(last)}; "
             "add the tree as its last step"
         )
     tree = read_model(last, tree_index=tree_index)
@@ -137,7 +138,8 @@ class _Rewriting:
             columns.with_categories(raw, listed, "the tree")
         elif listed is None and known is not None:
             raise UnsupportedModelError(
-                f"expected column {columns.labels[raw]!r} to be a number or a category, got both: "
+                f"expected column {quoted(columns.labels[raw])} to be a number or a "
+                "category, got both: "
                 f"a number in the tree, categories in {columns.taken_as(raw)}; give the pipeline "
                 "a second column with the same values for one of the two"
             )

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.observed import Observed
+from steadytree.core.quoting import quoted
 from steadytree.core.tree import Tree
 from steadytree.core.tree_batch import build_trees
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
@@ -191,7 +192,8 @@ def _with_categories(model: Any, tree: Tree) -> Tree:
         listed = met.tolist()
         if any(c is None for c in listed):
             raise UnsupportedModelError(
-                f"expected NaN for missing values in column {tree.feature_labels[j]!r}, got None "
+                "expected NaN for missing values in column "
+                f"{quoted(tree.feature_labels[j])}, got None "
                 "among the categories of the tree; replace None by NaN and fit again"
             )
         categories[j] = tuple(c for c in listed if c == c)

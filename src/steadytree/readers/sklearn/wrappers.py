@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from steadytree.core.decision import Decision
+from steadytree.core.quoting import quoted
 from steadytree.core.tree import Tree
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers import choose_tree, read_model
@@ -126,7 +127,7 @@ def _best(search: Any) -> Any:
     if hasattr(search, "cv_results_"):
         raise NotFittedTreeError(
             f"expected a search that fits its best model, got {type(search).__name__} with "
-            f"refit={search.refit!r}; set refit=True and fit again"
+            f"refit={quoted(search.refit)}; set refit=True and fit again"
         )
     raise _not_fitted(search)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from steadytree.core.limits import MAX_DEPTH
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers.words.rule_words import (
     Item,
@@ -135,5 +136,5 @@ def _read_head(head: dict[str, tuple[Any, Line]], line: Line, match: re.Match[st
         of = LineReader(line, match.start("of"), match.end("of"))
         key = f"categories of {of.text_here('a feature')}"
     if key in head:
-        line.fail(line.start, f"expected one line {key!r}, got a second")
+        line.fail(line.start, f"expected one line {quoted(key)}, got a second")
     head[key] = value, line

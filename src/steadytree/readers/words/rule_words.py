@@ -13,6 +13,7 @@ from math import isinf
 from typing import Any, NoReturn
 
 from steadytree.core.bounded_reading import parse_json
+from steadytree.core.quoting import quoted
 from steadytree.exceptions import TreeFormatError
 
 __all__ = ["Item", "Line", "LineReader", "Outcome", "TypedCondition", "after_quote"]
@@ -149,7 +150,7 @@ class LineReader:
         what = "".join(c if c.isprintable() else "?" for c in got)
         self.line.fail(
             at,
-            f"expected {expected}, got {what!r}"
+            f"expected {expected}, got {quoted(what)}"
             if what
             else f"expected {expected}, got the end of the line",
         )
@@ -286,7 +287,7 @@ class LineReader:
             if not self.take(r",\s*or\s+|,|or\s+"):
                 break
         if close and not self.take(re.escape(close)):
-            self.fail(f"{close!r} after the categories")
+            self.fail(f"{quoted(close)} after the categories")
         if close and self.take(r"or\s+(is\s+)?missing\b"):
             missing = True
         if not values:

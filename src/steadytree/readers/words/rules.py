@@ -135,7 +135,9 @@ class _Builder:
             return tuple(dict.fromkeys([*met, *of]))
         for condition in self.conditions:
             if condition.name not in given:
-                condition.fail(f"expected a feature of line {line.number}, got {condition.name!r}")
+                condition.fail(
+                    f"expected a feature of line {line.number}, got {quoted(condition.name)}"
+                )
         return tuple(dict.fromkeys([*given, *of]))
 
     def _categories(self) -> tuple[tuple[Any, ...] | None, ...]:
@@ -152,13 +154,15 @@ class _Builder:
             if numeric and (by_set or line is not None):
                 other = by_set[0].line.number if by_set else line.number  # type: ignore[union-attr]
                 numeric[0].fail(
-                    f"expected categories of {name!r}, as in line {other}, got a number; "
+                    f"expected categories of {quoted(name)}, as in line {other}, got a number; "
                     "a feature is compared either way, not both"
                 )
             for condition in by_set:
                 for value in condition.values:
                     if listed is not None and value not in known:
-                        condition.fail(f"expected categories of {name!r} as listed, got {value!r}")
+                        condition.fail(
+                            f"expected categories of {quoted(name)} as listed, got {quoted(value)}"
+                        )
                     known[value] = None
             out.append(tuple(known) if by_set or line is not None else None)
         return tuple(out)
@@ -193,7 +197,7 @@ class _Builder:
         classes = sorted(met)
         if len(classes) < 2:
             self.outcomes[0].fail(
-                f"expected two classes or more, got {classes[0]!r} alone; "
+                f"expected two classes or more, got {quoted(classes[0])} alone; "
                 "list them at the head: classes: no, yes"
             )
         return tuple(classes)
@@ -207,7 +211,7 @@ class _Builder:
             line.fail(
                 line.start,
                 f"expected one of two classes in a decision, "
-                f"got {label!r} of {quoted(list(classes))}",
+                f"got {quoted(label)} of {quoted(list(classes))}",
             )
         return Decision(threshold=share, positive=classes.index(label))
 
@@ -296,7 +300,9 @@ class _Builder:
             last.conditions[0].fail("expected else: after conditions joined by 'and', got another")
         one, two = before.conditions[0], last.conditions[0]
         if one.name != two.name:
-            two.fail(f"expected else: or the other side of {one.name!r}, got {two.name!r}")
+            two.fail(
+                f"expected else: or the other side of {quoted(one.name)}, got {quoted(two.name)}"
+            )
         if one.missing and two.missing:
             two.fail("expected missing values on one side, got them on both")
         if one.values and two.values:
@@ -316,7 +322,7 @@ class _Builder:
             if bits:
                 code = (bits & -bits).bit_length() - 1
                 value = (self.categories[self.position[at.name]] or ())[code]
-                at.fail(f"expected each category on one side, got {value!r} {what}")
+                at.fail(f"expected each category on one side, got {quoted(value)} {what}")
 
     def _nodes(self) -> Node:
         """Return the branches as nested conditions; a part may stand in several places."""
@@ -414,5 +420,5 @@ def _is_number(value: Any) -> bool:
 def _at(classes: Sequence[Any], outcome: Outcome, name: Any) -> int:
     """Return the position of a class, also of one said in other words for the same number."""
     if name not in classes:
-        outcome.fail(f"expected a class of {quoted(list(classes))}, got {name!r}")
+        outcome.fail(f"expected a class of {quoted(list(classes))}, got {quoted(name)}")
     return classes.index(name)
