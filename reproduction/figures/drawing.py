@@ -38,8 +38,6 @@ COLOURS = {
     "selected": OKABE_ITO["sky"],
     "cv": OKABE_ITO["orange"],
     "forest": OKABE_ITO["green"],
-    "balanced": OKABE_ITO["purple"],
-    "balanced_relative": OKABE_ITO["yellow"],
     "paper": OKABE_ITO["orange"],
     "honest": OKABE_ITO["blue"],
 }
