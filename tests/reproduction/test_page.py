@@ -110,6 +110,12 @@ def test_what_is_ours_alone_stands_under_a_heading_of_its_own(content: Content) 
     assert content.findings[0].claim in claims
 
 
+def test_every_verdict_follows_from_the_rules_and_the_long_table(whole: Regenerated) -> None:
+    again = judge_claims(rows_of(whole, "observations"), load_rules())
+    assert again
+    assert again == [f for f in Content.read(whole.out).findings if f.name]
+
+
 def test_a_quick_run_prints_numbers_and_no_verdict(whole: Regenerated) -> None:
     rows = rows_of(whole, "observations")
     numbers = judge_claims(rows, load_rules(), verdicts=False)
