@@ -35,7 +35,7 @@ demo: setup ## see the package work
 
 # QUICK=1: a few minutes instead of hours; OUT=folder: another place for the page.
 paper: setup ## regenerate the paper's experiments into steadytree-paper/ (QUICK=1: a small run)
-	$(BIN)/python -m reproduction $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))
+	$(BIN)/python -m reproduction $(if $(QUICK),--quick) $(if $(TREES),--trees $(TREES)) $(if $(OUT),--out $(OUT))
 
 test: lint ## lint, then every test but the slow ones
 	@sh scripts/ensure_programs.sh

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import click
 
-from reproduction.regenerate import Regenerated, regenerate, usable_datasets
-from reproduction.registry import EXPERIMENTS, KINDS
+from reproduction.recheck import recheck
+from reproduction.regenerate import Regenerated, redraw, regenerate, usable_datasets
+from reproduction.registry import EXPERIMENTS, KINDS, find_experiments, plan
 from reproduction.runs import Progress
-from reproduction.settings import FULL, QUICK
+from reproduction.settings import FULL, INFERRED, QUICK, Settings
+from reproduction.store import UnitStore
 from steadytree.cli.app import run
 from steadytree.cli.output import Output
 from steadytree.cli.shared_options import FILE, common_options, example
@@ -33,6 +35,11 @@ PROGRAM = "python -m reproduction"
 @click.option("--data", multiple=True, metavar="NAME", help="Only this data set. Repeat.")
 @click.option("--quick", is_flag=True, help="A few minutes: few trees and splits, 3,000 rows.")
 @click.option(
+    "--trees",
+    type=click.Choice([str(s.trees_per_collection) for s in (FULL, INFERRED)]),
+    help="Trees per collection: ours (the default), or what the paper's Table 3 lets infer.",
+)
+@click.option(
     "--out",
     type=FILE,
     default=Path("steadytree-paper"),
@@ -47,14 +54,30 @@ PROGRAM = "python -m reproduction"
     type=int,
     help="Processes; by default one per core. Results do not depend on it.",
 )
+@click.option(
+    "--redraw",
+    "redraw_only",
+    is_flag=True,
+    help="Compute nothing: make figures, tables and page again from DIR/results.json.",
+)
+@click.option(
+    "--recheck",
+    "n_rechecked",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Do N finished units again, drawn at random; exit code 1 if one differs.",
+)
 @common_options
 def command(
     list_only: bool,
     only: tuple[str, ...],
     data: tuple[str, ...],
     quick: bool,
+    trees: str | None,
     out: Path,
     n_jobs: int | None,
+    redraw_only: bool,
+    n_rechecked: int | None,
     as_json: bool,
     seed: int,
     quiet: bool,
@@ -62,28 +85,61 @@ def command(
 ) -> None:
     """Run the experiments of "Improving Stability in Decision Tree Models" again.
 
-    Writes one page (index.html, index.md) that puts the paper's number, ours and a sentence
-    side by side, with every number as CSV and JSON and every figure as PNG and SVG. Interrupted
-    at any point and started again, it redoes only what is missing.
+    Writes one page (index.html, index.md) that puts the paper's number, ours and a verdict
+    side by side, with every number as CSV, JSON and LaTeX and every figure as PNG and SVG.
+    Interrupted at any point and started again, it redoes only what is missing.
     """
     output = Output("reproduction", as_json=as_json, verbosity=verbose - quiet)
     if list_only:
         _list(output)
         return
+    if redraw_only:
+        _tell(output, redraw(out))
+        return
+    settings = _settings(quick, trees)
+    if n_rechecked is not None:
+        asked = (settings, only, data, seed)
+        _recheck(output, out, n_rechecked, *asked, n_jobs=_workers(n_jobs))
+        return
     with _progress(output) as report:
         done = regenerate(
             out,
-            settings=QUICK if quick else FULL,
+            settings=settings,
             only=only,
             data=data,
             seed=seed,
             n_jobs=_workers(n_jobs),
-            command=_command_line(quick, only, data, seed),
+            command=_command_line(settings, only, data, seed),
             progress=report,
         )
+    _tell(output, done)
+
+
+def _tell(output: Output, done: Regenerated) -> None:
     for note in done.notes:
         output.say(note)
     output.result(_result_text(done), _document(done))
+
+
+def _recheck(
+    output: Output,
+    out: Path,
+    count: int,
+    settings: Settings,
+    only: tuple[str, ...],
+    data: tuple[str, ...],
+    seed: int,
+    *,
+    n_jobs: int,
+) -> None:
+    names, _ = usable_datasets(data)
+    jobs = plan(find_experiments(only), names, settings, seed)
+    with _progress(output) as report:
+        found = recheck(jobs, UnitStore(out / "units"), count, n_jobs=n_jobs, progress=report)
+    code = 1 if found.differing else 0
+    document = {"checked": found.checked, "differing": found.differing}
+    output.result(found.summary, document, exit_code=code)
+    click.get_current_context().exit(code)
 
 
 def _workers(n_jobs: int | None) -> int:
@@ -93,9 +149,20 @@ def _workers(n_jobs: int | None) -> int:
     return max(1, n_jobs)
 
 
-def _command_line(quick: bool, only: tuple[str, ...], data: tuple[str, ...], seed: int) -> str:
+def _settings(quick: bool, trees: str | None) -> Settings:
+    if quick and trees is not None:
+        raise click.UsageError("expected --quick or --trees, got both: a quick run has few trees")
+    if quick:
+        return QUICK
+    return INFERRED if trees == str(INFERRED.trees_per_collection) else FULL
+
+
+def _command_line(
+    settings: Settings, only: tuple[str, ...], data: tuple[str, ...], seed: int
+) -> str:
     """Write the command that gives the same numbers; processes and folder do not matter."""
-    words = [PROGRAM, *(["--quick"] if quick else [])]
+    words = [PROGRAM, *(["--quick"] if settings is QUICK else [])]
+    words += [f"--trees {INFERRED.trees_per_collection}"] if settings is INFERRED else []
     words += [f"--only {name}" for name in only] + [f"--data {name}" for name in data]
     return " ".join([*words, *([f"--seed {seed}"] if seed else [])])
 

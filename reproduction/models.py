@@ -89,19 +89,29 @@ class Problem:
 
 
 @lru_cache(maxsize=2)
-def load_problem(name: str, max_rows: int | None = None, seed: int = 0) -> Problem:
-    """Load and code a data set; with ``max_rows``, a random part of it."""
+def load_problem(
+    name: str, max_rows: int | None = None, seed: int = 0, *, codes: bool = False
+) -> Problem:
+    """Load and code a data set; with ``max_rows``, a random part of it.
+
+    With ``codes`` every category is its number, 0 to k - 1 in the order of its levels, as in a
+    table that was made all numbers before anybody grew a tree on it.
+    """
     study = load_case_study(name)
+    X = study.X
+    if codes:
+        numbers = {c: X[c].cat.codes.astype("float64") for c in study.categorical}
+        X = X.assign(**{c: column.where(column >= 0) for c, column in numbers.items()})
     y = np.asarray(study.y, dtype=np.int64)
     # Codes of the groups, in order of appearance: only equality matters.
     groups = None if study.groups is None else study.groups.factorize()[0].astype(np.int64)
     rows = np.arange(len(y))
     if max_rows is not None and len(y) > max_rows:
         rows, _ = partition(rows, y, groups, max_rows / len(y), generator(seed, "rows", name))
-    space = FeatureSpace.from_data(study.X, y)
-    coded = space.encode(study.X.iloc[rows])
+    space = FeatureSpace.from_data(X, y)
+    coded = space.encode(X.iloc[rows])
     data = TrainingData.from_rows(
-        CodedRows(coded, y[rows], table=study.X.iloc[rows]), space=space, classes=np.array([0, 1])
+        CodedRows(coded, y[rows], table=X.iloc[rows]), space=space, classes=np.array([0, 1])
     )
     return Problem(
         name=name,
@@ -139,16 +149,26 @@ def grow_batches(
     depths: Sequence[int],
     min_leaves: Sequence[int],
     rng: np.random.Generator,
+    nested: bool = True,
+    n_settings: int | None = None,
 ) -> list[list[Tree]]:
     """Grow a collection on each batch of rows: every point of the grid on every bootstrap.
 
-    Section 3.1. Each bootstrap is grown once per leaf size to the largest depth and cut to the
-    lesser ones. Trees come bootstrap by bootstrap, so that the first k bootstraps are the first
-    ``k * len(depths) * len(min_leaves)`` trees.
+    Section 3.1. Trees come bootstrap by bootstrap, in the order of the grid.
+
+    Parameters
+    ----------
+    nested : bool, default True
+        Grow each bootstrap once per leaf size to the largest depth and cut it to the lesser
+        ones; else fit every setting by itself with a seed of its own.
+    n_settings : int, optional
+        Draw this many points of the grid, the same for all bootstraps.
     """
     grid = [
         {"max_depth": depth, "min_samples_leaf": leaf} for depth in depths for leaf in min_leaves
     ]
+    if n_settings is not None and n_settings < len(grid):
+        grid = [grid[i] for i in np.sort(rng.permutation(len(grid))[:n_settings])]
     grown = grow_collections(
         DecisionTreeClassifier(),
         problem.data,
@@ -156,6 +176,7 @@ def grow_batches(
         grid,
         n_bootstraps=n_bootstraps,
         seeds=rng.integers(2**31, size=(len(batches), n_bootstraps)),
+        nested=nested,
         n_jobs=1,
     )
     return [list(collection.trees) for collection in grown]

@@ -1,8 +1,11 @@
 """Which rows grow the trees, which choose among them, and which are reported on.
 
 ``"paper"``: 67 % train; the other 33 % both choose the tree and are reported on (the paper,
-Sections 1.4 and 3.1). ``"honest"``: the same 33 % are set aside untouched; a quarter of the 67 %
-chooses, the rest trains. Either way the training rows are halved into X0 and X1 (Section 3.1).
+Sections 1.4 and 3.1). Rows are drawn without regard to the outcome, and every tree is fitted by
+itself with a random seed of its own: nothing in the paper says otherwise.
+``"honest"``: 33 % are set aside untouched; a quarter of the 67 % chooses, the rest trains. Every
+part keeps the prevalence, and depths are cuts of one tree (both steady the results). Either way
+the training rows are halved into X0 and X1 (Section 3.1).
 """
 
 from __future__ import annotations
@@ -16,13 +19,22 @@ from numpy.typing import NDArray
 from reproduction.settings import PROTOCOLS
 from steadytree.exceptions import InputError
 
-__all__ = ["TEST_SHARE", "VALIDATION_SHARE", "Split", "folds", "make_split", "partition"]
+__all__ = [
+    "TEST_SHARE",
+    "VALIDATION_SHARE",
+    "Split",
+    "folds",
+    "grows_nested",
+    "make_split",
+    "partition",
+]
 
 Rows = NDArray[np.intp]
 
 TEST_SHARE = 0.33
 VALIDATION_SHARE = 0.25
 FIRST_BATCH = 0.5
+_REDRAWS = 100  # of a split that leaves one side without an outcome
 
 
 @dataclass(frozen=True)
@@ -53,14 +65,22 @@ def partition(
     groups: NDArray[np.int64] | None,
     share: float,
     rng: np.random.Generator,
+    *,
+    stratify: bool = True,
 ) -> tuple[Rows, Rows]:
     """Divide rows at random into a share and the rest; both sorted.
 
-    Without groups the outcome keeps its prevalence on both sides; with groups, each group stays
-    on one side.
+    With groups, each group stays on one side. Without, the outcome keeps its prevalence on both
+    sides, or with ``stratify=False`` only its presence.
     """
     taken = np.zeros(len(rows), dtype=bool)
-    if groups is None:
+    if groups is None and not stratify:
+        for _ in range(_REDRAWS):
+            taken[:] = False
+            taken[rng.permutation(len(rows))[: round(share * len(rows))]] = True
+            if all(np.unique(y[side]).size > 1 for side in (rows[taken], rows[~taken])):
+                break
+    elif groups is None:
         for value in np.unique(y[rows]):
             member = np.flatnonzero(y[rows] == value)
             taken[rng.permutation(member)[: round(share * member.size)]] = True
@@ -81,16 +101,22 @@ def make_split(
     protocol: str,
     rng: np.random.Generator,
 ) -> Split:
-    """Make one split; with the same generator state both protocols hold out the same rows."""
+    """Make one split under a protocol."""
     if protocol not in PROTOCOLS:
         raise InputError(f"expected protocol to be one of {list(PROTOCOLS)}, got {protocol!r}")
-    report, rest = partition(np.arange(len(y)), y, groups, TEST_SHARE, rng)
+    stratify = protocol != "paper"
+    report, rest = partition(np.arange(len(y)), y, groups, TEST_SHARE, rng, stratify=stratify)
     if protocol == "paper":
         train, choose = rest, report
     else:
         choose, train = partition(rest, y, groups, VALIDATION_SHARE, rng)
-    first, _ = partition(train, y, groups, FIRST_BATCH, rng)
+    first, _ = partition(train, y, groups, FIRST_BATCH, rng, stratify=stratify)
     return Split(train=train, first=first, choose=choose, report=report)
+
+
+def grows_nested(protocol: str) -> bool:
+    """Whether the depths of a collection are cuts of one tree, or fits of their own."""
+    return protocol != "paper"
 
 
 def folds(

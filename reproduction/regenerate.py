@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import steadytree
+from reproduction.content import RESULTS, Content, example_trees
 from reproduction.data import list_case_studies
-from reproduction.figures import Caption, draw_all
-from reproduction.findings import Finding, judge_all
-from reproduction.page import (
-    build_sections,
-    facts_of,
-    render_html,
-    render_markdown,
-    summary_text,
-)
+from reproduction.figures import Caption
+from reproduction.findings import Finding, beyond_findings, judge_claims, load_rules
+from reproduction.observations import observation_tables
+from reproduction.page import rules_of_run
+from reproduction.provenance import provenance
+from reproduction.published import CASE_STUDY_NAMES
 from reproduction.registry import KINDS, find_experiments, plan
-from reproduction.runs import Progress, run_jobs
-from reproduction.settings import FULL, Settings
+from reproduction.runs import Progress, Results, run_jobs
+from reproduction.settings import FULL, QUICK, Settings
 from reproduction.sources import INSTALL
-from reproduction.store import UnitStore, canonical_json
+from reproduction.store import UnitStore
 from reproduction.summaries import summarise
 from reproduction.tables import Table
+from reproduction.views import write_views
 from steadytree.core.atomic import write_atomic
 from steadytree.exceptions import InputError, MissingDependencyError
 
-__all__ = ["Regenerated", "regenerate", "usable_datasets"]
+__all__ = ["Regenerated", "redraw", "regenerate", "usable_datasets"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,8 @@ class Regenerated:
     figures : list of Caption
     notes : list of str
         What was left out, and how to get it.
+    summary : str
+        The verdicts counted.
     """
 
     out: Path
@@ -52,11 +53,7 @@ class Regenerated:
     findings: list[Finding]
     figures: list[Caption]
     notes: list[str]
-
-    @property
-    def summary(self) -> str:
-        """The verdicts counted, in one sentence."""
-        return summary_text(self.findings)
+    summary: str
 
 
 def usable_datasets(wanted: Sequence[str] = ()) -> tuple[list[str], list[str]]:
@@ -124,6 +121,7 @@ def regenerate(
     -------
     Regenerated
     """
+    started = time.perf_counter()
     folder = Path(out)
     experiments = find_experiments(only)
     names, notes = usable_datasets(data)
@@ -137,38 +135,73 @@ def regenerate(
 
     asked = {e.name for e in experiments}
     every = summarise(results, settings, names)
-    tables = {name: t for name, t in every.items() if t.experiment in asked}
-    findings = [f for f in judge_all(every) if f.experiment in asked]
-    for table in tables.values():
-        write_atomic(folder / "tables" / f"{table.name}.csv", table.to_csv())
-    facts = facts_of(settings, seed, names, command)
-    content: dict[str, Any] = {
-        "run": {
+    # Long tables are files only: the page and results.json hold what sums them up.
+    long = {t.name: t for t in observation_tables(results, settings, names)}
+    found = [*_claims(long.get("observations"), settings, names), *beyond_findings(every)]
+    content = Content(
+        run={
             "settings": asdict(settings),
             "seed": seed,
             "datasets": names,
             "experiments": sorted(asked),
-            "steadytree": steadytree.__version__,
-            "kinds": {name: KINDS[name].version for name in sorted(kinds)},
+            "command": command,
+            "rules": rules_of_run(),
+            "code": {name: KINDS[name].code for name in sorted(kinds)},
+            # The one entry that differs between two runs with the same numbers.
+            "provenance": provenance(_seconds(results, started)),
         },
-        "notes": notes,
-        "findings": [f.to_dict() for f in findings],
-        "tables": {name: table.to_records() for name, table in tables.items()},
+        notes=notes,
+        findings=[f for f in found if f.experiment in asked],
+        tables={name: t for name, t in every.items() if t.experiment in asked},
+        trees=example_trees(results),
+    )
+    for table in long.values():
+        write_atomic(folder / "tables" / f"{table.name}.csv", table.to_csv())
+    write_atomic(folder / RESULTS, content.to_json())
+    # Everything else is made from that file, as --redraw makes it again.
+    views = write_views(folder, draw=draw)
+    return Regenerated(
+        folder,
+        content.tables,
+        content.findings,
+        views.figures,
+        [*notes, *views.notes],
+        views.summary,
+    )
+
+
+def redraw(out: str | Path) -> Regenerated:
+    """Make figures, tables and the page of a finished run again from its ``results.json``."""
+    views = write_views(Path(out))
+    content = views.content
+    return Regenerated(
+        Path(out),
+        content.tables,
+        content.findings,
+        views.figures,
+        [*content.notes, *views.notes],
+        views.summary,
+    )
+
+
+def _claims(long: Table | None, settings: Settings, names: Sequence[str]) -> list[Finding]:
+    """Judge the paper's claims, which are about all six case studies and not about fewer.
+
+    A quick run tells numbers and no verdict.
+    """
+    if long is None or not set(CASE_STUDY_NAMES) <= set(names):
+        return []
+    return judge_claims(long.rows, load_rules(), verdicts=settings.name != QUICK.name)
+
+
+def _seconds(results: Results, started: float) -> dict[str, Any]:
+    """Tell what this run took by the clock, and what all its units took, whoever did them."""
+    return {
+        "run_wall": round(time.perf_counter() - started, 3),
+        "units_wall": round(sum(kind["wall"] for kind in results.seconds.values()), 3),
+        "units_processor": round(sum(kind["processor"] for kind in results.seconds.values()), 3),
+        "by_kind": results.seconds,
     }
-    write_atomic(folder / "results.json", canonical_json(content, indent=1) + "\n")
-    figures: list[Caption] = []
-    if draw:
-        try:
-            figures = draw_all(results, tables, folder / "figures")
-        except MissingDependencyError as error:
-            notes.append(f"No figures: {error}")
-    sections = build_sections(tables, findings, figures)
-    write_atomic(folder / "index.md", render_markdown(sections, facts, notes))
-    try:
-        write_atomic(folder / "index.html", render_html(sections, facts, notes))
-    except MissingDependencyError as error:
-        notes.append(f"No HTML page, only Markdown: {error}")
-    return Regenerated(folder, tables, findings, figures, notes)
 
 
 def _has_data(kinds: Sequence[str], names: Sequence[str]) -> bool:

@@ -11,12 +11,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import sklearn
-
-import steadytree
 from reproduction.data import CASE_STUDIES, TIME_ORDERED
-from reproduction.experiments import batch, example, perturbation, retraining, study
+from reproduction.experiments import (
+    batch,
+    example,
+    perturbation,
+    propositions,
+    retraining,
+    study,
+)
 from reproduction.jobs import Job
+from reproduction.provenance import code_digest, package_versions
 from reproduction.settings import PROTOCOLS, Settings
 from steadytree.exceptions import InputError
 
@@ -29,8 +34,6 @@ class Kind:
 
     Attributes
     ----------
-    version : int
-        Raised when the code changes what is computed, so that old results are redone.
     fields : tuple of str
         The settings it depends on.
     datasets, protocols : tuple of str
@@ -38,11 +41,10 @@ class Kind:
         Number of splits or repetitions under given settings.
     compute : callable
     cost : float
-        Seconds of one unit relative to those of other kinds, for the time left.
+        Seconds of one unit relative to those of a study, for the time left.
     """
 
     name: str
-    version: int
     fields: tuple[str, ...]
     datasets: tuple[str, ...]
     protocols: tuple[str, ...]
@@ -50,70 +52,78 @@ class Kind:
     compute: Callable[[Job], dict[str, Any]]
     cost: float
 
+    @property
+    def code(self) -> str:
+        """Digest of the code that its results depend on; results of other code are redone."""
+        return code_digest(self.compute.__module__)
+
 
 KINDS = {
     kind.name: kind
     for kind in (
         Kind(
             "study",
-            study.VERSION,
             study.FIELDS,
             CASE_STUDIES,
             PROTOCOLS,
             lambda s: s.n_splits,
             study.compute,
-            20.0,
+            1.0,
         ),
         Kind(
             "example",
-            example.VERSION,
             example.FIELDS,
             CASE_STUDIES,
             PROTOCOLS,
             lambda s: s.example_splits,
             example.compute,
-            6.0,
+            0.25,
         ),
         Kind(
             "direct",
-            perturbation.VERSION,
             perturbation.DIRECT_FIELDS,
             CASE_STUDIES,
             ("",),
             lambda s: -(-s.perturbations // perturbation.BLOCK),
             perturbation.compute_direct,
-            10.0,
+            1.1,
         ),
         Kind(
             "indirect",
-            perturbation.VERSION,
             perturbation.INDIRECT_FIELDS,
             CASE_STUDIES,
             ("",),
             lambda s: s.replacements,
             perturbation.compute_indirect,
-            6.0,
+            0.25,
         ),
         Kind(
             "batch",
-            batch.VERSION,
             batch.FIELDS,
             # The largest collections are affordable where the trees are small.
             ("colon", "nhefs", "wdbc"),
             ("",),
             lambda s: s.batch_splits,
             batch.compute,
-            60.0,
+            4.0,
+        ),
+        Kind(
+            "propositions",
+            propositions.FIELDS,
+            CASE_STUDIES,
+            ("",),
+            lambda s: s.n_detailed,
+            propositions.compute,
+            0.4,
         ),
         Kind(
             "retraining",
-            retraining.VERSION,
             retraining.FIELDS,
             TIME_ORDERED,
             ("",),
             lambda s: s.retraining_repeats,
             retraining.compute,
-            30.0,
+            0.8,
         ),
     )
 }
@@ -163,6 +173,12 @@ EXPERIMENTS = {
         ("importances", "Spread of feature importances", "Section 3.5, Figure 6", ("study",)),
         ("takeaways", "Main takeaways", "Section 3.6, Table 1", ("study",)),
         (
+            "balanced",
+            "The rule that weighs stability and AUC alike",
+            "Section 3.1, after eq. (select-tree)",
+            ("study",),
+        ),
+        (
             "first-levels",
             "First two levels of the selected trees",
             "Section 4.2, Figure 7",
@@ -170,6 +186,12 @@ EXPERIMENTS = {
         ),
         ("split-frequencies", "Most frequent first splits", "Section 4.2, Table 3", ("study",)),
         ("optimism", "What choosing and reporting on the same rows adds", "", ("study",)),
+        (
+            "propositions",
+            "What is proved about the distance",
+            "Section 2.4, Corollary 1 and Proposition 2",
+            ("propositions",),
+        ),
         ("triangle", "Violations of the triangle inequality", "", ("study",)),
         ("label-weight", "Effect of the label weight", "", ("study",)),
         ("normaliser", "Effect of the normaliser", "", ("study",)),
@@ -215,12 +237,11 @@ def config_of(job: Job) -> dict[str, Any]:
     values = asdict(job.settings)
     return {
         "kind": job.kind,
-        "version": kind.version,
+        "code": kind.code,
+        "packages": package_versions(),
         "dataset": job.dataset,
         "protocol": job.protocol,
         "index": job.index,
         "seed": job.seed,
         "settings": {name: values[name] for name in kind.fields},
-        "steadytree": steadytree.__version__,
-        "scikit-learn": sklearn.__version__,
     }

@@ -1,16 +1,25 @@
-"""How large a run of the paper's experiments is: the full one, and one of a few minutes."""
+"""How large a run of the paper's experiments is: the full one, the inferred one, a quick one."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from steadytree.growing.cart import PAPER_GRID
 
-__all__ = ["FULL", "LARGEST_DEPTH", "PROTOCOLS", "QUICK", "Settings", "generator", "seed_of"]
+__all__ = [
+    "FULL",
+    "INFERRED",
+    "LARGEST_DEPTH",
+    "PROTOCOLS",
+    "QUICK",
+    "Settings",
+    "generator",
+    "seed_of",
+]
 
 LARGEST_DEPTH = max(PAPER_GRID["max_depth"])
 """D of the paper's bound: the largest depth of its grid (Section 3.1)."""
@@ -31,6 +40,9 @@ class Settings:
     n_bootstraps : int
         Bootstraps per collection; each grows the whole grid, so that the full run has
         6 x 50 = 300 trees per collection.
+    n_settings : int or None
+        Points of the grid that each split draws at random, without repetition, for all its
+        bootstraps; None for the whole grid.
     depths, min_leaves : tuple of int
         The grid of Section 3.1.
     forest_size : int
@@ -58,6 +70,9 @@ class Settings:
         Splits of that experiment.
     retraining_repeats : int
         Repetitions of the retraining table on each time-ordered set.
+    proposition_pairs : int
+        Pairs of trees on which the linear program of eq. (distance) is solved, on each of
+        ``n_detailed`` splits.
     max_rows : int or None
         Use at most this many rows of each data set. The full run has no such limit.
     """
@@ -65,6 +80,7 @@ class Settings:
     name: str
     n_splits: int = 10
     n_bootstraps: int = 6
+    n_settings: int | None = None
     depths: tuple[int, ...] = tuple(PAPER_GRID["max_depth"])
     min_leaves: tuple[int, ...] = tuple(PAPER_GRID["min_samples_leaf"])
     forest_size: int = 100
@@ -79,15 +95,27 @@ class Settings:
     batch_sizes: tuple[int, ...] = (1, 2, 4, 6, 10, 20)
     batch_splits: int = 5
     retraining_repeats: int = 5
+    proposition_pairs: int = 30
     max_rows: int | None = None
+
+    @property
+    def grid_size(self) -> int:
+        """Points of the grid that are grown on each bootstrap."""
+        whole = len(self.depths) * len(self.min_leaves)
+        return whole if self.n_settings is None else min(self.n_settings, whole)
 
     @property
     def trees_per_collection(self) -> int:
         """B: bootstraps times grid points."""
-        return self.n_bootstraps * len(self.depths) * len(self.min_leaves)
+        return self.n_bootstraps * self.grid_size
 
 
 FULL = Settings("full")
+
+INFERRED = replace(FULL, name="paper-210", n_bootstraps=10, n_settings=21)
+"""The size that the paper probably had. It is inferred, not stated: all percentages of its Table 3
+fit 2,100 trees, and no number up to 5,000 but that and its double (`reproduction.inferred_size`).
+Ten repetitions of 210 trees give 2,100; that 210 are 10 bootstraps of 21 settings is a guess."""
 
 QUICK = Settings(
     "quick",
@@ -104,6 +132,7 @@ QUICK = Settings(
     batch_sizes=(1, 2, 4, 8),
     batch_splits=2,
     retraining_repeats=1,
+    proposition_pairs=10,
     max_rows=3000,
 )
 

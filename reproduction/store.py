@@ -1,7 +1,8 @@
 """Finished pieces of work on disk: one small file each, so that a killed run loses nothing.
 
-A file holds the configuration it was computed under, the result and a checksum of both. What
-cannot be read, or was computed under another configuration, counts as absent and is redone.
+A file holds the configuration it was computed under, the result and a checksum of both; beside
+them the seconds it took, which nothing is compared by. What cannot be read, or was computed under
+another configuration, counts as absent and is redone.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from steadytree.core.atomic import write_atomic
 from steadytree.core.format import plain_json
 
-__all__ = ["UnitStore", "canonical_json"]
+__all__ = ["Finished", "Seconds", "UnitStore", "canonical_json"]
 
 _LEFTOVER_AGE = 3600.0  # seconds after which a temporary file can belong to no running process
 
@@ -32,6 +34,25 @@ def canonical_json(value: Any, *, indent: int | None = None) -> str:
         indent=indent,
         separators=separators,
     )
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """How long a piece of work took: by the clock, and of one processor."""
+
+    wall: float = 0.0
+    processor: float = 0.0
+
+    def __add__(self, other: Seconds) -> Seconds:
+        return Seconds(self.wall + other.wall, self.processor + other.processor)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished piece of work."""
+
+    result: dict[str, Any]
+    seconds: Seconds
 
 
 class UnitStore:
@@ -56,6 +77,11 @@ class UnitStore:
 
     def load(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the stored result, or None if it is absent, damaged or of another making."""
+        found = self.find(config)
+        return None if found is None else found.result
+
+    def find(self, config: Mapping[str, Any]) -> Finished | None:
+        """Return the stored result with what it took, or None as above."""
         try:
             found = json.loads(self.path(config).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -65,13 +91,23 @@ class UnitStore:
         result = found.get("result")
         if not isinstance(result, dict) or found.get("checksum") != _checksum(config, result):
             return None
-        return result
+        return Finished(result, _seconds(found.get("seconds")))
 
-    def save(self, config: Mapping[str, Any], result: Mapping[str, Any]) -> Path:
+    def save(
+        self,
+        config: Mapping[str, Any],
+        result: Mapping[str, Any],
+        seconds: Seconds = Seconds(),
+    ) -> Path:
         """Store a result, whole or not at all."""
         path = self.path(config)
         path.parent.mkdir(parents=True, exist_ok=True)
-        body = {"config": config, "result": result, "checksum": _checksum(config, result)}
+        body = {
+            "config": config,
+            "result": result,
+            "checksum": _checksum(config, result),
+            "seconds": {"wall": round(seconds.wall, 3), "processor": round(seconds.processor, 3)},
+        }
         return write_atomic(path, canonical_json(body) + "\n")
 
     def tidy(self) -> int:
@@ -86,6 +122,14 @@ class UnitStore:
             except OSError:  # another run may have finished with it meanwhile
                 continue
         return removed
+
+
+def _seconds(found: Any) -> Seconds:
+    # Whoever tampers with them harms no number: what cannot be read counts as nothing.
+    try:
+        return Seconds(float(found["wall"]), float(found["processor"]))
+    except (KeyError, TypeError, ValueError):
+        return Seconds()
 
 
 def _checksum(config: Mapping[str, Any], result: Mapping[str, Any]) -> str:

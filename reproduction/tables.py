@@ -55,7 +55,7 @@ class Table:
     title : str
     columns : tuple of Column
     rows : list of dict
-        Values in full.
+        Values in full; entries that are no column are for files and figures.
     note : str
         What a reader must know.
     on_page : bool
@@ -70,11 +70,17 @@ class Table:
     note: str = ""
     on_page: bool = True
 
+    @property
+    def keys(self) -> list[str]:
+        """Every entry of the rows: the columns, then what the page does not show."""
+        shown = [column.key for column in self.columns]
+        return [*shown, *sorted({key for row in self.rows for key in row} - set(shown))]
+
     def to_csv(self) -> str:
         """All rows with all digits; the same rows give the same bytes."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        keys = [column.key for column in self.columns]
+        keys = self.keys
         writer.writerow(keys)
         for row in self.rows:
             values = (plain_json(row.get(key)) for key in keys)
@@ -85,8 +91,9 @@ class Table:
         return out.getvalue()
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Rows as plain values, in the order of the columns."""
-        return [{c.key: plain_json(row.get(c.key)) for c in self.columns} for row in self.rows]
+        """Rows as plain values, every entry of them."""
+        keys = self.keys
+        return [{key: plain_json(row.get(key)) for key in keys} for row in self.rows]
 
     def shown(self) -> list[list[str]]:
         """Cells as the page writes them."""

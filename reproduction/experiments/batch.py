@@ -14,14 +14,13 @@ import numpy as np
 from reproduction.experiments.study import choose_extremes
 from reproduction.jobs import Job
 from reproduction.models import aucs, grow_batches, load_problem
-from reproduction.protocols import make_split, partition
+from reproduction.protocols import grows_nested, make_split, partition
 from reproduction.settings import generator
 from steadytree.distance.distances import pairwise_tree_distances
 from steadytree.selection import pareto_mask
 
-__all__ = ["FIELDS", "VERSION", "compute"]
+__all__ = ["FIELDS", "compute"]
 
-VERSION = 1
 FIELDS = ("batch_sizes", "depths", "min_leaves", "max_rows")
 
 
@@ -41,6 +40,7 @@ def compute(job: Job) -> dict[str, Any]:
         depths=settings.depths,
         min_leaves=settings.min_leaves,
         rng=rng,
+        nested=grows_nested("paper"),
     )
     distances = pairwise_tree_distances(trees, reference, space=problem.space)
     parts = partition(split.report, problem.y, problem.groups, 0.5, rng)

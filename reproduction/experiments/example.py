@@ -21,7 +21,7 @@ from reproduction.models import (
     load_problem,
     tree_auc,
 )
-from reproduction.protocols import FIRST_BATCH, Rows, make_split, partition
+from reproduction.protocols import FIRST_BATCH, Rows, grows_nested, make_split, partition
 from reproduction.settings import generator
 from steadytree.core.format import tree_to_dict
 from steadytree.core.tree import Tree
@@ -29,9 +29,8 @@ from steadytree.core.tree_words import tree_text
 from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances, tree_distance
 
-__all__ = ["FIELDS", "VERSION", "compute", "pareto_tree"]
+__all__ = ["FIELDS", "compute", "pareto_tree"]
 
-VERSION = 1
 FIELDS = ("n_bootstraps", "example_depths", "min_leaves", "max_rows")
 
 
@@ -63,6 +62,7 @@ def compute(job: Job) -> dict[str, Any]:
                 depths=depths,
                 min_leaves=settings.min_leaves,
                 rng=rng,
+                nested=grows_nested(job.protocol),
             )
         )
     found: dict[str, Any] = {
@@ -84,6 +84,7 @@ def pareto_tree(
     depths: tuple[int, ...],
     min_leaves: tuple[int, ...],
     rng: np.random.Generator,
+    nested: bool = True,
     first: Rows | None = None,
 ) -> Tree:
     """Grow a tree by the paper's method: two collections on ``rows``, chosen on ``choose``.
@@ -92,7 +93,8 @@ def pareto_tree(
     after eq. (select-tree): the least mean distance among scores within 2 % of the best.
     """
     if first is None:
-        first, _ = partition(rows, problem.y, problem.groups, FIRST_BATCH, rng)
+        # Growth and rows go together: see `reproduction.protocols`.
+        first, _ = partition(rows, problem.y, problem.groups, FIRST_BATCH, rng, stratify=nested)
     reference, trees = grow_batches(
         problem,
         [first, rows],
@@ -100,6 +102,7 @@ def pareto_tree(
         depths=depths,
         min_leaves=min_leaves,
         rng=rng,
+        nested=nested,
     )
     mean = pairwise_tree_distances(trees, reference, space=problem.space).mean(axis=1)
     return trees[choose_extremes(mean, aucs(problem, trees, choose))["selected"]]

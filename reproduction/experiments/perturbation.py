@@ -10,6 +10,10 @@ everywhere in this package, a threshold outside the range is set to the end of t
 path that no value can reach is dropped. *Literal*: eq. (dist-paths) taken at its word: the
 moved thresholds are the bounds of a path wherever they lie, the range stands in the denominator
 only, and no path is dropped.
+
+Splits on categories have no threshold and stay where they are. *Codes*: the same experiment on the
+same rows with every category as its number, 0 to k - 1, so that these splits move too; whether
+the paper's tables were of this kind it does not say.
 """
 
 from __future__ import annotations
@@ -21,8 +25,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from reproduction.jobs import Job
-from reproduction.models import cross_validated_tree, load_problem
-from reproduction.protocols import TEST_SHARE, partition
+from reproduction.models import Problem, cross_validated_tree, load_problem
+from reproduction.protocols import TEST_SHARE, Rows, partition
 from reproduction.settings import generator
 from steadytree.assessment import perturb_thresholds
 from steadytree.core.boxes import coordinate_start
@@ -35,19 +39,21 @@ __all__ = [
     "BLOCK",
     "DIRECT_FIELDS",
     "INDIRECT_FIELDS",
-    "VERSION",
     "clip_thresholds",
     "compute_direct",
     "compute_indirect",
     "literal_distance",
+    "literal_parts",
 ]
 
-VERSION = 1
 DIRECT_FIELDS = ("depths", "min_leaves", "perturbations", "perturbation_sizes", "max_rows")
 INDIRECT_FIELDS = ("depths", "min_leaves", "replaced_shares", "max_rows")
 
 BLOCK = 10
 """Repetitions of the direct perturbation that are stored together."""
+
+LABELS = "(labels)"
+"""What contributes to a distance where it is no feature."""
 
 FloatArray = NDArray[np.float64]
 
@@ -55,33 +61,65 @@ FloatArray = NDArray[np.float64]
 def compute_direct(job: Job) -> dict[str, Any]:
     """Perturb the thresholds of cross-validated trees, one block of repetitions.
 
-    Each repetition trains its tree on a fresh random 67 % of the rows.
+    Each repetition trains its trees on a fresh random 67 % of the rows. Every entry is a list with
+    one item per repetition: ``depth``, the distances by size (``clipped``, ``literal``), the share
+    of the thresholds that left their range (``outside``), the feature that contributes most to
+    the literal distance at the largest size (``literal_top``); and the same with categories as
+    codes (``codes_depth``, ``codes``, ``codes_literal``).
     """
     settings = job.settings
-    problem = load_problem(job.dataset, settings.max_rows, job.seed)
+    plain, codes = (
+        load_problem(job.dataset, settings.max_rows, job.seed, codes=way) for way in (False, True)
+    )
     start = BLOCK * job.index
-    found: dict[str, list[Any]] = {"depth": [], "clipped": [], "literal": [], "outside": []}
+    found: list[dict[str, Any]] = []
     for repetition in range(start, min(start + BLOCK, settings.perturbations)):
         rng = generator(job.seed, "direct", job.dataset, repetition)
-        rows = np.arange(len(problem.y))
-        _, train = partition(rows, problem.y, problem.groups, TEST_SHARE, rng)
-        tree = cross_validated_tree(
-            problem, train, depths=settings.depths, min_leaves=settings.min_leaves, rng=rng
+        _, train = partition(np.arange(len(plain.y)), plain.y, plain.groups, TEST_SHARE, rng)
+        own = _perturb(plain, train, job, rng)
+        other = _perturb(codes, train, job, generator(job.seed, "codes", job.dataset, repetition))
+        found.append(
+            {
+                **own,
+                "codes": other["clipped"],
+                "codes_literal": other["literal"],
+                "codes_depth": other["depth"],
+            }
         )
-        clipped, literal, outside = [], [], []
-        for largest in settings.perturbation_sizes:
-            moved = perturb_thresholds(tree, largest, rng)
-            inside = clip_thresholds(moved, problem.space)
-            clipped.append(tree_distance(tree, inside, space=problem.space))
-            literal.append(literal_distance(tree, moved, problem.space))
-            splits = np.isfinite(moved.threshold)
-            left_range = (inside.threshold != moved.threshold)[splits]
-            outside.append(float(left_range.mean()) if splits.any() else 0.0)
-        found["depth"].append(tree.depth)
-        found["clipped"].append(clipped)
-        found["literal"].append(literal)
-        found["outside"].append(outside)
-    return found
+    return {key: [repetition[key] for repetition in found] for key in found[0]}
+
+
+def _perturb(problem: Problem, train: Rows, job: Job, rng: np.random.Generator) -> dict[str, Any]:
+    """Train one tree and measure how far it is from itself with moved thresholds."""
+    settings = job.settings
+    tree = cross_validated_tree(
+        problem, train, depths=settings.depths, min_leaves=settings.min_leaves, rng=rng
+    )
+    clipped, literal, outside = [], [], []
+    top = (-np.inf, {"feature": LABELS, "share": 0.0})
+    for largest in settings.perturbation_sizes:
+        moved = perturb_thresholds(tree, largest, rng)
+        inside = clip_thresholds(moved, problem.space)
+        clipped.append(tree_distance(tree, inside, space=problem.space))
+        parts = literal_parts(tree, moved, problem.space)
+        literal.append(sum(parts.values()))
+        top = max(top, (largest, _largest_part(parts)), key=lambda item: item[0])
+        splits = np.isfinite(moved.threshold)
+        left_range = (inside.threshold != moved.threshold)[splits]
+        outside.append(float(left_range.mean()) if splits.any() else 0.0)
+    return {
+        "depth": tree.depth,
+        "clipped": clipped,
+        "literal": literal,
+        "outside": outside,
+        "literal_top": top[1],
+    }
+
+
+def _largest_part(parts: dict[str, float]) -> dict[str, Any]:
+    feature = max(parts, key=lambda name: parts[name])
+    total = sum(parts.values())
+    return {"feature": feature, "share": parts[feature] / total if total else 0.0}
 
 
 def compute_indirect(job: Job) -> dict[str, Any]:
@@ -133,6 +171,14 @@ def clip_thresholds(tree: Tree, space: FeatureSpace) -> Tree:
 def literal_distance(tree: Tree, moved: Tree, space: FeatureSpace) -> float:
     """Distance of eq. (distance) between a tree and itself with moved thresholds, unclipped.
 
+    See :func:`literal_parts`.
+    """
+    return sum(literal_parts(tree, moved, space).values())
+
+
+def literal_parts(tree: Tree, moved: Tree, space: FeatureSpace) -> dict[str, float]:
+    """Return what each feature, and the labels, contribute to the unclipped distance.
+
     Both have the same paths, so the weight of unmatched paths plays no part. With label weight 1.
     Not the library's distance, which clips bounds to the range and drops paths that no value can
     reach: here neither may happen.
@@ -156,8 +202,12 @@ def literal_distance(tree: Tree, moved: Tree, space: FeatureSpace) -> float:
             after[p, start[j]] = 0.0 if high is None else (space.upper[j] - high) / width
             after[p, start[j] + 1] = 0.0 if low is None else (low - space.lower[j]) / width
     cost = np.abs(before[:, None, :] - after[None, :, :]).sum(axis=2) / 2
-    cost += paths.label[:, None] != paths.label[None, :]
-    return float(cost[linear_sum_assignment(cost)].sum())
+    other_label = paths.label[:, None] != paths.label[None, :]
+    p, q = linear_sum_assignment(cost + other_label)
+    by_coordinate = np.abs(before[p] - after[q]).sum(axis=0) / 2
+    by_feature = np.add.reduceat(by_coordinate, start[:-1]).tolist()
+    parts = dict(zip(map(str, space.feature_labels), by_feature, strict=True))
+    return {**parts, LABELS: float(other_label[p, q].sum())}
 
 
 _Bounds = dict[int, tuple[float | None, float | None]]

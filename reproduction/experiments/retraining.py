@@ -20,9 +20,8 @@ from reproduction.retraining_protocol import Deployment, measure, time_parts
 from reproduction.settings import generator, seed_of
 from steadytree.core.tree import Tree
 
-__all__ = ["FIELDS", "PRICES", "VERSION", "compute"]
+__all__ = ["FIELDS", "PRICES", "compute"]
 
-VERSION = 1
 FIELDS = ("n_bootstraps", "depths", "min_leaves", "forest_size", "max_rows")
 
 SUBSET = 0.8

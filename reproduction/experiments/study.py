@@ -7,7 +7,7 @@ experiments on the geometry of the distance, so that nothing is computed twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from reproduction.models import (
     load_problem,
     tree_auc,
 )
-from reproduction.protocols import Rows, make_split, partition
+from reproduction.protocols import Rows, grows_nested, make_split, partition
 from reproduction.settings import LARGEST_DEPTH, generator, seed_of
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -36,11 +36,11 @@ from steadytree.evaluation.scores import auc
 from steadytree.growing.split_counts import LEAF_NODE, count_splits
 from steadytree.selection import RULES, pareto_mask
 
-__all__ = ["FIELDS", "LEAF", "TOLERANCE", "VERSION", "choose_extremes", "compute"]
+__all__ = ["BALANCED", "CHOICES", "FIELDS", "LEAF", "TOLERANCE", "choose_extremes", "compute"]
 
-VERSION = 1
 FIELDS = (
     "n_bootstraps",
+    "n_settings",
     "depths",
     "min_leaves",
     "forest_size",
@@ -54,6 +54,9 @@ TOLERANCE = 0.02
 
 CHOICES = {"pareto_auc": "score", "pareto_distance": "distance", "selected": "tolerance"}
 """The library's rule for each tree that the paper looks at."""
+
+BALANCED = ("balanced", "balanced_relative")
+"""The paper's second rule, on the scale the paper gives and on the one between 0 and 1."""
 
 LEAF = "(leaf)"
 """What the split tables count where a tree has no split at a place."""
@@ -78,7 +81,12 @@ def compute(job: Job) -> dict[str, Any]:
         "rng": rng,
     }
     reference, trees = grow_batches(
-        problem, [split.first, split.train], n_bootstraps=settings.n_bootstraps, **grid
+        problem,
+        [split.first, split.train],
+        n_bootstraps=settings.n_bootstraps,
+        nested=grows_nested(job.protocol),
+        n_settings=settings.n_settings,
+        **grid,
     )
     cv = cross_validated_tree(problem, split.train, **grid)
     distances = pairwise_tree_distances(trees, reference, space=problem.space)
@@ -86,8 +94,16 @@ def compute(job: Job) -> dict[str, Any]:
     scores = {"choose": aucs(problem, trees, split.choose)}
     same = job.protocol == "paper"
     scores["report"] = scores["choose"] if same else aucs(problem, trees, split.report)
+    relative = pairwise_tree_distances(
+        trees,
+        reference,
+        space=problem.space,
+        variant="metric",
+        normalize="relative",
+        reduce="mean",
+    )
     frontier = pareto_mask(np.column_stack([mean, scores["choose"]]), [False, True])
-    chosen = choose_extremes(mean, scores["choose"])
+    chosen = choose_extremes(mean, scores["choose"], relative)
 
     methods = {
         name: _describe(problem, trees[i], split.choose, split.report) for name, i in chosen.items()
@@ -111,6 +127,7 @@ def compute(job: Job) -> dict[str, Any]:
         "methods": methods,
         "cloud": {
             "distance": mean,
+            "dissimilarity": relative,
             "choose": scores["choose"],
             "report": scores["report"],
             "leaves": [t.n_leaves for t in trees],
@@ -120,6 +137,7 @@ def compute(job: Job) -> dict[str, Any]:
         "distinct_trees": {"first": _distinct(distances.T), "second": _distinct(distances)},
         "first_splits": _count_first_splits(trees, problem.space),
         "top": _top(trees[chosen["selected"]]),
+        "same_tree": _same_trees(trees, chosen),
         "normaliser": geometry.normaliser(distances, trees, reference, scores["report"]),
         "size": geometry.size_effect(mean, scores["report"], scores["choose"], trees, chosen),
     }
@@ -132,15 +150,33 @@ def compute(job: Job) -> dict[str, Any]:
     return result
 
 
-def choose_extremes(distance: FloatArray, score: FloatArray) -> dict[str, int]:
-    """Positions of the three trees the paper looks at: the ends of the frontier, the selection.
+def choose_extremes(
+    distance: FloatArray, score: FloatArray, dissimilarity: FloatArray | None = None
+) -> dict[str, int]:
+    """Positions of the trees the paper looks at: the ends of the frontier, and its two rules.
 
     ``pareto_auc`` has the best score, ``pareto_distance`` the least mean distance; ``selected``
-    has the least distance among scores within the tolerance of the best (eq. (select-tree)).
+    has the least distance among scores within the tolerance of the best, and ``balanced`` the
+    largest (score - d) / 2 (both after eq. (select-tree)), d being the mean distance over the
+    bound with D = 12. Where the mean dissimilarity is given, ``balanced_relative`` has it for d.
     Ties go to the better other merit, then to the first tree.
     """
     table = pd.DataFrame({"distance": distance, "score": score, "eligible": True})
-    return {name: RULES[rule](table, TOLERANCE) for name, rule in CHOICES.items()}
+    found = {name: RULES[rule](table, TOLERANCE) for name, rule in CHOICES.items()}
+    scales = {"balanced": distance / distance_bound(LARGEST_DEPTH)}
+    if dissimilarity is not None:
+        scales["balanced_relative"] = dissimilarity
+    for name, scale in scales.items():
+        found[name] = RULES["balanced"](table.assign(dissimilarity=scale), TOLERANCE)
+    return found
+
+
+def _same_trees(trees: Sequence[Tree], chosen: Mapping[str, int]) -> dict[str, dict[str, bool]]:
+    """Whether the balanced rules choose a tree that another rule chooses as well."""
+    return {
+        rule: {other: trees[chosen[rule]] == trees[chosen[other]] for other in CHOICES}
+        for rule in BALANCED
+    }
 
 
 def _describe(problem: Problem, tree: Tree, choose: Rows, report: Rows) -> dict[str, Any]:

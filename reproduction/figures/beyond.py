@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from reproduction.content import Content
 from reproduction.figures.drawing import (
     PALETTE,
     Caption,
@@ -14,14 +15,11 @@ from reproduction.figures.drawing import (
     line_panel,
     new_figure,
 )
-from reproduction.runs import Results
 from reproduction.summaries.retraining import RETRAINING_METHODS
 from reproduction.tables import Table
 from steadytree.plotting._base import INK, plain_axes
 
 __all__ = ["BEYOND_FIGURES"]
-
-Tables = Mapping[str, Table]
 
 
 def _bars(
@@ -50,8 +48,8 @@ def _line_panels(
         line_panel(ax, lines, xlabel=xlabel, ylabel=title)
 
 
-def _optimism_figure(results: Results, tables: Tables) -> Any:
-    rows = tables["optimism"].rows
+def _optimism_figure(content: Content) -> Any:
+    rows = content.tables["optimism"].rows
     figure, axes = new_figure(1, 2, (12.0, 3.8))
     where = {"same": "rows it was chosen on", "other": "rows it was not"}
     score = {f"pareto_auc_{key}": title for key, title in where.items()}
@@ -64,10 +62,10 @@ def _optimism_figure(results: Results, tables: Tables) -> Any:
     return figure
 
 
-def _triangle_figure(results: Results, tables: Tables) -> Any:
+def _triangle_figure(content: Content) -> Any:
     figure, axes = new_figure(1, 1, (7.0, 3.6))
     series: dict[str, dict[str, float | None]] = {}
-    for row in tables["triangle"].rows:
+    for row in content.tables["triangle"].rows:
         name = f"{row['variant']} form, λ = {row['label_weight']:g}"
         series.setdefault(name, {})[row["dataset"]] = row["share"]
     bar_panel(axes[0, 0], series, ylabel="triples violated", percent=True)
@@ -75,21 +73,21 @@ def _triangle_figure(results: Results, tables: Tables) -> Any:
     return figure
 
 
-def _label_weight_figure(results: Results, tables: Tables) -> Any:
+def _label_weight_figure(content: Content) -> Any:
     figure, axes = new_figure(1, 2, (11.0, 3.6))
     titles = {
         "ranking_agreement": "rank correlation with λ = 1",
         "reduction": "less distance, share",
     }
-    _line_panels(axes[0], tables["label_weight"], "label_weight", "label weight λ", titles)
+    _line_panels(axes[0], content.tables["label_weight"], "label_weight", "label weight λ", titles)
     for ax in axes[0]:
         ax.set_xscale("symlog", linthresh=0.5)
     legend_below(figure, axes[0, 0], columns=6)
     return figure
 
 
-def _normaliser_figure(results: Results, tables: Tables) -> Any:
-    rows = tables["normaliser"].where(protocol="paper")
+def _normaliser_figure(content: Content) -> Any:
+    rows = content.tables["normaliser"].where(protocol="paper")
     if not rows:
         return None
     figure, axes = new_figure(1, 1, (7.0, 3.6))
@@ -100,22 +98,24 @@ def _normaliser_figure(results: Results, tables: Tables) -> Any:
     return figure
 
 
-def _collection_size_figure(results: Results, tables: Tables) -> Any:
+def _collection_size_figure(content: Content) -> Any:
     figure, axes = new_figure(1, 3, (13.0, 3.6))
     titles = {
         "best_auc": "best AUC, chosen and reported\non the same rows",
         "auc_other_half": "AUC on rows not chosen on",
         "frontier_size": "Pareto optimal trees",
     }
-    _line_panels(axes[0], tables["collection_size"], "trees", "trees per collection", titles)
+    _line_panels(
+        axes[0], content.tables["collection_size"], "trees", "trees per collection", titles
+    )
     for ax in axes[0]:
         ax.set_xscale("log")
     legend_below(figure, axes[0, 0])
     return figure
 
 
-def _size_figure(results: Results, tables: Tables) -> Any:
-    rows = tables["size"].where(protocol="paper")
+def _size_figure(content: Content) -> Any:
+    rows = content.tables["size"].where(protocol="paper")
     if not rows:
         return None
     figure, axes = new_figure(1, 2, (12.0, 3.8))
@@ -135,13 +135,13 @@ def _size_figure(results: Results, tables: Tables) -> Any:
     return figure
 
 
-def _retraining_figure(results: Results, tables: Tables) -> Any:
+def _retraining_figure(content: Content) -> Any:
     figure, axes = new_figure(1, 1, (8.5, 4.6))
     ax = axes[0, 0]
     plain_axes(ax)
     for k, (method, title) in enumerate(RETRAINING_METHODS.items()):
         colour = PALETTE[k % len(PALETTE)]
-        each = tables["retraining_by_dataset"].where(method=method)
+        each = content.tables["retraining_by_dataset"].where(method=method)
         ax.scatter(
             [100 * r["dissimilarity"] for r in each],
             [100 * r["auc_change"] for r in each],
@@ -150,7 +150,7 @@ def _retraining_figure(results: Results, tables: Tables) -> Any:
             alpha=0.35,
             linewidths=0,
         )
-        row = tables["retraining"].where(method=method)[0]
+        row = content.tables["retraining"].where(method=method)[0]
         ax.scatter(
             100 * row["dissimilarity"],
             100 * row["auc_change"],
@@ -166,7 +166,7 @@ def _retraining_figure(results: Results, tables: Tables) -> Any:
     return figure
 
 
-BEYOND_FIGURES: dict[Caption, Callable[[Results, Tables], Any]] = {
+BEYOND_FIGURES: dict[Caption, Callable[[Content], Any]] = {
     Caption(
         "optimism",
         "optimism",

@@ -1,21 +1,10 @@
-"""The paper's claims judged by our numbers, by rules."""
+"""The paper's claims judged by frozen rules, and what we measured beyond it."""
 
 from __future__ import annotations
 
 from reproduction.findings.beyond import beyond_findings
-from reproduction.findings.judge import VERDICTS, Finding, Tables
-from reproduction.findings.pareto import pareto_findings
-from reproduction.findings.sensitivity import sensitivity_findings
-from reproduction.findings.takeaways import takeaway_findings
+from reproduction.findings.claims import judge_claims
+from reproduction.findings.finding import OURS, Finding
+from reproduction.findings.rules import VERDICTS, load_rules
 
-__all__ = ["VERDICTS", "Finding", "judge_all"]
-
-
-def judge_all(tables: Tables) -> list[Finding]:
-    """Judge every claim that there are numbers for, in the order of the paper."""
-    return [
-        *sensitivity_findings(tables),
-        *pareto_findings(tables),
-        *takeaway_findings(tables),
-        *beyond_findings(tables),
-    ]
+__all__ = ["OURS", "VERDICTS", "Finding", "beyond_findings", "judge_claims", "load_rules"]

@@ -8,6 +8,7 @@ from reproduction.runs import Results
 from reproduction.settings import Settings
 from reproduction.summaries.beyond import beyond_tables
 from reproduction.summaries.paper import paper_tables
+from reproduction.summaries.propositions import proposition_tables
 from reproduction.summaries.retraining import retraining_tables
 from reproduction.summaries.sensitivity import sensitivity_tables
 from reproduction.summaries.takeaways import takeaway_tables
@@ -30,6 +31,7 @@ def summarise(results: Results, settings: Settings, names: Sequence[str]) -> dic
     rest = (
         *sensitivity_tables(results, settings),
         *takeaway_tables(results, sections),
+        *proposition_tables(results),
         *beyond_tables(results),
         *retraining_tables(results),
     )

@@ -13,7 +13,17 @@ from reproduction.runs import Results
 from reproduction.settings import PROTOCOLS
 from reproduction.tables import Column, Table, mean, spread, with_rows
 
-__all__ = ["ALL", "DATASET", "METHOD", "METHODS", "PROTOCOL", "SPLITS", "paper_tables", "studies"]
+__all__ = [
+    "ALL",
+    "DATASET",
+    "METHOD",
+    "METHODS",
+    "PROTOCOL",
+    "SPLITS",
+    "frontier_table",
+    "paper_tables",
+    "studies",
+]
 
 METHODS = {
     "pareto_auc": "Pareto AUC",
@@ -38,7 +48,7 @@ def paper_tables(results: Results, names: Sequence[str]) -> list[Table]:
     return with_rows(
         _datasets(names),
         _example(results),
-        _frontiers(results),
+        frontier_table(results),
         _frontier_sizes(results),
         _accuracy(results),
         _distances(results),
@@ -138,34 +148,41 @@ def _example(results: Results) -> Table:
     )
 
 
-def _frontiers(results: Results) -> Table:
+def frontier_table(results: Results, *, every_split: bool = False) -> Table:
+    """Every tree of the second collections: those of the first split, or of all of them."""
     rows = []
     for protocol, name, units in studies(results):
-        cloud = units[0]["cloud"]
-        on = set(cloud["frontier"])
-        for i, distance in enumerate(cloud["distance"]):
-            rows.append(
-                {
-                    "dataset": name,
-                    "protocol": protocol,
-                    "tree": i,
-                    "distance": distance,
-                    "auc_choose": cloud["choose"][i],
-                    "auc_report": cloud["report"][i],
-                    "leaves": cloud["leaves"][i],
-                    "depth": cloud["depth"][i],
-                    "on_frontier": i in on,
-                }
-            )
+        for split, unit in enumerate(units if every_split else units[:1]):
+            cloud = unit["cloud"]
+            on = set(cloud["frontier"])
+            for i, distance in enumerate(cloud["distance"]):
+                rows.append(
+                    {
+                        "dataset": name,
+                        "protocol": protocol,
+                        "split": split,
+                        "tree": i,
+                        "distance": distance,
+                        "dissimilarity": cloud["dissimilarity"][i],
+                        "auc_choose": cloud["choose"][i],
+                        "auc_report": cloud["report"][i],
+                        "leaves": cloud["leaves"][i],
+                        "depth": cloud["depth"][i],
+                        "on_frontier": i in on,
+                    }
+                )
+    which = "every split" if every_split else "the first split"
     return Table(
+        "frontiers_all" if every_split else "frontiers",
         "frontiers",
-        "frontiers",
-        "Every tree of the second collection on the first split",
+        f"Every tree of the second collection on {which}",
         (
             DATASET,
             PROTOCOL,
+            Column("split", "Split", "int"),
             Column("tree", "Tree", "int"),
             Column("distance", "Mean distance", "num"),
+            Column("dissimilarity", "Mean dissimilarity", "share"),
             Column("auc_choose", "AUC, choosing rows", "auc"),
             Column("auc_report", "AUC, reported rows", "auc"),
             Column("leaves", "Leaves", "int"),

@@ -47,6 +47,9 @@ def _direct(results: Results, settings: Settings) -> Table:
                 own = [r[way][k] / distance_bound(r["depth"]) for r in repetitions]
                 row[way], row[f"{way}_sd"] = mean(own), spread(own)
                 row[f"{way}_fixed"] = mean(r[way][k] / fixed for r in repetitions)
+            for way in ("codes", "codes_literal"):
+                own = [r[way][k] / distance_bound(r["codes_depth"]) for r in repetitions]
+                row[way], row[f"{way}_sd"] = mean(own), spread(own)
             row["outside"] = mean(r["outside"][k] for r in repetitions)
             rows.append(row)
     return Table(
@@ -61,6 +64,9 @@ def _direct(results: Results, settings: Settings) -> Table:
             Column("clipped_sd", "± sd", "share"),
             Column("literal", "Not clipped: of the bound, depth of the tree", "share"),
             Column("literal_sd", "± sd", "share"),
+            Column("codes", "Categories as codes, clipped", "share"),
+            Column("codes_sd", "± sd", "share"),
+            Column("codes_literal", "Categories as codes, not clipped", "share"),
             Column("clipped_fixed", "Clipped: of the bound, D = 12", "small"),
             Column("literal_fixed", "Not clipped: of the bound, D = 12", "small"),
             Column("outside", "Thresholds moved out of their range", "share"),
@@ -69,7 +75,8 @@ def _direct(results: Results, settings: Settings) -> Table:
         "Each threshold t becomes t (1 + 2 θmax θ − θmax), θ uniform on [0, 1]: a change relative "
         "to t, not to the range of the feature. Clipped: thresholds stay within the range and "
         "paths no value can reach are dropped. Not clipped: the formula at its word, wherever "
-        "the threshold lies.",
+        "the threshold lies. Splits on categories have no threshold and stay; with categories as "
+        "codes (0 to k − 1, other trees) they move too.",
     )
 
 

@@ -93,7 +93,7 @@ def test_nested_growth_differs_only_where_gains_tie(cancer: TrainingData) -> Non
             # Nodes are numbered from the root downwards, left first: up to here they agree.
             node = int(np.flatnonzero(differs)[0])
             assert np.isclose(gain(a, node), gain(b, node))
-    assert np.mean(equal) > 0.5
+    assert 0.25 < np.mean(equal) < 1
 
 
 def test_regression_trees_grow_nested_too() -> None:
@@ -104,7 +104,7 @@ def test_regression_trees_grow_nested_too() -> None:
     for ours, theirs in zip(nested, separate, strict=True):
         assert not ours.trees[0].is_classifier
         same = [same_rules(a, b) for a, b in zip(ours.trees, theirs.trees, strict=True)]
-        assert np.mean(same) > 0.8
+        assert np.mean(same) > 0.6
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,20 @@ def test_settings_that_cannot_be_cut_are_fitted_one_by_one(
     nested, separate = (grow(cancer, grid, nested=flag) for flag in (True, False))
     for ours, theirs in zip(nested, separate, strict=True):
         assert all(a == b for a, b in zip(ours.trees, theirs.trees, strict=True))
+
+
+def test_settings_fitted_one_by_one_have_seeds_of_their_own(cancer: TrainingData) -> None:
+    same = [{"max_depth": 6, "min_samples_leaf": 3}] * 8
+    every = np.arange(len(cancer.rows.y))
+    options: dict[str, Any] = {"n_bootstraps": 1, "seeds": np.array([[4]])}
+    learner = DecisionTreeClassifier()
+    (separate,) = grow_collections(learner, cancer, [every], same, nested=False, **options)
+    # One bootstrap, one setting: only the ties among equal gains can tell the trees apart.
+    assert len({tree.threshold.tobytes() for tree in separate.trees}) > 1
+    (nested,) = grow_collections(learner, cancer, [every], same, **options)
+    assert all(tree is nested.trees[0] for tree in nested.trees)
+    (fewer,) = grow_collections(learner, cancer, [every], same[:3], nested=False, **options)
+    assert all(a == b for a, b in zip(fewer.trees, separate.trees[:3], strict=True))
 
 
 def test_a_limit_on_the_estimator_itself_counts_too(cancer: TrainingData) -> None:

@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from reproduction import __main__ as command_module
-from reproduction.__main__ import _command_line, _time_text, _workers, command, main
+from reproduction.__main__ import _command_line, _settings, _time_text, _workers, command, main
 from reproduction.registry import EXPERIMENTS
+from reproduction.settings import FULL, INFERRED
 from tests.reproduction.tiny import TINY
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +55,16 @@ def test_one_experiment_ends_with_the_page(tmp_path: Path) -> None:
     assert "(2 found)" in again.stderr
 
 
+def test_a_page_is_made_again_without_computing(tmp_path: Path) -> None:
+    run("--quick", "--only", "datasets", "--data", "wdbc", "--out", str(tmp_path))
+    page = (tmp_path / "index.html").read_bytes()
+    (tmp_path / "index.html").unlink()
+    result = run("--redraw", "--out", str(tmp_path), "--json")
+    assert json.loads(result.stdout)["tables"] == ["datasets"]
+    assert (tmp_path / "index.html").read_bytes() == page
+    assert "found" not in result.stderr
+
+
 def test_quiet_says_only_the_result(tmp_path: Path) -> None:
     result = run(
         "--quick", "--only", "datasets", "--data", "wdbc", "--out", str(tmp_path), "--quiet"
@@ -63,10 +74,19 @@ def test_quiet_says_only_the_result(tmp_path: Path) -> None:
 
 
 def test_the_command_on_the_page_leaves_out_what_does_not_matter() -> None:
-    assert _command_line(False, (), (), 0) == "python -m reproduction"
-    assert _command_line(True, ("size",), ("wdbc",), 3) == (
+    assert _command_line(FULL, (), (), 0) == "python -m reproduction"
+    assert _command_line(TINY, ("size",), ("wdbc",), 3) == (
         "python -m reproduction --quick --only size --data wdbc --seed 3"
     )
+    assert _command_line(INFERRED, (), (), 0) == "python -m reproduction --trees 210"
+
+
+def test_the_number_of_trees_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _settings(False, None) is _settings(False, "300") is FULL
+    assert _settings(False, "210") is INFERRED
+    assert main(["--quick", "--trees", "210"]) == 2
+    assert "a quick run has few trees" in capsys.readouterr().err
+    assert main(["--trees", "7"]) == 2
 
 
 def test_workers_and_words() -> None:

@@ -47,6 +47,18 @@ def test_collections_come_bootstrap_by_bootstrap(problem) -> None:
     assert fewer[0] == first[0]
 
 
+def test_separate_fits_vary_more_than_cuts(problem) -> None:
+    rows = np.arange(len(problem.y))
+    options = {"depths": range(6, 13), "min_leaves": (50,), "n_bootstraps": 4}
+    cut, separate = (
+        grow_batches(problem, [rows], rng=generator(0), nested=nested, **options)[0]
+        for nested in (True, False)
+    )
+    assert len(cut) == len(separate) == 28
+    assert len({t.threshold.tobytes() for t in cut}) == 4
+    assert len({t.threshold.tobytes() for t in separate}) > 4
+
+
 def test_the_forest_is_described_by_feature() -> None:
     problem = load_problem("colon")
     rows = np.arange(len(problem.y))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reproduction.protocols import folds, make_split, partition
-from reproduction.settings import generator
+from reproduction.protocols import folds, grows_nested, make_split, partition
+from reproduction.settings import PROTOCOLS, generator
 from steadytree.exceptions import InputError
 
 RNG = np.random.default_rng(0)
@@ -30,8 +30,34 @@ def test_the_honest_protocol_leaves_the_test_rows_untouched(groups: np.ndarray |
     split = make_split(Y, groups, protocol="honest", rng=generator(0, "a"))
     parts = [set(split.train), set(split.choose), set(split.report)]
     assert sum(map(len, parts)) == len(set.union(*parts)) == len(Y)
-    paper = make_split(Y, groups, protocol="paper", rng=generator(0, "a"))
-    np.testing.assert_array_equal(split.report, paper.report)
+
+
+def test_only_the_honest_protocol_keeps_the_prevalence() -> None:
+    spread = {}
+    for protocol in PROTOCOLS:
+        splits = [make_split(Y, None, protocol=protocol, rng=generator(i)) for i in range(40)]
+        spread[protocol] = np.std([Y[split.report].sum() for split in splits])
+    assert spread["honest"] == 0
+    # 297 of 900 rows without replacement: a hypergeometric count.
+    expected = np.sqrt(297 * Y.mean() * (1 - Y.mean()) * 603 / 899)
+    assert spread["paper"] == pytest.approx(expected, rel=0.3)
+
+
+def test_the_paper_keeps_crashes_whole_too() -> None:
+    split = make_split(Y, GROUPS, protocol="paper", rng=generator(3))
+    assert not set(GROUPS[split.train]) & set(GROUPS[split.report])
+
+
+def test_no_side_is_left_without_an_outcome() -> None:
+    rare = np.zeros(60, dtype=np.int64)
+    rare[[5, 40]] = 1
+    for seed in range(20):
+        for side in partition(np.arange(60), rare, None, 0.3, generator(seed), stratify=False):
+            assert rare[side].sum() == 1
+
+
+def test_only_the_paper_fits_every_tree_by_itself() -> None:
+    assert [grows_nested(protocol) for protocol in PROTOCOLS] == [False, True]
 
 
 def test_groups_stay_together_and_prevalence_is_kept() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from reproduction.jobs import Job
 from reproduction.registry import config_of
-from reproduction.store import UnitStore, canonical_json
+from reproduction.store import Seconds, UnitStore, canonical_json
 from tests.reproduction.tiny import TINY
 
 CONFIG = {"kind": "study", "dataset": "wdbc", "protocol": "paper", "index": 0, "seed": 0}
@@ -60,6 +60,21 @@ def test_a_file_under_the_name_of_another_counts_as_absent(tmp_path: Path) -> No
     assert store.load(other) is None
 
 
+def test_the_seconds_lie_beside_the_result(tmp_path: Path) -> None:
+    store = UnitStore(tmp_path)
+    path = store.save(CONFIG, {"auc": 0.5}, Seconds(2.5, 1.25))
+    found = store.find(CONFIG)
+    assert found is not None
+    assert found.seconds == Seconds(2.5, 1.25)
+    body = json.loads(path.read_text())
+    # Neither the result nor its checksum knows of them.
+    body["seconds"] = None
+    path.write_text(json.dumps(body))
+    again = store.find(CONFIG)
+    assert again is not None
+    assert (again.result, again.seconds) == ({"auc": 0.5}, Seconds())
+
+
 def test_only_old_leftovers_are_removed(tmp_path: Path) -> None:
     store = UnitStore(tmp_path)
     kept = store.save(CONFIG, {"auc": 0.5})
@@ -86,6 +101,7 @@ def test_the_key_holds_all_that_a_result_depends_on() -> None:
     job = Job("study", "wdbc", "paper", 0, 0, TINY)
     config = config_of(job)
     assert config["settings"]["n_bootstraps"] == 1
-    assert {"version", "seed", "steadytree", "scikit-learn"} <= set(config)
+    assert {"code", "seed", "packages"} <= set(config)
+    assert {"numpy", "scipy", "scikit-learn", "numba", "pandas"} <= set(config["packages"])
     # What does not concern a kind of work must not invalidate it.
     assert "retraining_repeats" not in config["settings"]

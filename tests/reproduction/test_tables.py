@@ -44,6 +44,14 @@ def test_csv_keeps_every_digit_and_missing_values() -> None:
     assert one.to_csv() == 'a,b,c\n0.30000000000000004,,"x, y"\n'
 
 
+def test_files_hold_what_the_page_does_not_show() -> None:
+    rows = [{"b": 1, "a": 2, "z": 3}, {"b": 4, "y": 5}]
+    table = Table("t", "t", "t", (Column("b", "B"),), rows)
+    assert table.to_csv() == "b,a,y,z\n1,2,,3\n4,,5,\n"
+    assert table.to_records()[1] == {"b": 4, "a": None, "y": 5, "z": None}
+    assert table.shown() == [["1"], ["4"]]
+
+
 def test_summary_statistics_skip_what_is_missing() -> None:
     assert mean([1.0, None, 3.0]) == 2.0
     assert mean([None]) is None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 from reproduction.jobs import Job
 from reproduction.settings import QUICK
@@ -10,7 +12,7 @@ from reproduction.settings import QUICK
 TINY = replace(
     QUICK,
     name="tiny",
-    n_splits=2,
+    n_splits=3,
     n_bootstraps=1,
     depths=(3, 5),
     min_leaves=(5, 30),
@@ -20,12 +22,21 @@ TINY = replace(
     perturbation_sizes=(0.1, 0.5, 1.0),
     replacements=2,
     replaced_shares=(0.2, 1.0),
-    example_splits=1,
+    example_splits=2,
     batch_sizes=(1, 2),
     batch_splits=1,
+    proposition_pairs=3,
     max_rows=400,
 )
 
 
 def job(kind: str, dataset: str, protocol: str = "", index: int = 0, **changes: object) -> Job:
     return Job(kind, dataset, protocol, index, 0, replace(TINY, **changes))
+
+
+def numbers(folder: Path) -> dict[str, object]:
+    """Every file of numbers of a run by name, without what differs from run to run."""
+    results = json.loads((folder / "results.json").read_text())
+    del results["run"]["provenance"]
+    tables = {f.name: f.read_bytes() for f in sorted((folder / "tables").glob("*.csv"))}
+    return {"results.json": json.dumps(results), **tables}

@@ -307,7 +307,8 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
     nested : bool, default True
         Grow CART once per bootstrap to the largest depth and cut it for the others; many
         times faster. Where gains tie exactly a cut tree may differ from one grown to
-        that depth.
+        that depth. Otherwise settings are fitted one by one, each with a seed of its own,
+        derived from the bootstrap's: trees vary more, as in the paper's own collections.
     decision_threshold : float, "prevalence" or None
         For two classes: a leaf says ``classes_[1]`` where its share reaches this number.
         "prevalence" is the rate of ``classes_[1]`` in the rows of ``fit``.

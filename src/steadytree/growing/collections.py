@@ -3,7 +3,8 @@
 The paper trains trees on bootstraps of the first batch and of all training data, for
 every depth and leaf size of a grid. Most of that work is repeated: a CART tree of depth 5
 is the top of the tree of depth 12 grown from the same rows. So each (bootstrap, other
-settings) is grown once to the largest depth and cut (``nested=True``).
+settings) is grown once to the largest depth and cut (``nested=True``). The paper's own
+trees vary more: there every fit has a random seed of its own (``nested=False``).
 """
 
 from __future__ import annotations
@@ -111,7 +112,9 @@ def grow_collections(
         Grow CART once per bootstrap to the largest ``max_depth`` and cut it for the
         others. Where gains tie exactly a cut tree may differ from one grown to that
         depth; both are CART trees. Repeated rows are then counted by weight, which is
-        the same and faster. Settings with ``max_leaf_nodes`` or ``ccp_alpha``,
+        the same and faster. Otherwise settings are fitted one by one: each is grown to
+        its own depth with a seed of its own, derived from the bootstrap's, so that ties
+        are broken anew in every fit. Settings with ``max_leaf_nodes`` or ``ccp_alpha``,
         and other learners, are always fitted one by one.
     keep_out_of_bag : bool, default False
         Draw bootstraps that leave some row of every class out.
@@ -136,10 +139,14 @@ def grow_collections(
 
 @dataclass(frozen=True)
 class _Growth:
-    """One fit, and the grid positions that are cuts of it: (position, depth or None)."""
+    """One fit, and the grid positions that are cuts of it: (position, depth or None).
+
+    ``by_itself``: fitted one by one, with a seed of its own.
+    """
 
     estimator: Any
     members: tuple[tuple[int, int | None], ...]
+    by_itself: bool = False
 
 
 def _plan(estimator: Any, grid: Sequence[Setting], *, nested: bool) -> list[_Growth]:
@@ -151,7 +158,8 @@ def _plan(estimator: Any, grid: Sequence[Setting], *, nested: bool) -> list[_Gro
             rest = {name: value for name, value in setting.items() if name != "max_depth"}
             groups.setdefault(joblib.hash(rest), []).append((position, setting["max_depth"]))
         else:
-            plan.append(_Growth(clone(estimator).set_params(**setting), ((position, None),)))
+            own = clone(estimator).set_params(**setting)
+            plan.append(_Growth(own, ((position, None),), by_itself=True))
     for members in groups.values():
         members.sort(key=lambda member: -np.inf if member[1] is None else -member[1])
         deepest = clone(estimator).set_params(**grid[members[0][0]])
@@ -186,18 +194,18 @@ def _grow_bootstrap(
     trees: list[Tree | None] = [None] * n_settings
     for growth in plan:
         fit = fit_by_weight if len(growth.members) > 1 else fit_tree
-        tree = fit(
-            growth.estimator,
-            data,
-            drawn.rows,
-            seed=drawn.seed,
-            decision=decision,
-        )
+        seed = _own_seed(drawn.seed, growth.members[0][0]) if growth.by_itself else drawn.seed
+        tree = fit(growth.estimator, data, drawn.rows, seed=seed, decision=decision)
         for position, depth in growth.members:
             if depth is not None and tree.depth > depth:
                 tree = tree.truncate(depth)
             trees[position] = tree
     return [tree for tree in trees if tree is not None], np.unique(drawn.rows)
+
+
+def _own_seed(seed: int, position: int) -> int:
+    """Seed of the fit of one setting; the settings beside it in the grid do not matter."""
+    return int(np.random.default_rng([seed, position]).integers(0, 2**31 - 1))
 
 
 def _collect(

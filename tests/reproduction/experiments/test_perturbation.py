@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from reproduction.experiments import perturbation
-from reproduction.experiments.perturbation import clip_thresholds, literal_distance
+from reproduction.experiments.perturbation import (
+    clip_thresholds,
+    literal_distance,
+    literal_parts,
+)
 from reproduction.models import cross_validated_tree, load_problem
 from reproduction.settings import generator
 from steadytree.assessment import perturb_thresholds
@@ -57,6 +61,37 @@ def test_direct_perturbation_grows_with_its_size() -> None:
     assert len(found["depth"]) == 2
     for row in found["literal"]:
         assert 0 < row[0] < row[-1]
+
+
+def test_categories_as_codes_move_too() -> None:
+    problem = load_problem("colon", codes=True)
+    assert not any(problem.space.categories)
+    levels = load_problem("colon").table["rx"].cat.codes
+    np.testing.assert_array_equal(problem.table["rx"], levels)
+    # Missing categories stay missing.
+    assert (
+        problem.table["differ"].isna().sum() == load_problem("colon").table["differ"].isna().sum()
+    )
+    found = perturbation.compute_direct(job("direct", "colon", perturbations=2))
+    for entry in found.values():
+        assert len(entry) == 2
+    for row, literal in zip(found["codes"], found["codes_literal"], strict=True):
+        assert 0 < row[0] <= row[-1]
+        assert 0 < literal[0] <= literal[-1]
+
+
+def test_the_parts_of_a_literal_distance_are_its_sum(cv_tree) -> None:
+    tree, space = cv_tree
+    moved = perturb_thresholds(tree, 1.0, np.random.default_rng(0))
+    parts = literal_parts(tree, moved, space)
+    assert sum(parts.values()) == pytest.approx(literal_distance(tree, moved, space))
+    used = {tree.feature_labels[j] for j in tree.feature[np.isfinite(tree.threshold)]}
+    # Where paths of other features are matched, these count as well.
+    assert {name for name, part in parts.items() if part} >= used
+    found = perturbation.compute_direct(job("direct", "wdbc", perturbations=1))
+    top = found["literal_top"][0]
+    assert top["feature"] in load_problem("wdbc").space.feature_labels
+    assert 0 < top["share"] <= 1
 
 
 def test_indirect_perturbation_repeats_itself() -> None:

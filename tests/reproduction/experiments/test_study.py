@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from reproduction.experiments import study
@@ -27,6 +28,35 @@ def test_the_study_chooses_the_ends_of_the_frontier(paper_unit) -> None:
     selected = methods["selected"]
     assert selected["auc_choose"] >= 0.98 * methods["pareto_auc"]["auc_choose"]
     assert selected["distance"] <= methods["pareto_auc"]["distance"] + 1e-9
+
+
+def test_the_balanced_rule_is_the_papers_on_both_scales(paper_unit) -> None:
+    cloud, methods = paper_unit["cloud"], paper_unit["methods"]
+    score = cloud["choose"]
+    for name, d in (
+        ("balanced", cloud["distance"] / (4096 * 25)),
+        ("balanced_relative", cloud["dissimilarity"]),
+    ):
+        best = int(np.argmax((score - d) / 2))
+        assert methods[name]["auc_choose"] == score[best]
+        assert methods[name]["distance"] == pytest.approx(cloud["distance"][best])
+        assert methods[name]["dissimilarity"] == pytest.approx(cloud["dissimilarity"][best])
+        assert set(paper_unit["same_tree"][name]) == {"pareto_auc", "pareto_distance", "selected"}
+    # Over a bound of 102,400 distances hardly count: the best score wins.
+    assert paper_unit["same_tree"]["balanced"]["pareto_auc"]
+
+
+def test_some_settings_of_the_grid_are_drawn_for_each_split() -> None:
+    changes = {"n_bootstraps": 2, "depths": (1, 2, 3, 4), "min_leaves": (5,), "n_settings": 2}
+    clouds = [
+        study.compute(job("study", "wdbc", "paper", index=i, **changes))["cloud"] for i in range(4)
+    ]
+    grown = {tuple(cloud["depth"]) for cloud in clouds}
+    assert all(len(depths) == 4 for depths in grown)
+    # The same two settings on both bootstraps, and others on other splits.
+    assert all(depths[:2] == depths[2:] for depths in grown)
+    assert all(depths[0] < depths[1] for depths in grown)
+    assert len(grown) > 1
 
 
 def test_the_paper_reports_what_it_chose_on(paper_unit) -> None:

@@ -1,8 +1,4 @@
-"""The paper's claims, our numbers, and whether the one follows from the other.
-
-Every verdict and every sentence is chosen by a rule from the tables: rerun with other data, a
-claim that held may fail, and the page will say so.
-"""
+"""One claim beside our numbers, and the words that numbers are told in."""
 
 from __future__ import annotations
 
@@ -12,18 +8,10 @@ from typing import Any
 
 from reproduction.tables import Table, format_value
 
-__all__ = [
-    "VERDICTS",
-    "Finding",
-    "Tables",
-    "by_majority",
-    "change_text",
-    "count_text",
-    "points",
-    "share",
-]
+__all__ = ["OURS", "Finding", "Tables", "change_text", "count_text", "points", "share"]
 
-VERDICTS = ("holds", "holds in part", "does not hold", "ours alone")
+OURS = "ours alone"
+"""Verdict of what the paper does not claim."""
 
 Tables = Mapping[str, Table]
 
@@ -42,9 +30,13 @@ class Finding:
     paper, ours : str
         The numbers.
     verdict : str
-        One of `VERDICTS`.
+        One of `reproduction.findings.rules.VERDICTS`, or `OURS`; empty in a quick run.
     sentence : str
-        What it means, in one plain sentence.
+        What it means, in plain words.
+    name : str
+        Of the claim in the rules; empty for what is ours alone.
+    value, low, high, level : float or None
+        Our number, its interval, and the level of that.
     """
 
     experiment: str
@@ -54,17 +46,15 @@ class Finding:
     ours: str
     verdict: str
     sentence: str
+    name: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         return asdict(self)
-
-
-def by_majority(count: int, total: int) -> str:
-    """Verdict on "in all case studies": all, more than half, or not."""
-    if total and count == total:
-        return "holds"
-    return "holds in part" if 2 * count > total else "does not hold"
 
 
 def count_text(count: int, total: int) -> str:
