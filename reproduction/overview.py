@@ -44,9 +44,15 @@ def summary_text(findings: Sequence[Finding]) -> str:
         words = [f"{counts[verdict]} {_PLURAL[verdict]}" for verdict in VERDICTS]
         told.append(
             f"{where if protocol else 'Where no protocol matters'}, of {counts.total()} claims "
-            f"{', '.join(words[:-1])} and {words[-1]}."
+            f"{', '.join(words[:-1])} and {words[-1]}; excluded as the paper states them: "
+            f"{_excluded(findings, protocol)}."
         )
     return " ".join(told)
+
+
+def _excluded(findings: Sequence[Finding], protocol: str) -> int:
+    """Count the claims of one protocol whose interval lies wholly outside what the paper says."""
+    return len({f.name for f in findings if f.protocol == protocol and f.stated == "excluded"})
 
 
 def _counts(findings: Sequence[Finding], protocol: str) -> Counter[str]:
@@ -78,7 +84,9 @@ def _verdicts(findings: Sequence[Finding]) -> Table:
         counts = _counts(findings, protocol)
         if counts.total():
             verdicts = {verdict: counts[verdict] for verdict in VERDICTS}
-            rows.append({"protocol": name, "claims": counts.total(), **verdicts})
+            excluded = _excluded(findings, protocol)
+            row = {"protocol": name, "claims": counts.total(), **verdicts, "excluded": excluded}
+            rows.append(row)
     return Table(
         "verdicts",
         "",
@@ -87,6 +95,7 @@ def _verdicts(findings: Sequence[Finding]) -> Table:
             Column("protocol", "Protocol"),
             Column("claims", "Claims", "int"),
             *(Column(verdict, verdict.capitalize(), "int") for verdict in VERDICTS),
+            Column("excluded", "As stated: excluded", "int"),
         ),
         rows,
         "A claim judged under both protocols is in both rows, so the rows are not to be added.",
@@ -103,6 +112,11 @@ def _claims(findings: Sequence[Finding]) -> Table:
         Column("ours", "Ours, with its interval"),
         Column("rule", "Rule"),
     ]
+    judgements = [
+        Column("stated", "As stated"),
+        Column("alone", "On its own"),
+        Column("verdict", "Verdict"),
+    ]
     rows = [
         {
             "name": f.name,
@@ -111,9 +125,9 @@ def _claims(findings: Sequence[Finding]) -> Table:
             "paper": f.paper,
             "ours": f.ours,
             "rule": f.sentence.removeprefix("Rule: "),
-            "verdict": f.verdict,
             "experiment": f.experiment,
             **{key: getattr(f, key) for key in ("value", "low", "high", "level")},
+            **{key: getattr(f, key) for key in ("stated", "alone", "verdict")},
         }
         for f in findings
         if f.name
@@ -122,9 +136,11 @@ def _claims(findings: Sequence[Finding]) -> Table:
         "claims",
         "",
         "All claims of the paper" + ("" if judged else " (numbers only, nothing is judged)"),
-        tuple(columns + ([Column("verdict", "Verdict")] if judged else [])),
+        tuple(columns + (judgements if judged else [])),
         rows,
-        "Names are those of reproduction/rules.toml.",
+        "Names are those of reproduction/rules.toml. As stated: what the interval does to the "
+        "claim itself, whatever becomes of a weaker form of it. On its own: the verdict if this "
+        "were the only claim judged, by an interval of 95 %. Neither is counted.",
     )
 
 

@@ -210,6 +210,9 @@ def _judging(content: Content) -> tuple[str, ...]:
         f"one protocol hold together with {level} ({counts}).",
         "A claim counts once in each protocol that it is about; other readings of it are shown "
         "and not counted.",
+        "Ten splits of the same rows say little: with that many claims at once, most intervals are "
+        "wide. “Cannot be told” is no refutation; where the claim as the paper states it is "
+        "excluded, the table says so.",
     ]
     if not is_judged(content.findings):
         facts.insert(

@@ -8,7 +8,7 @@ from typing import Any
 from reproduction.findings.finding import Finding, points, share
 from reproduction.findings.intervals import Estimate
 from reproduction.findings.observed import Observed
-from reproduction.findings.rules import Claim, Rules, verdict_of
+from reproduction.findings.rules import Claim, Rules, stated_of, verdict_of
 from reproduction.findings.statistics import STATISTICS
 from reproduction.tables import format_value
 
@@ -50,13 +50,13 @@ def _finding(
 ) -> Finding | None:
     level = rules.level_under(protocol)
 
-    def compute(parameters: dict[str, Any]) -> Estimate | None:
+    def compute(parameters: dict[str, Any], at: float = level) -> Estimate | None:
         return STATISTICS[claim.statistic].judge(
-            observed, parameters, level=level, overlap=rules.overlap
+            observed, parameters, level=at, overlap=rules.overlap
         )
 
-    number = compute(claim.parameters)
-    if number is None:
+    number, alone = compute(claim.parameters), compute(claim.parameters, rules.level)
+    if number is None or alone is None:
         return None
     otherwise = [(words, compute(parameters)) for words, parameters in claim.readings]
     readings = "; ".join(
@@ -77,6 +77,8 @@ def _finding(
         low=number.low,
         high=number.high,
         level=None if number.is_exact else level,
+        stated=stated_of(number, claim) if verdicts else "",
+        alone=verdict_of(alone, claim) if verdicts else "",
     )
 
 

@@ -37,6 +37,10 @@ class Finding:
         Of the claim in the rules; empty for what is ours alone.
     value, low, high, level : float or None
         Our number, its interval, and the level of that.
+    stated : str
+        Whether the claim as it stands "holds", is "excluded" by the interval, or is "open".
+    alone : str
+        The verdict if this claim were the only one: by an interval of 95 %.
     """
 
     experiment: str
@@ -51,6 +55,8 @@ class Finding:
     low: float | None = None
     high: float | None = None
     level: float | None = None
+    stated: str = ""
+    alone: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

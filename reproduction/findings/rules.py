@@ -17,7 +17,7 @@ from typing import Any
 from reproduction.findings.intervals import Estimate
 from reproduction.published import NUMBERS
 
-__all__ = ["RULES", "VERDICTS", "Claim", "Rules", "load_rules", "verdict_of"]
+__all__ = ["RULES", "VERDICTS", "Claim", "Rules", "load_rules", "stated_of", "verdict_of"]
 
 RULES = Path(__file__).parent.parent / "rules.toml"
 
@@ -170,6 +170,14 @@ def verdict_of(found: Estimate, claim: Claim) -> str:
     if found.high < low or found.low > high:
         return "does not hold"
     return "cannot be told"
+
+
+def stated_of(found: Estimate, claim: Claim) -> str:
+    """Say what the interval does to the claim as it stands, whatever becomes of a weaker form."""
+    if _inside(found, claim.holds):
+        return "holds"
+    low, high = claim.holds
+    return "excluded" if found.high < low or found.low > high else "open"
 
 
 def _inside(found: Estimate, limits: Range) -> bool:

@@ -29,7 +29,7 @@ def finding(name: str, protocol: str, verdict: str) -> Finding:
 
 FINDINGS = [
     finding("a", "paper", "holds"),
-    finding("b", "paper", "cannot be told"),
+    replace(finding("b", "paper", "cannot be told"), stated="excluded"),
     finding("a", "honest", "does not hold"),
     finding("c", "", "holds in part"),
     finding("", "paper", OURS),
@@ -53,12 +53,14 @@ def text_of(content: Content) -> str:
 def test_verdicts_are_counted_by_protocol_and_what_is_ours_is_not() -> None:
     assert summary_text(FINDINGS) == (
         "Under the paper's protocol, of 2 claims 1 hold, 0 hold in part, 0 do not hold and 1 "
-        "cannot be told. Under the honest protocol, of 1 claims 0 hold, 0 hold in part, 1 do not "
-        "hold and 0 cannot be told. Where no protocol matters, of 1 claims 0 hold, 1 hold in "
-        "part, 0 do not hold and 0 cannot be told."
+        "cannot be told; excluded as the paper states them: 1. Under the honest protocol, of 1 "
+        "claims 0 hold, 0 hold in part, 1 do not hold and 0 cannot be told; excluded as the paper "
+        "states them: 0. Where no protocol matters, of 1 claims 0 hold, 1 hold in part, 0 do not "
+        "hold and 0 cannot be told; excluded as the paper states them: 0."
     )
     tables = {t.name: t for t in overview_tables(FINDINGS, ["accuracy"])}
     assert [row["claims"] for row in tables["verdicts"].rows] == [2, 1, 1]
+    assert [row["excluded"] for row in tables["verdicts"].rows] == [1, 0, 0]
     assert [row["name"] for row in tables["claims"].rows] == ["a", "b", "a", "c"]
     assert len(tables["ours_alone"].rows) == 1
 

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from reproduction.findings.intervals import Estimate
-from reproduction.findings.rules import RULES, VERDICTS, Claim, load_rules, verdict_of
+from reproduction.findings.rules import (
+    RULES,
+    VERDICTS,
+    Claim,
+    load_rules,
+    stated_of,
+    verdict_of,
+)
 from reproduction.findings.statistics import STATISTICS
 from reproduction.registry import EXPERIMENTS
 from reproduction.settings import PROTOCOLS
@@ -38,6 +45,16 @@ def test_verdicts(low: float, high: float, expected: str) -> None:
     found = Estimate((low + high) / 2, low, high, 10)
     assert verdict_of(found, claim((0.28, 1.0), (0.0, 1.0))) == expected
     assert expected in VERDICTS
+
+
+def test_a_claim_may_be_excluded_while_its_weaker_form_is_open() -> None:
+    size = claim((0.28, 1.0), (0.0, 1.0))
+    found = Estimate(0.07, -0.05, 0.18, 10)
+    assert verdict_of(found, size) == "cannot be told"
+    assert stated_of(found, size) == "excluded"
+    assert stated_of(Estimate(0.3, 0.2, 0.4, 10), size) == "open"
+    assert stated_of(Estimate(0.5, 0.4, 0.6, 10), size) == "holds"
+    assert stated_of(Estimate(1.2, 1.1, 1.3, 10), size) == "excluded"
 
 
 def test_without_a_weaker_form_there_is_no_part() -> None:

@@ -256,5 +256,6 @@ def test_findings_carry_number_interval_rule_and_verdict() -> None:
     assert found.paper.startswith("0.04 (4.625 %")
     assert found.sentence.startswith("Rule: holds from +2.0 points to +6.0 points, in part")
     (quick,) = judge_claims(rows, price, verdicts=False)
-    assert replace(quick, verdict=found.verdict) == found
+    assert (found.stated, found.alone) == ("excluded", "does not hold")
+    assert replace(quick, verdict=found.verdict, stated="excluded", alone=found.alone) == found
     assert quick.verdict == ""
