@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Observed"]
+__all__ = ["Cells", "Observed"]
+
+T = TypeVar("T")
 
 Key = tuple[str, str]
 """Kind of work and data set."""
@@ -27,6 +29,15 @@ class Observed:
 
     def __init__(self, splits: Mapping[Key, Mapping[int, Cells]]) -> None:
         self._splits = splits
+        # What was computed of single splits, shared by all that leave some of them out: intervals
+        # ask for the same hundreds of times. The whole is kept, so that ids stay its cells'.
+        self._known: dict[tuple[int, Any], Any] = {}
+        self._whole = splits
+
+    def _part(self, splits: Mapping[Key, Mapping[int, Cells]]) -> Observed:
+        part = Observed(splits)
+        part._known, part._whole = self._known, self._whole
+        return part
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]], protocol: str) -> Observed:
@@ -42,7 +53,7 @@ class Observed:
     def of(self, kind: str, datasets: Iterable[str] | None = None) -> Observed:
         """Keep one kind of work, on some data sets."""
         wanted = None if datasets is None else set(datasets)
-        return Observed(
+        return self._part(
             {
                 key: splits
                 for key, splits in self._splits.items()
@@ -53,7 +64,7 @@ class Observed:
     def without(self, key: Key, split: int) -> Observed:
         """Leave out one split of one data set."""
         rest = {k: cells for k, cells in self._splits[key].items() if k != split}
-        return Observed({**self._splits, key: rest})
+        return self._part({**self._splits, key: rest})
 
     def groups(self) -> Iterator[tuple[Key, list[int]]]:
         """Yield each kind and data set with its splits."""
@@ -71,14 +82,25 @@ class Observed:
 
     def beginning(self, dataset: str, method: str, prefix: str) -> list[dict[str, float]]:
         """Return for every split the measures that begin with ``prefix``, without it."""
-        return [
-            {
+
+        def chosen(cells: Cells) -> dict[str, float]:
+            return {
                 measure.removeprefix(prefix): value
                 for (of, measure), value in cells.items()
                 if of == method and measure.startswith(prefix)
             }
-            for cells in self._cells(dataset)
-        ]
+
+        return self.of_each(dataset, (method, prefix), chosen)
+
+    def of_each(self, dataset: str, name: Any, compute: Callable[[Cells], T]) -> list[T]:
+        """Return what a function makes of every split; computed once for each, under a name."""
+        found = []
+        for cells in self._cells(dataset):
+            key = (id(cells), name)
+            if key not in self._known:
+                self._known[key] = compute(cells)
+            found.append(self._known[key])
+        return found
 
     def _cells(self, dataset: str) -> list[Cells]:
         found = [splits for (_, name), splits in self._splits.items() if name == dataset]

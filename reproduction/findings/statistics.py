@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.findings.intervals import Estimate, estimate, exact
-from reproduction.findings.observed import Observed
+from reproduction.findings.observed import Cells, Observed
 from reproduction.published import CASE_STUDY_NAMES, TABLE_3
 from steadytree.distance.bound import distance_bound
 
@@ -282,15 +282,20 @@ def _moved(observed: Observed, way: str) -> dict[float, float]:
     """Mean distance over the bound of the tree's depth, by size of the perturbation."""
     # Trees on codes are trees of their own; clipped or not, the others are the same.
     owner = "codes" if way.startswith("codes") else ""
-    found: dict[float, list[float]] = {}
-    for name in observed.datasets:
-        depths = observed.values(name, owner, "depth")
-        moved = observed.beginning(name, way, "distance/")
-        for depth, split in zip(depths, moved, strict=True):
-            for size, distance in split.items():
-                share = distance / distance_bound(int(depth))
-                found.setdefault(float(size), []).append(share)
-    return {size: float(np.mean(found[size])) for size in sorted(found)}
+    prefix = "distance/"
+
+    def shares(cells: Cells) -> dict[float, float]:
+        bound = distance_bound(int(cells[owner, "depth"]))
+        return {
+            float(measure.removeprefix(prefix)): value / bound
+            for (of, measure), value in cells.items()
+            if of == way and measure.startswith(prefix)
+        }
+
+    each = [m for name in observed.datasets for m in observed.of_each(name, (way, _moved), shares)]
+    sizes = sorted(each[0])
+    means = np.array([[moved[size] for size in sizes] for moved in each]).mean(axis=0)
+    return dict(zip(sizes, means.tolist(), strict=True))
 
 
 def straightness(observed: Observed, *, way: str) -> float:
