@@ -138,7 +138,7 @@ def compute(job: Job) -> dict[str, Any]:
         "first_splits": _count_first_splits(trees, problem.space),
         "top": _top(trees[chosen["selected"]]),
         "same_tree": _same_trees(trees, chosen),
-        "normaliser": geometry.normaliser(distances, trees, reference, scores["report"]),
+        "normaliser": geometry.normaliser(distances, trees, reference, **scores),
         "size": geometry.size_effect(mean, scores["report"], scores["choose"], trees, chosen),
     }
     if same:
