@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 from reproduction.experiments import geometry
+from reproduction.settings import LARGEST_DEPTH
+from steadytree.core.tree import Tree
+from steadytree.distance.bound import distance_bound
 
 
 def test_triangle_violations_are_counted() -> None:
@@ -22,3 +28,26 @@ def test_partial_rank_correlation_removes_a_common_cause() -> None:
     assert geometry.rank_correlation(a, b) > 0.7
     assert abs(geometry.partial_rank_correlation(a, b, cause)) < 0.05
     assert geometry.rank_correlation(a, np.ones(4000)) is None
+
+
+def test_either_normaliser_tells_what_the_closest_tree_saves_and_costs() -> None:
+    def tree(cuts: int) -> Tree:
+        """A tree of one feature that is as deep as it has cuts."""
+        nested: dict[str, Any] = {"label": "no"}
+        for cut in range(cuts, 0, -1):
+            left = {"label": "yes"}
+            nested = {"feature": "a", "threshold": float(cut), "left": left, "right": nested}
+        return Tree.from_nested_dict({"features": ["a"], "tree": nested})
+
+    trees, reference = [tree(1), tree(3)], [tree(1)]
+    distances = np.array([[3.0], [8.0]])
+    choose, report = np.array([0.7, 0.8]), np.array([0.6, 0.9])
+    found = geometry.normaliser(distances, trees, reference, choose, report)
+    bounds = {depth: distance_bound(depth) for depth in (1, 3, LARGEST_DEPTH)}
+    assert found["fixed"]["closest_distance"] == 3 / bounds[LARGEST_DEPTH]
+    assert found["fixed"]["best_distance"] == 8 / bounds[LARGEST_DEPTH]
+    assert found["fixed"]["price"] == pytest.approx(0.3)
+    # By the bound of each pair the deeper tree is the closer one, and the best as well.
+    assert 8 / bounds[3] < 3 / bounds[1]
+    assert found["pair"]["closest_distance"] == found["pair"]["best_distance"] == 8 / bounds[3]
+    assert found["pair"]["price"] == 0
