@@ -46,7 +46,9 @@ def test_every_verdict_follows_from_the_long_table_and_the_rules(recorded: dict[
 
 def test_the_headline_by_hand(recorded: dict[str, Any]) -> None:
     """The paper's formula on its own bound, in a few lines from the long table."""
-    rows = pd.read_csv(FOLDER / "tables" / "observations.csv", dtype={"method": str, "protocol": str})
+    rows = pd.read_csv(
+        FOLDER / "tables" / "observations.csv", dtype={"method": str, "protocol": str}
+    )
     rows = rows[(rows.kind == "study") & (rows.protocol == "paper")]
     rows = rows[rows.measure == "distance_bound"]
     mean = rows.groupby(["method", "dataset"]).value.mean().groupby("method").mean()
