@@ -23,7 +23,7 @@ $(STAMP): pyproject.toml
 		     "name another interpreter with: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e '.[all,dev]'
+	$(BIN)/python -m pip install --quiet -e '.[all,dev,docs]'
 	@touch $@
 
 $(BENCH_STAMP): $(STAMP)

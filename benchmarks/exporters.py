@@ -6,7 +6,7 @@ on the same rows: ordinary rows, rows with a fifth of the values missing (by tre
 for numbers, and by trees that ask whether a value is missing), rows with values at and next to the
 thresholds, and rows with text categories (a pipeline with a one-hot encoder), some of
 them never met. Every tool is run as it is; one that fails says how. Writes
-benchmarks/exporters.md, which docs/exporting.md shows; with ``--only`` or ``--under`` some
+benchmarks/exporters.md, which docs/guide/exporting.md shows; with ``--only`` or ``--under`` some
 exporters or columns are measured anew and the others stay.
 """
 
@@ -43,7 +43,7 @@ from tests.foreign import probe_rows
 from tests.modules import mirror_of
 
 TARGET = Path(__file__).with_name("exporters.md")
-SHOWN = Path(__file__).parents[1] / "docs" / "exporting.md"
+SHOWN = Path(__file__).parents[1] / "docs" / "guide" / "exporting.md"
 BETWEEN = re.compile(r"<!-- table -->.*<!-- end of table -->", re.DOTALL)
 SEEDS = 2
 ROWS = 10_000

@@ -54,7 +54,7 @@ def test_links_lead_somewhere() -> None:
 
 def test_the_walk_names_code_that_exists() -> None:
     """Every dotted name on the architecture page is a module of the package or lives in one."""
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "background" / "architecture.md").read_text(encoding="utf-8")
     names = re.findall(r"`((?:[a-z_]+\.)+\w+)`", text)
     names = [name for name in names if not name.endswith((".csv", ".json", ".py", ".md"))]
     assert len(names) > 20
@@ -69,5 +69,5 @@ def test_the_walk_names_code_that_exists() -> None:
 
 @pytest.mark.parametrize("registry", [READERS, WRITERS], ids=["READERS", "WRITERS"])
 def test_the_page_of_models_lists_every_reader_and_writer(registry: dict[str, Any]) -> None:
-    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "guide" / "models.md").read_text(encoding="utf-8")
     assert [name for name in registry if f"`{name}`" not in page] == []

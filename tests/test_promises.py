@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "promises.md"
+PAGE = ROOT / "docs" / "background" / "promises.md"
 REFERENCE = re.compile(r"`(tests/[\w/]+(?:\.py)?)(?:::(\w+))?`")
 
 

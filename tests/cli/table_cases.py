@@ -1,4 +1,4 @@
-"""Tables as people have them, and what becomes of each: the rows of docs/tables.md.
+"""Tables as people have them, and what becomes of each: the rows of docs/guide/tables.md.
 
 Every case is a table of 80 rows with a number ``x``, a category ``c`` and an outcome ``y``, spoiled
 in one way, and the options under which it is read after all.

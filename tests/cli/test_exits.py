@@ -16,7 +16,7 @@ from steadytree.cli.exits import EXIT_CODES, interrupted
 
 @pytest.mark.parametrize("place", ["help", "docs"])
 def test_the_exit_codes_are_those_told(place: str) -> None:
-    page = Path(__file__).parents[2] / "docs" / "command-line.md"
+    page = Path(__file__).parents[2] / "docs" / "guide" / "command-line.md"
     if place == "docs":
         table = dict(re.findall(r"^\| (\d+) \| ([^|;]+?)[;|]", page.read_text(), re.MULTILINE))
         assert {int(code): words.strip() for code, words in table.items()} == EXIT_CODES

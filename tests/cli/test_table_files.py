@@ -1,4 +1,4 @@
-"""Every way that a table is spoiled, as a user meets it; docs/tables.md lists the same cases."""
+"""Every way that a table is spoiled, as a user meets it; docs/guide/tables.md lists the same cases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steadytree.exceptions import InputError
 from tests.cli.conftest import Run
 from tests.cli.table_cases import CASES, REFUSED, Case
 
-PAGE = Path(__file__).parents[2] / "docs" / "tables.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "tables.md"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -41,7 +41,7 @@ def test_shares() -> None:
 
 
 def test_the_documentation_states_every_limit() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "limits.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "guide" / "limits.md"
     stated = {
         name: int(number.replace(",", ""))
         for number, name in re.findall(

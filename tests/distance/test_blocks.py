@@ -120,7 +120,7 @@ def test_never_more_than_a_band_is_held(
 
 
 def test_what_is_held_at_once_is_what_the_documentation_says() -> None:
-    """docs/scaling.md: blocks of at most 8 MiB, bands and whole matrices of at most 128."""
+    """docs/guide/scaling.md: blocks of at most 8 MiB, bands and whole matrices of at most 128."""
     assert [8 * cells / 2**20 for cells in (blocks.PART_TREES**2, blocks.BAND_CELLS)] == [8, 128]
     stump = [Paths.from_tree(MID_1, UNIT)]
     assert not is_large(stump * 4096, stump * 4096)  # 8 bytes each

@@ -294,7 +294,7 @@ def test_loads_in_a_fresh_process_with_warnings_as_errors():
 
 
 def test_the_example_of_the_quantile_scale() -> None:
-    """The numbers that docs/distance.md gives for a skewed feature."""
+    """The numbers that docs/guide/distance.md gives for a skewed feature."""
     study = load_case_study("rotterdam")
     X, y = study.X[["age", "nodes", "pgr", "er"]], np.asarray(study.y)
     assert (X["er"].max(), X["er"].median()) == (3275, 61)

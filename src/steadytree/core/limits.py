@@ -1,7 +1,7 @@
 """How large a tree, a space or a model file may be, so that small files cannot ask for long work.
 
 Far above what anybody could read and far below what would fill a machine. Each number is stated in
-the documentation (docs/limits.md), which a test holds against this module.
+the documentation (docs/guide/limits.md), which a test holds against this module.
 """
 
 from __future__ import annotations

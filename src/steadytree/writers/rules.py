@@ -1,6 +1,6 @@
 """Write a tree in words that a person can read, edit and have read again, exactly.
 
-The grammar is on the page docs/rules.md; ``readers.words.rules`` reads it. Every number is
+The grammar is on the page docs/guide/rules.md; ``readers.words.rules`` reads it. Every number is
 written with all its digits, every share and label said.
 """
 

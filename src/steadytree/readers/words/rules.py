@@ -2,7 +2,7 @@
 
 ``.rules`` and ``.txt`` files hold conditions and what follows from them, indented or drawn; also
 the listings of ``print(tree)`` and of scikit-learn's ``export_text``, with the digits they show.
-The grammar is on the page docs/rules.md.
+The grammar is on the page docs/guide/rules.md.
 """
 
 from __future__ import annotations
