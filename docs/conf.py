@@ -1,0 +1,106 @@
+"""Settings of the site; ``make docs`` builds it, ``make docs QUICK=1`` runs no example."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import steadytree
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+project = "steadytree"
+author = "steadytree developers"
+copyright = author
+version = release = steadytree.__version__
+
+extensions = [
+    "mathml",
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "_ext", "gallery/**/*.ipynb", "gallery/**/*.py", "try/*.md"]
+nitpicky = False
+suppress_warnings = ["config.cache"]  # sphinx-gallery's settings hold functions
+
+# Pages
+myst_enable_extensions = [
+    "attrs_block",
+    "attrs_inline",
+    "colon_fence",
+    "deflist",
+    "dollarmath",
+    "substitution",
+]
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+
+# Reference
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's sections say them in words
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+templates_path = ["_templates"]
+
+# Gallery
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples"],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"\.py$",
+    "ignore_pattern": r"__init__\.py",
+    "nested_sections": True,
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "reference/backreferences",
+    "doc_module": ("steadytree",),
+    "reference_url": {"steadytree": None},
+    "capture_repr": ("_repr_html_", "__repr__"),
+    "matplotlib_animations": False,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "download_all_examples": False,
+    "image_scrapers": ("matplotlib",),
+    "plot_gallery": os.environ.get("STEADYTREE_DOCS_QUICK") != "1",
+}
+
+# The page
+html_theme = "pydata_sphinx_theme"
+html_title = "steadytree"
+html_static_path = ["_static"]
+html_css_files = ["steadytree.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_last_updated_fmt = None
+html_sidebars = {"index": [], "start": [], "try": []}
+html_theme_options = {
+    "logo": {"text": "steadytree"},
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher", "search-button-field"],
+    "navbar_persistent": [],
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_math_renderer = "mathml"
+
+
+def _anchors_to_targets(app: object, docname: str, source: list[str]) -> None:
+    """Let links find the anchors of generated pages, written in HTML so that they work anywhere."""
+    source[0] = re.sub(r'<a id="([\w.-]+)"></a>', r"[]{#\1}", source[0])
+
+
+def setup(app: object) -> None:
+    """Connect what the settings cannot say."""
+    app.connect("source-read", _anchors_to_targets)  # type: ignore[attr-defined]
