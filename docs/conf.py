@@ -21,6 +21,7 @@ extensions = [
     "mathml",
     "myst_parser",
     "numpydoc",
+    "reference",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
