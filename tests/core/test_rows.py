@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,6 +16,7 @@ from steadytree.core.rows import (
     code_outcomes,
     code_table,
     fingerprint,
+    fingerprint_of,
     is_stamped,
     row_hashes,
     stack_tables,
@@ -171,3 +174,18 @@ def test_a_stamp_is_known_again_and_shows_no_digest_of_the_rows() -> None:
     assert not is_stamped(other, [here, there])
     assert not is_stamped(plain, [])
     assert is_stamped(plain, [plain])  # as earlier files have it
+
+
+def test_a_python_without_scrypt_stamps_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python in a browser has no OpenSSL; what it stamps is known again everywhere."""
+    plain, other = fingerprint_of(7, 3, 2), fingerprint_of(8, 3, 2)
+    space = FeatureSpace(lower=[0, 0], upper=[3, 2])
+    elsewhere = stamp_of(plain, space)
+    monkeypatch.delattr(hashlib, "scrypt")
+    here = stamp_of(plain, space)
+    assert is_stamped(plain, [here])
+    assert not is_stamped(other, [here])
+    assert not is_stamped(plain, [elsewhere])  # it cannot be told
+    monkeypatch.undo()
+    assert is_stamped(plain, [here])
+    assert not is_stamped(other, [here])
