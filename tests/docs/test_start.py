@@ -1,0 +1,173 @@
+"""The five-minute start, followed as a reader would, who ends with the report open."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.fences import DOCS, ROOT, Fence, fences
+
+PAGE = DOCS / "start.md"
+WIDTH = 100
+"""Lines longer than this are wrapped on the page."""
+
+SAY = "print('<<< end of block >>>', flush=True)\n"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A block that a reader runs, and the output that the page shows for it."""
+
+    block: Fence
+    shown: str | None
+
+
+def steps() -> list[Step]:
+    blocks = fences(PAGE.read_text(encoding="utf-8"))
+    found: list[Step] = []
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        if block.language != "text":
+            shown = after.text if after is not None and after.language == "text" else None
+            found.append(Step(block, shown))
+    return found
+
+
+def wrapped(output: str) -> str:
+    """Wrap long lines as the page does, and leave out spaces at their ends."""
+    lines: list[str] = []
+    for line in output.splitlines():
+        indent = " " * (len(line) - len(line.lstrip()))
+        lines += textwrap.wrap(
+            line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        ) or [""]
+    return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
+
+
+def agrees(shown: str, output: str) -> bool:
+    """Whether the page shows this output; a line of three dots stands for any lines."""
+    pieces = re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE)
+    return re.fullmatch("(.*\n)*".join(map(re.escape, pieces)), wrapped(output)) is not None
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+def run_script(blocks: list[str], folder: Path) -> list[str]:
+    """Run blocks of Python as one script, and return what each printed."""
+    script = folder / "five_minutes.py"
+    script.write_text("".join(f"{block}{SAY}" for block in blocks), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", script.name],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout.split("<<< end of block >>>\n")[:-1]
+
+
+def run_commands(text: str, folder: Path) -> str:
+    """Run commands with bash, the first failure ends them, and return what they print."""
+    done = subprocess.run(
+        ["bash", "-e", "-c", text],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, str]]:
+    """Follow the page: its folder, and the output of each block by the block's line."""
+    folder = tmp_path_factory.mktemp("reader")
+    python = [step.block for step in steps() if step.block.language == "python"]
+    printed = run_script([block.text for block in python], folder)
+    outputs = {block.line: text for block, text in zip(python, printed, strict=True)}
+    for step in steps():
+        if step.block.language == "sh" and not step.block.text.startswith("pip "):
+            outputs[step.block.line] = run_commands(step.block.text, folder)
+    return folder, outputs
+
+
+def test_only_pip_is_needed_and_it_names_extras_that_exist() -> None:
+    """Installing is not done again here: the package under test is installed already."""
+    first, *rest = (step.block for step in steps())
+    (extras,) = re.findall(r"^pip install 'steadytree\[([\w,]+)\]'$", first.text, re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    assert not any("pip " in block.text for block in rest)
+    assert {block.language for block in rest} == {"python", "sh"}
+    # Modules that come with the package itself.
+    code = "".join(block.text for block in rest if block.language == "python")
+    imported = re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE)
+    assert set(imported) == {"sklearn", "steadytree"}
+
+
+@pytest.mark.parametrize("step", steps(), ids=lambda step: f"line {step.block.line}")
+def test_what_the_page_shows_is_what_is_printed(
+    step: Step, followed: tuple[Path, dict[int, str]]
+) -> None:
+    output = followed[1].get(step.block.line, "")
+    assert (step.shown is None) == (output == ""), output
+    if step.shown is not None:
+        assert agrees(step.shown, output), wrapped(output)
+
+
+def test_an_output_of_other_numbers_would_be_noticed() -> None:
+    assert agrees("...\nb 1\n", "a\nb 1\n")
+    assert agrees("a\n...\n", "a\nb\nc\n")
+    assert not agrees("...\nb 1\n", "a\nb 2\n")
+    assert not agrees("b 1\n", "a\nb 1\n")
+
+
+def test_numbers_in_the_text_are_those_of_the_output() -> None:
+    """What the sentence after the table says of it."""
+    page = PAGE.read_text(encoding="utf-8")
+    rows = {
+        name.strip(): (float(dissimilarity), float(change), int(leaves), chosen == "True")
+        for name, dissimilarity, change, leaves, chosen in re.findall(
+            r"^([a-z][\w .]+?) +([\d.]+) +[\d.]+ +([\d.-]+) +[\d.]+ +(\d+) +(True|False)$",
+            page,
+            re.MULTILINE,
+        )
+    }
+    (chosen,) = (row for row in rows.values() if row[3])
+    scratch = rows["from scratch"]
+    assert rows["keep"][:2] == (0, 0)
+    sentences = " ".join(page.split())
+    assert (
+        f"gains {scratch[1]:.3f} with another tree: {scratch[2]} leaves, "
+        f"{100 * scratch[0]:.0f} % dissimilar"
+    ) in sentences
+    assert f"gains {chosen[1]:.3f} and is {100 * chosen[0]:.0f} % dissimilar" in sentences
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["report.html", "proposal/report.html"])
+def test_the_reader_ends_with_the_report_open(
+    name: str, followed: tuple[Path, dict[int, str]], visit: Any
+) -> None:
+    page = visit(followed[0] / name)
+    assert page.locator("h1").inner_text() == "Proposed update of a deployed decision tree"
+    # Its first words are those that the page of the site shows.
+    verdict = "Adopt: the proposal predicts better than the deployed tree (AUC +0.021 ± 0.007)."
+    assert verdict in " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert page.locator("p.lead").inner_text().startswith(verdict)
+    assert page.locator("svg.tree").first.is_visible()
