@@ -75,6 +75,7 @@ sphinx_gallery_conf = {
 # The page
 html_theme = "pydata_sphinx_theme"
 html_title = "steadytree"
+html_favicon = "_static/steadytree.svg"
 html_static_path = ["_static"]
 html_css_files = ["steadytree.css"]
 html_copy_source = False
@@ -82,7 +83,12 @@ html_show_sourcelink = False
 html_last_updated_fmt = None
 html_sidebars = {"index": [], "start": [], "try": []}
 html_theme_options = {
-    "logo": {"text": "steadytree"},
+    "logo": {
+        "text": "steadytree",
+        "image_light": "_static/steadytree.svg",
+        "image_dark": "_static/steadytree.svg",
+        "alt_text": "",
+    },
     "navbar_align": "left",
     "navbar_end": ["theme-switcher", "search-button-field"],
     "navbar_persistent": [],

@@ -1,4 +1,4 @@
-"""Draw docs/images/retrained.svg, the problem in one picture: one tree, retrained in two ways.
+"""Draw docs/images/retrained*.svg, the problem in one picture: one tree, retrained in two ways.
 
     python scripts/draw_front.py
 
@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 import steadytree as st
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "images" / "retrained.svg"
+NARROW = TARGET.with_name("retrained-narrow.svg")
 CALLED_FROM = 0.2
 """Cancer is called from a risk of 20 % on: a missed tumour is worse than a needless biopsy."""
 
@@ -95,32 +96,32 @@ def make_scene() -> Scene:
     return Scene(deployed, auc(deployed), measured(anew), measured(result.tree), space, rows)
 
 
-def draw(scene: Scene) -> Any:
-    """Draw the tree in force on the left, its successors on the right."""
+def draw(scene: Scene, *, narrow: bool = False) -> Any:
+    """Draw the tree in force and its successors: beside it, or below it for a narrow window."""
     import matplotlib.pyplot as plt
 
     # The same file from the same trees, whenever it is drawn.
     mpl.rcParams.update({"svg.hashsalt": "steadytree", "svg.fonttype": "path"})
-    figure = plt.figure(figsize=(11, 5.6), layout="constrained")
-    grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.05])
-    left = figure.add_subplot(grid[:, 0])
+    figure = plt.figure(figsize=(5.7, 8.4) if narrow else (11, 5.6), layout="constrained")
+    grid = figure.add_gridspec(3, 1) if narrow else figure.add_gridspec(2, 2)
+    first = figure.add_subplot(grid[0, 0] if narrow else grid[:, 0])
     for row, (title, after) in enumerate(
         [("CART, trained anew", scene.cart), ("steadytree", scene.ours)]
     ):
         matching = st.match_paths(scene.deployed, after.tree, space=scene.space, variant="metric")
         pairs = sorted((pair.path_a, pair.path_b) for pair in matching.pairs)
-        display = st.TreeComparisonDisplay(
-            matching.a, matching.b, pairs, titles=("In force", title)
-        )
-        right = figure.add_subplot(grid[row, 1])
-        before = left if row == 0 else figure.add_axes((0, 0, 0, 0), visible=False)
-        display.plot(ax=[before, right], text_kw={"fontsize": 8})
-        right.set_title(f"{title}\n{after.words}", loc="left", fontsize=11)
-    left.set_title(f"The tree in force\nAUC {scene.deployed_auc:.3f}", loc="left", fontsize=11)
+        display = st.TreeComparisonDisplay(matching.a, matching.b, pairs)
+        ax = figure.add_subplot(grid[row + 1, 0] if narrow else grid[row, 1])
+        before = first if row == 0 else figure.add_axes((0, 0, 0, 0), visible=False)
+        display.plot(ax=[before, ax], text_kw={"fontsize": 8})
+        ax.set_title(f"{title}\n{after.words}", loc="left", fontsize=10 if narrow else 11)
+    first.set_title(f"The tree in force\nAUC {scene.deployed_auc:.3f}", loc="left", fontsize=11)
     return figure
 
 
 if __name__ == "__main__":
     scene = make_scene()
-    draw(scene).savefig(TARGET, metadata={"Date": None})
-    sys.stdout.write(f"{scene.sentence}\n{TARGET}\n")
+    for target, narrow in ((TARGET, False), (NARROW, True)):
+        draw(scene, narrow=narrow).savefig(target, metadata={"Date": None})
+        sys.stdout.write(f"{target}\n")
+    sys.stdout.write(f"{scene.sentence}\n")
