@@ -66,9 +66,22 @@ TRAINED_ON = {
 class ScoreChange:
     """Score of both trees on the same rows, with the paired standard error of the change.
 
-    ``name`` is "AUC" (mean of one-vs-rest for several classes) or "R2"; ``trained_on`` says
-    which of the trees was trained on the rows ("old", "new", "both", "neither"; None where
-    nobody said).
+    Attributes
+    ----------
+    name : str
+        "AUC" (mean of one-vs-rest for several classes) or "R2".
+    old, new : float
+    change, change_se : float
+        New minus old, and its standard error.
+    trained_on : str or None
+        Which of the trees was trained on the rows ("old", "new", "both", "neither");
+        None where nobody said.
+
+    Examples
+    --------
+    >>> from steadytree.comparison import ScoreChange
+    >>> print(ScoreChange("AUC", 0.8, 0.82, 0.02, 0.01, trained_on="neither"))
+    AUC: 0.800 -> 0.820 (+0.020, standard error 0.010). Neither tree was trained on these rows.
     """
 
     name: str
@@ -106,6 +119,20 @@ class TreeComparison:
     changed_columns : mapping of str to str
         Columns of the rows that do not look like those the trees were made for (empty, other
         units, other categories), and why: no limit on what is counted on them holds.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import steadytree as st
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> old = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X[:200], y[:200])
+    >>> new = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X[:400], y[:400])
+    >>> comparison = st.compare_trees(old, new, X[400:], y[400:], trained_on="neither")
+    >>> comparison
+    TreeComparison(dissimilarity 50.0%, flips 13.6 %)
+    >>> print(comparison.check(max_flips=0.05).to_text())
+    rows with another decision 13.6 %, at most 5.0 %: failed
     """
 
     diff: TreeDiff
@@ -135,7 +162,13 @@ class TreeComparison:
         return risk_moves(old, new, response_span(diff.space, classifier=diff.old.is_classifier))
 
     def risk_moved(self) -> dict[str, float] | None:
-        """Share of the rows whose risk moves by more than 5 and by more than 10 points."""
+        """Share of the rows whose risk moves by more than 5 and by more than 10 points.
+
+        Returns
+        -------
+        dict or None
+            ``moved_5`` and ``moved_10``; None without rows.
+        """
         return None if self.risk_moves is None else moved_shares(self.risk_moves)
 
     @property
@@ -191,11 +224,20 @@ class TreeComparison:
             ``max_dissimilarity``, ``max_flips``, ``max_moved_5``, ``max_moved_10``,
             ``min_score_change``, ``max_leaves``; see
             :func:`steadytree.evaluation.gates.check_gates`.
+
+        Returns
+        -------
+        GateCheck
         """
         return check_gates(self, accept=accept, **limits)
 
     def gate_faults(self) -> list[GateFault]:
-        """Return why some measures say nothing, so that no limit on them holds."""
+        """Return why some measures say nothing, so that no limit on them holds.
+
+        Returns
+        -------
+        list of GateFault
+        """
         faults = [GateFault.of_column(*item) for item in self.changed_columns.items()]
         if self.own_word:
             names = ", ".join(map(repr, self.own_word))
@@ -209,27 +251,64 @@ class TreeComparison:
         return faults
 
     def gate_measures(self) -> dict[str, float | None]:
-        """Return what :func:`steadytree.evaluation.gates.check_gates` holds against limits."""
+        """Return what :func:`steadytree.evaluation.gates.check_gates` holds against limits.
+
+        Returns
+        -------
+        dict of str to float or None
+            None for what could not be measured.
+        """
         change = None if self.score is None else self.score.change
         moved = self.risk_moved() or {}
         return {**self.diff.gate_measures(), **moved, "score_change": change}
 
     def told_changes(self, min_cell: int = MIN_CELL) -> dict[str, PeopleCount]:
-        """Say for how many rows decisions change and risks move, as far as it may be told."""
+        """Say for how many rows decisions change and risks move, as far as it may be told.
+
+        Parameters
+        ----------
+        min_cell : int, default 5
+            Counts of fewer people are masked; 1 shows all.
+
+        Returns
+        -------
+        dict of str to PeopleCount
+            ``flips``, ``moved_5`` and ``moved_10``; empty without rows.
+        """
         flips, moved = self.diff.told(min_cell).flips, self.risk_moved()
         if flips is None or moved is None or self.rows is None:
             return {}
         return {"flips": flips, **tell_moves(moved, len(self.rows), min_cell)}
 
     def told_flips(self, by: Any, *, min_cell: int = MIN_CELL, level: float = 0.95) -> Any:
-        """Return the table of :meth:`flips` by subgroup as it may be shown to people."""
+        """Return the table of :meth:`flips` by subgroup as it may be shown to people.
+
+        Parameters
+        ----------
+        by : str, array or callable
+            As in :meth:`flips`.
+        min_cell : int, default 5
+            Counts of fewer people are masked; 1 shows all.
+        level : float, default 0.95
+
+        Returns
+        -------
+        DataFrame
+        """
         return tell_flips(self.flips(by, min_cell=0, level=level), min_cell)
 
     def to_text(self, *, min_cell: int = MIN_CELL) -> str:
         """Return plain text: the diff, a line on risks that move, and one on the scores.
 
-        Numbers about fewer than ``min_cell`` people, and others that would give them away, are
-        masked; 1 shows all.
+        Parameters
+        ----------
+        min_cell : int, default 5
+            Numbers about fewer people, and others that would give them away, are masked; 1
+            shows all.
+
+        Returns
+        -------
+        str
         """
         lines = [self.diff.to_text(min_cell=min_cell)]
         if told := self.told_changes(min_cell):
@@ -247,6 +326,14 @@ class TreeComparison:
         """Return plain values for JSON; ``diff`` is laid out as :meth:`TreeDiff.to_dict` says.
 
         What is masked, as in :meth:`to_text`, is null.
+
+        Parameters
+        ----------
+        min_cell : int, default 5
+
+        Returns
+        -------
+        dict
         """
         told = self.told_changes(min_cell)
         moved = {key: told[key].share for key in MOVES} if told else None
@@ -262,7 +349,18 @@ class TreeComparison:
         }
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
-        """Write the comparison as one self-contained HTML page."""
+        """Write the comparison as one self-contained HTML page.
+
+        Parameters
+        ----------
+        path : path-like
+        **options
+            Of :func:`steadytree.report.summarise`: ``title``, ``min_cell``, ``level``.
+
+        Returns
+        -------
+        Path
+        """
         return write_report(self.diff, path, **options)
 
     def __repr__(self) -> str:

@@ -87,8 +87,20 @@ def log_retraining(
 
     Examples
     --------
-    >>> from steadytree.mlflow import log_retraining  # doctest: +SKIP
-    >>> info = log_retraining(result, registered_model_name="churn")  # doctest: +SKIP
+    >>> import mlflow
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import steadytree as st
+    >>> from steadytree.mlflow import log_retraining
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> deployed = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X[:300], y[:300])
+    >>> result = st.retrain(
+    ...     deployed, X[300:], y[300:], n_folds=0, n_estimators=20, random_state=0
+    ... )
+    >>> mlflow.set_tracking_uri("sqlite:///runs.db")  # or your server
+    >>> info = log_retraining(result, name="triage", report=False)
+    >>> list(mlflow.pyfunc.load_model(info.model_uri).predict(X[:2]))
+    ['label', 'share of 0', 'share of 1']
     """
     mlflow = _import_mlflow("mlflow")
     with _quiet(), _run(mlflow, run_name), tempfile.TemporaryDirectory() as folder:
@@ -185,13 +197,42 @@ def _write_artifacts(
 
 
 class TreeModel:
-    """A tree with the one method that MLflow calls."""
+    """A tree with the one method that MLflow calls.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import steadytree as st
+    >>> from steadytree.mlflow import TreeModel
+    >>> tree = st.tree_from_rules('''
+    ... age <= 50: no
+    ... else: yes
+    ... ''')
+    >>> TreeModel(tree).predict(pd.DataFrame({"age": [60.0]})).to_dict("records")
+    [{'label': 'yes', 'share of no': 0.0, 'share of yes': 1.0}]
+    """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
 
     def predict(self, model_input: Any, params: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """Return label and shares, or the response, of each row."""
+        """Return label and shares, or the response, of each row.
+
+        Parameters
+        ----------
+        model_input : array or frame
+            The raw rows that the tree takes.
+        params : mapping, optional
+            Ignored; MLflow passes it.
+
+        Returns
+        -------
+        DataFrame
+        """
         tree = self.tree
         index = getattr(model_input, "index", None)
         if tree.classes is None:
@@ -213,7 +254,38 @@ def log_tree(
     registered_model_name: str | None = None,
     run_name: str | None = None,
 ) -> Any:
-    """Log a tree as a model alone; parameters and result as of :func:`log_retraining`."""
+    """Log a tree as a model alone, to the active MLflow run or to a new one.
+
+    Parameters
+    ----------
+    tree : Tree
+    name : str, default "tree"
+        Name of the model.
+    registered_model_name : str, optional
+        Register the model under this name, as a new version.
+    run_name : str, optional
+        Name of the run, where none is active.
+
+    Returns
+    -------
+    mlflow.models.model.ModelInfo
+
+    Examples
+    --------
+    >>> import mlflow
+    >>> import pandas as pd
+    >>> import steadytree as st
+    >>> from steadytree.mlflow import log_tree
+    >>> tree = st.tree_from_rules('''
+    ... age <= 50: no
+    ... else: yes
+    ... ''')
+    >>> mlflow.set_tracking_uri("sqlite:///runs.db")  # or your server
+    >>> info = log_tree(tree, name="triage")
+    >>> rows = pd.DataFrame({"age": [60.0]})
+    >>> mlflow.pyfunc.load_model(info.model_uri).predict(rows)["label"].to_list()
+    ['yes']
+    """
     mlflow, pyfunc = _import_mlflow("mlflow"), _import_mlflow("mlflow.pyfunc")
     example = example_rows(tree)
     with _quiet(), _run(mlflow, run_name), tempfile.TemporaryDirectory() as folder:

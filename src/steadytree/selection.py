@@ -125,6 +125,27 @@ def best_by(table: pd.DataFrame, merit: NDArray[np.float64]) -> int:
     """Position of the eligible row of the largest merit.
 
     Ties go to the better score, then to the smaller distance, then to the first row.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per candidate, with ``eligible``, ``score`` and ``distance``.
+    merit : float array
+        One per row.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from steadytree.selection import best_by
+    >>> table = pd.DataFrame({
+    ...     "eligible": [True, True, False], "score": [0.8, 0.9, 1.0], "distance": [1.0, 2.0, 3.0]
+    ... })
+    >>> best_by(table, table["score"].to_numpy())
+    1
     """
     on = np.flatnonzero(table["eligible"].to_numpy(dtype=bool))
     score, distance = _numbers(table, "score")[on], _numbers(table, "distance")[on]

@@ -72,12 +72,31 @@ class Decision:
 
     @classmethod
     def of(cls, policy: Decision | float | None) -> Decision:
-        """Return a policy given as such, as a threshold, or as None for the largest share."""
+        """Return a policy given as such, as a threshold, or as None for the largest share.
+
+        Parameters
+        ----------
+        policy : Decision, float or None
+
+        Returns
+        -------
+        Decision
+        """
         return policy if isinstance(policy, cls) else cls(threshold=policy)  # type: ignore[arg-type]
 
     @classmethod
     def from_costs(cls, *, false_positive: float, false_negative: float) -> Decision:
-        """Return the threshold at which both kinds of error cost the same on average."""
+        """Return the threshold at which both kinds of error cost the same on average.
+
+        Parameters
+        ----------
+        false_positive, false_negative : float
+            What either error costs, above 0; only their ratio matters.
+
+        Returns
+        -------
+        Decision
+        """
         costs = np.array([false_positive, false_negative], dtype=np.float64)
         if not np.isfinite(costs).all() or (costs <= 0).any():
             raise InputError(
@@ -87,14 +106,34 @@ class Decision:
 
     @classmethod
     def from_class_weight(cls, weight: Sequence[float]) -> Decision:
-        """Return the policy on plain shares that weighting the classes amounts to."""
+        """Return the policy on plain shares that weighting the classes amounts to.
+
+        Parameters
+        ----------
+        weight : sequence of float
+            One per class, in the order of the classes.
+
+        Returns
+        -------
+        Decision
+        """
         given = cls(class_weight=tuple(weight), origin="class weights")
         if len(weight) == 2:
             return replace(given, threshold=float(weight[0] / (weight[0] + weight[1])))
         return given
 
     def unweighted(self, weight: tuple[float, ...]) -> Decision:
-        """Return the same policy for plain shares, of one for shares weighted by class."""
+        """Return the same policy for plain shares, of one for shares weighted by class.
+
+        Parameters
+        ----------
+        weight : tuple of float
+            What the shares were weighted by, one per class.
+
+        Returns
+        -------
+        Decision
+        """
         if self.threshold is None:
             return Decision.from_class_weight(weight)
         yes, no = weight[self.positive], weight[1 - self.positive]
@@ -109,7 +148,12 @@ class Decision:
         return self == Decision()
 
     def check(self, n_classes: int) -> None:
-        """Refuse a policy that does not fit the number of classes."""
+        """Refuse a policy that does not fit the number of classes.
+
+        Parameters
+        ----------
+        n_classes : int
+        """
         if self.threshold is not None and n_classes != 2:
             raise InputError(
                 f"expected two classes for a decision_threshold, got {n_classes}; "
@@ -125,7 +169,17 @@ class Decision:
             )
 
     def labels(self, shares: FloatArray) -> NDArray[np.int32]:
-        """Label that each row of shares gives."""
+        """Label that each row of shares gives.
+
+        Parameters
+        ----------
+        shares : float array of shape (n, n_classes)
+
+        Returns
+        -------
+        int array of shape (n,)
+            Positions in the classes.
+        """
         self.check(shares.shape[1])
         if self.threshold is None:
             weighted = shares if self.class_weight is None else shares * self.class_weight
@@ -142,6 +196,20 @@ class Decision:
         ``errors`` standard errors of a share at the boundary, estimated from ``rows`` rows.
         If the truth lies on the boundary, chance alone gets there with the normal
         distribution's tail beyond ``errors``: 31 % for 0.5, 16 % for 1, 2.3 % for 2.
+
+        Parameters
+        ----------
+        shares : float array of shape (n_classes,)
+        kept, label : int
+            Positions of the label in force, and of the one that may replace it.
+        rows : float
+            How many rows the shares rest on.
+        errors : float
+            Standard errors to be passed.
+
+        Returns
+        -------
+        bool
         """
         if rows <= 0:
             return False
@@ -156,7 +224,17 @@ class Decision:
         return one - two > errors * float(np.sqrt(variance))
 
     def words(self, classes: Sequence[Any] | None) -> str:
-        """Say the policy in words: "no is decided from a share of 20.0 %"."""
+        """Say the policy in words: "no is decided from a share of 20.0 %".
+
+        Parameters
+        ----------
+        classes : sequence or None
+            None for a regression tree.
+
+        Returns
+        -------
+        str
+        """
         if classes is None:
             return "a response, no decision"
         if self.threshold is not None:

@@ -77,6 +77,19 @@ def save_tree(tree: Tree, path: str | os.PathLike[str]) -> Path:
     -------
     Path
         Where the file is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import steadytree as st
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = st.save_tree(st.as_tree(model), f"{folder}/tree.json")
+    ...     print(path.name, st.load_tree(path).n_leaves)
+    tree.json 3
     """
     if not isinstance(tree, Tree):
         raise InputError(
@@ -246,11 +259,32 @@ def tree_json_schema() -> dict[str, Any]:
 def load_tree(path: str | os.PathLike[str]) -> Tree:
     """Read a tree from a JSON file, checking everything and executing nothing.
 
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    Tree
+
     Raises
     ------
     TreeFormatError
         Saying what is wrong and where, for a file that is damaged, not a tree, or of a
         newer version of the format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import steadytree as st
+    >>> tree = st.tree_from_rules('''
+    ... age <= 50: no
+    ... else: yes
+    ... ''')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = st.save_tree(tree, f"{folder}/tree.json")
+    ...     st.load_tree(path) == tree
+    True
     """
     content = read_bytes(path, what="tree file")
     try:

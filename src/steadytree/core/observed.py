@@ -43,6 +43,18 @@ class Observed(HoldsArrays):
         As how many rows those count; 0: the prediction is the observed rate.
     old_share : float
         What an old row counts beside a new one; below 1 where the new rows contradict them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import steadytree as st
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = st.as_tree(DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y))
+    >>> tree.observed.rows().tolist()  # at the root, left and right of it
+    [150.0, 50.0, 100.0]
+    >>> tree.observed.rate()[2].tolist()
+    [0.0, 0.5, 0.5]
     """
 
     counts: FloatArray
@@ -79,6 +91,16 @@ class Observed(HoldsArrays):
         """Return what a tree observed on the rows it was grown on, nothing steadied.
 
         Counts and weights, one row per node, are taken as they are: finite and >= 0.
+
+        Parameters
+        ----------
+        counts, weighted : float arrays of shape (n_nodes, c)
+        classifier : bool
+            Whether outcomes are classes.
+
+        Returns
+        -------
+        Observed
         """
         n, width = counts.shape
 
@@ -103,7 +125,16 @@ class Observed(HoldsArrays):
         return out
 
     def parts(self, slices: Iterable[slice]) -> list[Observed]:
-        """Return what was observed at stretches of the nodes, which share this one's memory."""
+        """Return what was observed at stretches of the nodes, which share this one's memory.
+
+        Parameters
+        ----------
+        slices : iterable of slice
+
+        Returns
+        -------
+        list of Observed
+        """
         out = []
         for part in slices:
             one = object.__new__(Observed)
@@ -123,7 +154,16 @@ class Observed(HoldsArrays):
         return bool(self.steadied_by.shape[1] > 1)
 
     def rows(self, which: str = "all") -> FloatArray:
-        """Count the rows at each node: "old", "new" or "all"."""
+        """Count the rows at each node: "old", "new" or "all".
+
+        Parameters
+        ----------
+        which : {"all", "old", "new"}
+
+        Returns
+        -------
+        float array of shape (n_nodes,)
+        """
         part = self._part(self.counts, which)
         return np.asarray(part.sum(axis=1) if self.is_classifier else part[:, 0])
 
@@ -131,6 +171,14 @@ class Observed(HoldsArrays):
         """Observed class shares (or mean response) of the rows at each node, each row once.
 
         NaN where there is no row.
+
+        Parameters
+        ----------
+        which : {"all", "old", "new"}
+
+        Returns
+        -------
+        float array of shape (n_nodes, n_classes) or (n_nodes, 1)
         """
         part, rows = self._part(self.counts, which), self.rows(which)[:, None]
         outcomes = part if self.is_classifier else part[:, 1:]
@@ -138,11 +186,27 @@ class Observed(HoldsArrays):
             return np.asarray(np.where(rows > 0, outcomes / rows, np.nan))
 
     def outcomes(self, position: int, which: str = "all") -> FloatArray:
-        """Count the rows of a class at each node."""
+        """Count the rows of a class at each node.
+
+        Parameters
+        ----------
+        position : int
+            Of the class.
+        which : {"all", "old", "new"}
+
+        Returns
+        -------
+        float array of shape (n_nodes,)
+        """
         return np.asarray(self._part(self.counts, which)[:, position])
 
     def predicted(self) -> FloatArray:
-        """Predict from the stored numbers; NaN where there is neither a row nor a steadying."""
+        """Predict from the stored numbers; NaN where there is neither a row nor a steadying.
+
+        Returns
+        -------
+        float array of shape (n_nodes, n_classes) or (n_nodes, 1)
+        """
         both = self.old_share * self.weighted[:, 0] + self.weighted[:, 1]
         weight = both.sum(axis=1) if self.is_classifier else both[:, 0]
         outcomes = both if self.is_classifier else both[:, 1:]
@@ -152,7 +216,16 @@ class Observed(HoldsArrays):
         return np.asarray(np.where(total > 0, steadied, np.nan))
 
     def take(self, nodes: NDArray[np.intp]) -> Observed:
-        """Return what was observed at some nodes."""
+        """Return what was observed at some nodes.
+
+        Parameters
+        ----------
+        nodes : int array
+
+        Returns
+        -------
+        Observed
+        """
         return Observed(
             self.counts[nodes],
             self.weighted[nodes],
@@ -162,7 +235,18 @@ class Observed(HoldsArrays):
         )
 
     def with_classes(self, where: NDArray[np.intp], n_classes: int) -> Observed:
-        """Return the same with further classes; class i becomes class ``where[i]``."""
+        """Return the same with further classes; class i becomes class ``where[i]``.
+
+        Parameters
+        ----------
+        where : int array
+            New position of each class.
+        n_classes : int
+
+        Returns
+        -------
+        Observed
+        """
 
         def spread(array: FloatArray) -> FloatArray:
             out = np.zeros((*array.shape[:-1], n_classes))

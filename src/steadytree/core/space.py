@@ -225,6 +225,10 @@ class FeatureSpace:
             How far a threshold moved: over the feature's range (the paper), or as the share
             of the rows of ``X`` it passed. Use "quantile" where a few large values stretch
             a feature's range.
+
+        Returns
+        -------
+        FeatureSpace
         """
         if scale not in SCALES:
             raise InputError(f"expected scale to be one of {list(SCALES)}, got {scale!r}")
@@ -265,6 +269,15 @@ class FeatureSpace:
         """Return the same space on the quantile scale of some reference rows.
 
         Rows outside the bounds count at the bound.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame
+            Reference rows.
+
+        Returns
+        -------
+        FeatureSpace
         """
         coded = self.encode(X)
         return self.replace(
@@ -289,6 +302,19 @@ class FeatureSpace:
 
         Nothing is refused as an identifier, as a later batch of a few rows may look like one. A
         feature that is not ``needed`` and whose column ``X`` lacks becomes a constant.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame
+        names : tuple of str or None
+        categories : tuple
+            For each feature None (numeric) or its categories.
+        needed : collection of int, optional
+            Features whose columns must be there; by default all.
+
+        Returns
+        -------
+        FeatureSpace
         """
         found = []
         for j, column in enumerate(find_columns(X, names, len(categories), needed)):
@@ -317,7 +343,16 @@ class FeatureSpace:
         return {label: j for j, label in enumerate(self.feature_labels)}
 
     def n_categories(self, feature: int) -> int:
-        """c_j of a categorical feature; a missing value counts as one more category."""
+        """c_j of a categorical feature; a missing value counts as one more category.
+
+        Parameters
+        ----------
+        feature : int
+
+        Returns
+        -------
+        int
+        """
         cats = self.categories[feature]
         return (len(cats) if cats is not None else 0) + bool(self.can_be_missing[feature])
 
@@ -347,7 +382,18 @@ class FeatureSpace:
     def share_between(
         self, feature: int, values: NDArray[np.float64], value: float
     ) -> NDArray[np.float64]:
-        """Share of a numeric feature's scale between each of some values and one value."""
+        """Share of a numeric feature's scale between each of some values and one value.
+
+        Parameters
+        ----------
+        feature : int
+        values : float array
+        value : float
+
+        Returns
+        -------
+        float array
+        """
         scale = self.scales[feature]
         if scale is not None:
             there = np.array([scale.below(v) for v in values.tolist()])
@@ -356,7 +402,18 @@ class FeatureSpace:
         return np.asarray(np.abs(values - value) / (span if span > 0 else 1.0))
 
     def positions_of(self, features: Any, option: str) -> frozenset[int]:
-        """Positions of features that the user lists by name, or by number, in an option."""
+        """Positions of features that the user lists by name, or by number, in an option.
+
+        Parameters
+        ----------
+        features : str, int, iterable of them or None
+        option : str
+            What an error calls them.
+
+        Returns
+        -------
+        frozenset of int
+        """
         labels = self.feature_labels
         out: set[int] = set()
         several = isinstance(features, Iterable) and not isinstance(features, str)
@@ -377,6 +434,16 @@ class FeatureSpace:
 
         A frame may lack columns of features that are not ``needed`` (by default all are); they
         count as missing.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame
+        needed : collection of int, optional
+            Features whose columns must be there; by default all.
+
+        Returns
+        -------
+        float array of shape (n, n_features)
         """
         return encode_table(
             X,
@@ -387,13 +454,28 @@ class FeatureSpace:
         )
 
     def replace(self, **changes: Any) -> FeatureSpace:
-        """Make a copy with some fields changed."""
+        """Make a copy with some fields changed.
+
+        Parameters
+        ----------
+        **changes
+            Fields of the space by name.
+
+        Returns
+        -------
+        FeatureSpace
+        """
         if not self.ordered.any():
             changes.setdefault("ordered", ())  # for however many features there are then
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, as stored in a tree file."""
+        """Return plain Python values, as stored in a tree file.
+
+        Returns
+        -------
+        dict
+        """
         bounds = [
             None if c is not None else [float(lo), float(hi)]
             for c, lo, hi in zip(self.categories, self.lower, self.upper, strict=True)
@@ -414,7 +496,13 @@ class FeatureSpace:
         return content
 
     def digest(self) -> str:
-        """Short fingerprint: equal spaces have equal digests."""
+        """Short fingerprint: equal spaces have equal digests.
+
+        Returns
+        -------
+        str
+            Sixteen hexadecimal digits.
+        """
         text = json.dumps(self.to_dict(), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -94,6 +94,19 @@ class Tree(TreeExports, HoldsArrays):
         The space the tree was trained in.
     metadata : mapping, optional
         Anything JSON can hold; travels with the tree.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> tree = st.Tree(
+    ...     children_left=[1, -1, -1], children_right=[2, -1, -1], feature=[0, -1, -1],
+    ...     threshold=[50.0, 0, 0], value=[[0.6, 0.4], [0.9, 0.1], [0.2, 0.8]],
+    ...     classes=("no", "yes"), feature_names=("age",), n_features=1,
+    ... )
+    >>> tree
+    Tree(2 leaves, depth 1, 1 features, 2 classes)
+    >>> tree.predict([[49.0], [51.0]]).tolist()
+    ['no', 'yes']
     """
 
     children_left: IntArray
@@ -230,6 +243,10 @@ class Tree(TreeExports, HoldsArrays):
         feature_names, classes : sequences, optional
             Columns and classes in order, where the content does not list them.
 
+        Returns
+        -------
+        Tree
+
         Examples
         --------
         >>> import steadytree as st
@@ -336,6 +353,14 @@ class Tree(TreeExports, HoldsArrays):
 
         A frame needs the columns that the tree uses; others count as missing where it lacks
         them. A category it never met is missing too, or ``UNSEEN`` where it goes another way.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame
+
+        Returns
+        -------
+        float array of shape (n, n_features)
         """
         coded = encode_table(
             X,
@@ -348,18 +373,45 @@ class Tree(TreeExports, HoldsArrays):
         return self.round_values(coded)
 
     def round_values(self, coded: FloatArray) -> FloatArray:
-        """Values as the model that grew this tree would compare them."""
+        """Values as the model that grew this tree would compare them.
+
+        Parameters
+        ----------
+        coded : float array
+
+        Returns
+        -------
+        float array
+        """
         if self.precision == "float32":
             with np.errstate(over="ignore"):
                 return coded.astype(np.float32).astype(np.float64)
         return coded
 
     def apply(self, X: Any) -> IntArray:
-        """Leaf (node number) that each row of ``X`` reaches."""
+        """Leaf (node number) that each row of ``X`` reaches.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame
+
+        Returns
+        -------
+        int array of shape (n,)
+        """
         return self.apply_coded(self.encode(X))
 
     def apply_coded(self, coded: FloatArray) -> IntArray:
-        """Leaf of each row of a table already coded by :meth:`encode`."""
+        """Leaf of each row of a table already coded by :meth:`encode`.
+
+        Parameters
+        ----------
+        coded : float array of shape (n, n_features)
+
+        Returns
+        -------
+        int array of shape (n,)
+        """
         node = np.zeros(len(coded), dtype=np.int32)
         rows = np.arange(len(coded)) if not self.is_leaf[0] else np.zeros(0, dtype=np.intp)
         while rows.size:
@@ -370,7 +422,19 @@ class Tree(TreeExports, HoldsArrays):
         return node
 
     def goes_left(self, nodes: NDArray[Any], values: FloatArray) -> BoolArray:
-        """Whether a coded value goes left at a split node (arrays of equal length)."""
+        """Whether a coded value goes left at a split node (arrays of equal length).
+
+        Parameters
+        ----------
+        nodes : int array
+            Split nodes.
+        values : float array
+            A coded value for each, of the feature its node splits on.
+
+        Returns
+        -------
+        boolean array
+        """
         left = values <= self.threshold[nodes]
         start, table = self._category_table
         if table.size:
@@ -399,21 +463,50 @@ class Tree(TreeExports, HoldsArrays):
         return start, (np.concatenate(parts) if parts else np.zeros(0, dtype=bool))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Label stored with the leaf of each row, or its mean response."""
+        """Label stored with the leaf of each row, or its mean response.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame
+            A frame needs the columns that the tree uses, in any order.
+
+        Returns
+        -------
+        array of shape (n,)
+            Classes in the user's own type, or responses.
+        """
         leaf = self.apply(X)
         if self.classes is None:
             return np.asarray(self.value[leaf, 0])
         return self.class_names(self.label[leaf])
 
     def class_names(self, positions: NDArray[Any]) -> NDArray[Any]:
-        """Classes at some positions, in the user's own type."""
+        """Classes at some positions, in the user's own type.
+
+        Parameters
+        ----------
+        positions : int array
+
+        Returns
+        -------
+        array
+        """
         classes = self.classes or ()
         # Labels of several types stay what they are: numpy would make text of ("1", 1).
         mixed = len({type(c) for c in classes}) > 1
         return np.asarray(np.array(classes, dtype=object if mixed else None)[positions])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class shares of the leaf of each row."""
+        """Class shares of the leaf of each row.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame
+
+        Returns
+        -------
+        float array of shape (n, n_classes)
+        """
         if self.classes is None:
             raise InputError("expected a classification tree for predict_proba, got a regression")
         return self.value[self.apply(X)]
@@ -421,11 +514,27 @@ class Tree(TreeExports, HoldsArrays):
     # -- derived trees ------------------------------------------------------------
 
     def replace(self, **changes: Any) -> Tree:
-        """Make a copy with some fields changed, checked again; labels stay unless given."""
+        """Make a copy with some fields changed, checked again; labels stay unless given.
+
+        Parameters
+        ----------
+        **changes
+            Fields of the tree by name.
+
+        Returns
+        -------
+        Tree
+        """
         return Tree(**{**self.given_fields(), **changes})
 
     def given_fields(self) -> dict[str, Any]:
-        """Return what it takes to build the tree again; None for what is then filled in."""
+        """Return what it takes to build the tree again; None for what is then filled in.
+
+        Returns
+        -------
+        dict
+            Arguments of :class:`Tree`.
+        """
         kept = {f.name: getattr(self, f.name) for f in fields(self)}
         kept["metadata"] = dict(self.metadata)
         if not self._impurity_given:
@@ -437,7 +546,14 @@ class Tree(TreeExports, HoldsArrays):
     def relabelled(self, decision: Decision | float | None) -> Tree:
         """Return the same tree with the labels its shares give under a policy.
 
-        A number is a threshold; None: the class with the largest share.
+        Parameters
+        ----------
+        decision : Decision, float or None
+            A number is a threshold; None: the class with the largest share.
+
+        Returns
+        -------
+        Tree
         """
         return self.replace(decision=Decision.of(decision), label=None)
 
@@ -446,6 +562,10 @@ class Tree(TreeExports, HoldsArrays):
 
         The shares of such a tree are weighted, so nobody meets them among real rows; the
         weights become its decision policy.
+
+        Returns
+        -------
+        Tree
         """
         weight = self.metadata.get("class_weight")
         if weight is None:
@@ -462,6 +582,16 @@ class Tree(TreeExports, HoldsArrays):
         """Write the tree in the columns, categories and (if given) classes of a space.
 
         Classes it never met get share 0; categories it never met go where its splits send them.
+
+        Parameters
+        ----------
+        space : FeatureSpace
+        classes : tuple, optional
+            Classes to write the shares in.
+
+        Returns
+        -------
+        Tree
         """
         from steadytree.core.alignment import tree_in_space
 
@@ -471,6 +601,15 @@ class Tree(TreeExports, HoldsArrays):
         """Return the tree with the given nodes made leaves, renumbered from the root.
 
         Values, weights and labels of the new leaves are those stored with the nodes.
+
+        Parameters
+        ----------
+        leaf_nodes : iterable of int
+            Node numbers.
+
+        Returns
+        -------
+        Tree
         """
         cut = set(leaf_nodes)
         kept: list[int] = []
@@ -506,13 +645,28 @@ class Tree(TreeExports, HoldsArrays):
         )
 
     def truncate(self, max_depth: int) -> Tree:
-        """Cut the tree at ``max_depth``: the nodes there become leaves."""
+        """Cut the tree at ``max_depth``: the nodes there become leaves.
+
+        Parameters
+        ----------
+        max_depth : int
+            The root is at depth 0.
+
+        Returns
+        -------
+        Tree
+        """
         if max_depth < 0:
             raise InputError(f"expected max_depth >= 0, got {max_depth}")
         return self.prune_at(np.flatnonzero(self.node_depth == max_depth).tolist())
 
     def feature_importances(self) -> FloatArray:
-        """Return the normalised total decrease of impurity brought by each feature."""
+        """Return the normalised total decrease of impurity brought by each feature.
+
+        Returns
+        -------
+        float array of shape (n_features,)
+        """
         return feature_importances(self)
 
     # -- identity -----------------------------------------------------------------

@@ -65,6 +65,21 @@ class Rule:
     outcome_rate : float or None
         What was observed among these rows: the (weighted) rate of that class, or the mean
         response.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> old, new = (
+    ...     st.tree_from_rules(f'''
+    ...     age <= {cut}: no
+    ...     else: yes
+    ...     ''')
+    ...     for cut in (50, 55)
+    ... )
+    >>> rule = st.diff_trees(old, new, [[40.0], [60.0], [65.0]], space=space).rules[1].new
+    >>> rule.text, rule.rows
+    ('age > 55: yes', 2)
     """
 
     path: int
@@ -122,6 +137,23 @@ class ConditionChange:
         The shift over the range of the feature, signed.
     gained, lost : tuple
         Categories that pass now and did not before, and the reverse.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> old, new = (
+    ...     st.tree_from_rules(f'''
+    ...     age <= {cut}: no
+    ...     else: yes
+    ...     ''')
+    ...     for cut in (50, 55)
+    ... )
+    >>> change = st.diff_trees(old, new, space=space).rules[0].changes[0]
+    >>> change.kind, change.shift
+    ('threshold_moved', 5.0)
+    >>> change.text
+    'age: upper bound moved from 50 to 55 (+5, 10.0 % of its range)'
     """
 
     kind: str
@@ -170,6 +202,22 @@ class RuleChange:
         [0, 1]; None for an added or dropped rule.
     share_in_both : float or None
         Share of the rows that follow the rule in both trees.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> old, new = (
+    ...     st.tree_from_rules(f'''
+    ...     age <= {cut}: no
+    ...     else: yes
+    ...     ''')
+    ...     for cut in (50, 55)
+    ... )
+    >>> for rule in st.diff_trees(old, new, space=space).rules:
+    ...     print(rule.number, rule.status, rule.text)
+    1 moved age <= 55: no
+    2 moved age > 55: yes
     """
 
     number: int

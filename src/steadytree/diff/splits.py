@@ -56,6 +56,23 @@ class SplitChange:
         What the new categorical condition lets pass, if it was replaced.
     share : float or None
         Share of the rows that follow one of these rules in either tree.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> old, new = (
+    ...     st.tree_from_rules(f'''
+    ...     age <= {cut}: no
+    ...     else: yes
+    ...     ''')
+    ...     for cut in (50, 55)
+    ... )
+    >>> split = st.diff_trees(old, new, space=space).splits[0]
+    >>> split.kind, split.rules
+    ('moved', (1, 2))
+    >>> split.text
+    'the first split on age moved from 50 to 55 (+5, 10.0 % of its range): 2 rules'
     """
 
     kind: str

@@ -84,6 +84,32 @@ class TreeDiff:
     space : FeatureSpace
     category_counts : mapping of int to int array
         Rows of each category of each feature of the space; empty where none were given.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> old, new = (
+    ...     st.tree_from_rules(f'''
+    ...     age <= {cut}: no
+    ...     else: yes
+    ...     ''')
+    ...     for cut in (50, 55)
+    ... )
+    >>> diff = st.diff_trees(old, new, space=space)
+    >>> diff
+    TreeDiff(2 moved; dissimilarity 6.5 %)
+    >>> print(diff.to_text())
+    2 rules before, 2 now: 2 moved. Dissimilarity 6.5 %.
+    <BLANKLINE>
+    What changed
+      - the first split on age moved from 50 to 55 (+5, 10.0 % of its range): 2 rules
+    <BLANKLINE>
+    Moved (2)
+      1. age <= 50: no
+         -> age <= 55: no
+      2. age > 50: yes
+         -> age > 55: yes
     """
 
     rules: tuple[RuleChange, ...]
@@ -143,11 +169,27 @@ class TreeDiff:
         return tuple(r for r in self.rules if r.new is not None and r.new.kept_against_share)
 
     def with_status(self, *statuses: str) -> tuple[RuleChange, ...]:
-        """Rules of the given status."""
+        """Rules of the given status.
+
+        Parameters
+        ----------
+        *statuses : str
+            Of "kept", "relabelled", "moved", "added" and "dropped".
+
+        Returns
+        -------
+        tuple of RuleChange
+        """
         return tuple(r for r in self.rules if r.status in statuses)
 
     def gate_measures(self) -> dict[str, float | None]:
-        """Return what :func:`steadytree.evaluation.gates.check_gates` holds against limits."""
+        """Return what :func:`steadytree.evaluation.gates.check_gates` holds against limits.
+
+        Returns
+        -------
+        dict of str to float or None
+            None for what could not be measured.
+        """
         return {
             "dissimilarity": self.dissimilarity,
             "flips": self.flips,
@@ -155,14 +197,36 @@ class TreeDiff:
         }
 
     def told(self, min_cell: int = MIN_CELL, style: WordStyle = PLAIN) -> ToldDiff:
-        """Return what may be told of the people behind it: the same for every page and text."""
+        """Return what may be told of the people behind it: the same for every page and text.
+
+        Parameters
+        ----------
+        min_cell : int, default 5
+            Counts of fewer people are masked; 1 shows all.
+        style : WordStyle
+            How numbers and names are written.
+
+        Returns
+        -------
+        ToldDiff
+        """
         known: dict[int, ToldDiff] = self.__dict__.setdefault("_told", {})
         if min_cell not in known:
             known[min_cell] = ToldDiff(self.shown(min_cell), min_cell)
         return known[min_cell].in_style(style)
 
     def shown(self, min_cell: int = MIN_CELL) -> TreeDiff:
-        """Return the diff as it may be shown: categories of few rows are not named."""
+        """Return the diff as it may be shown: categories of few rows are not named.
+
+        Parameters
+        ----------
+        min_cell : int, default 5
+            Categories of fewer rows are not named.
+
+        Returns
+        -------
+        TreeDiff
+        """
         if min_cell <= 1 or not self.category_counts:
             return self
         known: dict[int, TreeDiff] = self.__dict__.setdefault("_shown", {})
@@ -176,13 +240,29 @@ class TreeDiff:
     def to_text(self, *, min_cell: int = MIN_CELL) -> str:
         """Return plain text for a terminal or a log.
 
-        Numbers about fewer than ``min_cell`` people, and others that would give them away, are
-        masked; 1 shows all.
+        Parameters
+        ----------
+        min_cell : int, default 5
+            Numbers about fewer people, and others that would give them away, are masked; 1
+            shows all.
+
+        Returns
+        -------
+        str
         """
         return diff_text(self.shown(min_cell), min_cell)
 
     def to_markdown(self, *, min_cell: int = MIN_CELL) -> str:
-        """Return Markdown, for a pull request or an issue; masked as :meth:`to_text`."""
+        """Return Markdown, for a pull request or an issue; masked as :meth:`to_text`.
+
+        Parameters
+        ----------
+        min_cell : int, default 5
+
+        Returns
+        -------
+        str
+        """
         return diff_markdown(self.shown(min_cell), min_cell)
 
     def to_frame(self) -> pd.DataFrame:
@@ -191,6 +271,10 @@ class TreeDiff:
         ``value`` is what the leaf predicts; ``observed`` what was counted there among the rows
         the tree was trained on; ``rows``, ``outcomes`` and ``outcome_rate`` what was counted
         among the rows given.
+
+        Returns
+        -------
+        DataFrame
         """
         columns = [
             *("number", "status", "kinds", "old_rule", "new_rule", "changes"),
@@ -261,6 +345,14 @@ class TreeDiff:
 
         What is unknown or unbounded is null. New entries may be added within a version;
         none is removed or changes its meaning.
+
+        Parameters
+        ----------
+        min_cell : int, default 5
+
+        Returns
+        -------
+        dict
         """
         if (shown := self.shown(min_cell)) is not self:
             return shown.to_dict(min_cell=min_cell)
@@ -303,7 +395,12 @@ class TreeDiff:
         return _split_dict(split) | {"share": split.share if counted else None}
 
     def report_content(self) -> ReportContent:
-        """Return what the report shows of it."""
+        """Return what the report shows of it.
+
+        Returns
+        -------
+        ReportContent
+        """
         affected = None
         if self.flips is not None and self.n_rows is not None:
             affected = ("", self.flips * self.n_rows, self.n_rows, "rows")
@@ -322,7 +419,18 @@ class TreeDiff:
         )
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
-        """Write the comparison as one self-contained HTML page."""
+        """Write the comparison as one self-contained HTML page.
+
+        Parameters
+        ----------
+        path : path-like
+        **options
+            Of :func:`steadytree.report.summarise`: ``title``, ``min_cell``, ``level``.
+
+        Returns
+        -------
+        Path
+        """
         return write_report(self, path, **options)
 
     def __repr__(self) -> str:

@@ -31,6 +31,10 @@ def distance_bound(max_depth: int, label_weight: float = 1.0) -> float:
     label_weight : float, default 1.0
         The weight of the outcome term.
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from steadytree import distance_bound

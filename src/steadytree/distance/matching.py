@@ -26,8 +26,28 @@ __all__ = ["CostPart", "MatchedPair", "PathMatching", "UnmatchedPath", "match_pa
 class CostPart:
     """One feature's share of a pair's cost.
 
-    ``side`` is "upper" or "lower" (bounds), "categories", or "missing" (whether missing
-    values pass).
+    Attributes
+    ----------
+    feature : int
+    name : str
+    side : {"upper", "lower", "categories", "missing"}
+        A bound, the categories, or whether missing values pass.
+    cost : float
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> old, new = (
+    ...     st.tree_from_rules(f'''
+    ...     age <= {cut}: no
+    ...     else: yes
+    ...     ''')
+    ...     for cut in (50, 55)
+    ... )
+    >>> part = st.match_paths(old, new, space=space).pairs[0].parts[0]
+    >>> part.name, part.side, round(part.cost, 6)
+    ('age', 'upper', 0.05)
     """
 
     feature: int
@@ -38,7 +58,35 @@ class CostPart:
 
 @dataclass(frozen=True)
 class MatchedPair:
-    """A path of the first tree and its partner in the second."""
+    """A path of the first tree and its partner in the second.
+
+    Attributes
+    ----------
+    path_a, path_b : int
+        Numbers of the paths among those of their trees, left to right.
+    leaf_a, leaf_b : int
+        Node numbers of their leaves.
+    cost : float
+        What the pair costs: its parts and its outcome.
+    outcome_cost : float
+        What other labels, or other responses, cost.
+    parts : tuple of CostPart
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> old, new = (
+    ...     st.tree_from_rules(f'''
+    ...     age <= {cut}: no
+    ...     else: yes
+    ...     ''')
+    ...     for cut in (50, 55)
+    ... )
+    >>> pair = st.match_paths(old, new, space=space).pairs[0]
+    >>> round(pair.feature_cost, 6), pair.outcome_cost
+    (0.05, 0.0)
+    """
 
     path_a: int
     path_b: int
@@ -56,7 +104,27 @@ class MatchedPair:
 
 @dataclass(frozen=True)
 class UnmatchedPath:
-    """A path of the larger tree that has no partner; ``tree`` is "a" or "b"."""
+    """A path of the larger tree that has no partner.
+
+    Attributes
+    ----------
+    tree : {"a", "b"}
+    path, leaf : int
+        Number of the path among those of its tree, and of its leaf among the nodes.
+    cost : float
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> tree = st.tree_from_rules('''
+    ... age <= 50: no
+    ... else: yes
+    ... ''')
+    >>> lone = st.match_paths(tree.truncate(0), tree, space=space).unmatched
+    >>> [(path.tree, path.path) for path in lone]
+    [('b', 1)]
+    """
 
     tree: str
     path: int
@@ -79,6 +147,28 @@ class PathMatching:
         By path of the first tree.
     unmatched : tuple of UnmatchedPath
     a, b : Paths
+    options : DistanceOptions
+        What was asked for: variant, label weight, normalisation.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> old, new = (
+    ...     st.tree_from_rules(f'''
+    ...     age <= {cut}: no
+    ...     else: yes
+    ...     ''')
+    ...     for cut in (50, 55)
+    ... )
+    >>> print(st.match_paths(old, new, space=space))
+    PathMatching(distance=0.1, dissimilarity=6.5 %, 2 pairs, 0 unmatched)
+      age <= 50: no
+        -> age <= 55: no
+        cost 0.05: age (upper) 0.05
+      age > 50: yes
+        -> age > 55: yes
+        cost 0.05: age (lower) 0.05
     """
 
     distance: float
@@ -90,7 +180,13 @@ class PathMatching:
     options: DistanceOptions
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per pair or unmatched path: both rules in words, the cost, its parts."""
+        """One row per pair or unmatched path: both rules in words, the cost, its parts.
+
+        Returns
+        -------
+        DataFrame
+            Columns: rule_a, rule_b, leaf_a, leaf_b, cost, feature_cost, outcome_cost.
+        """
         rows: list[dict[str, Any]] = [
             {
                 "rule_a": self.a.rule_text(pair.path_a),

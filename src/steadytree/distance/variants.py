@@ -38,6 +38,14 @@ class LonePaths:
         w(p) of eq. (weight-path).
     half_label_weight : number
         :math:`\lambda/2`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steadytree.distance import VARIANTS, LonePaths
+    >>> lone = LonePaths(np.array([0.2, 1.0]), np.array([0.1, 0.5]), 0.5)
+    >>> VARIANTS["metric"].unmatched(lone).tolist()
+    [0.7, 1.5]
     """
 
     feature_cost: Amounts
@@ -60,6 +68,14 @@ class Variant:
         Whether :math:`|c(p) - c(q)| \le d(p, q) \le c(p) + c(q)`. The distance is then a
         metric whatever the sizes of the trees, the sum of c is a tree's distance to the empty
         tree, and ``normalize="relative"`` makes sense.
+
+    Examples
+    --------
+    >>> from steadytree.distance import VARIANTS
+    >>> VARIANTS["metric"].is_metric
+    True
+    >>> VARIANTS["cover"].description
+    'its distance to the nearest path of the other tree'
     """
 
     description: str
@@ -76,3 +92,4 @@ VARIANTS: dict[str, Variant] = {
     ),
     "cover": Variant("its distance to the nearest path of the other tree", None),
 }
+"""The variants by name: what a rule without a partner costs."""

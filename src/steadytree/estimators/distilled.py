@@ -75,7 +75,12 @@ class _DistilledTree(TreeLearner):
         self.random_state = random_state
 
     def to_tree(self) -> Tree:
-        """Return the tree, in the form that distances and diffs work on."""
+        """Return the tree, in the form that distances and diffs work on.
+
+        Returns
+        -------
+        Tree
+        """
         check_is_fitted(self, "tree_")
         return self.tree_
 
@@ -88,6 +93,10 @@ class _DistilledTree(TreeLearner):
             Categories, strings and missing values are welcome.
         y : array (n,)
         sample_weight : array (n,), optional
+
+        Returns
+        -------
+        self
         """
         self._check_parameters()
         data, decision = self._training_data(X, y, sample_weight)
@@ -260,6 +269,18 @@ class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree)
     See Also
     --------
     DistilledTreeClassifier : the same for classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import steadytree as st
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = st.DistilledTreeRegressor(max_leaf_nodes=3, n_estimators=20, random_state=0)
+    >>> print(model.fit(X, y).rules(shares=False))
+    |-- s5 <= -0.0...: 11...
+    |-- s5 > -0.0...
+    |   |-- bmi <= 0.01...: 1...
+    |   |-- bmi > 0.01...: 2...
     """
 
     _task = "regression"

@@ -34,7 +34,12 @@ class TreePredictorMixin:
     """
 
     def to_tree(self) -> Tree:
-        """Return the tree, in the form that distances and diffs work on."""
+        """Return the tree, in the form that distances and diffs work on.
+
+        Returns
+        -------
+        Tree
+        """
         raise NotImplementedError
 
     def _leaf_of(self, X: Any) -> NDArray[np.int32]:
@@ -48,11 +53,24 @@ class TreePredictorMixin:
         return tags
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """Leaf (node number) that each row reaches."""
+        """Leaf (node number) that each row reaches.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame
+
+        Returns
+        -------
+        int array of shape (n,)
+        """
         return self._leaf_of(X)
 
     def decision_path(self, X: Any) -> Any:
         """Nodes that each row passes, as in scikit-learn.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame
 
         Returns
         -------
@@ -86,6 +104,10 @@ class TreePredictorMixin:
         shares : bool, default True
             Write beside each label what the leaf predicts, and what was observed among the
             rows the tree was trained on, where it stores that.
+
+        Returns
+        -------
+        str
         """
         tree = self.to_tree()
         if style == "tree":
@@ -100,11 +122,21 @@ class TreePredictorMixin:
         return self.to_tree().feature_importances()
 
     def get_depth(self) -> int:
-        """Depth of the deepest leaf; 0 for a single leaf."""
+        """Depth of the deepest leaf; 0 for a single leaf.
+
+        Returns
+        -------
+        int
+        """
         return self.to_tree().depth
 
     def get_n_leaves(self) -> int:
-        """Count the leaves."""
+        """Count the leaves.
+
+        Returns
+        -------
+        int
+        """
         return self.to_tree().n_leaves
 
     def _repr_html_inner(self) -> str:
@@ -124,12 +156,30 @@ class ClassifierTreeMixin(TreePredictorMixin):
     classes_: NDArray[Any]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Label stored with the leaf that each row reaches."""
+        """Label stored with the leaf that each row reaches.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame
+
+        Returns
+        -------
+        array of shape (n,)
+        """
         leaf = self._leaf_of(X)
         return np.asarray(self.classes_[self.to_tree().label[leaf]])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class shares of the leaf that each row reaches, in the order of ``classes_``."""
+        """Class shares of the leaf that each row reaches, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame
+
+        Returns
+        -------
+        float array of shape (n, n_classes)
+        """
         leaf = self._leaf_of(X)
         return self.to_tree().value[leaf]
 
@@ -138,7 +188,16 @@ class RegressorTreeMixin(TreePredictorMixin):
     """Predictions of a regression tree."""
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Mean response stored with the leaf that each row reaches."""
+        """Mean response stored with the leaf that each row reaches.
+
+        Parameters
+        ----------
+        X : array, pandas or polars frame
+
+        Returns
+        -------
+        float array of shape (n,)
+        """
         leaf = self._leaf_of(X)
         return np.asarray(self.to_tree().value[leaf, 0])
 
@@ -153,7 +212,12 @@ class _FinishedTree(TreePredictorMixin, BaseEstimator):
         self.tree = tree
 
     def to_tree(self) -> Tree:
-        """Return the tree, in the form that distances and diffs work on."""
+        """Return the tree, in the form that distances and diffs work on.
+
+        Returns
+        -------
+        Tree
+        """
         # The attribute may be replaced by set_params: read it again only then.
         held = self.__dict__.get("_read")
         if held is None or held[0] is not self.tree:
@@ -190,6 +254,16 @@ class _FinishedTree(TreePredictorMixin, BaseEstimator):
         Like scikit-learn's ``FrozenEstimator``, a finished tree is never trained again,
         so that it can be the last step of a pipeline or be scored by
         ``cross_val_score``. To train on new rows use :func:`steadytree.retrain`.
+
+        Parameters
+        ----------
+        X, y : ignored
+        **fit_params
+            Ignored.
+
+        Returns
+        -------
+        self
         """
         self.to_tree()
         return self
@@ -270,6 +344,17 @@ class TreeRegressor(RegressorTreeMixin, RegressorMixin, _FinishedTree):
     See Also
     --------
     TreeClassifier : the same for classes; columns and missing values are read alike.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> import steadytree as st
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = st.TreeRegressor(DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, y))
+    >>> print(model.rules())
+    |-- x8 <= -0.00376118: 109.986 (observed 110 in 218 rows)
+    |-- x8 > -0.00376118: 193.152 (observed 193.2 in 224 rows)
     """
 
     _wants_classifier = False

@@ -109,18 +109,39 @@ class _StableTree(TreeLearner):
         self.verbose = verbose
 
     def to_tree(self) -> Tree:
-        """Return the chosen tree, in the form that distances and diffs work on."""
+        """Return the chosen tree, in the form that distances and diffs work on.
+
+        Returns
+        -------
+        Tree
+        """
         check_is_fitted(self)
         tree: Tree = self.best_estimator_.to_tree()
         return tree
 
     def report_content(self) -> ReportContent:
-        """Return what the report shows of the choice."""
+        """Return what the report shows of the choice.
+
+        Returns
+        -------
+        ReportContent
+        """
         check_is_fitted(self)
         return stable_content(self)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
-        """Write the choice of this tree among its candidates as one HTML page."""
+        """Write the choice of this tree among its candidates as one HTML page.
+
+        Parameters
+        ----------
+        path : path-like
+        **options
+            Of :func:`steadytree.report.summarise`: ``title``, ``min_cell``, ``level``.
+
+        Returns
+        -------
+        Path
+        """
         check_is_fitted(self)
         return write_report(self, path, **options)
 

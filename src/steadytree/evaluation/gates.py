@@ -75,9 +75,25 @@ class GateFault:
 class GateResult:
     """One limit, what was measured, and whether it held.
 
-    ``measured`` is NaN where it could not be measured: such a gate does not hold, and neither
-    does one whose measure says nothing (``faults``, in words). ``told`` stands in place of what
-    was measured where that is of too few people; gates are decided before.
+    Attributes
+    ----------
+    name : str
+        Of the limit: "max_flips".
+    limit : float
+    measured : float
+        NaN where it could not be measured: such a gate does not hold.
+    passed : bool
+    faults : tuple of str
+        Why the measure says nothing, in words; a gate with one does not hold.
+    told : str or None
+        Stands in place of what was measured where that is of too few people; gates are
+        decided before.
+
+    Examples
+    --------
+    >>> from steadytree.retraining import GateResult
+    >>> GateResult("max_flips", limit=0.05, measured=0.02, passed=True).text
+    'rows with another decision 2.0 %, at most 5.0 %: passed'
     """
 
     name: str
@@ -100,7 +116,12 @@ class GateResult:
         return f"{gate.words} {measured}, {side} {gate.show(self.limit)}: {verdict}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return plain values for JSON.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "name": self.name,
             "limit": self.limit,
@@ -113,7 +134,22 @@ class GateResult:
 
 @dataclass(frozen=True)
 class GateCheck:
-    """The results of all limits that were set; true when every one of them held."""
+    """The results of all limits that were set; true when every one of them held.
+
+    Attributes
+    ----------
+    results : tuple of GateResult
+        One per limit.
+
+    Examples
+    --------
+    >>> from steadytree.retraining import check_gates
+    >>> check = check_gates({"dissimilarity": 0.12, "flips": 0.01}, max_dissimilarity=0.1)
+    >>> bool(check)
+    False
+    >>> [gate.name for gate in check.failed]
+    ['max_dissimilarity']
+    """
 
     results: tuple[GateResult, ...]
 
@@ -131,17 +167,36 @@ class GateCheck:
         return self.passed
 
     def to_text(self) -> str:
-        """Return one line per gate."""
+        """Return one line per gate.
+
+        Returns
+        -------
+        str
+        """
         return "\n".join(result.text for result in self.results)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON: ``passed`` and ``results``."""
+        """Return plain values for JSON: ``passed`` and ``results``.
+
+        Returns
+        -------
+        dict
+        """
         return {"passed": self.passed, "results": [result.to_dict() for result in self.results]}
 
     def masked(self, told: Mapping[str, PeopleCount], min_cell: int) -> GateCheck:
         """Return the same with words in place of measures of too few people, and few digits.
 
-        ``told`` holds what may be told of each measure that counts people.
+        Parameters
+        ----------
+        told : mapping of str to PeopleCount
+            What may be told of each measure that counts people.
+        min_cell : int
+            1 shows all.
+
+        Returns
+        -------
+        GateCheck
         """
         if min_cell <= 1:
             return self

@@ -104,6 +104,12 @@ class Drift:
     loss_both, loss_new : float
         Mean out-of-bag loss on the new rows of either teacher (log loss, or squared error).
     limit : float
+
+    Examples
+    --------
+    >>> from steadytree.growing.teacher import Drift
+    >>> Drift(detected=False, statistic=-1.2, loss_both=0.31, loss_new=0.35).detected
+    False
     """
 
     detected: bool

@@ -40,6 +40,13 @@ class Display:
     ----------
     ax_ : matplotlib axes, or a list of them
     figure_ : matplotlib figure
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> shown = st.ParetoFrontierDisplay([0.0, 1.0], [0.7, 0.8], [True, True]).plot()
+    >>> shown.ax_.get_ylabel()
+    'Score on held-out rows'
     """
 
     ax_: Any

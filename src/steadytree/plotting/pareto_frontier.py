@@ -50,6 +50,15 @@ class ParetoFrontierDisplay(Display):
     figure_ : matplotlib figure
     candidates_, frontier_, frontier_line_, chosen_, deployed_ : artists
         What was drawn; None where there was nothing to draw.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> distance, score = [0.0, 0.2, 0.3, 0.9], [0.70, 0.78, 0.75, 0.80]
+    >>> on_frontier = st.pareto_mask(list(zip(distance, score)), [False, True])
+    >>> shown = st.ParetoFrontierDisplay(distance, score, on_frontier, chosen=1, deployed=0).plot()
+    >>> [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    ['Other candidates (1)', 'Best trade-offs (3)', 'Deployed tree', 'Chosen tree']
     """
 
     def __init__(
@@ -80,7 +89,18 @@ class ParetoFrontierDisplay(Display):
     ) -> ParetoFrontierDisplay:
         """Draw the candidates of a fitted ``StableTreeClassifier`` or ``StableTreeRegressor``.
 
-        ``style`` goes to :meth:`plot`.
+        Parameters
+        ----------
+        estimator : fitted StableTreeClassifier or StableTreeRegressor
+        ax : matplotlib axes, optional
+        score_name : str, optional
+            What the vertical axis says.
+        **style
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        ParetoFrontierDisplay
         """
         scoring = getattr(estimator, "scoring", None)
         named = scoring if isinstance(scoring, str) else None
@@ -98,7 +118,21 @@ class ParetoFrontierDisplay(Display):
     def from_retraining(
         cls, retraining: Any, *, ax: Any = None, score_name: str | None = None, **style: Any
     ) -> ParetoFrontierDisplay:
-        """Draw the frontier of a :class:`steadytree.Retraining`."""
+        """Draw the frontier of a :class:`steadytree.Retraining`.
+
+        Parameters
+        ----------
+        retraining : Retraining
+        ax : matplotlib axes, optional
+        score_name : str, optional
+            What the vertical axis says.
+        **style
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        ParetoFrontierDisplay
+        """
         return cls.from_frame(
             retraining.frontier,
             score_name=score_name or "Score on the new rows (cross-fitted)",
@@ -131,6 +165,10 @@ class ParetoFrontierDisplay(Display):
         ax : matplotlib axes, optional
         **style
             Passed to :meth:`plot`.
+
+        Returns
+        -------
+        ParetoFrontierDisplay
         """
         lacking = [column for column in (distance, score) if column not in frontier.columns]
         if lacking:
@@ -181,6 +219,10 @@ class ParetoFrontierDisplay(Display):
             frontier, the chosen and the deployed tree.
         line_kw, legend_kw : dict, optional
             Keywords of ``Axes.plot`` for the frontier's line, and of ``Axes.legend``.
+
+        Returns
+        -------
+        ParetoFrontierDisplay
         """
         (ax,) = axes_for(ax, size=figsize)
         plain_axes(ax)

@@ -40,6 +40,19 @@ class SensitivityDisplay(Display):
     figure_ : matplotlib figure
     lines_ : dict of str to artist
     bands_ : dict of str to artist
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import steadytree as st
+    >>> X, y = load_iris(return_X_y=True)
+    >>> shown = st.SensitivityDisplay.from_estimator(
+    ...     DecisionTreeClassifier(max_depth=2, random_state=0), X, y, amounts=[0.1, 0.5],
+    ...     n_repeats=3, random_state=0,
+    ... )
+    >>> [axes.get_xlabel() for axes in shown.ax_]
+    ['Largest change of a threshold', 'Share of the training rows replaced']
     """
 
     def __init__(
@@ -62,7 +75,19 @@ class SensitivityDisplay(Display):
 
     @classmethod
     def from_frame(cls, results: pd.DataFrame, *, ax: Any = None, **names: Any) -> Any:
-        """Draw what :func:`steadytree.assessment.measure_sensitivity` found before."""
+        """Draw what :func:`steadytree.assessment.measure_sensitivity` found before.
+
+        Parameters
+        ----------
+        results : DataFrame
+        ax : axes or array of axes, one per curve, optional
+        **names
+            ``distance_name`` and ``distance_is_share``, as of the class.
+
+        Returns
+        -------
+        SensitivityDisplay
+        """
         return cls(results, **names).plot(ax=ax)
 
     @classmethod
@@ -93,6 +118,10 @@ class SensitivityDisplay(Display):
         **style
             Passed to :meth:`plot`.
 
+        Returns
+        -------
+        SensitivityDisplay
+
         See Also
         --------
         steadytree.assessment.measure_sensitivity : the numbers alone.
@@ -119,6 +148,10 @@ class SensitivityDisplay(Display):
             Size of a new figure in inches.
         line_kw, fill_kw : dict, optional
             Keywords of ``Axes.plot`` for the means and ``Axes.fill_between`` for the spread.
+
+        Returns
+        -------
+        SensitivityDisplay
         """
         from matplotlib.ticker import PercentFormatter
 

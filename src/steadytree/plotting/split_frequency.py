@@ -57,6 +57,18 @@ class SplitFrequencyDisplay(Display):
     features_ : list of int
         Features shown, from the top.
     bars_ : dict of str to bar container
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import steadytree as st
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> forest = RandomForestClassifier(5, max_depth=2, random_state=0).fit(X.to_numpy(), y)
+    >>> trees = [st.as_tree(tree, feature_names=X.columns) for tree in forest.estimators_]
+    >>> shown = st.SplitFrequencyDisplay.from_trees(trees, space=st.FeatureSpace.from_data(X))
+    >>> sorted(shown.space.feature_labels[j] for j in shown.features_)[:2]
+    ['petal length (cm)', 'petal width (cm)']
     """
 
     def __init__(
@@ -95,6 +107,10 @@ class SplitFrequencyDisplay(Display):
         ax : array of five axes, optional
         **style
             Passed to :meth:`plot`.
+
+        Returns
+        -------
+        SplitFrequencyDisplay
         """
         read = [as_tree(tree) for tree in trees]
         if not read:
@@ -120,7 +136,15 @@ class SplitFrequencyDisplay(Display):
     def from_estimator(cls, estimator: Any, **options: Any) -> SplitFrequencyDisplay:
         """Draw the candidates of a fitted ``StableTreeClassifier`` or ``StableTreeRegressor``.
 
-        ``options`` are those of :meth:`from_trees`.
+        Parameters
+        ----------
+        estimator : fitted StableTreeClassifier or StableTreeRegressor
+        **options
+            Of :meth:`from_trees`.
+
+        Returns
+        -------
+        SplitFrequencyDisplay
         """
         return cls.from_trees(estimator.candidates_, space=estimator.feature_space_, **options)
 
@@ -128,7 +152,15 @@ class SplitFrequencyDisplay(Display):
     def from_assessment(cls, assessment: Any, **options: Any) -> SplitFrequencyDisplay:
         """Draw the resampled trees of a :class:`steadytree.StabilityAssessment`.
 
-        ``options`` are those of :meth:`from_trees`.
+        Parameters
+        ----------
+        assessment : StabilityAssessment
+        **options
+            Of :meth:`from_trees`.
+
+        Returns
+        -------
+        SplitFrequencyDisplay
         """
         return cls.from_trees(assessment.trees, space=assessment.space, **options)
 
@@ -151,6 +183,10 @@ class SplitFrequencyDisplay(Display):
         bar_kw, cut_kw, text_kw : dict, optional
             Keywords of ``Axes.barh`` for the shares, of ``Axes.scatter`` for the cut-points,
             and of ``Axes.text`` for the numbers.
+
+        Returns
+        -------
+        SplitFrequencyDisplay
         """
         order = np.lexsort((-self.frequencies["root"], -self.frequencies["anywhere"]))
         used = [int(j) for j in order if self.frequencies["anywhere"][j] > 0]

@@ -113,14 +113,17 @@ class TreeComparisonDisplay(Display):
     Examples
     --------
     >>> import steadytree as st
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> old = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[::2], y[::2])
-    >>> new = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
-    >>> shown = TreeComparisonDisplay.from_trees(
-    ...     old, new, space=st.FeatureSpace.from_data(X)
-    ... )  # doctest: +SKIP
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> old, new = (
+    ...     st.tree_from_rules(f'''
+    ...     age <= {cut}: no
+    ...     else: yes
+    ...     ''')
+    ...     for cut in (50, 55)
+    ... )
+    >>> shown = st.TreeComparisonDisplay.from_trees(old, new, space=space)
+    >>> shown.moved_
+    {0: (50.0, 55.0)}
     """
 
     def __init__(
@@ -171,6 +174,10 @@ class TreeComparisonDisplay(Display):
             Style, passed to :meth:`plot`.
         **options
             Passed to :func:`steadytree.match_paths`; ``variant="metric"`` by default.
+
+        Returns
+        -------
+        TreeComparisonDisplay
         """
         matching = match_paths(a, b, space=space, **{"variant": "metric", **options})
         pairs = [(pair.path_a, pair.path_b) for pair in matching.pairs]
@@ -186,7 +193,20 @@ class TreeComparisonDisplay(Display):
         ax: Any = None,
         **style: Any,
     ) -> TreeComparisonDisplay:
-        """Draw the two trees of a :class:`steadytree.TreeDiff`; ``style`` goes to :meth:`plot`."""
+        """Draw the two trees of a :class:`steadytree.TreeDiff`.
+
+        Parameters
+        ----------
+        diff : TreeDiff
+        titles : pair of str
+        ax : array of two axes, optional
+        **style
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        TreeComparisonDisplay
+        """
         classes = diff.classes
         a = Paths.from_tree(diff.old, diff.space, classes=classes)
         b = Paths.from_tree(diff.new, diff.space, classes=classes)
@@ -197,7 +217,19 @@ class TreeComparisonDisplay(Display):
     def from_retraining(
         cls, retraining: Any, *, ax: Any = None, **style: Any
     ) -> TreeComparisonDisplay:
-        """Draw the deployed tree and the one that ``retrain`` proposes."""
+        """Draw the deployed tree and the one that ``retrain`` proposes.
+
+        Parameters
+        ----------
+        retraining : Retraining
+        ax : array of two axes, optional
+        **style
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        TreeComparisonDisplay
+        """
         titles = ("Deployed", "Proposed")
         return cls.from_diff(retraining.diff, titles=titles, ax=ax, **style)
 
@@ -225,6 +257,10 @@ class TreeComparisonDisplay(Display):
             Keywords of ``Axes.plot`` for the branches and ``Axes.text`` for the nodes.
         node_kw : dict, optional
             Keywords of the box (``FancyBboxPatch``) around each node.
+
+        Returns
+        -------
+        TreeComparisonDisplay
         """
         sides = (self.a, self.b)
         same = [

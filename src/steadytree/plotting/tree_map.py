@@ -100,6 +100,19 @@ class TreeMapDisplay(Display):
     ax_ : matplotlib axes
     figure_ : matplotlib figure
     trees_ : artist
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import steadytree as st
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(5, max_depth=2, random_state=0).fit(X, y)
+    >>> shown = st.TreeMapDisplay.from_trees(
+    ...     forest.estimators_, space=st.FeatureSpace.from_data(X), marked={"first": 0}
+    ... )
+    >>> shown.points.shape
+    (5, 2)
     """
 
     def __init__(
@@ -149,6 +162,10 @@ class TreeMapDisplay(Display):
         ax : matplotlib axes, optional
         **style
             Passed to :meth:`plot`.
+
+        Returns
+        -------
+        TreeMapDisplay
         """
         read = [as_tree(tree) for tree in trees]
         if not read:
@@ -171,7 +188,20 @@ class TreeMapDisplay(Display):
     def from_estimator(
         cls, estimator: Any, *, n_jobs: int | None = None, ax: Any = None, **style: Any
     ) -> TreeMapDisplay:
-        """Draw the candidates of a fitted ``StableTreeClassifier`` or ``StableTreeRegressor``."""
+        """Draw the candidates of a fitted ``StableTreeClassifier`` or ``StableTreeRegressor``.
+
+        Parameters
+        ----------
+        estimator : fitted StableTreeClassifier or StableTreeRegressor
+        n_jobs : int, optional
+        ax : matplotlib axes, optional
+        **style
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        TreeMapDisplay
+        """
         return cls.from_trees(
             estimator.candidates_,
             space=estimator.feature_space_,
@@ -203,6 +233,10 @@ class TreeMapDisplay(Display):
             and for the rings around those that are named.
         text_kw : dict, optional
             Keywords of ``Axes.annotate`` for the names.
+
+        Returns
+        -------
+        TreeMapDisplay
         """
         (ax,) = axes_for(ax, size=figsize)
         n = len(self.points)

@@ -39,6 +39,21 @@ def write_report(result: Any, path: str | os.PathLike[str], **options: Any) -> P
     -------
     Path
         Where the file is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import steadytree as st
+    >>> from steadytree.report import write_report
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> tree = st.tree_from_rules('''
+    ... age <= 50: no
+    ... else: yes
+    ... ''')
+    >>> diff = st.diff_trees(tree, tree, space=space)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(diff, f"{folder}/report.html", title="Nothing changed").name
+    'report.html'
     """
     return write_atomic(path, render(result, **options).encode("utf-8", "replace"))
 

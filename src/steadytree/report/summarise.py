@@ -88,6 +88,19 @@ def summarise(
         and performance, in total and by subgroup; null without rows); ``frontier``
         (candidates with costs and compact trees; or null); ``provenance`` (labels and
         values); ``notes``.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> from steadytree.report import summarise
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> tree = st.tree_from_rules('''
+    ... age <= 50: no
+    ... else: yes
+    ... ''')
+    >>> summary = summarise(st.diff_trees(tree, tree, space=space))
+    >>> summary["schema"], summary["version"], summary["counts"]["kept"]
+    ('steadytree-report', 1, 2)
     """
     if min_cell < 1:
         raise InputError(f"expected min_cell of 1 or more, got {min_cell}")

@@ -52,6 +52,18 @@ class Explanation:
         What is counted: "new rows", or those of a sample of them.
     min_cell : int
         Numbers about fewer people are masked.
+
+    Examples
+    --------
+    >>> from steadytree.retraining.explanation import Explanation
+    >>> from steadytree.retraining.verdict import Verdict
+    >>> told = Explanation(
+    ...     alarm="", verdict=Verdict("keep", "no candidate is clearly better"),
+    ...     what="The deployed tree is kept.", worth="", event="The decision changes",
+    ...     count=0, total=300,
+    ... )
+    >>> told.whom
+    'The decision changes for none of the 300 new rows.'
     """
 
     alarm: str

@@ -55,12 +55,37 @@ class History:
 
     Made by :meth:`open`. Each method that changes something writes one line at once.
 
+    Parameters
+    ----------
+    path : path-like
+        Of the file. :meth:`open` reads it; the bare constructor does not, for those who
+        verify or recover a file that cannot be read.
+
     Examples
     --------
-    >>> history = History.open("triage.jsonl")                   # doctest: +SKIP
-    >>> history.append(retraining, note="data of 2024")          # doctest: +SKIP
-    >>> history.approve(2, by="Dr Adams", reason="flips < 2 %")  # doctest: +SKIP
-    >>> history.versions[["status", "dissimilarity_to_first"]]   # doctest: +SKIP
+    >>> import tempfile
+    >>> import steadytree as st
+    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
+    >>> first, second = (
+    ...     st.as_tree(st.tree_from_rules(f'''
+    ...     age <= {cut}: no
+    ...     else: yes
+    ...     '''), space=space)
+    ...     for cut in (50, 55)
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     history = st.History.open(f"{folder}/triage.history.jsonl")
+    ...     _ = history.append(first, approved_by="Dr Adams", reason="first tree", on="2024-01-08")
+    ...     number = history.append(second, note="data of 2024", on="2025-01-07")
+    ...     history.approve(number, by="Dr Baker", reason="moves by 5 years", on="2025-01-09")
+    ...     print(history.verify())
+    4 lines, all chained
+    >>> history.current
+    2
+    >>> history.versions["decided_by"].to_dict()
+    {1: 'Dr Adams', 2: 'Dr Baker'}
+    >>> history.versions["dissimilarity_to_first"].round(3).to_dict()
+    {1: nan, 2: 0.065}
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -80,6 +105,10 @@ class History:
         verify : bool
             Whether to refuse lines whose digests do not fit. Without it such a file can be
             looked at, but not written to.
+
+        Returns
+        -------
+        History
 
         Raises
         ------
@@ -132,7 +161,16 @@ class History:
         return verify_history(self.path, head)
 
     def tree(self, version: int | None = None) -> Tree:
-        """Return the tree of a version, by default of the current one."""
+        """Return the tree of a version, by default of the current one.
+
+        Parameters
+        ----------
+        version : int, optional
+
+        Returns
+        -------
+        Tree
+        """
         if version is None:
             version = self.current
             if version is None:
@@ -143,11 +181,30 @@ class History:
         return self._ledger.trees[self._checked(version)]
 
     def space(self, version: int | None = None) -> FeatureSpace | None:
-        """Return the feature space stored with a version."""
+        """Return the feature space stored with a version.
+
+        Parameters
+        ----------
+        version : int, optional
+            By default the current one.
+
+        Returns
+        -------
+        FeatureSpace or None
+        """
         return self.tree(version).space
 
     def status(self, version: int) -> str:
-        """Return "proposed", "approved" or "rejected"."""
+        """Say what was decided about a version.
+
+        Parameters
+        ----------
+        version : int
+
+        Returns
+        -------
+        {"proposed", "approved", "rejected"}
+        """
         decision = self._ledger.decisions.get(self._checked(version))
         return "proposed" if decision is None else str(decision["status"])
 
@@ -262,11 +319,31 @@ class History:
         return list(self._ledger.versions)[-1]
 
     def approve(self, version: int, *, by: str, reason: str = "", on: Date = None) -> None:
-        """Put a version in force; approving an older one again rolls back to it."""
+        """Put a version in force; approving an older one again rolls back to it.
+
+        Parameters
+        ----------
+        version : int
+        by : str
+            Who approves.
+        reason : str, optional
+        on : date, datetime or ISO text, optional
+            By default now (UTC).
+        """
         self._decide(version, "approved", by, reason, on)
 
     def reject(self, version: int, *, by: str, reason: str = "", on: Date = None) -> None:
-        """Turn a version down, or withdraw one: the one in force before is current again."""
+        """Turn a version down, or withdraw one: the one in force before is current again.
+
+        Parameters
+        ----------
+        version : int
+        by : str
+            Who rejects.
+        reason : str, optional
+        on : date, datetime or ISO text, optional
+            By default now (UTC).
+        """
         self._decide(version, "rejected", by, reason, on)
 
     def _decide(self, version: int, status: str, by: str, reason: str, on: Date) -> None:
@@ -384,6 +461,10 @@ class History:
         Lines before the first that does not fit stay; a line that tells of the recovery and all
         later entries that are intact follow, sealed again. The file as it was is kept as
         ``<name>.damaged``, then ``.damaged-2``, and so on.
+
+        Parameters
+        ----------
+        path : path-like
 
         Returns
         -------

@@ -46,6 +46,26 @@ class Recovery:
         For each version with a new number, its line, the old and the new number.
     copy : str or None
         Name of the file beside the history that holds it as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import steadytree as st
+    >>> tree = st.tree_from_rules('''
+    ... age <= 50: no
+    ... else: yes
+    ... ''')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "triage.history.jsonl"
+    ...     _ = st.History.open(path).append(tree, approved_by="Dr Adams", on="2024-01-08")
+    ...     text = path.read_text()
+    ...     _ = path.write_text(text + text[:99])  # a line that is cut off
+    ...     recovered = st.History.recover(path).recovered
+    >>> recovered.untouched, recovered.copy
+    (2, 'triage.history.jsonl.damaged')
+    >>> len(recovered.set_aside)
+    1
     """
 
     untouched: int

@@ -49,6 +49,15 @@ class Verification:
         Digest of the last line, to be kept elsewhere; None if something is wrong with the lines.
     grown_by : int or None
         Lines since the given head.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> check = st.History("no-such.history.jsonl").verify()
+    >>> bool(check), check.kind
+    (False, 'unreadable')
+    >>> print(check)
+    expected a history file, got none: no-such.history.jsonl
     """
 
     ok: bool

@@ -95,6 +95,26 @@ class Retraining:
     changed_columns : mapping of str to str
         Columns of the new rows that do not look like those the deployed tree was made for
         (empty, other units, other categories), and why. Gates do not hold on such rows.
+    notes : tuple of str
+        What was met on the way and should be known, in sentences.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import steadytree as st
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> deployed = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X[:300], y[:300])
+    >>> result = st.retrain(
+    ...     deployed, X[300:], y[300:], X_old=X[:300], y_old=y[:300], n_folds=2,
+    ...     n_estimators=20, random_state=0,
+    ... )
+    >>> result
+    Retraining(...: ... leaves, dissimilarity ...%, flips ...)
+    >>> list(result.frontier["kind"].unique()[:3])
+    ['keep', 'leaf values', 'labels']
+    >>> result.check(max_dissimilarity=0.5).passed
+    True
     """
 
     tree: Tree
@@ -233,7 +253,13 @@ class Retraining:
         return response_span(self.space, classifier=self.deployed.is_classifier)
 
     def risk_moved(self) -> dict[str, float]:
-        """Share of the new rows whose risk moves by more than 5 and by more than 10 points."""
+        """Share of the new rows whose risk moves by more than 5 and by more than 10 points.
+
+        Returns
+        -------
+        dict
+            ``moved_5`` and ``moved_10``.
+        """
         return moved_shares(self.risk_moves)
 
     def flips(self, by: Any = None, *, min_cell: int = 10, level: float = 0.95) -> Any:
@@ -310,7 +336,18 @@ class Retraining:
         )
 
     def told_changes(self, min_cell: int = MIN_CELL) -> dict[str, PeopleCount]:
-        """Say for how many rows decisions change and risks move, as far as it may be told."""
+        """Say for how many rows decisions change and risks move, as far as it may be told.
+
+        Parameters
+        ----------
+        min_cell : int, default 5
+            Counts of fewer people are masked; 1 shows all.
+
+        Returns
+        -------
+        dict of str to PeopleCount
+            ``flips``, ``moved_5`` and ``moved_10``.
+        """
         n = len(self.rows)
         flips = PeopleCount.of(self.changed_decisions.sum(), n, min_cell)
         return {"flips": flips, **tell_moves(self.risk_moved(), n, min_cell)}
@@ -321,6 +358,15 @@ class Retraining:
         Scores have three decimals. How many decisions a candidate changes is exact for the
         chosen one only, and for others the middle of a range: from the trees and two such
         numbers the people of one leaf could be counted.
+
+        Parameters
+        ----------
+        min_cell : int, default 5
+            1 shows all.
+
+        Returns
+        -------
+        DataFrame
         """
         if min_cell <= 1:
             return self.frontier
@@ -336,7 +382,20 @@ class Retraining:
         return out
 
     def told_flips(self, by: Any, *, min_cell: int = MIN_CELL, level: float = 0.95) -> pd.DataFrame:
-        """Return the table of :meth:`flips` by subgroup as it may be shown to people."""
+        """Return the table of :meth:`flips` by subgroup as it may be shown to people.
+
+        Parameters
+        ----------
+        by : str, array or callable
+            As in :meth:`flips`.
+        min_cell : int, default 5
+            Counts of fewer people are masked; 1 shows all.
+        level : float, default 0.95
+
+        Returns
+        -------
+        DataFrame
+        """
         return tell_flips(self.flips(by, min_cell=0, level=level), min_cell)
 
     def told_performance(
@@ -345,6 +404,18 @@ class Retraining:
         """Return the table of :meth:`performance` as it may be shown to people.
 
         See :func:`steadytree.evaluation.told_tables.tell_performance`.
+
+        Parameters
+        ----------
+        by : str, array or callable, optional
+            Subgroups, as in :meth:`flips`.
+        min_cell : int, default 5
+            Numbers about fewer people are masked; 1 shows all.
+        level : float, default 0.95
+
+        Returns
+        -------
+        DataFrame
         """
         everyone = [("all", np.arange(len(self.rows)))]
         parts = everyone if by is None else list(subgroups(self.X_new, by))
@@ -389,12 +460,25 @@ class Retraining:
     def explain(self, *, min_cell: int = MIN_CELL) -> str:
         """Say in a few sentences what to do and why, what it is worth, and whom it affects.
 
-        Numbers about fewer than ``min_cell`` people are masked; 1 shows all.
+        Parameters
+        ----------
+        min_cell : int, default 5
+            Numbers about fewer people are masked; 1 shows all.
+
+        Returns
+        -------
+        str
         """
         return str(explain_retraining(self, min_cell))
 
     def gate_measures(self) -> dict[str, float | None]:
-        """Return what :meth:`check` holds against limits."""
+        """Return what :meth:`check` holds against limits.
+
+        Returns
+        -------
+        dict of str to float or None
+            None for what could not be measured.
+        """
         return {
             "dissimilarity": self.dissimilarity,
             "flips": self.flips(),
@@ -404,7 +488,12 @@ class Retraining:
         }
 
     def gate_faults(self) -> list[GateFault]:
-        """Return the columns for whose sake no limit holds: the proposal was learnt from them."""
+        """Return the columns for whose sake no limit holds: the proposal was learnt from them.
+
+        Returns
+        -------
+        list of GateFault
+        """
         trees, labels = (self.deployed, self.tree), self.space.feature_labels
         used = {labels[j] for tree in trees for j in tree.used_features}
         every = {gate.measure for gate in GATES.values()}
@@ -425,11 +514,20 @@ class Retraining:
             ``max_dissimilarity``, ``max_flips``, ``max_moved_5``, ``max_moved_10``,
             ``min_score_change``, ``max_leaves``; see
             :func:`steadytree.evaluation.gates.check_gates`.
+
+        Returns
+        -------
+        GateCheck
         """
         return check_gates(self, accept=accept, **limits)
 
     def report_content(self) -> ReportContent:
-        """Return what the report shows of it."""
+        """Return what the report shows of it.
+
+        Returns
+        -------
+        ReportContent
+        """
         told = self.explanation
         score = self.score_name
         row: dict[Any, Any] = self.frontier.loc[self.chosen].to_dict()
@@ -491,7 +589,19 @@ class Retraining:
         )
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
-        """Write the decision report as one HTML file and return its path."""
+        """Write the decision report as one HTML file.
+
+        Parameters
+        ----------
+        path : path-like
+        **options
+            Of :func:`steadytree.report.summarise`: ``title``, ``subgroups``, ``min_cell``,
+            ``level``.
+
+        Returns
+        -------
+        Path
+        """
         return write_report(self, path, **options)
 
     def __repr__(self) -> str:

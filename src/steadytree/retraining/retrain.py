@@ -127,6 +127,9 @@ def retrain(
         within one paired standard error of the best. "balanced": the largest score minus
         dissimilarity. "score", "distance": the best score, the least change. A function
         gets the frontier and returns a candidate's name or row number.
+    tolerance : float, default 0.02
+        For ``select="tolerance"``: the share of the best score that may be given up for less
+        change.
     max_flips, max_dissimilarity : float, optional
         Choose in these words instead: at most this share of the new rows gets another
         decision, at most so dissimilar. Of the candidates within, the least change is taken

@@ -53,6 +53,13 @@ class SearchOptions:
         nothing earns no edit.
     label_weight : float, default 1.0
         λ of eq. (dist-paths) in the search's distance.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> options = st.SearchOptions(n_estimators=50, max_leaf_nodes=6)  # for retrain(options=...)
+    >>> options.max_depth
+    8
     """
 
     n_estimators: int = 100
@@ -86,7 +93,18 @@ class SearchOptions:
 
     @classmethod
     def read(cls, options: SearchOptions | None, changes: dict[str, Any]) -> SearchOptions:
-        """Options as given, or the defaults, with single entries changed by keyword."""
+        """Options as given, or the defaults, with single entries changed by keyword.
+
+        Parameters
+        ----------
+        options : SearchOptions or None
+        changes : dict
+            Entries that replace those of the options.
+
+        Returns
+        -------
+        SearchOptions
+        """
         known = [f.name for f in fields(cls)]
         unknown = [name for name in changes if name not in known]
         if unknown:
@@ -101,11 +119,21 @@ class SearchOptions:
         return replace(options or cls(), **changes)
 
     def in_folds(self) -> SearchOptions:
-        """Options of the runs that only score: half the teacher's trees, at least 50."""
+        """Options of the runs that only score: half the teacher's trees, at least 50.
+
+        Returns
+        -------
+        SearchOptions
+        """
         return replace(self, n_estimators=half_the_trees(self.n_estimators))
 
     def record(self) -> dict[str, Any]:
-        """Entries for the settings of a result: the common ones, and what is not the default."""
+        """Entries for the settings of a result: the common ones, and what is not the default.
+
+        Returns
+        -------
+        dict
+        """
         common = ("max_leaf_nodes", "max_depth", "min_samples_leaf")
         return {
             "n_estimators": self.n_estimators,

@@ -57,6 +57,19 @@ class SequenceStep:
         Its score on the batch, and the best of all candidates.
     dissimilarity : float
         To the tree of the batch before (NaN for the first tree of all).
+
+    Examples
+    --------
+    >>> import math
+    >>> import steadytree as st
+    >>> from steadytree.retraining.sequence import SequenceStep
+    >>> tree = st.tree_from_rules('''
+    ... age <= 50: no
+    ... else: yes
+    ... ''')
+    >>> step = SequenceStep(0, "keep", 0, tree, score=0.79, best_score=0.8, dissimilarity=math.nan)
+    >>> round(step.best_score - step.score, 3)
+    0.01
     """
 
     batch: int
@@ -85,6 +98,24 @@ class TreeSequence:
         (within tolerance), chosen.
     retrainings : tuple of Retraining
         What the candidates came from, one per batch that was retrained.
+
+    Examples
+    --------
+    >>> import math
+    >>> import pandas as pd
+    >>> import steadytree as st
+    >>> from steadytree.retraining import TreeSequence
+    >>> from steadytree.retraining.sequence import SequenceStep
+    >>> tree = st.tree_from_rules('''
+    ... age <= 50: no
+    ... else: yes
+    ... ''')
+    >>> step = SequenceStep(0, "keep", 0, tree, score=0.8, best_score=0.8, dissimilarity=math.nan)
+    >>> sequence = TreeSequence((step,), 0.0, pd.DataFrame(), pd.DataFrame(), ())
+    >>> sequence
+    TreeSequence(1 batches, total change 0.000)
+    >>> sequence.models[0].predict([[60.0]]).tolist()
+    ['yes']
     """
 
     steps: tuple[SequenceStep, ...]
@@ -104,7 +135,12 @@ class TreeSequence:
         return tuple(predictor_of(tree) for tree in self.trees)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per batch: candidate, made_for, score, best_score, dissimilarity, leaves."""
+        """One row per batch: candidate, made_for, score, best_score, dissimilarity, leaves.
+
+        Returns
+        -------
+        DataFrame
+        """
         rows = [{**vars(step), "n_leaves": step.tree.n_leaves} for step in self.steps]
         return pd.DataFrame(rows).drop(columns="tree").set_index("batch")
 
@@ -161,6 +197,18 @@ def retrain_sequence(
     ----------
     D. Bertsimas, V. Digalakis Jr, Y. Ma, P. Paschalidis, "Towards Stable Machine Learning
     Model Retraining via Slowly Varying Sequences", arXiv:2403.19871.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import steadytree as st
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> batches = [(X[:250], y[:250]), (X[250:400], y[250:400]), (X[400:], y[400:])]
+    >>> sequence = st.retrain_sequence(batches, n_folds=2, n_estimators=20, random_state=0)
+    >>> sequence.to_frame()["candidate"].to_list()  # the first tree is good enough throughout
+    ['deployed', 'deployed', 'deployed']
+    >>> sequence.total_change
+    0.0
     """
     parts = _checked(batches, tolerance)
     if deployed is None:

@@ -152,6 +152,12 @@ class Verdict:
         What the score is called.
     n_rows : int
         Rows that the flips of the rival are a share of.
+
+    Examples
+    --------
+    >>> from steadytree.retraining.verdict import Verdict
+    >>> print(Verdict("keep", "no candidate is clearly better"))
+    Keep: no candidate is clearly better.
     """
 
     action: str
@@ -175,7 +181,17 @@ class Verdict:
         return f"{what} would gain another {lead.value:.3f} ± {lead.error:.3f} {self.score}"
 
     def forgone(self, min_cell: int = MIN_CELL) -> str:
-        """Say what the proposal leaves on the table, and for how many changed decisions; or ""."""
+        """Say what the proposal leaves on the table, and for how many changed decisions; or "".
+
+        Parameters
+        ----------
+        min_cell : int, default 5
+            Numbers of fewer people are masked.
+
+        Returns
+        -------
+        str
+        """
         if self.rival is None:
             return ""
         share, n = self.rival.flips, self.n_rows
@@ -188,7 +204,16 @@ class Verdict:
         return self._told(self.forgone_gain)
 
     def text(self, min_cell: int = MIN_CELL) -> str:
-        """Return the verdict as a sentence or two; numbers of too few people are masked."""
+        """Return the verdict as a sentence or two; numbers of too few people are masked.
+
+        Parameters
+        ----------
+        min_cell : int, default 5
+
+        Returns
+        -------
+        str
+        """
         return self._told(self.forgone(min_cell))
 
     def __str__(self) -> str:
@@ -199,7 +224,16 @@ class Verdict:
         return f"{text} Forgone: {forgone}." if forgone else text
 
     def to_dict(self, min_cell: int = MIN_CELL) -> dict[str, str]:
-        """Return plain values for JSON."""
+        """Return plain values for JSON.
+
+        Parameters
+        ----------
+        min_cell : int, default 5
+
+        Returns
+        -------
+        dict of str to str
+        """
         return {"action": self.action, "reason": self.reason, "forgone": self.forgone(min_cell)}
 
 

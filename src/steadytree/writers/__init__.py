@@ -62,6 +62,16 @@ def export_tree(
     -------
     str, bytes or a model
         What was written; with ``path`` the path.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> tree = st.tree_from_rules('''
+    ... age <= 50: no
+    ... else: yes
+    ... ''')
+    >>> print(st.export_tree(tree, "sql").splitlines()[-1])
+    CASE WHEN "age" <= 50.0e0 THEN 'no' ELSE 'yes' END
     """
     if to is None:
         if path is None:
@@ -87,7 +97,23 @@ def export_tree(
 
 
 def options_of(to: str) -> dict[str, Any]:
-    """Return the options of a format, each with its default."""
+    """Return the options of a format, each with its default.
+
+    Parameters
+    ----------
+    to : str
+        A format of ``WRITERS``.
+
+    Returns
+    -------
+    dict of str to object
+
+    Examples
+    --------
+    >>> from steadytree.writers import options_of
+    >>> sorted(options_of("sql"))[:3]
+    ['columns', 'dialect', 'keep']
+    """
     return {
         name: parameter.default
         for name, parameter in inspect.signature(_writer(to).write).parameters.items()

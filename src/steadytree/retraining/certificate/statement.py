@@ -34,6 +34,12 @@ class CertificateOptions:
     work : float, default 2e8
         Leaves and trees to look at: a few seconds (without numba two hundred times fewer). A
         count and not a time, so that the same rows give the same certificate.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> st.CertificateOptions(depth=2, cut_points=32)  # for retrain(certify=...)
+    CertificateOptions(depth=2, cut_points=32, work=200000000.0)
     """
 
     depth: int | None = None
@@ -54,7 +60,16 @@ class CertificateOptions:
 
     @classmethod
     def read(cls, certify: Any) -> CertificateOptions | None:
-        """Options as given to ``retrain``, None where no certificate is asked for."""
+        """Options as given to ``retrain``, None where no certificate is asked for.
+
+        Parameters
+        ----------
+        certify : bool or CertificateOptions
+
+        Returns
+        -------
+        CertificateOptions or None
+        """
         if certify is None or certify is False:
             return None
         if certify is True:
@@ -97,6 +112,17 @@ class Certificate:
     better : bool
         Whether a tree was met that is better by more than that; it is then the candidate
         "exact".
+
+    Examples
+    --------
+    >>> from steadytree.retraining import Certificate
+    >>> certificate = Certificate(
+    ...     price=0.25, depth=2, cut_points=32, features=("age", "income"), n_trees=34849,
+    ...     min_samples_leaf=8, objective=0.42, best_objective=0.42, lower_bound=0.41,
+    ...     edit_cost=0.001, better=False,
+    ... )
+    >>> certificate.proved, round(certificate.gap, 6)
+    (False, 0.01)
     """
 
     price: float
@@ -122,7 +148,12 @@ class Certificate:
         return self.best_objective - self.lower_bound <= CLOSED
 
     def words(self) -> str:
-        """Say it in two sentences: what is certified, and what is not."""
+        """Say it in two sentences: what is certified, and what is not.
+
+        Returns
+        -------
+        str
+        """
         return f"{self._sentence()} {LIMITS}"
 
     def _sentence(self) -> str:
@@ -153,7 +184,12 @@ class Certificate:
         return f"{text}{small if self.gap <= self.edit_cost else ''}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all entries, with the gap, whether it is proved, and the words."""
+        """Return all entries, with the gap, whether it is proved, and the words.
+
+        Returns
+        -------
+        dict
+        """
         return {
             **asdict(self),
             "features": list(self.features),
