@@ -18,11 +18,12 @@ from reproduction.catalogue import CATALOGUE
 from steadytree.core.paths import Paths
 from steadytree.distance.amounts import cost_matrix
 from steadytree.distance.options import check_options
-from tests.docs.fences import DOCS, ROOT
+from tests.docs.fences import DOCS, ROOT, fences
 from tests.strategies import Kind, examples, random_space, random_tree
 
 EQUATIONS = DOCS / "background" / "equations.md"
 CLAIMS = DOCS / "background" / "claims.md"
+GLOSSARY = DOCS / "glossary.md"
 MEASURED = DOCS / "background" / "measured"
 TABLES = DOCS / "paper" / "tables"
 PAPER = ROOT.parent / "shared" / "paper.tex"
@@ -60,12 +61,17 @@ def quoted(page: Path) -> set[str]:
     return set(re.findall(r"`([^`]+)`", page.read_text(encoding="utf-8")))
 
 
+def names_of_code() -> set[str]:
+    """Dotted names of the page; they are within the package."""
+    return {name for name in quoted(EQUATIONS) if re.fullmatch(r"[a-z_]+(\.\w+)+", name)}
+
+
 def test_every_name_on_the_page_of_equations_is_code() -> None:
-    names = {name for name in quoted(EQUATIONS) if name.startswith("steadytree.")}
+    names = names_of_code()
     assert len(names) > 25
     for name in names:
         module, _, attribute = name.rpartition(".")
-        assert hasattr(import_module(module), attribute), name
+        assert hasattr(import_module(f"steadytree.{module}"), attribute), name
 
 
 def test_every_test_on_the_page_of_equations_exists() -> None:
@@ -81,12 +87,14 @@ def test_every_test_on_the_page_of_equations_exists() -> None:
 def test_every_row_of_equations_has_code_and_a_test() -> None:
     lines = EQUATIONS.read_text(encoding="utf-8").splitlines()
     rows = [line.strip("|").split("|") for line in lines if line.startswith("| ")]
-    rows = [row for row in rows if row[-1].strip() not in ("held by", "---")]
+    rows = [row for row in rows if row[0].strip() not in ("in the paper", "---")]
     assert len(rows) > 25
+    known = names_of_code()
     for row in rows:
-        assert len(row) == 4, row
-        assert "`steadytree." in row[2], row
-        assert "`tests/" in row[3], row
+        assert len(row) == 3, row
+        held = set(re.findall(r"`([^`]+)`", row[2]))
+        assert held & known, row
+        assert any(name.startswith("tests/") for name in held), row
 
 
 def test_no_equation_of_the_catalogue_is_left_out() -> None:
@@ -276,3 +284,19 @@ def test_the_sets_are_described_as_they_are() -> None:
     features = [int(float(row["features"])) for row in read_table("datasets")]
     assert len(features) == 11
     assert f"the sets have {min(features)} to {max(features)} columns" in text
+
+
+# -- glossary ---------------------------------------------------------------------
+
+
+def test_every_word_of_the_glossary_is_in_its_place_and_leads_somewhere() -> None:
+    (block,) = [f for f in fences(GLOSSARY.read_text("utf-8")) if f.language == "{glossary}"]
+    entries = [entry.split("\n", 1) for entry in block.text.strip().split("\n\n")]
+    words = [word for word, _ in entries]
+    assert words == sorted(words)
+    assert len(words) > 30
+    for word, said in entries:
+        targets = re.findall(r"\]\(([^)#]+)", said)
+        assert targets, word
+        for target in targets:
+            assert (DOCS / target).exists(), target
