@@ -31,7 +31,7 @@ $(BENCH_STAMP): $(STAMP)
 	@touch $@
 
 demo: setup ## see the package work
-	$(BIN)/python examples/retrain_a_deployed_tree.py
+	$(BIN)/python examples/retraining/retrain_a_deployed_tree.py
 
 # QUICK=1: no example is run and the page to try has no runtime.
 docs: setup ## build the site into docs/_build/html (QUICK=1: seconds instead of minutes)
