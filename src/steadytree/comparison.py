@@ -150,7 +150,7 @@ class TreeComparison:
     def risk_moves(self) -> NDArray[np.float64] | None:
         """How far the prediction of each row moves, from 0 to 1; None without rows.
 
-        |new − old| of the positive class; with several classes half the sum of the shares'
+        ``|new − old|`` of the positive class; with several classes half the sum of the shares'
         absolute changes; in regression the change as a share of the response range.
         """
         if self.rows is None:

@@ -240,7 +240,7 @@ class Retraining:
 
     @cached_property
     def risk_moves(self) -> NDArray[np.float64]:
-        """How far the risk of each new row moves: |new − old| of the positive class.
+        """How far the risk of each new row moves: ``|new − old|`` of the positive class.
 
         With several classes half the sum of the shares' absolute changes; in regression the
         change of the prediction as a share of the response range.
