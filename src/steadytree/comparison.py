@@ -223,7 +223,7 @@ class TreeComparison:
         **limits
             ``max_dissimilarity``, ``max_flips``, ``max_moved_5``, ``max_moved_10``,
             ``min_score_change``, ``max_leaves``; see
-            :func:`steadytree.evaluation.gates.check_gates`.
+            :func:`steadytree.retraining.check_gates`.
 
         Returns
         -------
@@ -251,7 +251,7 @@ class TreeComparison:
         return faults
 
     def gate_measures(self) -> dict[str, float | None]:
-        """Return what :func:`steadytree.evaluation.gates.check_gates` holds against limits.
+        """Return what :func:`steadytree.retraining.check_gates` holds against limits.
 
         Returns
         -------

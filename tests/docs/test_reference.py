@@ -127,6 +127,26 @@ def test_what_is_described_as_an_attribute_is_one() -> None:
         assert [a for a in described(cls, "Attributes") if a not in fields] == [], name
 
 
+def test_docstrings_refer_to_what_is_in_the_reference() -> None:
+    """A reference to anything else would be no link."""
+    there = {*NAMES, *METHODS}
+    texts = {name: named(name).__doc__ for name in DESCRIBED}
+    texts |= {name: method.__doc__ for name, method in METHODS.items()}
+    found = [
+        (name, role, target)
+        for name, text in texts.items()
+        for role, target in re.findall(r":(func|class|meth|data|mod|attr):`~?([\w.]+)`", text)
+    ]
+    assert len(found) > 30
+    broken = []
+    for name, role, target in found:
+        # As Sphinx looks: by itself, within the class, within the module.
+        around = [name.rsplit(".", n)[0] for n in range(3)]
+        if not {target, *(f"{place}.{target}" for place in around)} & there:
+            broken.append(f"{name}: {role} {target}")
+    assert not broken
+
+
 def test_a_missing_and_a_ghost_parameter_would_be_seen() -> None:
     def wrong(there: int, told: int) -> None:
         """Do nothing.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reference.commands import commands, exit_codes
@@ -49,8 +50,14 @@ def _always_read(app: Sphinx, env: Any, *_: object) -> Iterable[str]:
             yield name
 
 
+def _add_style(app: Sphinx) -> None:
+    app.config.html_static_path.append(str(Path(__file__).parent / "static"))
+    app.add_css_file("reference.css")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Let Sphinx call us whenever it reads a page."""
+    app.connect("builder-inited", _add_style)
     app.connect("source-read", _on_read)
     app.connect("env-get-outdated", lambda *given: list(_always_read(*given)))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -65,7 +65,7 @@ def _command(context: click.Context) -> str:
     parts += [_prose(part, code) for part in _paragraphs(command.help or "")]
     parts.append(f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```")
     if example := _example(command.epilog or ""):
-        parts.append(f"```bash\n{example}\n```")
+        parts += ["For example", f"```bash\n{example}\n```"]
     options = [option for option in command.params if isinstance(option, click.Option)]
     parts += [_option(option, context, code) for option in options]
     return "\n\n".join(parts)

@@ -239,7 +239,7 @@ class Tree(TreeExports, HoldsArrays):
             ``categories`` that go left, where ``missing`` values and ``unseen`` categories go
             ("left" or "right"), and the sides ``left`` and ``right``; a leaf has a ``value``, or
             ``shares`` of the classes, a ``label``, or both. What may stand around the tree is
-            described in :mod:`steadytree.core.nested`.
+            described in ``steadytree.core.nested``.
         feature_names, classes : sequences, optional
             Columns and classes in order, where the content does not list them.
 

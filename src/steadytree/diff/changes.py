@@ -188,7 +188,7 @@ class RuleChange:
         ``value_change``); "relabelled": same conditions, other label; "moved": other
         conditions (and perhaps another label: see ``relabelled``).
     kinds : tuple of str
-        Everything that happened, from :data:`KINDS`; none for an added or dropped rule.
+        Everything that happened, from ``KINDS``; none for an added or dropped rule.
     old, new : Rule or None
     changes : tuple of ConditionChange
     relabelled : bool

@@ -50,7 +50,8 @@ class TreeDiff:
     ----------
     rules : tuple of RuleChange
         Every rule of either tree: those of the old tree from left to right, then the
-        added ones. See :class:`RuleChange` for status, conditions, shares and rates.
+        added ones. See :class:`steadytree.diff.RuleChange` for status, conditions, shares
+        and rates.
     splits : tuple of SplitChange
         The same changes at the level of splits: one entry for "the first split on age
         moved from 50 to 53: 6 rules". Nearest the root first.
@@ -79,7 +80,7 @@ class TreeDiff:
     classes_given_up : dict
         Classes that the new tree gives up. True: decided for nobody any more, by no rule or
         for none of the rows. False: hardly found among the rows any more
-        (:func:`steadytree.evaluation.flips.classes_given_up`).
+        (``steadytree.evaluation.flips.classes_given_up``).
     old, new : Tree
     space : FeatureSpace
     category_counts : mapping of int to int array
@@ -183,7 +184,7 @@ class TreeDiff:
         return tuple(r for r in self.rules if r.status in statuses)
 
     def gate_measures(self) -> dict[str, float | None]:
-        """Return what :func:`steadytree.evaluation.gates.check_gates` holds against limits.
+        """Return what :func:`steadytree.retraining.check_gates` holds against limits.
 
         Returns
         -------

@@ -313,7 +313,7 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
     scoring : str, callable or None
         A scikit-learn scorer; default ROC AUC (one-vs-rest for several classes).
     select : {"tolerance", "balanced", "score", "distance"} or callable
-        How to choose from the frontier, see :func:`steadytree.selection.select_candidate`.
+        How to choose from the frontier, see :data:`steadytree.selection.RULES`.
         A callable gets ``results_`` and returns the position of a row; it is called once
         more for each fold of the honest estimate.
     tolerance : float, default 0.02

@@ -210,7 +210,7 @@ class GateCheck:
         return GateCheck(tuple(results))
 
     def raise_if_failed(self) -> None:
-        """Raise :class:`GateError` naming every gate that did not hold."""
+        """Raise ``GateError`` naming every gate that did not hold."""
         if not self.passed:
             listed = "; ".join(result.text for result in self.failed)
             raise GateError(

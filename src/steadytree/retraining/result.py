@@ -185,7 +185,7 @@ class Retraining:
         Returns
         -------
         model
-            Held against :attr:`tree` on the new rows: it predicts each of them the same.
+            Held against ``tree`` on the new rows: it predicts each of them the same.
         """
         written = write_like(self.tree, model, prefer=prefer)
         kept = int((self.tree.kept_against_share & self.tree.is_leaf).sum())
@@ -403,7 +403,8 @@ class Retraining:
     ) -> pd.DataFrame:
         """Return the table of :meth:`performance` as it may be shown to people.
 
-        See :func:`steadytree.evaluation.told_tables.tell_performance`.
+        The column ``told`` says how each measure is told: "exact", as a "range" whose middle is
+        given, or "hidden".
 
         Parameters
         ----------
@@ -448,7 +449,7 @@ class Retraining:
     def verdict(self) -> Verdict:
         """What to do with the proposal, why, and what it leaves on the table.
 
-        The rule is a table in :func:`steadytree.retraining.verdict.judge`.
+        The rule is a table in ``steadytree.retraining.verdict.judge``.
         """
         return draw_verdict(self)
 
@@ -513,7 +514,7 @@ class Retraining:
         **limits
             ``max_dissimilarity``, ``max_flips``, ``max_moved_5``, ``max_moved_10``,
             ``min_score_change``, ``max_leaves``; see
-            :func:`steadytree.evaluation.gates.check_gates`.
+            :func:`steadytree.retraining.check_gates`.
 
         Returns
         -------

@@ -83,7 +83,7 @@ class SequenceStep:
 
 @dataclass(frozen=True, repr=False)
 class TreeSequence:
-    """One tree per batch, made by :func:`retrain_sequence`.
+    """One tree per batch, made by :func:`steadytree.retrain_sequence`.
 
     Attributes
     ----------
