@@ -154,3 +154,12 @@ def test_names_can_be_insisted_on(run: Run, tmp_path: Path) -> None:
     insisted = run(*options, "--types", "name=category")
     assert insisted.code == 0, insisted.err
     assert "Warning: column 'name' has 60 different ones in 60 rows" in insisted.err
+
+
+def test_three_decimals_are_no_thousands(settle: Any) -> None:
+    """The odd text is named, not the numbers beside it; with a real thousand it is they."""
+    values = [f"0.{n}" for n in range(120, 160)]
+    with pytest.raises(InputError, match="numbers but for 'abc' \\(line 42\\)"):
+        settle([*values, "abc"])
+    with pytest.raises(InputError, match=r"numbers written as '1\.234\.567' \(line 42\)"):
+        settle([*values, "1.234.567"])

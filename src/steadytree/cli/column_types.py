@@ -217,7 +217,7 @@ def _refuse_numbers_in_clothes(
     table: TableFile, name: str, written: WrittenColumn, numbers: Any
 ) -> None:
     """Refuse numbers but for a few, with separators of thousands, other decimals or a unit."""
-    separated = written.in_thousands | written.other_decimals
+    separated = (written.in_thousands | written.other_decimals) & ~numbers  # 0.126 is a number
     amounts = written.amounts
     start = f"expected numbers or categories in column {name!r} of {table.path}, got "
     as_category = types_fix(name, CATEGORY)
