@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs paper test test-slow coverage lint format bench bench-retraining bench-exporters bench-scaling clean
+.PHONY: help setup demo docs docs-serve paper test test-slow coverage lint format bench bench-retraining bench-exporters bench-scaling clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -36,7 +36,13 @@ demo: setup ## see the package work
 # QUICK=1: no example is run and the page to try has no runtime.
 docs: setup ## build the site into docs/_build/html (QUICK=1: seconds instead of minutes)
 	$(if $(QUICK),STEADYTREE_DOCS_QUICK=1) $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(if $(QUICK),,$(BIN)/python scripts/assemble_pyodide.py $(VENV)/pyodide --page docs/_build/html/try)
 	@echo "Open this in a browser: $(CURDIR)/docs/_build/html/index.html"
+
+# The page to try runs from a server alone: browsers start no worker from a file.
+docs-serve: docs ## build the site and serve it on this machine alone
+	@echo "Open this in a browser: http://127.0.0.1:8000/"
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory docs/_build/html 8000
 
 # QUICK=1: a few minutes instead of hours; OUT=folder: another place for the page.
 paper: setup ## regenerate the paper's experiments into steadytree-paper/ (QUICK=1: a small run)

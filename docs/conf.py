@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import steadytree
 
@@ -28,7 +30,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "_ext", "gallery/**/*.ipynb", "gallery/**/*.py", "try/*.md"]
+exclude_patterns = ["_build", "_ext", "gallery/**/*.ipynb", "gallery/**/*.py"]
 nitpicky = False
 suppress_warnings = ["config.cache"]  # sphinx-gallery's settings hold functions
 
@@ -103,11 +105,19 @@ html_theme_options = {
 html_math_renderer = "mathml"
 
 
-def _anchors_to_targets(app: object, docname: str, source: list[str]) -> None:
+def _anchors_to_targets(app: Any, docname: str, source: list[str]) -> None:
     """Let links find the anchors of generated pages, written in HTML so that they work anywhere."""
     source[0] = re.sub(r'<a id="([\w.-]+)"></a>', r"[]{#\1}", source[0])
 
 
-def setup(app: object) -> None:
+def _add_the_page_to_try(app: Any, exception: Exception | None) -> None:
+    """Lay the page that runs in the browser beside the others; its runtime comes by `make docs`."""
+    if exception is None and app.builder.format == "html":
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(HERE / "try", Path(app.outdir) / "try", dirs_exist_ok=True, ignore=ignored)
+
+
+def setup(app: Any) -> None:
     """Connect what the settings cannot say."""
-    app.connect("source-read", _anchors_to_targets)  # type: ignore[attr-defined]
+    app.connect("source-read", _anchors_to_targets)
+    app.connect("build-finished", _add_the_page_to_try)
