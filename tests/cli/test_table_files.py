@@ -1,4 +1,4 @@
-"""Every way that a table is spoiled, as a user meets it; docs/guide/tables.md lists the same cases."""
+"""Every way that a table is spoiled, as a user meets it: the cases of docs/guide/tables.md."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How the lines of a tree in words nest: which branch stands below which.
 
-The grammar is on the page docs/guide/rules.md. Here text becomes blocks of branches, indented or drawn;
-``rule_words`` reads what a line says, ``rules`` makes a tree of it all.
+The grammar is on the page docs/guide/rules.md. Here text becomes blocks of branches, indented or
+drawn; ``rule_words`` reads what a line says, ``rules`` makes a tree of it all.
 """
 
 from __future__ import annotations
