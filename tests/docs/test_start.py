@@ -6,56 +6,17 @@ import os
 import re
 import subprocess
 import sys
-import textwrap
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.docs.fences import DOCS, ROOT, Fence, fences
+from tests.docs.fences import DOCS, ROOT
+from tests.docs.shown import Step, agrees, steps_of, wrapped
 
 PAGE = DOCS / "start.md"
-WIDTH = 100
-"""Lines longer than this are wrapped on the page."""
-
 SAY = "print('<<< end of block >>>', flush=True)\n"
-
-
-@dataclass(frozen=True)
-class Step:
-    """A block that a reader runs, and the output that the page shows for it."""
-
-    block: Fence
-    shown: str | None
-
-
-def steps() -> list[Step]:
-    blocks = fences(PAGE.read_text(encoding="utf-8"))
-    found: list[Step] = []
-    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
-        if block.language != "text":
-            shown = after.text if after is not None and after.language == "text" else None
-            found.append(Step(block, shown))
-    return found
-
-
-def wrapped(output: str) -> str:
-    """Wrap long lines as the page does, and leave out spaces at their ends."""
-    lines: list[str] = []
-    for line in output.splitlines():
-        indent = " " * (len(line) - len(line.lstrip()))
-        lines += textwrap.wrap(
-            line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-        ) or [""]
-    return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
-
-
-def agrees(shown: str, output: str) -> bool:
-    """Whether the page shows this output; a line of three dots stands for any lines."""
-    pieces = re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE)
-    return re.fullmatch("(.*\n)*".join(map(re.escape, pieces)), wrapped(output)) is not None
 
 
 def environment() -> dict[str, str]:
@@ -97,10 +58,10 @@ def run_commands(text: str, folder: Path) -> str:
 def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, str]]:
     """Follow the page: its folder, and the output of each block by the block's line."""
     folder = tmp_path_factory.mktemp("reader")
-    python = [step.block for step in steps() if step.block.language == "python"]
+    python = [step.block for step in steps_of(PAGE) if step.block.language == "python"]
     printed = run_script([block.text for block in python], folder)
     outputs = {block.line: text for block, text in zip(python, printed, strict=True)}
-    for step in steps():
+    for step in steps_of(PAGE):
         if step.block.language == "sh" and not step.block.text.startswith("pip "):
             outputs[step.block.line] = run_commands(step.block.text, folder)
     return folder, outputs
@@ -108,7 +69,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, 
 
 def test_only_pip_is_needed_and_it_names_extras_that_exist() -> None:
     """Installing is not done again here: the package under test is installed already."""
-    first, *rest = (step.block for step in steps())
+    first, *rest = (step.block for step in steps_of(PAGE))
     (extras,) = re.findall(r"^pip install 'steadytree\[([\w,]+)\]'$", first.text, re.MULTILINE)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(extras.split(",")) <= set(project["optional-dependencies"])
@@ -120,7 +81,7 @@ def test_only_pip_is_needed_and_it_names_extras_that_exist() -> None:
     assert set(imported) == {"sklearn", "steadytree"}
 
 
-@pytest.mark.parametrize("step", steps(), ids=lambda step: f"line {step.block.line}")
+@pytest.mark.parametrize("step", steps_of(PAGE), ids=lambda step: f"line {step.block.line}")
 def test_what_the_page_shows_is_what_is_printed(
     step: Step, followed: tuple[Path, dict[int, str]]
 ) -> None:
