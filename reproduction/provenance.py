@@ -31,8 +31,8 @@ VERSIONED = (
 )
 
 DOOR = "steadytree._views"
-"""The package's one door from results to pages and pictures (see docs/background/architecture.md). What lies
-behind it is imported when somebody wants to look, and no number depends on it."""
+"""The package's one door from results to pages and pictures (docs/background/architecture.md). What
+lies behind it is imported when somebody wants to look, and no number depends on it."""
 
 ROOT = Path(__file__).resolve().parent.parent
 
