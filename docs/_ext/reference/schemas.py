@@ -12,6 +12,7 @@ __all__ = ["schema_fields"]
 Schema = Mapping[str, Any]
 Field = tuple[str, str, str]
 WORDS = {"integer": "whole number", "boolean": "true/false", "string": "text", "array": "list"}
+PLURALS = {one: f"{one}s" for one in ("number", "whole number", "text", "object")}
 
 
 def schema_fields(package: str, name: str) -> str:
@@ -28,13 +29,12 @@ def schema_fields(package: str, name: str) -> str:
 
 
 def _table(fields: Iterator[Field]) -> str:
-    """Return a table; without a column of meanings where the schema gives none."""
-    rows = list(fields)
-    if not any(text for *_, text in rows):
-        lines = [f"| `{field}` | {kind} |" for field, kind, _ in rows]
-        return "\n".join(["| field | holds |", "| --- | --- |", *lines])
-    lines = [f"| `{field}` | {kind} | {_cell(text)} |" for field, kind, text in rows]
-    return "\n".join(["| field | holds | meaning |", "| --- | --- | --- |", *lines])
+    """Return a table of two columns, which a small screen has room for."""
+    rows = [
+        f"| `{field}` | {kind}{f': {_cell(text)}' if text else ''} |"
+        for field, kind, text in fields
+    ]
+    return "\n".join(["| field | holds |", "| --- | --- |", *rows])
 
 
 def _cell(text: str) -> str:
@@ -47,9 +47,10 @@ def _fields(schema: Schema, words: _Words, above: str = "") -> Iterator[Field]:
     for name, part in schema.get("properties", {}).items():
         path = f"{above}{name}"
         text = part.get("description", "")
+        kind = words.of(part)
         if name not in required and "absent" not in text:
-            text = f"{text}; may be absent" if text else "may be absent"
-        yield path, words.of(part), text
+            kind += ", may be absent"
+        yield path, kind, text
         yield from _inside(part, words, path)
 
 
@@ -93,7 +94,7 @@ class _Words:
     def _of_kind(self, kind: str, part: Schema) -> str:
         if kind == "array" and "items" in part:
             inner = self.of(part["items"])
-            return f"list of ({inner})" if " or " in inner or "," in inner else f"list of {inner}"
+            return f"list of {PLURALS.get(inner, f'({inner})' if ' or ' in inner else inner)}"
         more = part.get("additionalProperties")
         if kind == "object" and isinstance(more, Mapping):
             return f"object: names to {self.of(more)}"
