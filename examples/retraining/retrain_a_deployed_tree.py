@@ -1,19 +1,21 @@
 """
-Deploy a tree, let data arrive, see what changed
-================================================
+Deploy, let data arrive, see what changed
+=========================================
 
-A clinic reads one decision tree aloud at its tumour conference. A year later there are twice as
-many patients, the same method is run again, and the tree on the wall is another one. The doctors
-ask what was wrong with the old one. Nothing was.
+A clinic reads one decision tree aloud at its tumour conference. A year later
+there are twice as many patients, the same method is run again, and the tree on
+the wall is another one. The doctors ask what was wrong with the old one.
+Nothing was.
 
-The data are the breast cancer measurements that ship with scikit-learn (569 patients of the
-University of Wisconsin). They carry no date: the first half stands for the patients seen first.
-``make demo`` runs this example.
+The data are the breast cancer measurements that ship with scikit-learn (569
+patients of the University of Wisconsin). They carry no date: the first half
+stands for the patients seen first. ``make demo`` runs this example.
 """
 
 from pathlib import Path
 from textwrap import fill
 
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
@@ -25,56 +27,81 @@ half = len(X) // 2
 space = st.FeatureSpace.from_data(X, y)
 
 # %%
-# A missed malignant tumour is worse than a needless biopsy: malignant is called from a risk of
-# 20 % on. Such a policy belongs to the tree, and a retrained tree inherits it.
+# A missed malignant tumour is worse than a needless biopsy: malignant is
+# called from a risk of 20 % on. Such a policy belongs to the tree, and a
+# retrained tree inherits it.
 
 called_from = 0.2
 
 # %%
 # What happens today
 # ------------------
-# A tree is trained on the first half of the patients, and later, by the same method, on all.
+# A tree is trained on the first half of the patients, and later, by the same
+# method, on all.
 
-cart = DecisionTreeClassifier(max_leaf_nodes=6, min_samples_leaf=5, random_state=0)
-before, after = (st.as_tree(cart.fit(X[:rows], y[:rows]), called_from) for rows in (half, len(X)))
+cart = DecisionTreeClassifier(
+    max_leaf_nodes=6, min_samples_leaf=5, random_state=0
+)
+before, after = (
+    st.as_tree(cart.fit(X[:rows], y[:rows]), called_from)
+    for rows in (half, len(X))
+)
 matching = st.match_paths(before, after, space=space)
 print("1. What happens today\n")
-print(f"A tree is trained on the first {half} of {len(X)} patients:\n\n{before}\n")
-print(f"Data arrive, the same method is run on everything, and the rules become:\n\n{after}\n")
-print(f"The paper's distance is {matching.distance:.2f};")
-print(f"the trees are {100 * matching.relative:.0f} % dissimilar (0 % = the same rules).")
+print(f"A tree is trained on the first {half} of {len(X)} patients:\n")
+print(before)
+print("\nData arrive, the same method is run on all, and the rules become:\n")
+print(after)
+print(f"\nThe paper's distance is {matching.distance:.2f}; the trees are")
+print(f"{matching.relative:.0%} dissimilar (0 % = the same rules).")
 
 # %%
-# Rules that correspond have the same colour and number. Nearly every condition is another one.
+# Rules that correspond have the same colour and number. Nearly every condition
+# is another one.
 
+figure, axes = plt.subplots(2, 1, figsize=(7.4, 6), layout="constrained")
 shown = st.TreeComparisonDisplay.from_trees(
-    before, after, space=space, titles=("CART, first half", "CART, all patients")
+    before,
+    after,
+    space=space,
+    titles=("CART, first half", "CART, all patients"),
+    ax=axes,
 )
 
 # %%
 # The same with steadytree
 # ------------------------
-# A tree is distilled from a forest on the first half and deployed. When the other patients
-# arrive, it is retrained, and pays for every change.
+# A tree is distilled from a forest on the first half and deployed. When the
+# other patients arrive, it is retrained, and pays for every change.
 
 learner = st.DistilledTreeClassifier(
-    max_leaf_nodes=6, max_depth=4, decision_threshold=called_from, random_state=0
+    max_leaf_nodes=6,
+    max_depth=4,
+    decision_threshold=called_from,
+    random_state=0,
 )
 deployed = learner.fit(X[:half], y[:half])
 result = st.retrain(
-    deployed, X[half:], y[half:], X_old=X[:half], y_old=y[:half], space=space, random_state=0
+    deployed,
+    X[half:],
+    y[half:],
+    X_old=X[:half],
+    y_old=y[:half],
+    space=space,
+    random_state=0,
 )
 print("\n2. The same with steadytree\n")
-print(f"A tree is distilled from a forest on the first {half} patients and deployed:\n")
+print(f"A tree is distilled from a forest on the first {half} patients:\n")
 print(st.as_tree(deployed))
-print(f"\n{len(X) - half} more patients arrive and it is retrained, paying for every change:\n")
+print(f"\n{len(X) - half} more arrive, and it pays for every change:\n")
 print(result.tree)
 
 # %%
-# The answer in words. A printed tree tells all it holds to whoever has the rows. What is for
-# others, here and in the report, tells counts of fewer than five people as ranges or not at all.
+# The answer in words. A printed tree tells all it holds to whoever has the
+# rows. What is for others, here and in the report, tells counts of fewer than
+# five people as ranges or not at all.
 
-print(f"\n{fill(result.explain(), 95)}\n")
+print(f"\n{fill(result.explain())}\n")
 print(result.diff.to_text())
 
 # %%
@@ -92,6 +119,8 @@ print(f"Trees: {out / 'deployed.json'}, {out / 'proposed.json'}")
 print(f"Open this in a browser: {page.resolve()}")
 
 # %%
-# The tree on the wall stays: the same rules, with risks that all patients speak for.
+# The tree on the wall stays: the same rules, with risks that all patients
+# speak for.
 
-shown = st.TreeComparisonDisplay.from_retraining(result)
+figure, axes = plt.subplots(2, 1, figsize=(7.4, 6), layout="constrained")
+shown = st.TreeComparisonDisplay.from_retraining(result, ax=axes)
