@@ -213,10 +213,10 @@ function columnRow(column) {
     "tr",
     column.type === null ? { class: "odd" } : {},
     make("th", { scope: "row" }, column.name),
-    make("td", {}, kind),
+    make("td", { class: "kind" }, kind),
     make("td", {}, column.missing || "–"),
     make("td", {}, take),
-    make("td", { class: "note" }, column.note ?? ""),
+    make("td", { class: "note" }, ...(column.note ? [column.note] : [])),
   );
   return row;
 }
@@ -275,7 +275,9 @@ function showResult(found) {
     at(id).href = url;
     return url;
   });
-  at("report").src = at("open-report").href = urls[0];
+  at("open-report").href = urls[0];
+  // Shut off from this page; its links to its own parts need its own address as their base.
+  at("report").srcdoc = found.report.replace("<head>", '<head><base href="about:srcdoc">');
   at("result").hidden = false;
   at("result-title").focus();
 }

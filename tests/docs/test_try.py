@@ -171,8 +171,7 @@ def test_the_policy_allows_this_site_alone_and_the_script_of_the_report() -> Non
         "worker-src": ["'self'", "blob:"],
         "connect-src": ["'self'"],
         "img-src": ["data:", "blob:"],
-        "frame-src": ["blob:"],
-        "base-uri": ["'none'"],
+        "base-uri": ["about:"],
         "form-action": ["'none'"],
     }, "write the digests into the policy of docs/try/app.html"
     frame = next(a for tag, a in tags() if tag == "iframe")
