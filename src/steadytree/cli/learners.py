@@ -53,7 +53,7 @@ class LearnerChoice:
         return distilled(max_leaf_nodes=self.max_leaves, n_jobs=jobs, random_state=seed)
 
 
-class _Leaves(click.ParamType[int | str]):
+class _Leaves(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
     """A whole number from 2 on, or the word auto."""
 
     name = "n|auto"
