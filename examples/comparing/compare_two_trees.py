@@ -58,3 +58,4 @@ figure, axes = plt.subplots(2, 1, figsize=(7.4, 5), layout="constrained")
 shown = st.TreeComparisonDisplay.from_trees(
     old, new, space=space, titles=("In use", "Proposed"), ax=axes
 )
+plt.show()

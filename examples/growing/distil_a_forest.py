@@ -94,4 +94,5 @@ ax.plot(
 )
 ax.set_ylabel("AUC on 3,000 people not seen")
 ax.margins(x=0.15)
-legend = ax.legend(frameon=False)
+ax.legend(frameon=False)
+plt.show()

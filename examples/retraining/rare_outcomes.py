@@ -120,4 +120,5 @@ for place, (words, bars) in enumerate(flips.items()):
 right.set_xticks(np.arange(2) + 0.2, list(pairs))
 right.set_ylim(top=1.3 * max(bars.values()) + 1)
 right.set_ylabel("Decisions that change (%)")
-legend = right.legend(frameon=False, loc="upper right")
+right.legend(frameon=False, loc="upper right")
+plt.show()

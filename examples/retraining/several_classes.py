@@ -106,8 +106,9 @@ for ax in axes[1]:
     ax.set_xlabel("Bill length (mm)")
 for ax in axes[:, 0]:
     ax.set_ylabel("Flipper length (mm)")
-legend = figure.legend(
+figure.legend(
     *axes[0, 0].get_legend_handles_labels(),
     loc="outside upper center",
     ncols=3,
 )
+plt.show()

@@ -106,6 +106,7 @@ axes[1].set_ylabel("AUC on the year after")
 for ax in axes:
     ax.set_xlabel("Year that was learnt")
     ax.set_xticks(table.index)
-legend = figure.legend(
+figure.legend(
     *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2
 )
+plt.show()

@@ -18,8 +18,13 @@ GALLERY = ROOT / "examples"
 EXAMPLES = sorted(GALLERY.glob("*/*.py"))
 SECTIONS = sorted({example.parent for example in EXAMPLES})
 
-# SurvSet unpickles its tables with names that NumPy has renamed.
-WARNINGS = ("-W", "error", "-W", "ignore:numpy.core.numeric is deprecated:DeprecationWarning")
+# SurvSet unpickles its tables with names that NumPy has renamed; and where there is a screen,
+# matplotlib says that its test backend shows nothing.
+WARNINGS = (
+    *("-W", "error"),
+    *("-W", "ignore:numpy.core.numeric is deprecated:DeprecationWarning"),
+    *("-W", "ignore:FigureCanvasAgg is non-interactive:UserWarning"),
+)
 AS_A_READER = """
 import runpy, sys
 import matplotlib.pyplot as plt
