@@ -91,5 +91,5 @@ bench-scaling: $(BENCH_STAMP) ## time many trees on one core, two threads and a 
 
 clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov
-	rm -rf docs/_build docs/gallery docs/sg_execution_times.rst docs/reference/generated docs/reference/backreferences
+	rm -rf docs/_build docs/gallery docs/reference/generated docs/reference/backreferences
 	find src tests reproduction benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

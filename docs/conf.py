@@ -60,6 +60,10 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"__init__\.py",
     "nested_sections": True,
+    "subsection_order": [
+        f"../examples/{name}"
+        for name in ("retraining", "comparing", "growing", "models", "auditing")
+    ],
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "reference/backreferences",
     "doc_module": ("steadytree",),
@@ -69,6 +73,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "abort_on_example_error": True,
     "show_memory": False,
+    "write_computation_times": False,  # that page loads scripts from elsewhere
     "download_all_examples": False,
     "image_scrapers": ("matplotlib",),
     "plot_gallery": os.environ.get("STEADYTREE_DOCS_QUICK") != "1",
@@ -80,6 +85,10 @@ html_title = "steadytree"
 html_favicon = "_static/steadytree.svg"
 html_static_path = ["_static"]
 html_css_files = ["steadytree.css"]
+html_js_files = [("steadytree.js", {"defer": "defer"})]
+html_context = {"default_mode": "auto"}
+toc_object_entries_show_parents = "hide"
+copybutton_exclude = ".linenos, .gp, .go"
 html_copy_source = False
 html_show_sourcelink = False
 html_last_updated_fmt = None
@@ -94,6 +103,7 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher", "search-button-field"],
     "navbar_persistent": [],
+    "search_as_you_type": True,
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],
@@ -117,7 +127,15 @@ def _add_the_page_to_try(app: Any, exception: Exception | None) -> None:
         shutil.copytree(HERE / "try", Path(app.outdir) / "try", dirs_exist_ok=True, ignore=ignored)
 
 
+def _leave_out_scripted_icons(app: Any, exception: Exception | None) -> None:
+    """Let the style sheet draw the icons from its font; the theme's script has 1.5 MB."""
+    script = Path(app.outdir) / "_static" / "scripts" / "fontawesome.js"
+    if exception is None and script.exists():
+        script.write_text("/* Icons are drawn by the style sheet. */\n", encoding="utf-8")
+
+
 def setup(app: Any) -> None:
     """Connect what the settings cannot say."""
     app.connect("source-read", _anchors_to_targets)
     app.connect("build-finished", _add_the_page_to_try)
+    app.connect("build-finished", _leave_out_scripted_icons)

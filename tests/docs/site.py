@@ -22,7 +22,6 @@ OPTIONS = ("-W", "--keep-going", "-q", "-b", "html")
 LEFT_OUT = (
     "_build",
     "gallery",
-    "sg_execution_times.rst",
     "generated",
     "backreferences",
     "pyodide",

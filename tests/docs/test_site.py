@@ -12,10 +12,11 @@ from tests.docs.site import Page, build, built_pages, links_out, read_page, targ
 
 KNOWN_HOSTS = {
     "arxiv.org": "the paper",
+    "keepachangelog.com": "how the changelog is written",
+    "mlflow.org": "what the page on MLflow is about",
     "modeldata.tidymodels.org": "where a table of the churn page is described",
     "semver.org": "how versions are counted",
-    "www.sphinx-doc.org": "the theme's footer",
-    "pydata-sphinx-theme.readthedocs.io": "the theme's footer",
+    "sphinx-gallery.github.io": "the gallery's own footer",
 }
 """Every other site that ours may lead to, and why."""
 

@@ -6,15 +6,12 @@ where it is missing it is assembled there first.
 
 from __future__ import annotations
 
-import functools
-import http.server
+import json
 import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +22,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 import steadytree as st
 from tests.docs.fences import ROOT
+from tests.docs.serving import served
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -48,36 +46,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             pytest.fail(reason)
         pytest.skip(reason)
     return page
-
-
-class Server(http.server.ThreadingHTTPServer):
-    """A server that remembers what it was asked for."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.asked: list[str] = []
-
-    def handle_error(self, *_: Any) -> None:
-        """Say nothing: who cancels hangs up in the middle of a file."""
-
-
-class Files(http.server.SimpleHTTPRequestHandler):
-    """Files as any server gives them."""
-
-    def log_message(self, *words: Any) -> None:
-        self.server.asked.append(self.path)  # type: ignore[attr-defined]
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """Serve a folder on this machine; yields its address and what was asked of it."""
-    handler = functools.partial(Files, directory=str(folder))
-    with Server(("127.0.0.1", 0), handler) as server:
-        running = threading.Thread(target=server.serve_forever, daemon=True)
-        running.start()
-        yield f"http://127.0.0.1:{server.server_port}", server.asked
-        server.shutdown()
-        running.join()
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +166,13 @@ def test_the_built_in_table_becomes_a_report(finished: Any) -> None:
     # The report's own script ran: this is shown by it alone.
     assert finished.report.locator("#case-form").is_visible()
     assert finished.problems == []
+
+
+def test_the_page_says_how_much_is_loaded(folder: Path) -> None:
+    loaded = json.loads((folder / "runtime" / "runtime.json").read_text())["bytes"]
+    words = (folder / "app.html").read_text(encoding="utf-8").replace("&nbsp;", " ")
+    for text in (words, (ROOT / "docs" / "try.md").read_text(encoding="utf-8")):
+        assert f": {loaded / 1e6:.0f} MB" in text
 
 
 def test_links_inside_the_report_lead_to_its_parts(finished: Any) -> None:
