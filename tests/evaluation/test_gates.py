@@ -128,6 +128,15 @@ def test_measures_of_too_few_people_are_not_told() -> None:
     assert (shown.told, shown.measured) == (None, 0.003)
 
 
+def test_a_share_is_rounded_once() -> None:
+    """11.8541 % is 11.9 % here as everywhere else, few digits or not."""
+    check = check_gates({"flips": 0.118541}, max_flips=0.2)
+    masked = check.masked({"flips": PeopleCount.of(39, 329, min_cell=5)}, 5)
+    assert masked.to_text() == check.to_text()
+    assert "11.9 %" in masked.to_text()
+    assert masked.to_dict()["results"][0]["measured"] == 0.1185
+
+
 def test_limits_at_the_ends_make_sense() -> None:
     ends = {"max_dissimilarity": (0, 1), "max_flips": (0, 1), "max_leaves": (1, 10_000)}
     for name, limits in ends.items():

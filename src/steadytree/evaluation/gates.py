@@ -88,6 +88,8 @@ class GateResult:
     told : str or None
         Stands in place of what was measured where that is of too few people; gates are
         decided before.
+    digits : int or None
+        Decimals of what was measured that `to_dict` tells; all by default.
 
     Examples
     --------
@@ -102,6 +104,7 @@ class GateResult:
     passed: bool
     faults: tuple[str, ...] = ()
     told: str | None = None
+    digits: int | None = None
 
     @property
     def text(self) -> str:
@@ -122,10 +125,11 @@ class GateResult:
         -------
         dict
         """
+        measured = self.measured if self.digits is None else round(self.measured, self.digits)
         return {
             "name": self.name,
             "limit": self.limit,
-            "measured": plain_json(self.measured) if self.told is None else None,
+            "measured": plain_json(measured) if self.told is None else None,
             "passed": self.passed,
             "faults": list(self.faults),
             "text": self.text,
@@ -206,7 +210,7 @@ class GateCheck:
             words = None if people is None else people.replaced
             if words is not None and not math.isnan(result.measured):
                 result = replace(result, told=words)
-            results.append(replace(result, measured=round(result.measured, _SHOWN_DIGITS)))
+            results.append(replace(result, digits=_SHOWN_DIGITS))
         return GateCheck(tuple(results))
 
     def raise_if_failed(self) -> None:
