@@ -83,6 +83,7 @@ def test_choosing_the_best_of_noise_costs_what_it_flatters():
             "score": [scores.score(name).value for name in names],
             "dissimilarity": np.linspace(0, 1, len(names)),
             "price": np.nan,
+            "keeps_locks": True,
         },
         index=names,
     )

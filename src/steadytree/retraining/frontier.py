@@ -42,6 +42,7 @@ class CandidateTree:
     price: float = float("nan")
     edits: tuple[str, ...] = ()
     cross_fitted: bool = True
+    keeps_locks: bool = True
 
 
 def build_frontier(
@@ -71,6 +72,7 @@ def build_frontier(
                 "distance": float(distances[i]),
                 **_score_columns(scores, item.name),
                 "cross_fitted": item.cross_fitted,
+                "keeps_locks": item.keeps_locks,
                 **flips[item.name],
                 "n_leaves": item.tree.n_leaves,
                 "depth": item.tree.depth,
@@ -106,7 +108,7 @@ def choose(
     scores: CrossFitted,
     leave_out: int | None = None,
 ) -> str:
-    """Name of the candidate that a rule chooses.
+    """Name of the candidate that a rule chooses, of those that keep what is locked.
 
     ``leave_out`` is a fold that the scores of ``frontier`` were taken without.
     """
@@ -114,6 +116,7 @@ def choose(
         return str(frontier.index[frontier["price"] == price][0])
     if callable(select):
         return _checked(select(frontier), frontier)
+    frontier = frontier[frontier["keeps_locks"]]
     if select == EVIDENCE:
         return least_confirmed_change(frontier, price, scores, leave_out)
     if not scores.folds:
@@ -159,15 +162,20 @@ def _within_limits(
 
 
 def _checked(choice: Any, frontier: pd.DataFrame) -> str:
-    if isinstance(choice, str) and choice in frontier.index:
-        return choice
     whole = isinstance(choice, (int, np.integer)) and not isinstance(choice, bool)
     if whole and 0 <= int(choice) < len(frontier):
-        return str(frontier.index[int(choice)])
-    raise InputError(
-        "expected select to return a candidate's name or a row number below "
-        f"{len(frontier)}, got {choice!r}; names are {list(frontier.index)}"
-    )
+        choice = str(frontier.index[int(choice)])
+    if not isinstance(choice, str) or choice not in frontier.index:
+        raise InputError(
+            "expected select to return a candidate's name or a row number below "
+            f"{len(frontier)}, got {choice!r}; names are {list(frontier.index)}"
+        )
+    if not frontier["keeps_locks"][choice]:
+        raise InputError(
+            f"expected select to return a candidate that keeps what is locked, got {choice!r}; "
+            'choose from frontier[frontier["keeps_locks"]]'
+        )
+    return choice
 
 
 def selection_cost(

@@ -1,4 +1,4 @@
-"""Rules the user locks: find the nodes of the deployed tree that edits may not touch.
+"""Rules the user locks: find the nodes of the deployed tree that no proposal may change.
 
 People lock what they read: a line of a listing, a rule of the list, a rule copied from the
 report. So a text is compared with everything that is printed about the tree, as it was given
@@ -19,8 +19,9 @@ from steadytree.core.tree import Tree
 from steadytree.core.tree_words import branch_texts, split_condition
 from steadytree.core.words import PAGE
 from steadytree.exceptions import InputError
+from steadytree.retraining.edits.search import lock_nodes
 
-__all__ = ["resolve_locks"]
+__all__ = ["keeps_locks", "resolve_locks"]
 
 View = tuple[Tree, FeatureSpace | None]
 
@@ -50,6 +51,43 @@ def resolve_locks(
             )
         out |= found
     return frozenset(out)
+
+
+def keeps_locks(tree: Tree, deployed: Tree, locked: Iterable[int], space: FeatureSpace) -> bool:
+    """Whether a tree that edits did not make has what is locked, where the deployed tree has it.
+
+    Both are written in the features of the space. A condition may have its sides exchanged.
+    """
+    kept = lock_nodes(deployed, locked)
+    pairs = [(0, 0)]
+    for node, twin in pairs:
+        sides = _same_sides(deployed, node, tree, twin, space)
+        if node in kept and sides is None:
+            return False
+        if not deployed.is_leaf[node] and not tree.is_leaf[twin]:
+            left, right = sides or (tree.children_left[twin], tree.children_right[twin])
+            pairs += [
+                (int(deployed.children_left[node]), int(left)),
+                (int(deployed.children_right[node]), int(right)),
+            ]
+    return kept <= {node for node, _ in pairs}
+
+
+def _same_sides(
+    one: Tree, node: int, two: Tree, twin: int, space: FeatureSpace
+) -> tuple[int, int] | None:
+    """Children of the second node in the order of the first's; None if they ask otherwise.
+
+    Leaves are the same where their labels are, and have no children: (-1, -1).
+    """
+    if one.is_leaf[node] or two.is_leaf[twin]:
+        same = one.is_leaf[node] and two.is_leaf[twin] and one.label[node] == two.label[twin]
+        return (-1, -1) if same else None
+    asked = split_condition(one, node, left=True, space=space)
+    sides = (int(two.children_left[twin]), int(two.children_right[twin]))
+    if split_condition(two, twin, left=True, space=space) == asked:
+        return sides
+    return sides[::-1] if split_condition(two, twin, left=False, space=space) == asked else None
 
 
 def _nodes_of(item: Any, tree: Tree, space: FeatureSpace, views: list[View]) -> set[int]:

@@ -67,6 +67,7 @@ class Retraining:
         ``score_se`` (ROC AUC or R², as on rows that the tree has not seen: the ``recipe`` of
         :meth:`performance`), ``score_change`` and ``score_change_se`` (paired, against keeping
         the tree), ``cross_fitted`` (False: a fitted model of yours, scored as it is),
+        ``keeps_locks`` (False: there for comparison, cannot be chosen),
         ``flips`` (share of the new rows whose decision changes), ``moved_5`` and ``moved_10``
         (share whose risk moves by more than 5 and 10 points), ``n_leaves``, ``depth``,
         ``n_edits``, ``edits``, ``on_frontier`` (no candidate is both closer and better),

@@ -138,8 +138,9 @@ def retrain(
         Choose the least change (within the limits above, where given) whose honest score is
         higher than the deployed tree's by this much; where there is none, keep the tree.
     locked : "root", node number, feature name, condition or rule text, or several
-        What edits may not touch. Locking a leaf locks its whole rule and its label; its
-        share is still re-estimated.
+        What may not change. Locking a leaf locks its whole rule and its label; its share is
+        still re-estimated. Candidates that are not made by edits ("from scratch", "CART", your
+        own) and do not keep it are in the frontier for comparison, and are never chosen.
     candidates : models or mapping of name to model
         Your own candidates: a fitted model is scored on the new rows as it is, an unfitted
         estimator is cross-fitted like ours (on old and new rows).

@@ -45,6 +45,7 @@ from steadytree.retraining.certificate.statement import EXACT, Certificate, Cert
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import CandidateTree
+from steadytree.retraining.locks import keeps_locks
 from steadytree.retraining.problem import Problem
 from steadytree.retraining.search_options import SearchOptions
 from steadytree.retraining.structure_sample import STRUCTURE_ROWS
@@ -180,11 +181,19 @@ class CandidateMaker:
                 seed=self.seed,
             )
             out.append(CandidateTree("CART", "CART", cart))
-        out = [replace(c, tree=self._as_the_pipeline(c.tree)) for c in out]
+        out = [self._looked_at(replace(c, tree=self._as_the_pipeline(c.tree))) for c in out]
         for name, model in self.own.items():
             tree, fitted_here = self._own_tree(name, model, rows)
-            out.append(CandidateTree(name, "own", tree, cross_fitted=fitted_here))
+            candidate = CandidateTree(name, "own", tree, cross_fitted=fitted_here)
+            out.append(self._looked_at(candidate))
         return Run(out, drift, share, len(every), given.n_all, certificate)
+
+    def _looked_at(self, candidate: CandidateTree) -> CandidateTree:
+        """Return a candidate that says whether it keeps what is locked, as edits always do."""
+        if candidate.kind not in ("from scratch", "CART", "own"):
+            return candidate
+        start, space = self.problem.start, self.problem.space
+        return replace(candidate, keeps_locks=keeps_locks(candidate.tree, start, self.locks, space))
 
     def _as_the_pipeline(self, tree: Tree) -> Tree:
         """Return a tree that treats what the deployed pipeline cannot tell apart alike."""

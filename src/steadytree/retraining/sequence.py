@@ -167,8 +167,8 @@ def retrain_sequence(
               \quad\text{with}\quad s_t(T_t) \ge s_t^{\max} - \epsilon\, |s_t^{\max}| ,
 
     where d is the dissimilarity and :math:`s_t` the score on batch t. The candidates of
-    a batch are the whole frontier of its retraining (cross-fitted scores) and every
-    candidate of earlier batches (scored on the batch as they are: they never saw it).
+    a batch are the frontier of its retraining (cross-fitted scores; what is locked is kept)
+    and every candidate of earlier batches (scored on the batch as they are: they never saw it).
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ def _add_candidates(candidates: list[_Candidate], result: Retraining, batch: int
         # Without folds the new candidates have no score, so none is compared.
         scores.append(scored if result.scores.folds else np.nan)
     for name, tree in result.trees.items():
-        if _find(tree, candidates, result.space) is None:
+        if result.frontier["keeps_locks"][name] and _find(tree, candidates, result.space) is None:
             candidates.append(_Candidate(str(name), batch, tree))
             scores.append(float(result.frontier["score"][name]))
     # A candidate that cannot be scored can be chosen only where none can.

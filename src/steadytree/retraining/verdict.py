@@ -84,6 +84,7 @@ class Rival:
     rebuilt: bool  # made anew, not by edits
     lead: Gain  # over the proposal
     flips: float
+    keeps_locks: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,6 +179,8 @@ class Verdict:
             "from scratch": "retraining from scratch",
             "CART": "independently retrained CART",
         }.get(name, f"the candidate {name!r}")
+        if not self.rival.keeps_locks:
+            what += ", which does not keep what is locked,"
         return f"{what} would gain another {lead.value:.3f} ± {lead.error:.3f} {self.score}"
 
     def forgone(self, min_cell: int = MIN_CELL) -> str:
@@ -251,8 +254,9 @@ def judge(evidence: Evidence) -> Verdict:
     the deployed tree was chosen because no other held the limits       keep
     the gain could not be measured                                      keep
     a class is no longer predicted                                      keep
-    no limits were set, and a tree made anew leads the proposal by      consider rebuilding
-    more than two paired standard errors and at least 0.02
+    no limits were set, and a tree made anew that keeps what is locked  consider rebuilding
+    leads the proposal by more than two paired standard errors and at
+    least 0.02
     the deployed tree was chosen                                        keep
     the score is clearly worse                                          keep
     clearly better, only leaf values change                             re-estimate only
@@ -319,8 +323,8 @@ def _rebuilding(evidence: Evidence) -> bool:
     rival = evidence.rival
     if rival is None or evidence.limited or evidence.change == "another tree":
         return False
-    far = rival.lead.value >= REBUILDING_MARGIN
-    return rival.rebuilt and far and rival.lead.value > RIVAL_ERRORS * rival.lead.error
+    far, may = rival.lead.value >= REBUILDING_MARGIN, rival.rebuilt and rival.keeps_locks
+    return may and far and rival.lead.value > RIVAL_ERRORS * rival.lead.error
 
 
 # -- the evidence of a retraining -------------------------------------------------------
@@ -340,7 +344,10 @@ def draw_verdict(result: Retraining) -> Verdict:
     base, fit_of = "keep", Evidence.fit_of
     if change in ("rules", "another tree") and "leaf values" in frontier.index:
         base, fit_of = "leaf values", "re-estimated leaves alone do"
-    unmet = limits.unmet(frontier, score) if limited and chosen == "keep" else ""
+    kept = frontier[frontier["keeps_locks"]]
+    unmet = limits.unmet(kept, score) if limited and chosen == "keep" else ""
+    if unmet and len(kept) < len(frontier):
+        unmet += "; what does not keep what is locked is left out"
     return judge(
         Evidence(
             change=change,
@@ -392,5 +399,6 @@ def _find_rival(frontier: pd.DataFrame, chosen: str, scores: CrossFitted) -> Riv
         if name == chosen or not clear or gain.value < FORGONE_MARGIN:
             continue
         if best is None or gain.value > best.lead.value:
-            best = Rival(str(name), row["kind"] in REBUILT, gain, float(row["flips"]))
+            rebuilt, kept = row["kind"] in REBUILT, bool(row["keeps_locks"])
+            best = Rival(str(name), rebuilt, gain, float(row["flips"]), kept)
     return best
