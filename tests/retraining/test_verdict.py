@@ -30,8 +30,8 @@ LOSS = Gain(-0.03, 0.01)
 NO_FIT = Gain(0.0, 0.001)
 
 
-def evidence(change="rules", gain=UNCLEAR, fit=NO_FIT, flips=0.071, **others):
-    return Evidence(change=change, score="AUC", gain=gain, fit=fit, flips=flips, **others)
+def evidence(change="rules", gain=UNCLEAR, fit=NO_FIT, flips=0.071, score="AUC", **others):
+    return Evidence(change=change, score=score, gain=gain, fit=fit, flips=flips, **others)
 
 
 def rival(lead, error=0.004, *, rebuilt=True):
@@ -89,6 +89,15 @@ def test_what_is_forgone_is_said_with_its_cost():
     assert verdict.without_counts.endswith(f"Forgone: {gain}.")
     assert verdict.to_dict()["forgone"] == verdict.forgone()
     assert str(Verdict("keep", "no gain")) == "Keep: no gain."
+
+
+def test_a_response_is_predicted_not_decided():
+    found = judge(evidence(gain=CLEAR, rival=rival(0.01), score="R²"))
+    assert found.forgone().endswith("0.010 ± 0.004 R² for 11.3 % of predictions")
+    for change, flips in (("values", 0.0), ("rules", 0.0), ("values", 0.5)):
+        reason = judge(evidence(change, flips=flips, gain=Gain(0.001, 0.01), score="R²")).reason
+        assert "prediction" in reason
+        assert "decision" not in reason
 
 
 def test_a_tree_with_no_edits_only_changes_values():

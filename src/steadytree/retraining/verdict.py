@@ -184,7 +184,7 @@ class Verdict:
         return f"{what} would gain another {lead.value:.3f} ± {lead.error:.3f} {self.score}"
 
     def forgone(self, min_cell: int = MIN_CELL) -> str:
-        """Say what the proposal leaves on the table, and for how many changed decisions; or "".
+        """Say what the proposal leaves on the table, and for how many decisions; or "".
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class Verdict:
             return ""
         share, n = self.rival.flips, self.n_rows
         words = told_share_words(share * n, n, min_cell) if n else PLAIN.percent(share, 1)
-        return f"{self.forgone_gain} for {words} of decisions"
+        return f"{self.forgone_gain} for {words} of {_told_of(self.score)}"
 
     @property
     def without_counts(self) -> str:
@@ -309,14 +309,21 @@ def _action(evidence: Evidence) -> tuple[str, str]:
             f"{rules}decisions cost less than {evidence.fit_of} (mean cost under the policy "
             f"{PLAIN.signed(-evidence.cost.value, 4)} ± {evidence.cost.error:.4f}; {measured})"
         )
-    few = evidence.flips <= FEW_DECISIONS
+    few, decided = evidence.flips <= FEW_DECISIONS, _told_of(score) == "decisions"
     if only_values and (few or evidence.policy_asked):
-        decisions = "hardly any decision does" if few else "decisions follow the policy asked for"
+        hardly = "hardly any decision does" if decided else "hardly any prediction moves far"
+        decisions = hardly if few else "decisions follow the policy asked for"
         return update, f"no rule changes, {decisions}, and no loss is measured ({measured})"
     if few and gain.value >= 0:
-        return update, f"hardly any decision changes, and no loss is measured ({measured})"
-    what = "decisions change" if only_values else "rules change"
+        hardly = "hardly any decision changes" if decided else "hardly any prediction moves far"
+        return update, f"{hardly}, and no loss is measured ({measured})"
+    what = f"{_told_of(score)} change" if only_values else "rules change"
     return "keep", f"{what} for no clear gain ({measured})"
+
+
+def _told_of(score: str) -> str:
+    """Name what people are told: a response is predicted, nothing is decided by it."""
+    return "predictions" if score == "R²" else "decisions"
 
 
 def _rebuilding(evidence: Evidence) -> bool:
