@@ -43,6 +43,14 @@ def test_matched_rules_have_the_same_colour_and_number() -> None:
     assert display.figure_ is display.ax_[0].figure
 
 
+@pytest.mark.parametrize("titles", [None, ("In force", "To vote on")])
+def test_a_retraining_has_the_titles_that_are_asked_for(titles: tuple[str, str] | None) -> None:
+    asked = {} if titles is None else {"titles": titles}
+    display = TreeComparisonDisplay.from_retraining(samples.retraining(), **asked)
+    shown = tuple(ax.get_title(loc="left") for ax in display.ax_)
+    assert shown == (titles or ("Deployed", "Proposed"))
+
+
 def test_a_moved_threshold_is_written_on_its_split() -> None:
     display = TreeComparisonDisplay.from_diff(samples.mixed_diff())
     assert display.moved_ == {1: (40.0, 44.5)}

@@ -215,13 +215,19 @@ class TreeComparisonDisplay(Display):
 
     @classmethod
     def from_retraining(
-        cls, retraining: Any, *, ax: Any = None, **style: Any
+        cls,
+        retraining: Any,
+        *,
+        titles: tuple[str, str] = ("Deployed", "Proposed"),
+        ax: Any = None,
+        **style: Any,
     ) -> TreeComparisonDisplay:
         """Draw the deployed tree and the one that ``retrain`` proposes.
 
         Parameters
         ----------
         retraining : Retraining
+        titles : pair of str
         ax : array of two axes, optional
         **style
             Passed to :meth:`plot`.
@@ -230,7 +236,6 @@ class TreeComparisonDisplay(Display):
         -------
         TreeComparisonDisplay
         """
-        titles = ("Deployed", "Proposed")
         return cls.from_diff(retraining.diff, titles=titles, ax=ax, **style)
 
     def plot(
