@@ -184,6 +184,8 @@ def test_what_is_written_meets_the_schema(regression: bool) -> None:
     schema = tree_json_schema()
     checker = jsonschema.Draft202012Validator
     checker.check_schema(schema)
+    assert schema["title"] == f"steadytree-tree, versions 1 to {FORMAT_VERSION}"
+    assert schema["properties"]["version"]["enum"] == [*range(1, FORMAT_VERSION + 1)]
     for seed in range(20):
         checker(schema).validate(tree_to_dict(rich_tree(seed, regression=regression)))
     content = tree_to_dict(rich_tree())

@@ -57,7 +57,8 @@ __all__ = [
 
 FORMAT_NAME = "steadytree-tree"
 FORMAT_VERSION = 3
-"""Written where a space has knots or ordered categories; else 1, without these entries."""
+"""Written where ``unseen_left`` differs from ``missing_left``; 2 where the space has knots or
+ordered categories; else 1, without these entries."""
 
 
 # -- writing ----------------------------------------------------------------------
