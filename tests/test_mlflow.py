@@ -124,6 +124,12 @@ def test_every_kind_of_category_passes(store: Any) -> None:
     pd.testing.assert_frame_equal(found, as_frame(tree, rows))
 
 
+def test_a_model_asks_pip_for_packages_alone(store: Any) -> None:
+    info = log_tree(samples.mixed_diff().new, name="needs")
+    needs = Path(store.pyfunc.get_model_dependencies(info.model_uri)).read_text(encoding="utf-8")
+    assert [line.partition("==")[0] for line in needs.split()] == ["mlflow", "steadytree"]
+
+
 def test_the_example_is_made_up() -> None:
     result = samples.retraining()
     example = example_rows(result.tree)

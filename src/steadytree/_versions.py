@@ -23,10 +23,10 @@ def library_versions(packages: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def with_version(package: str) -> str:
+def with_version(package: str, between: str = " ") -> str:
     """Return a package's name with its version, where it is installed: "numpy 2.4.0"."""
     found = library_versions((package,))
-    return f"{package} {found[package]}" if package in found else package
+    return f"{package}{between}{found[package]}" if package in found else package
 
 
 def show_versions() -> None:

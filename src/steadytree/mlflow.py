@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from steadytree._optional import import_optional
-from steadytree._versions import library_versions
+from steadytree._versions import with_version
 from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.format import load_tree, plain_json, save_tree
 from steadytree.core.tree import Tree
@@ -297,7 +297,7 @@ def log_tree(
             input_example=example,
             registered_model_name=registered_model_name,
             # Not left to MLflow, which would load the model in a fresh process to find out.
-            pip_requirements=[f"{p}=={v}" for p, v in library_versions(("steadytree",)).items()],
+            pip_requirements=[with_version("steadytree", "==")],
         )
 
 
