@@ -130,6 +130,15 @@ def test_a_model_asks_pip_for_packages_alone(store: Any) -> None:
     assert [line.partition("==")[0] for line in needs.split()] == ["mlflow", "steadytree"]
 
 
+def test_rows_may_be_lists_arrays_or_frames() -> None:
+    tree = st.tree_from_rules("age <= 50: no\nelse: yes")
+    rows = [[60.0], [40.0]]
+    labels = [as_frame(tree, given)["label"].tolist() for given in (rows, np.array(rows))]
+    assert labels == [["yes", "no"]] * 2
+    frame = as_frame(tree, pd.DataFrame(rows, columns=["age"], index=[7, 3]))
+    assert frame["label"].to_dict() == {7: "yes", 3: "no"}
+
+
 def test_the_example_is_made_up() -> None:
     result = samples.retraining()
     example = example_rows(result.tree)

@@ -224,7 +224,7 @@ class TreeModel:
 
         Parameters
         ----------
-        model_input : array or frame
+        model_input : array, frame or list of rows
             The raw rows that the tree takes.
         params : mapping, optional
             Ignored; MLflow passes it.
@@ -234,7 +234,8 @@ class TreeModel:
         DataFrame
         """
         tree = self.tree
-        index = getattr(model_input, "index", None)
+        # A list has an index, too: to look things up.
+        index = model_input.index if isinstance(model_input, pd.DataFrame) else None
         if tree.classes is None:
             return pd.DataFrame({"response": tree.predict(model_input)}, index=index)
         leaf = tree.apply(model_input)
