@@ -5,3 +5,7 @@ for (const toggle of document.querySelectorAll("nav details > summary")) {
     toggle.setAttribute("aria-label", `Pages below ${link.textContent.trim()}`);
   }
 }
+// A formula wider than the window is scrolled by keyboard, too.
+for (const formula of document.querySelectorAll("div.math")) {
+  if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+}

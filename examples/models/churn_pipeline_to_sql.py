@@ -59,7 +59,7 @@ pipeline = make_pipeline(
         max_leaf_nodes=6, min_samples_leaf=40, random_state=0
     ),
 )
-pipeline.fit(X_old, y_old)
+pipeline = pipeline.fit(X_old, y_old)
 
 # %%
 # Inside, its tree compares standard deviations and one-hot columns.
