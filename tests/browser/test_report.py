@@ -20,6 +20,7 @@ pytestmark = pytest.mark.browser
 KINDS = {
     "retraining": lambda: samples.retraining(),
     "graded": lambda: samples.graded_retraining(),
+    "below": lambda: samples.below_retraining(),
     "multiclass": lambda: samples.multiclass_diff(),
     "regression": lambda: samples.regression_diff(),
     "mixed": lambda: samples.mixed_diff(),
@@ -156,7 +157,7 @@ def test_candidate_diff_agrees_with_the_diff_computed_in_python(report: Any, vis
     assert sorted(found) == expected
 
 
-@pytest.mark.parametrize("kind", ["retraining", "graded"])
+@pytest.mark.parametrize("kind", ["retraining", "graded", "below"])
 def test_rules_of_a_candidate_are_worded_as_in_python(report: Any, visit: Any, kind: str) -> None:
     """The candidate that is the proposal itself reads as the proposal does."""
     page = visit(report(kind))
@@ -167,6 +168,8 @@ def test_rules_of_a_candidate_are_worded_as_in_python(report: Any, visit: Any, k
     assert drawn == page.locator("#tree-new svg.tree .row title").all_text_contents()
     if kind == "graded":
         assert all(any(words in text for text in drawn) for words in ("up to", "from", "missing"))
+    if kind == "below":
+        assert all(any(words in text for text in drawn) for words in ("< 110", "≥ 110", "≥ 0"))
     data = json.loads(page.locator("#report-data").text_content())
     rows = page.locator("table.candidate-diff tbody tr")
     for k in range(rows.count()):

@@ -21,6 +21,7 @@ from steadytree.core.words import (
     listed,
     rounded_share,
     shorten,
+    shown_bound,
 )
 
 
@@ -86,6 +87,38 @@ def test_numbers_in_words() -> None:
     assert FIGURE_BRANCH.percent(0.123, 0) == "12\u202f%"
     assert listed(["a"]) == "a"
     assert listed(["a", "b", 3], "and") == "a, b and 3"
+
+
+def below(value: float, kind: Any = np.float64) -> float:
+    return float(np.nextafter(kind(value), kind(-np.inf)))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_what_lies_just_below_a_number_is_said_to_be_below_it(kind: Any) -> None:
+    def words(low: float, high: float, style: Any = PLAIN) -> str:
+        return Condition(0, "x", low, high).words(style)
+
+    for value, text in ((110, "110"), (106.05, "106.05"), (0, "0"), (-2.5, "-2.5")):
+        at = below(value, kind)
+        assert words(-np.inf, at) == f"x < {text}"
+        assert words(at, np.inf) == f"x >= {text}"
+        assert words(at, 200.0) == f"{text} <= x <= 200"
+        assert words(-200.0, at) == f"-200 < x < {text}"
+        assert words(-np.inf, float(kind(value))) == f"x <= {text}"
+        assert words(below(at, kind), np.inf) == f"x > {PLAIN.number(below(at, kind))}"
+    assert words(below(3, kind), below(4, kind), PAGE) == "3 ≤ x < 4"
+    assert words(below(3, kind), np.inf, PAGE_BRANCH) == "≥ 3"
+    assert words(-np.inf, below(3, kind), FIGURE_BRANCH) == "< 3"
+
+
+@given(st.floats(allow_nan=False))
+def test_the_number_shown_is_on_the_side_that_is_said(value: float) -> None:
+    shown, under = shown_bound(value)
+    assert under == (shown != value)
+    if under:
+        assert float(f"{shown:.6g}") == shown
+        assert shown > value
+        assert PLAIN.number(shown) != "-0"
 
 
 def test_names_are_never_read_as_phrases() -> None:

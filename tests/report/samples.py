@@ -18,6 +18,7 @@ from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators._results import stable_content
 from steadytree.growing.encoding import ColumnEncoder
 from steadytree.readers import as_tree
+from steadytree.readers.words.rules import tree_from_rules
 from steadytree.retraining import Retraining, retrain
 from steadytree.selection import pareto_mask
 
@@ -77,6 +78,17 @@ def graded_retraining() -> Retraining:
     deployed = encoder.to_tree(model.fit(encoder.transform(space.encode(X))[:150], y[:150]))
     options: dict[str, Any] = {"select": None, "n_folds": 2, "n_estimators": 10, "random_state": 0}
     return retrain(deployed, X[150:].reset_index(drop=True), y[150:], **options)
+
+
+@cache
+def below_retraining() -> Retraining:
+    """Rules that end just below whole numbers, of which those from 110 on decide otherwise."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.integers(-50, 200, 300)})
+    y = np.where((X["x"] >= 0) ^ (rng.random(300) < 0.2), "a", "b")
+    written = tree_from_rules("x < 110:\n    x >= 0: a\n    else: b\nelse: b")
+    options: dict[str, Any] = {"select": None, "n_folds": 2, "n_estimators": 10, "random_state": 0}
+    return retrain(written, X, y, locked="x", **options)
 
 
 @cache

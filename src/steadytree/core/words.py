@@ -34,6 +34,7 @@ __all__ = [
     "listed",
     "rounded_share",
     "shorten",
+    "shown_bound",
 ]
 
 # (lower, upper, present allowed, missing allowed): lower < x <= upper
@@ -110,6 +111,24 @@ def format_number(value: float) -> str:
     return text.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
 
 
+def shown_bound(value: float) -> tuple[float, bool]:
+    """Return the number that a threshold is told by, and whether it lies just below that.
+
+    The largest double (or single, which other libraries compare) below 110 reads 110, but 110
+    itself is not at most that: it is told as "< 110".
+    """
+    with np.errstate(over="ignore"):
+        for kind in (np.float64, np.float32):
+            near = kind(value)
+            above = np.nextafter(near, kind(np.inf))
+            if float(near) != value or not np.isfinite(above):
+                continue
+            short = float(f"{above:.6g}") + 0.0  # no sign before zero
+            if kind(short) == above and short in (0.0, float(f"{value:.6g}")):
+                return short, True
+    return value, False
+
+
 def _reads_as(share: float, places: int) -> float:
     return float(f"{100 * share:.{places}f}")
 
@@ -135,7 +154,9 @@ class WordStyle:
     "at_most", "over", "between", "is"; "up_to", "from" and "span" of categories in order; and
     "or_missing" to add to it; where given also "but" (all categories but few),
     "or_missing_after_but" and "nobody" (a side that no value takes). Places in braces: name,
-    lower, upper, values, first, last, text. A style ``for_pages`` leaves out of names what does
+    lower, upper, values, first, last, text, and the signs until ("<", or "no_more" where the
+    upper end belongs to it), after (the same of the lower end) and beyond (">", or "no_less").
+    A style ``for_pages`` leaves out of names what does
     harm (others show it by its number), and writes no sign before zero.
     """
 
@@ -200,9 +221,11 @@ def _phrases(named: str = "{name} ", at_most: str = "<=", **others: str) -> dict
         "missing": f"{named}is missing",
         "present": f"{named}is not missing",
         "any": "any {name}",
-        "at_most": f"{named}{at_most} {{upper}}",
-        "over": f"{named}> {{lower}}",
-        "between": f"{{lower}} < {{name}} {at_most} {{upper}}",
+        "no_more": at_most,
+        "no_less": {"<=": ">=", "≤": "≥"}[at_most],
+        "at_most": f"{named}{{until}} {{upper}}",
+        "over": f"{named}{{beyond}} {{lower}}",
+        "between": "{lower} {after} {name} {until} {upper}",
         "is": f"{named}is {{values}}",
         "up_to": f"{named}up to {{last}}",
         "from": f"{named}from {{first}} up",
@@ -382,11 +405,18 @@ class Condition:
         if self._every_present_value:
             return say["present" if self.missing is False else "any"].format(name=name)
         if self.allowed is None:
-            low, high = style.number(self.lower), style.number(self.upper)
+            (low, from_low), (high, below_high) = map(shown_bound, (self.lower, self.upper))
             kind = "at_most" if np.isneginf(self.lower) else "over"
             if kind == "over" and not np.isposinf(self.upper):
                 kind = "between"
-            text = say[kind].format(name=name, lower=low, upper=high)
+            text = say[kind].format(
+                name=name,
+                lower=style.number(low),
+                upper=style.number(high),
+                until="<" if below_high else say["no_more"],
+                after=say["no_more"] if from_low else "<",
+                beyond=say["no_less"] if from_low else ">",
+            )
             return say["or_missing"].format(text=text) if self.missing else text
         if self.run is not None:
             first, last = (style.name(self.allowed[end]) for end in (0, -1))

@@ -11,7 +11,7 @@ from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import LeafNumbers, split_condition
-from steadytree.core.words import FIGURE_BRANCH, display_width, shorten
+from steadytree.core.words import FIGURE_BRANCH, display_width, shorten, shown_bound
 from steadytree.distance.matching import match_paths
 from steadytree.plotting._base import (
     INK,
@@ -358,7 +358,8 @@ class TreeComparisonDisplay(Display):
         condition = split.words(FIGURE_BRANCH)
         if which == 1 and node in self.moved_:
             old, new = self.moved_[node]
-            condition = f"≤ {new:.4g} (was {old:.4g})"
+            (old, _), (new, below) = shown_bound(old), shown_bound(new)
+            condition = f"{'<' if below else '≤'} {new:.4g} (was {old:.4g})"
         return f"{shorten(name, NAME_COLUMNS)}\n{shorten(condition, NAME_COLUMNS + 3)}"
 
     def _leaf(

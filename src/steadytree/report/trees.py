@@ -22,7 +22,7 @@ from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
 from steadytree.core.told_leaves import ToldLeaves
 from steadytree.core.tree import Tree
-from steadytree.core.words import PAGE, clean
+from steadytree.core.words import PAGE, clean, shown_bound
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.plotting.layout import fold_nodes
 
@@ -247,7 +247,7 @@ def compact_tree(
     """Write a candidate tree in few bytes, with what became of each rule of the base tree.
 
     Nodes are in preorder, so that the children need not be stored: ``f`` feature of each
-    node (-1: leaf), ``t`` thresholds of the numeric splits in that order (six digits), ``c``
+    node (-1: leaf), ``t`` thresholds of the numeric splits in that order (as they read), ``c``
     category codes that go left of the categorical splits in that order, ``m`` one digit per
     split (1: missing goes left), ``l`` labels and ``v`` values of the leaves (the share of
     the positive class of two, of the label otherwise, in words where it is coarse; or the mean;
@@ -297,5 +297,7 @@ def compact_tree(
 def _short(value: float) -> float | str:
     if not math.isfinite(value):
         return str(value)
+    if shown_bound(value)[1]:
+        return value  # the page must see that it lies below what it reads
     short = float(f"{value:.6g}")
     return int(short) if short.is_integer() and abs(short) < 1e9 else short

@@ -222,6 +222,18 @@ def test_our_own_listings_read_back() -> None:
     assert st.tree_from_rules(odd).predict([[1.0], [np.nan]]).tolist() == ["no", "no"]
 
 
+def test_what_is_printed_is_what_is_decided() -> None:
+    text = "x < 110:\n    x >= 0: a\n    else: b\nelse:\n    x < 120.5: b\n    else: a"
+    tree = st.tree_from_rules(text)
+    assert [line.lstrip("|- ").partition(":")[0] for line in str(tree).splitlines()] == [
+        *("x < 110", "x < 0", "x >= 0", "x >= 110", "x < 120.5", "x >= 120.5")
+    ]
+    assert "110 <= x < 120.5: b" in st.TreeClassifier(tree).rules(style="list")
+    at = [[-1.0], [0.0], [109.0], [110.0], [120.5]]
+    assert tree.predict(at).tolist() == ["b", "a", "a", "b", "a"]
+    assert np.array_equal(st.tree_from_rules(str(tree)).threshold, tree.threshold, equal_nan=True)
+
+
 def test_files(tmp_path: Path) -> None:
     for path in sample_files(tmp_path):
         assert st.as_tree(path).n_leaves > 1

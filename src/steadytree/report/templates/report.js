@@ -21,6 +21,17 @@
     const short = Number(value.toPrecision(6));
     return String(short).replace("e+", "e").replace(/-/g, "−");
   };
+  // The number a threshold is told by, and whether it lies just below that (words.py).
+  const shownBound = (value) => {
+    const tiny = value === -Number.MIN_VALUE || value === -(2 ** -149);
+    const short = tiny ? 0 : Number.isFinite(value) ? Number(value.toPrecision(6)) : NaN;
+    for (const kind of [(x) => x, Math.fround]) {
+      // Of two neighbours the middle is one of them.
+      const above = kind(short), middle = kind(value / 2 + above / 2);
+      if (kind(value) === value && value < above && (middle === value || middle === above)) return [short, true];
+    }
+    return [value, false];
+  };
   const percent = (share, digits = null) => {
     if (share === null || share === undefined) return "–";
     // What is not nothing never reads 0 %, what is not everything never 100 % (words.py).
@@ -159,7 +170,9 @@
       return fill(say.is, { name, values: listed(missing ? [...words, "missing"] : words) });
     }
     const kind = low === -Infinity ? "at_most" : high === Infinity ? "over" : "between";
-    return orMissing(fill(say[kind], { name, lower: numberText(low), upper: numberText(high) }));
+    const [lower, fromLow] = shownBound(low), [upper, belowHigh] = shownBound(high);
+    return orMissing(fill(say[kind], { name, lower: numberText(lower), upper: numberText(upper),
+      until: belowHigh ? "<" : say.no_more, after: fromLow ? say.no_more : "<", beyond: fromLow ? say.no_less : ">" }));
   }
 
   // What one side of a split lets pass of what passed before.

@@ -25,7 +25,7 @@ from steadytree import __version__
 from steadytree.core.format import tree_digest
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import LeafNumbers, kept_words
-from steadytree.core.words import clean, format_number, listed, shorten
+from steadytree.core.words import clean, format_number, listed, shorten, shown_bound
 from steadytree.exceptions import InputError
 from steadytree.writers.split_tests import SplitTest, split_test
 
@@ -249,12 +249,13 @@ def side_words(tree: Tree, node: int) -> str:
     """Say in words who goes left at a split."""
     side = split_sides(split_test(tree, node))[0]
     values = listed(map(clean, side.values)) if side.values else ""
+    bound, below = shown_bound(float(tree.threshold[node]))
     present = {
         "all": "" if side.missing else "is not missing",
         "none": "is missing" if side.missing else "is nothing",
         "in": f"is {values}",
         "not in": f"is anything but {values}",
-    }.get(side.operator, f"<= {format_number(float(tree.threshold[node]))}")
+    }.get(side.operator, f"{'<' if below else '<='} {format_number(bound)}")
     if not present:
         return f"any {clean(side.name)}"
     also = " or missing" if side.missing and side.operator != "none" else ""
