@@ -29,7 +29,7 @@ def _candidates(version: str) -> list[Path]:
         found.append(Path(sys._base_executable))  # type: ignore[attr-defined]
     on_path = shutil.which(f"python{version}")
     if on_path is not None:
-        found.append(Path(on_path))
+        found.append(Path(on_path).resolve())
     homes = {
         Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions": f"{version}.*",
         Path.home() / ".local" / "share" / "uv" / "python": f"cpython-{version}.*",
