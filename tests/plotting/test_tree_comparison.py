@@ -17,6 +17,7 @@ from steadytree.plotting import (
 )
 from steadytree.plotting._base import PAIR_COLOURS, tint
 from steadytree.readers import as_tree
+from steadytree.readers.words.rules import tree_from_rules
 from tests.plotting.figures import bootstrap_trees, overlapping, text_boxes
 from tests.report import samples
 
@@ -56,6 +57,22 @@ def test_a_moved_threshold_is_written_on_its_split() -> None:
     assert display.moved_ == {1: (40.0, 44.5)}
     text = next(t.get_text() for t in display.ax_[1].texts if t.get_gid() == "node-1")
     assert text == "age\n≤ 44.5 (was 40)"
+
+
+def test_a_split_names_no_category_that_cannot_arrive_there() -> None:
+    tree = tree_from_rules("""
+    categories of term: a month, a year, two years
+    term in a month: yes
+    else:
+        term in a month, two years: yes
+        else: no
+    """)
+    ends = np.zeros(1)
+    space = FeatureSpace(lower=ends, upper=ends, categories=tree.categories, names=("term",))
+    display = TreeComparisonDisplay.from_trees(tree, tree, space=space)
+    texts = {t.get_gid(): t.get_text() for t in display.ax_[1].texts}
+    assert texts["node-0"] == "term\na month"
+    assert texts["node-2"] == "term\ntwo years"
 
 
 def test_every_node_is_drawn_and_unmatched_rules_are_dashed() -> None:

@@ -262,6 +262,7 @@ FIGURE_BRANCH = WordStyle(
         missing="missing",
         present="present",
         any="present or missing",
+        nobody="nobody",
         **{"is": "{values}"},
     ),
     gap="\u202f",

@@ -17,6 +17,7 @@ import numpy as np
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.core.tree_words import side_condition as core_side_condition
 from steadytree.core.words import Condition
 from steadytree.growing._loops import loops
 from steadytree.growing.best_first import Grown
@@ -29,6 +30,7 @@ from steadytree.growing.teacher import TaughtRows, share_columns
 __all__ = [
     "NodeFactory",
     "SearchNode",
+    "Way",
     "leaves_of",
     "shares_of",
     "side_condition",
@@ -144,6 +146,10 @@ class SearchNode:
         assert self.left is not None
         assert self.right is not None
         return self.split, self.left, self.right
+
+
+Way = tuple[tuple[SearchNode, bool], ...]
+"""The nodes above one, from the root on, and whether the way goes left at each."""
 
 
 class NodeFactory:
@@ -504,12 +510,25 @@ def split_of(tree: Tree, node: int) -> Split:
     )
 
 
-def side_condition(split: Split, space: FeatureSpace, *, left: bool = True) -> Condition:
-    """Condition for taking one side of a split: ``age <= 50``, ``colour is red or blue``."""
+def side_condition(
+    split: Split, space: FeatureSpace, *, left: bool = True, way: Way = ()
+) -> Condition:
+    """Condition for taking one side of a split: ``age <= 50``, ``colour is red or blue``.
+
+    What the conditions above it, on the ``way``, sent elsewhere is not named again.
+    """
     j = split.feature
-    return Condition.of_side(
+    reach: Iterable[int] = range(len(space.categories[j] or ()))
+    missing = True
+    for above, on_left in way:
+        at = above.parts[0]
+        if at.feature == j:
+            reach = [c for c in reach if at.left is None or (c in at.left) == on_left]
+            missing = missing and at.missing_left == on_left
+    condition, _ = core_side_condition(
         j,
         space.feature_labels[j],
+        (None if split.left is None else tuple(reach), missing),
         left=left,
         threshold=split.threshold,
         left_codes=split.left,
@@ -518,6 +537,7 @@ def side_condition(split: Split, space: FeatureSpace, *, left: bool = True) -> C
         can_miss=bool(space.can_be_missing[j]),
         ordered=bool(space.ordered[j]),
     )
+    return condition
 
 
 def _rows_and_outcomes(sums: FloatArray, k: int, *, classes: bool) -> tuple[float, FloatArray]:

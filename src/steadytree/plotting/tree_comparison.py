@@ -10,7 +10,7 @@ from typing import Any
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.tree_words import LeafNumbers, split_condition
+from steadytree.core.tree_words import LeafNumbers, branch_texts
 from steadytree.core.words import FIGURE_BRANCH, display_width, shorten, shown_bound
 from steadytree.distance.matching import match_paths
 from steadytree.plotting._base import (
@@ -310,6 +310,7 @@ class TreeComparisonDisplay(Display):
         ax.set_axis_off()
         tree = paths.tree
         names = tree.feature_names or paths.space.feature_labels
+        sides = branch_texts(tree, paths.space, FIGURE_BRANCH)
         where = layout.by_node()
         for placed in layout.nodes:
             if placed.parent >= 0:
@@ -328,7 +329,7 @@ class TreeComparisonDisplay(Display):
                 box |= {"facecolor": "white", "edgecolor": MUTED, "linestyle": ":"}
             else:
                 name = names[int(tree.feature[placed.node])]
-                text = self._split(paths, placed.node, name, which)
+                text = self._split(sides[placed.node][0], placed.node, name, which)
                 hot = which == 1 and placed.node in self.moved_
                 edge = OKABE_ITO["vermillion"] if hot else MUTED
                 box |= {"facecolor": "white", "edgecolor": edge}
@@ -352,10 +353,8 @@ class TreeComparisonDisplay(Display):
         ax.set_xlim(-0.05, layout.depth + 1)
         ax.set_ylim(-layout.breadth + 0.4, 0.6)
 
-    def _split(self, paths: Paths, node: int, name: str, which: int) -> str:
+    def _split(self, condition: str, node: int, name: str, which: int) -> str:
         # The upper branch is the left one, so the condition written is the one for going up.
-        split = split_condition(paths.tree, node, left=True, space=paths.space)
-        condition = split.words(FIGURE_BRANCH)
         if which == 1 and node in self.moved_:
             old, new = self.moved_[node]
             (old, _), (new, below) = shown_bound(old), shown_bound(new)

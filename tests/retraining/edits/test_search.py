@@ -6,13 +6,17 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from steadytree.core.decision import Decision
+from steadytree.core.space import FeatureSpace
 from steadytree.distance import tree_distance
 from steadytree.exceptions import InputError
 from steadytree.growing.nodes import side_condition, split_of
 from steadytree.growing.teacher import TaughtRows
+from steadytree.readers.words.rules import tree_from_rules
+from steadytree.retraining import retrain
 from steadytree.retraining.edits.search import PricedEdits, lock_nodes
 from steadytree.retraining.search_options import SearchOptions
 from tests.growing.mixed import mixed_table, space_of
@@ -186,6 +190,24 @@ def test_splits_in_words():
     split = split_of(tree, 0)
     assert str(side_condition(split, space)) == "age <= 50"
     assert str(side_condition(split, space, left=False)) == "age > 50"
+
+
+def test_an_edit_names_no_category_that_cannot_arrive_there():
+    rng = np.random.default_rng(0)
+    term = rng.choice(["a month", "a year", "two years"], 600)
+    X = pd.DataFrame({"term": term, "age": rng.integers(20, 80, 600)})
+    y = np.where((term == "a month") | (X["age"] > 50), "yes", "no")
+    deployed = tree_from_rules("""
+    categories of term: a month, a year, two years
+    term in a month: yes
+    else:
+        term in a month, two years: yes
+        else: no
+    """)
+    options = {"n_folds": 0, "select": None, "price": 0.05, "n_estimators": 20, "random_state": 0}
+    found = retrain(deployed, X, y, space=FeatureSpace.from_data(X, y), **options)
+    assert len(found.edits) == 1
+    assert found.edits[0].startswith("rebuild the part below term is two years with 2 leaves")
 
 
 # -- labels -----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.growing._loops import loops
 from steadytree.growing.best_first import Grown, GrowthRules
 from steadytree.growing.binning import FloatArray, Split
-from steadytree.growing.nodes import NodeFactory, SearchNode, side_condition
+from steadytree.growing.nodes import NodeFactory, SearchNode, Way, side_condition
 
 __all__ = ["SAME_ROWS", "Candidate", "EditLimits", "candidates_of", "forget"]
 
@@ -46,13 +46,12 @@ class Candidate:
 
     gain: float
     kind: str
-    tell: Callable[[], str]
+    tell: Callable[[Way], str]
     node: SearchNode
 
-    @property
-    def text(self) -> str:
-        """The edit in words."""
-        return self.tell()
+    def text(self, way: Way) -> str:
+        """Return the edit in words; ``way`` are the conditions above."""
+        return self.tell(way)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ def _kept(node: SearchNode, key: str, compute: Callable[[], list[Candidate]]) ->
     return node.cache[key]  # type: ignore[no-any-return]
 
 
-def _edit(old: SearchNode, new: SearchNode, kind: str, tell: Callable[[], str]) -> Candidate:
+def _edit(old: SearchNode, new: SearchNode, kind: str, tell: Callable[[Way], str]) -> Candidate:
     return Candidate(old.loss - new.loss, kind, tell, new)
 
 
@@ -143,11 +142,11 @@ def _grown(
     return out
 
 
-def _growth_words(node: SearchNode, new: SearchNode, space: FeatureSpace) -> str:
-    first, size = side_condition(new.parts[0], space), new.n_leaves
+def _growth_words(node: SearchNode, new: SearchNode, space: FeatureSpace, way: Way) -> str:
+    first, size = side_condition(new.parts[0], space, way=way), new.n_leaves
     if node.is_leaf:
         return f"split a leaf in {size} on {first}"
-    was = side_condition(node.parts[0], space)
+    was = side_condition(node.parts[0], space, way=way)
     if size == node.n_leaves == 2 and new.parts[0].feature == node.parts[0].feature:
         return f"move {was} to {first}"  # the same thing, said more simply
     return f"rebuild the part below {was} with {size} leaves, starting at {first}"
@@ -162,11 +161,12 @@ def _fresh(make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits) 
     pruned: SearchNode | None = node.cache.get("pruned")
     if pruned is None:
         pruned = node.cache["pruned"] = make.leaf(node.rows, prior=node.prior)
-    split, space = node.parts[0], make.table.words_space
-    return [
-        *out,
-        _edit(node, pruned, "prune", lambda: f"remove the split on {side_condition(split, space)}"),
-    ]
+    tell = partial(_pruned_words, node.parts[0], make.table.words_space)
+    return [*out, _edit(node, pruned, "prune", tell)]
+
+
+def _pruned_words(split: Split, space: FeatureSpace, way: Way) -> str:
+    return f"remove the split on {side_condition(split, space, way=way)}"
 
 
 # -- move, swap ---------------------------------------------------------------------------
@@ -243,9 +243,10 @@ def _moves(
 
 
 def _exchange_words(
-    text: str, old: Split, new: Split, space: FeatureSpace, *, left: bool = True
+    text: str, old: Split, new: Split, space: FeatureSpace, way: Way, *, left: bool = True
 ) -> str:
-    return text.format(side_condition(old, space), side_condition(new, space, left=left))
+    was = side_condition(old, space, way=way)
+    return text.format(was, side_condition(new, space, left=left, way=way))
 
 
 def _set_moves(routing: _Routing, split: Split, n_categories: int) -> list[Split]:

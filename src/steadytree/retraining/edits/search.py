@@ -252,7 +252,7 @@ class PricedEdits:
             return False
         place, edit = best
         self.root = self._with_edit(place, edit.node)
-        self.edits.append(edit.text)
+        self.edits.append(edit.text(place.way))
         return True
 
     def _candidates(self, place: Place) -> list[Candidate]:

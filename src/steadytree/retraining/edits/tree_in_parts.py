@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from steadytree.core.boxes import Box
 from steadytree.growing.binning import FloatArray
-from steadytree.growing.nodes import SearchNode
+from steadytree.growing.nodes import SearchNode, Way
 from steadytree.retraining.edits.criterion import leaf_sums
 from steadytree.retraining.edits.distance import AnchoredDistance, Columns, Outcome
 
@@ -28,7 +28,7 @@ class Place:
     Attributes
     ----------
     way : tuple of (node, bool)
-        The nodes above, from the root on, and whether the way goes left at each.
+        The nodes above, and which side the way takes at each.
     first_leaf : int
         Number of the leaves before its own.
     first_column : int
@@ -38,7 +38,7 @@ class Place:
     """
 
     node: SearchNode
-    way: tuple[tuple[SearchNode, bool], ...]
+    way: Way
     first_leaf: int
     first_column: int
     box: Box | None
