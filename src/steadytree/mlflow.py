@@ -98,6 +98,7 @@ def log_retraining(
     ...     deployed, X[300:], y[300:], n_folds=0, n_estimators=20, random_state=0
     ... )
     >>> mlflow.set_tracking_uri("sqlite:///runs.db")  # or your server
+    >>> experiment = mlflow.set_experiment("triage")
     >>> info = log_retraining(result, name="triage", report=False)
     >>> list(mlflow.pyfunc.load_model(info.model_uri).predict(X[:2]))
     ['label', 'share of 0', 'share of 1']
@@ -282,6 +283,7 @@ def log_tree(
     ... else: yes
     ... ''')
     >>> mlflow.set_tracking_uri("sqlite:///runs.db")  # or your server
+    >>> experiment = mlflow.set_experiment("triage")
     >>> info = log_tree(tree, name="triage")
     >>> rows = pd.DataFrame({"age": [60.0]})
     >>> mlflow.pyfunc.load_model(info.model_uri).predict(rows)["label"].to_list()

@@ -46,7 +46,7 @@ def test_branches_say_where_missing_values_go() -> None:
     assert words(5, False) == [
         "age: nobody comes this way",
         "(nobody comes this way)",
-        "missing",
+        "nobody",
     ]
 
 
