@@ -50,7 +50,7 @@ paper: setup ## regenerate the paper's experiments into steadytree-paper/ (QUICK
 
 test: lint ## lint, then every test but the slow ones
 	@sh scripts/ensure_programs.sh
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 test-slow: setup ## the long tests
 	$(BIN)/python -m pytest -m slow

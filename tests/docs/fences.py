@@ -6,10 +6,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["DOCS", "ROOT", "Fence", "fences", "pages", "written_pages"]
+__all__ = ["DOCS", "ROOT", "START", "TRANSCRIPTS", "Fence", "fences", "pages", "written_pages"]
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+START = DOCS / "start.md"
+TRANSCRIPTS = tuple(DOCS / "guide" / f"{name}.md" for name in ("decisions", "settings", "not-for"))
+"""Guides that show what every block prints: `test_guides` runs them, `test_start` the start."""
 GENERATED = ("paper", "gallery", "_build", "backreferences", "generated")
 OPENING = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<language>[^\n`]*)$")
 
@@ -51,9 +54,10 @@ def written_pages() -> list[Path]:
 
 
 def pages() -> list[Path]:
-    """Return the written pages that have code to run."""
+    """Return the written pages that have code to run, but for those that show all they print."""
     return [
         page
         for page in written_pages()
-        if any(fence.language in ("python", "sh") for fence in fences(page.read_text("utf-8")))
+        if page not in (START, *TRANSCRIPTS)
+        and any(fence.language in ("python", "sh") for fence in fences(page.read_text("utf-8")))
     ]

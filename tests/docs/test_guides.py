@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 
 import steadytree as st
-from tests.docs.fences import DOCS, ROOT
+from tests.docs.fences import DOCS, ROOT, TRANSCRIPTS
 from tests.docs.shown import agrees, steps_of, wrapped
 
 GUIDE = DOCS / "guide"
 
 
-@pytest.mark.parametrize("name", ["decisions", "settings", "not-for"])
+@pytest.mark.parametrize("page", TRANSCRIPTS, ids=lambda page: page.stem)
 def test_outputs_are_what_the_blocks_print(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__docs__"}
-    steps = steps_of(GUIDE / f"{name}.md")
+    steps = steps_of(page)
     assert steps
     for step in steps:
         assert step.block.language == "python"
-        exec(compile(step.block.text, f"{name}.md", "exec"), namespace)
+        exec(compile(step.block.text, page.name, "exec"), namespace)
         output = capsys.readouterr().out
         assert (step.shown is None) == (output == ""), f"line {step.block.line}: {output}"
         if step.shown is not None:

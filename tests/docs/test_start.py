@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.docs.fences import DOCS, ROOT
+from tests.docs.fences import ROOT
+from tests.docs.fences import START as PAGE
 from tests.docs.shown import Step, agrees, steps_of, wrapped
 
-PAGE = DOCS / "start.md"
+pytestmark = pytest.mark.xdist_group("start")  # what it prepares is prepared once
 SAY = "print('<<< end of block >>>', flush=True)\n"
 
 
