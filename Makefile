@@ -48,9 +48,10 @@ docs-serve: docs ## build the site and serve it on this machine alone
 paper: setup ## regenerate the paper's experiments into steadytree-paper/ (QUICK=1: a small run)
 	$(BIN)/python -m reproduction $(if $(QUICK),--quick) $(if $(TREES),--trees $(TREES)) $(if $(OUT),--out $(OUT))
 
+# Work stealing gives each worker neighbours, so that what a file of tests prepares is prepared once.
 test: lint ## lint, then every test but the slow ones
 	@sh scripts/ensure_programs.sh
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 test-slow: setup ## the long tests
 	$(BIN)/python -m pytest -m slow

@@ -25,7 +25,6 @@ from steadytree.evaluation.gates import GATES
 from tests.docs.fences import DOCS, fences
 
 RECIPES = DOCS / "guide" / "gates"
-pytestmark = pytest.mark.xdist_group("gates")  # what it prepares is prepared once
 
 PAGE = DOCS / "guide" / "gates.md"
 REFUSED = 3

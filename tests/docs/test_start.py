@@ -16,7 +16,6 @@ from tests.docs.fences import ROOT
 from tests.docs.fences import START as PAGE
 from tests.docs.shown import Step, agrees, steps_of, wrapped
 
-pytestmark = pytest.mark.xdist_group("start")  # what it prepares is prepared once
 SAY = "print('<<< end of block >>>', flush=True)\n"
 
 

@@ -27,8 +27,6 @@ import steadytree as st
 from tests.docs.fences import ROOT
 from tests.programs import require_program
 
-pytestmark = pytest.mark.xdist_group("try")  # what it prepares is prepared once
-
 TRY = ROOT / "docs" / "try"
 FILES = ("app.html", "app.css", "app.js", "worker.js", "scrypt.js", "tryit.py")
 TEMPLATES = ROOT / "src" / "steadytree" / "report" / "templates"
