@@ -154,9 +154,9 @@ subgroup_option = click.option(
 masking_option = click.option(
     "--no-masking",
     "min_cell",
-    flag_value=1,
-    default=MIN_CELL,
-    type=int,
+    # Not by flag_value: before click 8.3 that would be the default of a flag that is not given.
+    is_flag=True,
+    callback=lambda context, option, given: 1 if given else MIN_CELL,
     help=f"Show numbers about fewer than {MIN_CELL} people too, to those who may see them.",
 )
 
