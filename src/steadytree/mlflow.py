@@ -105,7 +105,7 @@ def log_retraining(
     """
     mlflow = _import_mlflow("mlflow")
     with _quiet(), _run(mlflow, run_name), tempfile.TemporaryDirectory() as folder:
-        mlflow.set_tags({"steadytree.verdict": result.verdict.action, **(tags or {})})
+        mlflow.set_tags({"steadytree.action": result.action, **(tags or {})})
         mlflow.log_params(parameters(result))
         mlflow.log_metrics(metrics(result, min_cell))
         for path in _write_artifacts(result, Path(folder), report=report, min_cell=min_cell):

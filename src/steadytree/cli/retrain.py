@@ -72,6 +72,9 @@ PRICE = "price"
 @model_options
 @data_options
 @click.option("--old", type=FILE, metavar="FILE", help="Rows the deployed tree was trained on.")
+@click.option(
+    "--test", type=FILE, metavar="FILE", help="Rows that nothing was trained on: a final test."
+)
 @table_options
 @option_of("--price", retrain, "price", "Price of change.", type=float)
 @click.option(
@@ -120,6 +123,7 @@ def command(
     time: str | None,
     group: str | None,
     old: Path | None,
+    test: Path | None,
     table_reading: TableReading,
     price: float,
     select: str,
@@ -168,7 +172,8 @@ def command(
             if left
             else read_rows(old, target, is_old=True, **known)
         )
-    summaries = [table.read for table in (rows, before) if table is not None]
+    final = None if test is None else read_rows(test, target, is_old=True, **known)
+    summaries = [table.read for table in (rows, before, final) if table is not None]
     for summary in summaries:
         output.say(summary.to_text(everything=output.verbosity > 0))
     with output.progress("retrain") as report:
@@ -178,6 +183,7 @@ def command(
             rows.y,
             X_old=None if before is None else before.X,
             y_old=None if before is None else before.y,
+            test=None if final is None else (final.X, final.y),
             price=price,
             select=None if select == PRICE else select,
             tolerance=tolerance,
@@ -229,8 +235,9 @@ def command(
         "distance": result.distance,
         "masking": masking_document(min_cell),
         "flips": result.told_changes(min_cell)["flips"].share,
-        "verdict": result.verdict.to_dict(min_cell),
+        **result.answer.to_dict(),
         "explanation": explanation,
+        "test": result.test,
         "edits": list(result.edits),
         "drift": _drift(result),
         "certificate": None

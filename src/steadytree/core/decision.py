@@ -17,10 +17,7 @@ from numpy.typing import NDArray
 from steadytree.core.quoting import quoted
 from steadytree.exceptions import InputError
 
-__all__ = ["LABEL_ERRORS", "LARGEST_SHARE", "Decision", "resolve_decision"]
-
-LABEL_ERRORS = 0.5
-"""Standard errors by which a share must pass the boundary before a label in force changes."""
+__all__ = ["LARGEST_SHARE", "Decision", "resolve_decision"]
 
 FloatArray = NDArray[np.float64]
 
@@ -41,6 +38,9 @@ class Decision:
         amount to a threshold, and are kept to say where it comes from.
     origin : str
         Where the policy comes from, in words: "class weights", "costs", "prevalence".
+    steady : float
+        A leaf of a retrained tree keeps the deployed label while its share lies within so many
+        standard errors of the threshold; 0: labels follow the shares.
 
     Examples
     --------
@@ -52,6 +52,7 @@ class Decision:
     positive: int = 1
     class_weight: tuple[float, ...] | None = None
     origin: str = ""
+    steady: float = 0.5
 
     def __post_init__(self) -> None:
         if self.threshold is not None:

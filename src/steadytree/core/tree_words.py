@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from steadytree.core.decision import LABEL_ERRORS
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import PLAIN, Condition, WordStyle
 
@@ -292,7 +291,7 @@ def kept_words(tree: Tree, node: int) -> str:
     seen = tree.observed
     if seen is not None:
         rows = seen.old_share * seen.rows("old")[node] + seen.rows("new")[node]
-        if rows > 0 and not decision.clearly(shares, kept, natural, float(rows), LABEL_ERRORS):
+        if rows > 0 and not decision.clearly(shares, kept, natural, float(rows), decision.steady):
             end = "threshold" if decision.threshold is not None else "boundary"
             return f"kept: the share is within half a standard error of the {end}"
     return "kept although the share says otherwise"

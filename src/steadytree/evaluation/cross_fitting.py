@@ -38,7 +38,7 @@ from steadytree.evaluation.scores import (
     standard_error,
 )
 
-__all__ = ["CrossFitted", "Estimate", "decides_alike", "ranks_alike"]
+__all__ = ["CrossFitted", "Estimate", "decides_alike", "ranks_alike", "same_rules"]
 
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -341,13 +341,13 @@ class CrossFitted:
 
 def decides_alike(one: Tree, two: Tree) -> bool:
     """Whether two trees have the same rules with the same labels, so that no decision differs."""
-    leaves = _matching_leaves(one, two)
+    leaves = same_rules(one, two)
     return leaves is not None and bool((one.label[leaves[0]] == two.label[leaves[1]]).all())
 
 
 def ranks_alike(one: Tree, two: Tree, column: int) -> bool:
     """Whether two trees have the same rules and rank their leaves by a class in the same way."""
-    leaves = _matching_leaves(one, two)
+    leaves = same_rules(one, two)
     if leaves is None:
         return False
     first, second = (
@@ -357,7 +357,7 @@ def ranks_alike(one: Tree, two: Tree, column: int) -> bool:
     return np.array_equal(first, second)
 
 
-def _matching_leaves(one: Tree, two: Tree) -> tuple[list[int], list[int]] | None:
+def same_rules(one: Tree, two: Tree) -> tuple[list[int], list[int]] | None:
     """Leaves of two trees from left to right; None where a condition differs."""
     if one.precision != two.precision:
         return None

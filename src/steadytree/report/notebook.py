@@ -106,7 +106,8 @@ def retraining_html(result: Retraining, *, min_cell: int = MIN_CELL) -> str:
     """Show a retraining: what is proposed, and what each candidate costs."""
     told = explain_retraining(result, min_cell)
     n = told.total
-    summary = f"<p>{escape(clean(' '.join((*told.head, told.whom))))}</p>"
+    first, *rest = (escape(clean(line)) for line in told.lines)
+    summary = f"<p><b>{first}</b></p>" + "".join(f"<p>{line}</p>" for line in rest)
     body = []
     for name, row in result.frontier.iterrows():
         flips = told_share_words(

@@ -277,12 +277,10 @@ def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, 
             sentences.append(
                 whom_words(event, round(count), total, people.replaced, rows_name=what)
             )
-    text = clean(" ".join(sentences)).replace(" <= ", " ≤ ")
-    if not sentences:
-        text = _change_sentence(diff)
+    texts = [clean(sentence).replace(" <= ", " ≤ ") for sentence in sentences]
     names = ("label", "value", "detail")
     return {
-        "sentences": [text],
+        "sentences": texts or [_change_sentence(diff)],
         "facts": [dict(zip(names, fact, strict=True)) for fact in facts],
     }
 

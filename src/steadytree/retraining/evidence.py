@@ -19,8 +19,8 @@ __all__ = ["EVIDENCE", "least_confirmed_change"]
 EVIDENCE = "evidence"
 """Name of the rule, for ``retrain(select=...)``."""
 
-# Estimating leaves anew changes no rule and no decision, so it comes before keeping all.
-ORDER = {"leaf values": 0, "keep": 1, "labels": 2, "priced edits": 3}
+# Re-estimated leaves change no rule, so they come before any edit.
+ORDER = {"re-estimate": 0, "priced edits": 1}
 
 
 def least_confirmed_change(
@@ -34,14 +34,14 @@ def least_confirmed_change(
     are estimated anew.
     """
     if not scores.folds:
-        return "leaf values"
+        return "re-estimate"
     asked = str(frontier.index[frontier["price"] == price][0])
     kind, prices = frontier["kind"], frontier["price"]
     path = frontier[kind.isin(list(ORDER)) & ~(prices < price)]
     # Equal but for rounding is equal; dearer trees before cheaper ones.
     keys = zip(
-        path["dissimilarity"].round(12),
         path["kind"].map(ORDER),
+        path["dissimilarity"].round(12),
         -path["price"].fillna(np.inf),
         path.index,
         strict=True,

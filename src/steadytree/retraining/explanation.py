@@ -1,130 +1,117 @@
-"""A retraining in a few plain sentences, for the person who has to sign it.
+"""A retraining on one screen, for the person who has to sign it: the answer, then why.
 
-Sentences that count people mask numbers of too few. Every number is one that a table shows as
-well: the frontier, :meth:`Retraining.told_performance`, the diff or the flips.
+One line says what to do and how sure that is, one names the policy, and at most six short ones
+say what changes, whom it affects, whether it is better, what is given up, what a final test
+shows, and what to beware of. Counts of too few people are masked.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from steadytree.core.decision import LABEL_ERRORS
-from steadytree.core.disclosure import MIN_CELL, PeopleCount
-from steadytree.core.words import PLAIN
+from steadytree.core.disclosure import MIN_CELL, PeopleCount, told_share_words
+from steadytree.core.words import PLAIN, listed
 from steadytree.diff.words import given_up_words
 from steadytree.evaluation.flips import REGRESSION_FLIP
-from steadytree.evaluation.told_tables import told_words
-from steadytree.retraining.verdict import Gain, Verdict, kind_of_change
+from steadytree.retraining.answer import TOO_FEW, Forgone, Gain
 
 if TYPE_CHECKING:
-    from steadytree.diff.changes import RuleChange
     from steadytree.retraining.result import Retraining
 
 __all__ = ["Explanation", "alarm_words", "explain_retraining", "whom_words"]
 
-DECISIONS = ("sensitivity", "specificity", "flagged positive")
-"""Measures of decisions with two classes; the last is said only where it clearly changes."""
+SHOWN_EDITS = 2
+_TEST_COLUMNS = ("score", "score_change", "change_low", "change_high")
+OTHER = {
+    "re-estimate": "re-estimating alone",
+    "keep": "the deployed tree as it is",
+    "from scratch": "a tree from scratch",
+    "CART": "retrained CART",
+}
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What to do, what is proposed, what it is worth, and whom it affects.
+    """The lines of an explanation, and the counts behind them.
 
     Attributes
     ----------
-    alarm : str
-        What nobody may overlook: a class that is no longer predicted; else "".
-    verdict : Verdict
-    what, worth : str
-        Sentences that count no people.
+    headline : str
+        What to do, and how sure that is.
+    policy : str
+        From which risk on whom the proposal flags; "" for a response.
+    changes, better, forgone, test, warnings : str
+        Sentences that count no people; "" where there is nothing to say.
+    affected : str
+        How many people get another decision.
+    forgone_people : str
+        How many decisions the candidate that is given up would change.
     event, count, total
         What happens to the people concerned, to how many new rows, of how many.
-    others : tuple of (str, int, str)
-        Further events with their counts, and what is told in their place where these are not:
-        risks that move, labels kept or changed.
-    certificate : str
-        What a certificate says; "" where none was asked for.
-    rows_name : str
-        What is counted: "new rows", or those of a sample of them.
-    min_cell : int
-        Numbers about fewer people are masked.
-
-    Examples
-    --------
-    >>> from steadytree.retraining.explanation import Explanation
-    >>> from steadytree.retraining.verdict import Verdict
-    >>> told = Explanation(
-    ...     alarm="", verdict=Verdict("keep", "no candidate is clearly better"),
-    ...     what="The deployed tree is kept.", worth="", event="The decision changes",
-    ...     count=0, total=300,
-    ... )
-    >>> told.whom
-    'The decision changes for none of the 300 new rows.'
     """
 
-    alarm: str
-    verdict: Verdict
-    what: str
-    worth: str
-    event: str
-    count: int
-    total: int
-    others: tuple[tuple[str, int, str], ...] = ()
-    certificate: str = ""
-    rows_name: str = "new rows"
-    min_cell: int = MIN_CELL
+    headline: str
+    policy: str
+    changes: str
+    affected: str
+    better: str
+    forgone: str
+    forgone_people: str = ""
+    test: str = ""
+    warnings: str = ""
+    event: str = ""
+    count: int = 0
+    total: int = 0
 
     @property
-    def whom(self) -> str:
-        """Sentences on whom it affects, as far as it may be told."""
-        events = ((self.event, self.count, ""), *self.others)
-        return " ".join(self._whom_words(*event) for event in events)
-
-    def _whom_words(self, event: str, count: int, told: str) -> str:
-        masked = told or PeopleCount.of(count, self.total, self.min_cell).replaced
-        return whom_words(event, count, self.total, masked, rows_name=self.rows_name)
+    def lines(self) -> tuple[str, ...]:
+        """The lines in the order they are to be read."""
+        forgone = " ".join(part for part in (self.forgone, self.forgone_people) if part)
+        after = (self.changes, self.affected, self.better, forgone, self.test, self.warnings)
+        return tuple(line for line in (self.headline, self.policy, *after) if line)
 
     @property
-    def head(self) -> tuple[str, ...]:
-        """Sentences that count no people, in the order they are to be read."""
-        parts = (self.alarm, self.verdict.without_counts, self.what, self.worth, self.certificate)
-        return tuple(part for part in parts if part)
+    def without_counts(self) -> tuple[str, ...]:
+        """The lines that count no people, for pages that mask by a rule of their own."""
+        parts = (self.changes, self.better, self.forgone, self.test, self.warnings)
+        return tuple(line for line in (self.headline, self.policy, *parts) if line)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        return asdict(self)
 
     def __str__(self) -> str:
-        verdict = self.verdict.text(self.min_cell)
-        parts = (self.alarm, verdict, self.what, self.worth, self.whom, self.certificate)
-        return " ".join(part for part in parts if part)
+        return "\n".join(self.lines)
 
 
 def explain_retraining(result: Retraining, min_cell: int = MIN_CELL) -> Explanation:
-    """Say what to do, what is proposed, what it is worth, and whom it affects."""
+    """Say what to do and how sure that is, what changes, for whom, and what is given up."""
     classifier = result.deployed.is_classifier
     event = "The decision changes"
     if not classifier:
         event = f"The prediction moves by more than {REGRESSION_FLIP:.0%} of its range"
     changed = result.changed_decisions
-    others: list[tuple[str, int, str]] = []
-    if classifier and result.chosen != "keep":
-        total = len(changed)
-        moved = round(result.risk_moved()["moved_5"] * total)
-        others = [("The risk moves by more than 5 points", moved, "")]
-        others += _label_events(result, total, min_cell)
+    count, total = int(changed.sum()), len(changed)
+    forgone = result.answer.forgone
     return Explanation(
-        alarm_words(result),
-        result.verdict,
-        _what(result),
-        _worth(result, min_cell),
-        event,
-        int(changed.sum()),
-        len(changed),
-        tuple(others),
-        "" if result.certificate is None else result.certificate.words(),
-        result.rows_name,
-        min_cell,
+        headline=_headline(result),
+        policy=_policy(result),
+        changes=_changes(result),
+        affected=_affected(result, event, count, total, min_cell),
+        better=_better(result),
+        forgone=_forgone(result, forgone),
+        forgone_people=_forgone_people(forgone, total, min_cell, classifier),
+        test=_test(result),
+        warnings=_warnings(result),
+        event=event,
+        count=count,
+        total=total,
     )
 
 
@@ -156,134 +143,184 @@ def _percent(share: float) -> str:
     return PLAIN.percent(share, 1 if share < 0.1 else 0)
 
 
-# -- what is proposed -------------------------------------------------------------------
+# -- what to do --------------------------------------------------------------------------
 
 
-def _what(result: Retraining) -> str:
-    edits, kind = len(result.edits), str(result.frontier["kind"][result.chosen])
-    change = kind_of_change(kind, edits)
-    if change == "none":
-        return "The deployed tree is kept as it is."
-    if change == "values":
-        values = "the risks in its leaves"
-        if not result.deployed.is_classifier:
-            values = "its predicted values"
-        elif any(rule.status == "relabelled" for rule in result.diff.rules):
-            values += " and the decisions they contradict"
-        text = f"Every rule of the deployed tree is kept; only {values} are updated."
-    elif change == "another tree":
-        text = (
-            f"The proposal ({result.chosen}) is another tree, "
-            f"{_percent(result.dissimilarity)} dissimilar to the deployed one."
-        )
+def _headline(result: Retraining) -> str:
+    answer = result.answer
+    sure = f"({answer.confidence})"
+    if answer.action == "change":
+        what = "Change to another tree"
+        if result.edits:
+            n = len([edit for edit in result.edits if not edit.startswith("relabel")])
+            what = f"Change the deployed tree by {n} edit{'' if n == 1 else 's'}"
+        return f"{what} {sure}."
+    if answer.action == "re-estimate":
+        values = "risks" if result.deployed.is_classifier else "predicted values"
+        text = f"Re-estimate {sure}: keep every rule and update the {values}."
     else:
-        changes = "one change" if edits == 1 else f"{edits} changes"
-        text = (
-            f"The proposal makes {changes} to the deployed tree "
-            f"({'; '.join(result.edits[:3])}{'; ...' if edits > 3 else ''}) and is "
-            f"{_percent(result.dissimilarity)} dissimilar to it."
-        )
-    # Only our own recipe asks the teacher that the drift switch chooses.
-    if result.drift is not None and result.drift.detected and kind not in ("CART", "own"):
-        text += " The new rows no longer follow the old ones, so it was learnt from them alone."
-    rules, values = (result.settings[f"n_rows_{kind}"] for kind in ("structure", "values"))
-    if rules < values and kind not in ("CART", "own"):
-        text += (
-            f" Its rules were searched on a sample of {rules:,} of the {values:,} rows; what its "
-            "leaves predict and count comes from all of them."
-        )
+        text = f"Keep the deployed tree {sure}."
+    if answer.reason:
+        text += f" {answer.reason[:1].upper()}{answer.reason[1:]}."
     return text
 
 
-def _label_events(result: Retraining, total: int, min_cell: int) -> list[tuple[str, int, str]]:
-    """Leaves whose label is kept against their share or changed, with the rows that reach them."""
-    events = []
-    changed = [rule for rule in result.diff.rules if rule.status == "relabelled"]
-    if changed:
-        events.append((f"{_rules(changed)} with the same conditions decides otherwise", changed))
-    kept = list(result.diff.kept_against_share)
-    if kept:
-        why = f'within {LABEL_ERRORS:g} standard errors; labels="follow" turns this off'
-        if result.frontier["kind"][result.chosen] == "leaf values":
-            why = "re-estimating leaves changes no label"
-        events.append((f"{_rules(kept)} keeps its label against its share ({why})", kept))
-    diff = result.diff.told(min_cell)
-    return [
-        (event, _rows_of(rules, total), "" if diff.all_exact(rules) else diff.rows_at(rules))
-        for event, rules in events
-    ]
+def _policy(result: Retraining) -> str:
+    tree = result.tree
+    return f"Policy: {tree.decision.words(tree.classes)}." if tree.is_classifier else ""
 
 
-def _rules(rules: list[RuleChange]) -> str:
-    return "One rule" if len(rules) == 1 else f"Each of {len(rules)} rules"
+def _changes(result: Retraining) -> str:
+    answer = result.answer
+    if answer.action == "keep":
+        return ""
+    relabelled = sum(rule.status == "relabelled" for rule in result.diff.rules)
+    otherwise = (
+        f"{relabelled} rule{'' if relabelled == 1 else 's'} with the same conditions "
+        f"decide{'s' if relabelled == 1 else ''} otherwise."
+        if relabelled
+        else ""
+    )
+    if answer.action == "re-estimate":
+        if not result.deployed.is_classifier:
+            return "What changes: no condition."
+        return f"What changes: no condition. {otherwise or 'Every rule decides as before.'}"
+    parts = []
+    edits = [edit for edit in result.edits if not edit.startswith("relabel")]
+    parts = [f"{edit[:1].upper()}{edit[1:]}." for edit in edits[:SHOWN_EDITS]]
+    if len(edits) > SHOWN_EDITS:
+        parts.append(f"And {len(edits) - SHOWN_EDITS} more.")
+    parts.append(f"Dissimilarity {_percent(result.dissimilarity)}.")
+    return " ".join(["What changes:", *parts, otherwise]).strip()
 
 
-def _rows_of(rules: list[RuleChange], total: int) -> int:
-    return round(sum((rule.new.share or 0.0) * total for rule in rules if rule.new is not None))
+def _affected(result: Retraining, event: str, count: int, total: int, min_cell: int) -> str:
+    if result.action == "keep":
+        return ""
+    masked = PeopleCount.of(count, total, min_cell).replaced
+    text = whom_words(event, count, total, masked, rows_name=result.rows_name)
+    if result.deployed.is_classifier:
+        moved = round(result.risk_moved()["moved_5"] * total)
+        few = PeopleCount.of(moved, total, min_cell).replaced
+        words = "The risk moves by more than 5 points"
+        text += " " + whom_words(words, moved, total, few, rows_name=result.rows_name)
+    return text
 
 
-# -- what it is worth -------------------------------------------------------------------
+# -- is it better ------------------------------------------------------------------------
 
 
-def _worth(result: Retraining, min_cell: int) -> str:
-    """Say how well it predicts; where the rows in memory are a sample, of how many."""
-    scored, n_new = (int(result.settings[key]) for key in ("n_rows_scores", "n_new"))
-    words = _worth_words(result, min_cell)
-    if len(result.rows) == n_new:
-        return words
-    return f"{words} Scores are of a sample of {scored:,} of the {n_new:,} new rows."
-
-
-def _worth_words(result: Retraining, min_cell: int) -> str:
-    row = result.frontier.loc[result.chosen].to_dict()
-    name, keep = result.score_name, float(result.frontier["score"]["keep"])
-    table = result.told_performance(min_cell=min_cell).droplevel("group")
-    clear = result.performance().droplevel("group")
-    decisions = [m for m in DECISIONS if m in table.index]
-    if not decisions and "accuracy" in table.index:
-        decisions = ["accuracy"]
-    if row["kind"] == "keep":
-        shown = [m for m in decisions[:2] if pd.notna(table["deployed"][m])]
-        more = "".join(f", its {m} {told_words(_line(table, m), 'deployed')}" for m in shown)
-        return f"On the new rows its {name} is {keep:.3f}{more}."
-    gain = Gain(float(row["score_change"]), float(row["score_change_se"]))
+def _better(result: Retraining) -> str:
+    answer, name = result.answer, result.score_name
+    deployed = float(result.frontier["score"]["keep"])
     if result.settings["folds_interrupted"]:
         return "The folds were interrupted: how well it predicts is still to be measured."
-    if not gain.known:
-        return "How well it predicts could not be measured on the new rows."
-    how = "As on rows it has not seen," if row["cross_fitted"] else "On the new rows"
-    verdict = {1: "an improvement", 0: "no clear change", -1: "a loss"}[gain.clear]
-    text = (
-        f"{how} its {name} is {float(row['score']):.3f} against {keep:.3f} for the deployed "
-        f"tree ({PLAIN.signed(gain.value)}, standard error {gain.error:.3f}: {verdict})"
+    if answer.confidence == "unmeasured":
+        return f"How well a new tree would predict was not measured ({name} {deployed:.3f} today)."
+    if answer.confidence == TOO_FEW:
+        few = "events" if result.deployed.is_classifier else "rows"
+        return (
+            f"Too few {few} among the new rows ({answer.events:,}, at least 20 are needed): "
+            "no improvement is claimed."
+        )
+    gain = answer.gains["score"]
+    if result.action == "keep":
+        text = f"{name} of the deployed tree on the new rows: {deployed:.3f}."
+        if answer.refused:
+            text += f" {_change_words(name, 'of what was refused', gain)}"
+        return text
+    new = float(result.frontier["score"][result.chosen])
+    if gain.value == 0 and gain.error == 0:
+        text = f"{name} on rows left out: {deployed:.3f}, unchanged."
+    else:
+        text = f"{name} on rows left out: {deployed:.3f} to {new:.3f} ({_interval(gain)})."
+    for words in ("Brier score", "cost"):
+        other = answer.gains.get(words)
+        if gain.clear == 0 and other is not None and other.clear:
+            way = "falls" if other.value > 0 else "rises"
+            fall = Gain(-other.value, other.error)
+            text += f" The {words} of decisions {way}" if words == "cost" else f" The {words} {way}"
+            text += f" ({_interval(fall, 4)})."
+            break
+    return text
+
+
+def _change_words(name: str, whose: str, gain: Gain) -> str:
+    return f"{name} {whose}: {_interval(gain)}."
+
+
+def _interval(gain: Gain, digits: int = 3) -> str:
+    low, high = gain.interval
+    return (
+        f"{PLAIN.signed(gain.value, digits)}, 95 % interval {PLAIN.signed(low, digits)} to "
+        f"{PLAIN.signed(high, digits)}"
     )
-    for measure in decisions:
-        words = _decision_words(measure, table, clear)
-        if words:
-            text += f"; {words}"
-    return f"{text}."
 
 
-def _line(table: pd.DataFrame, measure: str) -> dict[str, Any]:
-    return {str(column): table[column][measure] for column in table.columns}
-
-
-def _decision_words(measure: str, table: pd.DataFrame, exact: pd.DataFrame) -> str:
-    """One measure of decisions, with its interval where it clearly changes and may be told."""
-    row = _line(exact, measure)
-    low, high = 100 * float(row["change_low"]), 100 * float(row["change_high"])
-    told = _line(table, measure)
-    if math.isnan(low) or math.isnan(float(told["recipe"])):
+def _forgone(result: Retraining, forgone: Forgone | None) -> str:
+    if result.answer.confidence in ("unmeasured", TOO_FEW):
         return ""
-    clear = low > 0 or high < 0
-    if measure == "flagged positive" and not clear:
+    if forgone is None:
+        return "Given up: nothing; no candidate is clearly better."
+    what = OTHER.get(forgone.name, f"the tree at {forgone.name}")
+    if not forgone.name.startswith("price ") and forgone.name not in OTHER:
+        what = f"the candidate {forgone.name!r}"
+    text = (
+        f"Given up: {what} has {result.score_name} {forgone.score:.3f} "
+        f"({PLAIN.signed(forgone.lead)} ± {forgone.error:.3f})."
+    )
+    if not forgone.keeps_locks:
+        text += " It does not keep what is locked."
+    if result.answer.rebuild_advised:
+        text += " Consider rebuilding: a tree from scratch is clearly better."
+    return text
+
+
+def _forgone_people(forgone: Forgone | None, total: int, min_cell: int, classifier: bool) -> str:
+    if forgone is None:
         return ""
-    text = f"{measure} {told_words(told, 'recipe')} against {told_words(told, 'deployed')}"
-    if not clear:
-        return f"{text} (no clear change)"
-    way = "rises" if low > 0 else "falls"
-    if told["told"] != "exact":
-        return f"{text} (clearly {way})"
-    points = PLAIN.signed(100 * float(row["change"]), 1)
-    interval = f"{PLAIN.signed(low, 1)} to {PLAIN.signed(high, 1)}"
-    return f"{text} (clearly {way}: {points} points, {interval})"
+    share = told_share_words(forgone.flips * total, total, min_cell)
+    return f"It would change {share} of {'decisions' if classifier else 'predictions'}."
+
+
+def _test(result: Retraining) -> str:
+    table = result.test
+    if table is None:
+        return ""
+    row = {str(name): float(table[name]["proposal"]) for name in _TEST_COLUMNS}
+    first, n = float(table["score"]["deployed"]), int(table["n"]["proposal"])
+    text = f"Final test on {n:,} rows: {result.score_name} {first:.3f}"
+    if result.action == "keep":
+        return f"{text}."
+    low, high = PLAIN.signed(row["change_low"]), PLAIN.signed(row["change_high"])
+    return (
+        f"{text} to {row['score']:.3f} ({PLAIN.signed(row['score_change'])}, 95 % interval "
+        f"{low} to {high})."
+    )
+
+
+def _warnings(result: Retraining) -> str:
+    parts = []
+    alarm = alarm_words(result)
+    if alarm:
+        parts.append(alarm)
+    if result.deployed.is_classifier and result.action != "keep" and result.settings["n_folds"]:
+        table = result.performance().droplevel("group")
+        named = ("sensitivity", "specificity") if "sensitivity" in table.index else ("accuracy",)
+        falls = [m for m in named if m in table.index and float(table["change_high"][m]) < 0]
+        if falls:
+            parts.append(f"Beware: {listed(falls, 'and')} clearly falls.")
+    kind = str(result.frontier["kind"][result.chosen])
+    if result.drift is not None and result.drift.detected and kind not in ("CART", "own", "keep"):
+        parts.append("The new rows no longer follow the old ones: only they were learnt from.")
+    if result.changed_columns:
+        names = listed([repr(name) for name in list(result.changed_columns)[:3]], "and")
+        parts.append(f"Columns look changed: {names}.")
+    if len(result.rows) < int(result.settings["n_new"]):
+        parts.append(
+            f"Rules and scores are from a sample of {len(result.rows):,} of the "
+            f"{int(result.settings['n_new']):,} new rows."
+        )
+    if result.certificate is not None:
+        parts.append(result.certificate.words())
+    return " ".join(parts)

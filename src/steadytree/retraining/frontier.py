@@ -186,11 +186,12 @@ def selection_cost(
     price: float,
     tolerance: float,
     scores: CrossFitted,
+    settle: Callable[[str, int], str],
 ) -> float:
     """Score of the chosen candidate minus that of the procedure that chose it.
 
     For each fold the choice is repeated as if the fold's rows had not come, and what it picks
-    is scored on them, beside the candidate that was chosen with them.
+    (and ``settle`` makes of it) is scored on them, beside the candidate chosen with them.
     """
     if select is None:
         return 0.0
@@ -213,6 +214,7 @@ def selection_cost(
         picked = choose(
             without, select, price=price, tolerance=tolerance, scores=scores, leave_out=fold
         )
+        picked = settle(picked, fold)
         flattery = scores.fold_gain(chosen, fold) - scores.fold_gain(picked, fold)
         if not np.isnan(flattery):
             rows = len(scores.folds[fold][1])

@@ -36,8 +36,8 @@ from steadytree.evaluation.gates import GATES, GateCheck, GateFault, check_gates
 from steadytree.evaluation.performance import performance_table
 from steadytree.evaluation.told_tables import tell_flips, tell_moves, tell_performance
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
+from steadytree.retraining.answer import Answer, Forgone
 from steadytree.retraining.explanation import Explanation, explain_retraining
-from steadytree.retraining.verdict import Verdict, draw_verdict
 from steadytree.writers.like import rows_told_otherwise, write_like
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class Retraining:
         The tree of every candidate, by the name it has in ``frontier``.
     frontier : DataFrame
         One row per candidate (index ``candidate``), from "keep" to "from scratch". Columns:
-        ``kind`` ("keep", "leaf values": every rule and label kept, "labels": every rule kept,
-        "priced edits", "exact": found by the certificate, "from scratch", "CART", "own"),
+        ``kind`` ("keep", "re-estimate": every rule kept, "priced edits", "exact": found by the
+        certificate, "from scratch", "CART", "own"),
         ``price``, ``dissimilarity`` (0 to 1), ``distance`` (the paper's), ``score`` and
         ``score_se`` (ROC AUC or R², as on rows that the tree has not seen: the ``recipe`` of
         :meth:`performance`), ``score_change`` and ``score_change_se`` (paired, against keeping
@@ -90,6 +90,12 @@ class Retraining:
         ``performance``, ``diff``, scores) is then about these; leaves count all rows.
     scores : CrossFitted
         Every candidate's own tree and its trees without each fold, to score it honestly.
+    answer : Answer
+        What to do, how sure that is, and what is given up; ``action``, ``confidence`` and
+        ``rebuild_advised`` are parts of it.
+    test : DataFrame or None
+        Scores of the deployed tree, the proposal and a tree from scratch on test rows, where
+        these were given.
     certificate : Certificate or None
         How much better any tree of a stated family could be than the tree at the price; None
         where none was asked for.
@@ -111,9 +117,9 @@ class Retraining:
     ...     n_estimators=20, random_state=0,
     ... )
     >>> result
-    Retraining(...: ... leaves, dissimilarity ...%, flips ...)
+    Retraining(..., ...: ... leaves, dissimilarity ...%, flips ...)
     >>> list(result.frontier["kind"].unique()[:3])
-    ['keep', 'leaf values', 'labels']
+    ['keep', 're-estimate', 'priced edits']
     >>> result.check(max_dissimilarity=0.5).passed
     True
     """
@@ -129,6 +135,8 @@ class Retraining:
     settings: Mapping[str, Any]
     rows: CodedRows
     scores: CrossFitted
+    answer: Answer
+    test: pd.DataFrame | None = None
     notes: tuple[str, ...] = field(default=())
     certificate: Certificate | None = None
     changed_columns: Mapping[str, str] = field(default_factory=dict)
@@ -446,13 +454,25 @@ class Retraining:
         """What the scores of the frontier are called."""
         return "AUC" if self.deployed.is_classifier else "R²"
 
-    @cached_property
-    def verdict(self) -> Verdict:
-        """What to do with the proposal, why, and what it leaves on the table.
+    @property
+    def action(self) -> str:
+        """What to do: "keep", "re-estimate" or "change"; ``tree`` is the tree of it."""
+        return self.answer.action
 
-        The rule is a table in ``steadytree.retraining.verdict.judge``.
-        """
-        return draw_verdict(self)
+    @property
+    def confidence(self) -> str:
+        """How sure the action is: "confirmed", "likely", "unconfirmed" or why it is unknown."""
+        return self.answer.confidence
+
+    @property
+    def forgone(self) -> Forgone | None:
+        """The best candidate that the action leaves aside; None where none leads."""
+        return self.answer.forgone
+
+    @property
+    def rebuild_advised(self) -> bool:
+        """Whether a tree from scratch leads by two paired errors and one point."""
+        return self.answer.rebuild_advised
 
     @property
     def explanation(self) -> Explanation:
@@ -460,7 +480,7 @@ class Retraining:
         return explain_retraining(self, MIN_CELL)
 
     def explain(self, *, min_cell: int = MIN_CELL) -> str:
-        """Say in a few sentences what to do and why, what it is worth, and whom it affects.
+        """Say on one screen what to do and how sure that is, what changes, and for whom.
 
         Parameters
         ----------
@@ -548,10 +568,10 @@ class Retraining:
             drift = found if self.drift.detected else "none found"
         return ReportContent(
             kind="retraining",
-            title="Proposed update of a deployed decision tree",
+            title=told.headline,
             names=("Deployed tree", "Proposed tree"),
             diff=self.diff,
-            sentences=tuple(s for s in told.head if s != told.alarm),  # the page warns itself
+            sentences=told.without_counts[1:],
             # What counts as a changed prediction is said nowhere else on the page.
             affected=(
                 "" if self.deployed.is_classifier else told.event,
@@ -610,7 +630,7 @@ class Retraining:
         n = len(self.changed_decisions)
         flips = told_share_words(float(self.changed_decisions.sum()), n, MIN_CELL, exact=True)
         return (
-            f"Retraining({self.chosen!r}: {self.tree.n_leaves} leaves, "
+            f"Retraining({self.action}, {self.confidence}: {self.tree.n_leaves} leaves, "
             f"dissimilarity {self.dissimilarity:.1%}, flips {flips})"
         )
 

@@ -11,23 +11,28 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils import check_random_state
 
 from steadytree.core.decision import Decision
+from steadytree.core.rows import CodedRows, code_outcomes
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, n_rows
+from steadytree.core.tree import Tree
 from steadytree.evaluation.cross_fitting import CrossFitted
+from steadytree.evaluation.final_test import score_on_test
 from steadytree.evaluation.flips import flipped, moved_shares, response_span, risk_moves
 from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
+from steadytree.retraining.answer import draw_answer, fall_back, score_name
 from steadytree.retraining.certificate.statement import CertificateOptions
 from steadytree.retraining.disk_rows import load_sample, look_at_rows
 from steadytree.retraining.evidence import EVIDENCE
-from steadytree.retraining.explanation import alarm_words
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
 from steadytree.retraining.limits import Limits
 from steadytree.retraining.locks import resolve_locks
+from steadytree.retraining.overlap import find_copies
 from steadytree.retraining.problem import Problem, prepare_problem
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.runs import (
@@ -59,6 +64,7 @@ def retrain(
     *,
     X_old: Any = None,
     y_old: Any = None,
+    test: tuple[Any, Any] | None = None,
     price: float = DEFAULT_PRICE,
     select: Rule = DEFAULT_SELECT,
     tolerance: float = 0.02,
@@ -70,7 +76,6 @@ def retrain(
     compare: bool = False,
     certify: bool | CertificateOptions = False,
     decision_threshold: Decision | float | str | None = None,
-    labels: str = "steady",
     space: FeatureSpace | None = None,
     sample_weight: Any = None,
     sample_weight_old: Any = None,
@@ -115,6 +120,9 @@ def retrain(
         predictions stand in for them, as far as they still fit the new rows. New rows that are
         also among them count once, and scores are taken on the others. They may stay on disk,
         as the new ones may.
+    test : (X, y), optional
+        Rows that nothing was trained or chosen on: the deployed tree, the proposal and a tree
+        from scratch are scored on them, ``result.test``.
     price : float, default 0.25
         Exchange rate: changing rules worth the whole tree A (its mass) must save this share
         of what the teacher sees. Lower prices buy more change.
@@ -154,10 +162,6 @@ def retrain(
         How the new tree decides; None: as the deployed tree does (its threshold, the one its
         class weights amount to, or the largest share). The deployed tree's own decisions are
         never changed by it. "prevalence": the rate of the second class in all rows given.
-    labels : {"steady", "follow"}
-        "steady": a leaf keeps the deployed label while its share is within half a standard
-        error of the threshold: if the truth lies on it, chance changes the label in 31 of 100
-        retrainings at most, not in 50. "follow": labels follow the shares.
     space : FeatureSpace, optional
         By default the one stored with the deployed tree, else made from all rows given.
     sample_weight, sample_weight_old : arrays, optional
@@ -212,8 +216,6 @@ def retrain(
     if not (select is None or callable(select) or (isinstance(select, str) and select in named)):
         names = ", ".join(f'"{name}"' for name in named)
         raise InputError(f"expected select None, {names} or a function, got {select!r}")
-    if labels not in ("steady", "follow"):
-        raise InputError(f'expected labels "steady" or "follow", got {labels!r}')
     limits = Limits.read(
         None if select == DEFAULT_SELECT else select,
         max_flips=max_flips,
@@ -226,7 +228,7 @@ def retrain(
     tuning = SearchOptions.read(options, search)
     certificate = CertificateOptions.read(certify)
     _check_jobs(n_jobs)
-    seed = int(check_random_state(random_state).randint(2**31 - 100))
+    seed = _seed(random_state)
     # 1. One space, one coding of the rows; of tables on disk those of a sample.
     given, on_disk = load_sample(
         deployed,
@@ -280,7 +282,6 @@ def retrain(
         locks=tuple(sorted(locks)),
         own=own,
         compare=compare,
-        labels=labels,
         seed=seed,
         certify=None if certificate is None else (price, certificate),
     )
@@ -297,8 +298,18 @@ def retrain(
     # 5. The frontier, and the choice from it.
     frontier = build_frontier(full.candidates, problem.deployed, problem.space, scores, flips)
     rule: dict[str, Any] = {"price": price, "tolerance": tolerance, "scores": scores}
-    chosen = choose(frontier, asked, **rule)
+    proposed = choose(frontier, asked, **rule)
+    chosen, reason = fall_back(proposed, scores, problem.decision)
+    if limits is not None and proposed == "keep":
+        reason = _unmet(limits, frontier, score_name(scores))
     frontier["chosen"] = frontier.index == chosen
+    answer = draw_answer(
+        frontier, scores, problem.decision, proposed=proposed, chosen=chosen, reason=reason
+    )
+
+    def settle(name: str, fold: int) -> str:
+        return fall_back(name, scores, problem.decision, fold)[0]
+
     # 6. The result, with the coded rows for whoever asks it further.
     trees = {c.name: c.tree for c in full.candidates}
     result = Retraining(
@@ -308,7 +319,9 @@ def retrain(
         frontier=frontier,
         chosen=chosen,
         drift=full.drift,
-        selection_cost=selection_cost(frontier, chosen, asked, **rule),
+        selection_cost=selection_cost(frontier, chosen, asked, **rule, settle=settle),
+        answer=answer,
+        test=_final_test(problem, trees, chosen, test),
         space=problem.space,
         settings={
             "steadytree": version("steadytree"),
@@ -338,14 +351,53 @@ def retrain(
         changed_columns=problem.changed,
         certificate=full.certificate,
     )
-    alarm = alarm_words(result)
-    if alarm:
-        warnings.warn(
-            f"{alarm} Compare result.performance(); a policy is set with decision_threshold",
-            SteadyTreeWarning,
-            stacklevel=2,
-        )
     return result
+
+
+def _seed(random_state: Any) -> int:
+    """Return the seed that repeats the run: a whole number given is the seed itself."""
+    if isinstance(random_state, Integral) and 0 <= int(random_state) < 2**31:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _unmet(limits: Limits, frontier: pd.DataFrame, score: str) -> str:
+    """Say which limits left nothing but keeping the tree; "" where others held them."""
+    kept = frontier[frontier["keeps_locks"]]
+    unmet = limits.unmet(kept, score)
+    if unmet and len(kept) < len(frontier):
+        unmet += "; what does not keep what is locked is left out"
+    return unmet
+
+
+def _final_test(
+    problem: Problem, trees: dict[str, Tree], chosen: str, test: tuple[Any, Any] | None
+) -> pd.DataFrame | None:
+    """Score the deployed tree, the proposal and scratch on rows that nothing has seen."""
+    if test is None:
+        return None
+    X, y = test
+    X = as_table(X, "test")
+    outcomes = code_outcomes(y, problem.deployed.classes, n_rows(X), name="the test rows' y")
+    shown = {
+        "deployed": problem.deployed,
+        "proposal": trees[chosen],
+        "from scratch": trees["from scratch"],
+    }
+    needed = frozenset().union(*(tree.used_features for tree in shown.values()))
+    rows = CodedRows(problem.space.encode(X, needed), outcomes)
+    for seen in (problem.new, problem.old):
+        copies = (
+            None if seen is None else find_copies(problem.compared(rows), problem.compared(seen))
+        )
+        if copies is not None:
+            raise InputError(
+                "expected test rows that nothing was trained on, got "
+                f"{int(copies.new.sum()):,} of {len(rows):,} that are among the rows trained on; "
+                "leave them out of one of the two"
+            )
+    span = response_span(problem.space, classifier=problem.n_classes is not None)
+    return score_on_test(shown, rows.coded, outcomes, problem.decision, span=span)
 
 
 def _check_jobs(n_jobs: Any) -> None:

@@ -57,10 +57,9 @@ Progress = Callable[[str, int, int], None]
 STAGES = 4
 """Parts of a run that progress is told by: the teacher, then the prices in three parts."""
 
-RESTATED = ("leaf values", "labels")
-"""Trees that keep every rule: with the leaves' values estimated anew, and with the labels too
-that these contradict."""
-RESERVED = ("keep", *RESTATED, "from scratch", "CART", EXACT)
+RE_ESTIMATE = "re-estimate"
+"""The tree that keeps every rule: its leaves estimated anew, their labels following steadily."""
+RESERVED = ("keep", RE_ESTIMATE, "from scratch", "CART", EXACT)
 
 LARGER = 4
 """An edited tree may have this many leaves more than its size asks for."""
@@ -87,9 +86,9 @@ class CandidateMaker:
     """Makes every candidate from some of the new rows; sent to workers.
 
     ``problem`` has the user's tables only where an estimator of theirs has to be fitted.
-    ``prices`` decrease; infinity comes first and stands for "leaf values only". ``locks`` are
+    ``prices`` decrease; infinity comes first and stands for "re-estimate". ``locks`` are
     nodes of the deployed tree that edits may not touch, ``own`` the user's candidates, fitted
-    or not; ``compare`` adds cross-validated CART; ``labels`` says how labels follow the shares.
+    or not; ``compare`` adds cross-validated CART.
     ``certify`` is the price of the tree to certify, and how.
     """
 
@@ -99,7 +98,6 @@ class CandidateMaker:
     locks: tuple[int, ...]
     own: Mapping[str, Any]
     compare: bool
-    labels: str
     seed: int
     certify: tuple[float, CertificateOptions] | None = None
 
@@ -165,10 +163,10 @@ class CandidateMaker:
             if self.problem.nothing_new:
                 path = [replace(e, tree=deployed, edits=(), distance=0.0) for e in path]
         out = [CandidateTree("keep", "keep", deployed)]
-        for i, edited in enumerate(path):
+        for edited in path:
             name, kind = f"price {edited.price:g}", "priced edits"
             if np.isposinf(edited.price):
-                name = kind = RESTATED[i]
+                name = kind = RE_ESTIMATE
             out.append(CandidateTree(name, kind, edited.tree, edited.price, edited.edits))
         out += [CandidateTree(EXACT, EXACT, e.tree, edits=e.edits) for e in exact]
         out.append(CandidateTree("from scratch", "from scratch", scratch))
@@ -247,7 +245,6 @@ class CandidateMaker:
             options=options,
             locked=self.locks,
             decision=self.problem.decision,
-            labels=self.labels,
             words_space=self.problem.words_space,
         )
         # Before the path: how its leaves are steadied holds for the edited trees as well.

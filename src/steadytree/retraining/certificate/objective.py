@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.decision import LABEL_ERRORS
 from steadytree.evaluation.intervals import quantile
 from steadytree.growing.binning import FloatArray
 from steadytree.growing.leaf_values import INTERVAL
@@ -122,7 +121,6 @@ def _judging(search: PricedEdits, total: FloatArray) -> Judging:
     unit = anchor.measure.quantum / anchor.mass
     label_cost = anchor.measure.label_weight * unit
     leaves = anchor.columns(search.start, {}).leaves
-    search.relabels = True
     own = np.array([float(search.outcome(leaf)) for leaf in leaves])
     outcome = anchor.rule_outcomes[:, 0].astype(np.float64)
     inherited = np.zeros(max(n, 2), dtype=bool)
@@ -133,7 +131,7 @@ def _judging(search: PricedEdits, total: FloatArray) -> Judging:
         loss_unit = 1 / criterion.spread
     else:
         loss_unit = (1 - criterion.auc_share) / criterion.deviance_room
-        if search.labels == "steady":
+        if decision.steady > 0:
             inherited[[leaf.inherited_label for leaf in leaves]] = True
     half = anchor.measure.label_weight // 2
     return Judging(
@@ -149,7 +147,7 @@ def _judging(search: PricedEdits, total: FloatArray) -> Judging:
         threshold=float("nan") if decision.threshold is None else float(decision.threshold),
         positive=int(decision.positive),
         class_weight=np.array(decision.class_weight or [1.0] * max(n, 2), dtype=np.float64),
-        label_errors=float(LABEL_ERRORS),
+        label_errors=float(decision.steady),
         inherited=inherited,
         low=float(low),
         high=float(high),

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from steadytree.core.decision import LABEL_ERRORS, Decision
+from steadytree.core.decision import Decision
 from steadytree.core.scale import share_of_range
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -80,8 +80,8 @@ class PricedEdits:
     The taught rows are rounded as the deployed tree compares them. Edits do not touch
     ``locked`` nodes of the deployed tree: the condition of an inner node; the
     whole rule and the label of a leaf. ``decision`` is the policy of the edited trees (by
-    default the deployed tree's), ``labels`` "steady" or "follow". Edits are told in the words of
-    ``words_space``, by default of the space itself.
+    default the deployed tree's). Edits are told in the words of ``words_space``, by default of
+    the space itself.
     """
 
     def __init__(
@@ -94,7 +94,6 @@ class PricedEdits:
         options: SearchOptions | None = None,
         locked: Iterable[int] = (),
         decision: Decision | None = None,
-        labels: str = "steady",
         words_space: FeatureSpace | None = None,
     ) -> None:
         self.deployed = deployed
@@ -103,8 +102,6 @@ class PricedEdits:
         self.options = options = options or SearchOptions()
         self.n_classes = taught.n_classes
         self.decision = deployed.decision if decision is None else decision
-        self.labels = labels
-        self.relabels = True
         table = BinnedTable(taught.coded, space, taught.n_real)
         table.words_space = space if words_space is None else words_space
         self.make = NodeFactory(taught, table, min_leaf=limits.min_leaf)
@@ -154,24 +151,20 @@ class PricedEdits:
         return self._scaled(leaf.value)
 
     def _label(self, leaf: SearchNode, n_classes: int) -> int:
-        """Return the label in force unless the evidence against it is more than chance.
+        """Return the deployed label unless the evidence against it is more than chance.
 
         A label is a decision about people, and a share that hovers at the threshold would
         flip it with every retraining. So it stays while the share lies within half a standard
-        error of the boundary (``Decision.clearly``).
+        error of the boundary (``Decision.steady``, ``Decision.clearly``).
         """
-        if not self.relabels and leaf.inherited_label >= 0:
-            return leaf.inherited_label
         kept: int | None = leaf.cache.get("label")
         if kept is None:
             shares = shares_of(leaf.value, n_classes)
             kept, old = int(self.decision.labels(shares[None, :])[0]), leaf.inherited_label
             if old >= 0 and old != kept:
                 rows = leaf.real_weight / self.make.unit
-                follow = self.labels == "follow" or self.decision.clearly(
-                    shares, old, kept, rows, LABEL_ERRORS
-                )
-                kept = old if leaf.locked or not follow else kept
+                clear = self.decision.clearly(shares, old, kept, rows, self.decision.steady)
+                kept = old if leaf.locked or not clear else kept
             leaf.cache["label"] = kept
         return kept
 
@@ -188,8 +181,7 @@ class PricedEdits:
 
         ``report`` is told how many prices are done, and the next one.
 
-        An infinite price re-estimates leaves only, and gives two trees (of classes): with
-        all labels as they are in force, and with those changed that the shares contradict.
+        An infinite price re-estimates leaves only.
         """
         if any(b > a for a, b in pairwise(prices)):
             raise InputError(f"expected decreasing prices, got {list(prices)}")
@@ -213,11 +205,7 @@ class PricedEdits:
         out = []
         for price, at in zip(prices, best, strict=True):
             self.price = float(price)
-            self.relabels = bool(np.isfinite(self.price))
             out.append(self._export(steps[at]))
-            if not self.relabels and self.n_classes is not None:
-                self.relabels = True
-                out.append(self._export(steps[at]))
         return out
 
     def _step(self) -> bool:
@@ -281,12 +269,11 @@ class PricedEdits:
 
     def objective(self, root: SearchNode, price: float) -> float:
         """J of any tree on the rows of the search, without the cost of edits."""
-        self.relabels = True
         return self.criterion.missed(root) + price * self.distance(root)
 
     def export(self, root: SearchNode, edits: tuple[str, ...], price: float) -> EditedTree:
         """Write a tree that was found otherwise as the search writes its own."""
-        self.price, self.relabels = price, True
+        self.price = price
         return self._export(_Step(root, edits))
 
     # -- results ------------------------------------------------------------------

@@ -1,0 +1,331 @@
+"""One answer: keep the deployed tree, re-estimate its risks, or change its rules; and how sure.
+
+The proposal's rule ("no evidence, no change") names a candidate. Here it falls back to a smaller
+change where rows left out, or a class that would be given up, speak against it, so that the
+action and the tree are never of two minds. How sure one can be, and what is given up by not going
+further, stand beside the action and do not change it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from steadytree.core.decision import Decision
+from steadytree.core.tree import Tree
+from steadytree.core.words import listed
+from steadytree.evaluation.cross_fitting import CrossFitted, same_rules
+from steadytree.evaluation.flips import classes_given_up
+from steadytree.evaluation.intervals import quantile
+from steadytree.evaluation.measures import Measure, mean_cost, squared_errors
+
+__all__ = [
+    "ACTIONS",
+    "CONFIDENCES",
+    "FEWEST_EVENTS",
+    "Answer",
+    "Forgone",
+    "Gain",
+    "draw_answer",
+    "fall_back",
+    "measure_gains",
+]
+
+ACTIONS = ("keep", "re-estimate", "change")
+TOO_FEW = "too few events to measure"
+CONFIDENCES = ("confirmed", "likely", "unconfirmed", TOO_FEW, "unmeasured")
+
+FEWEST_EVENTS = 20
+"""New rows of either class below which no improvement is claimed."""
+WORSE_ERRORS = 2.0
+"""A proposal that is worse than the deployed tree by so many standard errors is not made."""
+LEAD, LEAD_ERRORS = 0.01, 2.0
+"""A candidate is named as given up if it leads by so much AUC or R², or by so many errors."""
+LEAST_LEAD = 0.001
+"""Leads that a score of three decimals does not show are not named."""
+SCRATCH = "from scratch"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A measured improvement, better above 0, and its standard error; NaN where unmeasured."""
+
+    value: float
+    error: float
+
+    @property
+    def known(self) -> bool:
+        """Whether it could be measured."""
+        return not math.isnan(self.value) and not math.isnan(self.error)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval."""
+        half = quantile(0.95) * self.error
+        return self.value - half, self.value + half
+
+    @property
+    def clear(self) -> int:
+        """1 or -1 where the 95 % interval lies above or below 0, else 0."""
+        low, high = self.interval
+        return int(low > 0) - int(high < 0)
+
+    @property
+    def clearly_worse(self) -> bool:
+        """Whether it lies below 0 by more than two standard errors."""
+        return self.known and self.value < -WORSE_ERRORS * self.error
+
+
+@dataclass(frozen=True)
+class Forgone:
+    """The best candidate that the action leaves aside: its lead over the action's tree.
+
+    Attributes
+    ----------
+    name : str
+        Its row in the frontier.
+    lead, error : float
+        In the score (AUC, R²), as on rows left out, with the paired standard error.
+    score : float
+    flips : float
+        Share of the new rows whose decision it would change.
+    keeps_locks : bool
+        False: it does not keep what is locked, so it could not be chosen.
+    """
+
+    name: str
+    lead: float
+    error: float
+    score: float
+    flips: float
+    keeps_locks: bool = True
+
+    @property
+    def clear(self) -> bool:
+        """Whether it leads by two paired errors and one point."""
+        return self.lead >= LEAD and self.lead > LEAD_ERRORS * self.error
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to do, how sure one can be, and what is given up.
+
+    Attributes
+    ----------
+    action : {"keep", "re-estimate", "change"}
+    confidence : str
+        "confirmed": the 95 % interval lies above 0 in score, Brier score or cost; "likely": the
+        estimate does; "unconfirmed"; "too few events to measure"; "unmeasured" (no folds). Of
+        "keep" the same is said of the deployed tree against what would have been proposed.
+    reason : str
+        Why the deployed tree is kept, or only its risks are re-estimated; else "".
+    gains : mapping of str to Gain
+        Improvement over the deployed tree, better above 0: of the action's tree, or where the
+        deployed tree is kept of the candidate that was refused.
+    events : int
+        New rows of the rarer class (several classes: outside the largest one; a response: all).
+    refused : str
+        Candidate that the action fell back from; else "".
+    forgone : Forgone or None
+    rebuild_advised : bool
+        A tree from scratch leads the action's tree by two paired errors and one point.
+    """
+
+    action: str
+    confidence: str
+    reason: str
+    gains: Mapping[str, Gain]
+    events: int
+    refused: str = ""
+    forgone: Forgone | None = None
+    rebuild_advised: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "action": self.action,
+            "confidence": self.confidence,
+            "reason": self.reason,
+            "events": self.events,
+            "refused": self.refused or None,
+            "forgone": None if self.forgone is None else asdict(self.forgone),
+            "rebuild_advised": self.rebuild_advised,
+        }
+
+
+# -- from a proposal to an action --------------------------------------------------------
+
+
+def measure_gains(
+    scores: CrossFitted, name: str, decision: Decision, leave_out: int | None = None
+) -> dict[str, Gain]:
+    """Improvement of a candidate over the deployed tree, as on rows left out.
+
+    In the score, and for classes in the Brier score and in the mean cost of decisions.
+    """
+    score = scores.score_estimate(name, leave_out=leave_out).change
+    out = {"score": Gain(score.value, scores.error(score))}
+    measures: dict[str, Measure] = {}
+    if scores.classifier:
+        measures = {"Brier score": squared_errors, "cost": mean_cost(decision)}
+    for words, measure in measures.items():
+        fall = scores.estimate(name, measure, leave_out=leave_out).change.times(-1.0)
+        out[words] = Gain(fall.value, scores.error(fall))
+    return out
+
+
+def given_up(scores: CrossFitted, name: str) -> tuple[str, ...]:
+    """Classes that a candidate no longer decides on, or hardly finds any more."""
+    if not scores.classifier:
+        return ()
+    old, new, tree = scores.before, scores.predictions(name)[0], scores.own[name]
+    labels = [tree.label[tree.leaves].tolist() for tree in (scores.deployed, tree)]
+    lost = classes_given_up((labels[0], labels[1]), (old.label, new.label), scores.y)
+    return tuple(str((tree.classes or ())[int(at)]) for at in lost)
+
+
+def fall_back(
+    name: str, scores: CrossFitted, decision: Decision, leave_out: int | None = None
+) -> tuple[str, str]:
+    """Return the candidate to be proposed in the end, and why if it is not the one named.
+
+    A candidate that gives up a class falls back to re-estimated leaves; one that rows left out
+    show to be clearly worse than the deployed tree, or that changes nothing, to that tree.
+    """
+    reason = ""
+    lost = given_up(scores, name)
+    if lost:
+        reason = f"the candidate {name!r} would give up predicting {listed(lost, 'and')}"
+        fits = name != "re-estimate" and not given_up(scores, "re-estimate")
+        name = "re-estimate" if fits else "keep"
+    if name == "keep":
+        return name, reason
+    gains = measure_gains(scores, name, decision, leave_out) if scores.folds else {}
+    worse = [words for words, gain in gains.items() if gain.clearly_worse]
+    if worse:
+        what = {"score": score_name(scores), "Brier score": "Brier score", "cost": "cost"}
+        which = listed([what[words] for words in worse], "and")
+        return "keep", f"the candidate {name!r} is clearly worse on rows left out ({which})"
+    if changes_nothing(scores.deployed, scores.own[name]):
+        return "keep", reason or "the new rows change nothing"
+    return name, reason
+
+
+def changes_nothing(deployed: Tree, tree: Tree) -> bool:
+    """Whether two trees have the same rules, labels and predictions."""
+    leaves = same_rules(deployed, tree)
+    if leaves is None:
+        return False
+    one, two = leaves
+    if not np.allclose(deployed.value[one], tree.value[two], rtol=0, atol=1e-12):
+        return False
+    return deployed.classes is None or bool((deployed.label[one] == tree.label[two]).all())
+
+
+def score_name(scores: CrossFitted) -> str:
+    """Name the score of the frontier."""
+    return "AUC" if scores.classifier else "R²"
+
+
+# -- the answer --------------------------------------------------------------------------
+
+
+def draw_answer(
+    frontier: pd.DataFrame,
+    scores: CrossFitted,
+    decision: Decision,
+    *,
+    proposed: str,
+    chosen: str,
+    reason: str = "",
+) -> Answer:
+    """Draw the answer about the chosen candidate, which ``proposed`` may have fallen back to."""
+    tree = scores.own[chosen]
+    action = "keep"
+    if frontier["kind"][chosen] != "keep":
+        action = "change" if same_rules(scores.deployed, tree) is None else "re-estimate"
+    refused = proposed if proposed != chosen else ""
+    against = chosen if action != "keep" else refused or _asked(frontier)
+    gains = measure_gains(scores, against, decision) if against else {}
+    events = _count_events(scores)
+    confidence = _confidence(action, gains, events, measured=bool(scores.folds))
+    forgone = scratch = None
+    if confidence not in (TOO_FEW, "unmeasured"):
+        forgone = _find_forgone(frontier, scores, chosen)
+        scratch = _lead(frontier, scores, chosen, SCRATCH)
+    return Answer(
+        action=action,
+        confidence=confidence,
+        reason=reason,
+        gains=gains,
+        events=events,
+        refused=refused,
+        forgone=forgone,
+        rebuild_advised=scratch is not None and scratch.clear,
+    )
+
+
+def _asked(frontier: pd.DataFrame) -> str:
+    """Return what would have been proposed beside the deployed tree: the least change."""
+    return "re-estimate" if "re-estimate" in frontier.index else ""
+
+
+def _count_events(scores: CrossFitted) -> int:
+    y = scores.y if scores.scored is None else scores.y[scores.scored]
+    if not scores.classifier:
+        return len(y)
+    return len(y) - int(np.bincount(y).max())
+
+
+def _confidence(action: str, gains: Mapping[str, Gain], events: int, *, measured: bool) -> str:
+    known = [gain for gain in gains.values() if gain.known]
+    if not measured or not known:
+        return "unmeasured"
+    if events < FEWEST_EVENTS:
+        return TOO_FEW
+    sign = -1 if action == "keep" else 1
+    if any(gain.clear == sign for gain in known):
+        return "confirmed"
+    # Trees that rank alike have the same score: then the next measure says which is better.
+    first = next((gain.value for gain in known if gain.value != 0), 0.0)
+    likely = first > 0 if action != "keep" else first <= 0
+    return "likely" if likely else "unconfirmed"
+
+
+def _lead(frontier: pd.DataFrame, scores: CrossFitted, chosen: str, name: str) -> Forgone | None:
+    """Lead of a candidate over the chosen one; None where it cannot be measured."""
+    if name == chosen or name not in frontier.index or pd.isna(frontier["score"][name]):
+        return None
+    lead = scores.score(name).minus(scores.score(chosen))
+    return Forgone(
+        name,
+        lead.value,
+        scores.error(lead),
+        float(frontier["score"][name]),
+        float(frontier["flips"][name]),
+        bool(frontier["keeps_locks"][name]),
+    )
+
+
+def _find_forgone(frontier: pd.DataFrame, scores: CrossFitted, chosen: str) -> Forgone | None:
+    """Best candidate whose estimate leads by a point or by two paired errors."""
+    leads = [_lead(frontier, scores, chosen, str(name)) for name in frontier.index]
+    far = [
+        one
+        for one in leads
+        if one is not None
+        and one.lead >= LEAST_LEAD
+        and (one.lead >= LEAD or one.lead > LEAD_ERRORS * one.error)
+    ]
+    # Of equally good ones the one that changes fewer decisions.
+    return max(far, key=lambda one: (round(one.lead, 6), -one.flips), default=None)
