@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from steadytree.core.tree import Tree
     from steadytree.diff import TreeDiff
 
@@ -69,6 +71,8 @@ class ReportContent:
         Label, value and detail for the head of the page, in words.
     people
         Something with ``performance``, ``flips`` and ``changed_decisions``.
+    test
+        Scores of the trees on rows that nothing was trained or chosen on, where given.
     provenance
         Labels, and where it comes from: words, a tree, a feature space or a pair of X and y.
     """
@@ -83,6 +87,7 @@ class ReportContent:
     score: tuple[str, float, float, float, float] | None = None
     facts: tuple[tuple[str, str, str], ...] = ()
     people: Any = None
+    test: pd.DataFrame | None = None
     candidates: CandidateTrees | None = None
     provenance: tuple[tuple[str, Any], ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)

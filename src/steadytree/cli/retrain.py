@@ -265,6 +265,9 @@ def command(
         f"Decisions that change, by {PLAIN.name(name)}\n{flips_text(t)}"
         for name, t in flips.items()
     ]
+    if final is not None and result.test is not None:
+        words = result.test.drop(columns=["n"]).to_string(float_format=lambda v: f"{v:.3f}")
+        parts.insert(1, f"Final test on {len(final.y):,} rows that nothing was trained on\n{words}")
     parts += [gate_check.to_text()] if gate_check.results else []
     folder.finish(code)
     output.result("\n\n".join(parts), document, exit_code=code)

@@ -17,7 +17,7 @@ from scipy.stats import norm
 
 from steadytree._versions import library_versions
 from steadytree._views import ReportContent
-from steadytree.core.disclosure import MIN_CELL, PeopleCount, share_bin
+from steadytree.core.disclosure import MIN_CELL, PeopleCount, share_bin, told_share_words
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import n_rows
 from steadytree.core.tree import Tree
@@ -80,6 +80,7 @@ def summarise(
         ``warnings``, ``kept`` (decisions kept against their share), ``predictions`` (how they
         come from what was observed), ``min_cell``, ``n_rows``, ``rows_name``;
         ``names`` (of the old and new tree), ``headline`` (``sentences``, ``facts``);
+        ``test`` (scores on rows that nothing was trained or chosen on; or null);
         ``dissimilarity``, ``counts`` (rules by status), ``split_changes`` (in words),
         ``predictors`` (gained, lost); ``features``; ``trees`` (``old`` or null, ``new``);
         ``rules`` (one entry per rule: number, status, changes, and for either tree its
@@ -143,6 +144,7 @@ def summarise(
         "n_rows": diff.n_rows if diff.n_rows and diff.n_rows >= min_cell else None,
         "names": {"old": content.names[0], "new": content.names[1]},
         "headline": _headline(content, min_cell, level),
+        "test": None if content.test is None else _test_data(content, min_cell),
         "dissimilarity": round(float(diff.dissimilarity), 4),
         "counts": dict(diff.counts),
         "split_changes": [split_words(split, PAGE) for split in diff.splits],
@@ -283,6 +285,27 @@ def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, 
         "sentences": texts or [_change_sentence(diff)],
         "facts": [dict(zip(names, fact, strict=True)) for fact in facts],
     }
+
+
+def _test_data(content: ReportContent, min_cell: int) -> dict[str, Any]:
+    """Scores on rows that nothing was trained or chosen on, a row per tree."""
+    table: Any = content.test
+    n, first = int(table["n"].iloc[0]), str(table.index[0])
+    named = dict(zip(("deployed", "proposal"), content.names, strict=True))
+    score = "R²" if content.diff.classes is None else "AUC"
+    heads = ["Tree", score, "Change", "95\u202f% interval", "Decisions that change"]
+    extra = [name for name in ("brier", "cost") if name in table.columns]
+    rows = []
+    for name, row in table.iterrows():
+        change = ["–", "–"]
+        if name != first:
+            low, high = PAGE.signed(row["change_low"]), PAGE.signed(row["change_high"])
+            change = [PAGE.signed(row["score_change"]), f"{low} to {high}"]
+        flips = told_share_words(float(row["flips"]) * n, n, min_cell, PAGE)
+        cells = [named.get(str(name), str(name).capitalize()), f"{row['score']:.3f}", *change]
+        rows.append([*cells, flips, *(f"{row[key]:.4f}" for key in extra)])
+    words = {"brier": "Brier score", "cost": "Cost of a decision"}
+    return {"n": n, "heads": [*heads, *(words[key] for key in extra)], "rows": rows}
 
 
 def _change_facts(diff: TreeDiff) -> list[Fact]:

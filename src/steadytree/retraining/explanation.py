@@ -73,9 +73,9 @@ class Explanation:
 
     @property
     def without_counts(self) -> tuple[str, ...]:
-        """The lines that count no people, for pages that mask by a rule of their own."""
+        """Lines below the headline that count no people, for pages with a mask of their own."""
         parts = (self.changes, self.better, self.forgone, self.test, self.warnings)
-        return tuple(line for line in (self.headline, self.policy, *parts) if line)
+        return tuple(line for line in parts if line)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON.
@@ -251,10 +251,14 @@ def _change_words(name: str, whose: str, gain: Gain) -> str:
 
 def _interval(gain: Gain, digits: int = 3) -> str:
     low, high = gain.interval
-    return (
-        f"{PLAIN.signed(gain.value, digits)}, 95 % interval {PLAIN.signed(low, digits)} to "
-        f"{PLAIN.signed(high, digits)}"
+    return f"{_signed(gain.value, digits)}, 95 % interval {_signed(low, digits)} to " + _signed(
+        high, digits
     )
+
+
+def _signed(value: float, digits: int = 3) -> str:
+    """Write a number with its sign; what rounds to nothing has none."""
+    return f"{0:.{digits}f}" if round(value, digits) == 0 else PLAIN.signed(value, digits)
 
 
 def _forgone(result: Retraining, forgone: Forgone | None) -> str:
@@ -267,7 +271,7 @@ def _forgone(result: Retraining, forgone: Forgone | None) -> str:
         what = f"the candidate {forgone.name!r}"
     text = (
         f"Given up: {what} has {result.score_name} {forgone.score:.3f} "
-        f"({PLAIN.signed(forgone.lead)} ± {forgone.error:.3f})."
+        f"({_signed(forgone.lead)} ± {forgone.error:.3f})."
     )
     if not forgone.keeps_locks:
         text += " It does not keep what is locked."
@@ -292,11 +296,9 @@ def _test(result: Retraining) -> str:
     text = f"Final test on {n:,} rows: {result.score_name} {first:.3f}"
     if result.action == "keep":
         return f"{text}."
-    low, high = PLAIN.signed(row["change_low"]), PLAIN.signed(row["change_high"])
-    return (
-        f"{text} to {row['score']:.3f} ({PLAIN.signed(row['score_change'])}, 95 % interval "
-        f"{low} to {high})."
-    )
+    low, high = _signed(row["change_low"]), _signed(row["change_high"])
+    change = _signed(row["score_change"])
+    return f"{text} to {row['score']:.3f} ({change}, 95 % interval {low} to {high})."
 
 
 def _warnings(result: Retraining) -> str:

@@ -568,10 +568,10 @@ class Retraining:
             drift = found if self.drift.detected else "none found"
         return ReportContent(
             kind="retraining",
-            title=told.headline,
+            title=told.headline.removesuffix("."),
             names=("Deployed tree", "Proposed tree"),
             diff=self.diff,
-            sentences=told.without_counts[1:],
+            sentences=told.without_counts,
             # What counts as a changed prediction is said nowhere else on the page.
             affected=(
                 "" if self.deployed.is_classifier else told.event,
@@ -582,6 +582,7 @@ class Retraining:
                 *(change, float(row["score_change_se"])),
             ),
             people=self,
+            test=self.test,
             candidates=CandidateTrees(
                 records=[{str(k): v for k, v in r.items()} for r in frame.to_dict("records")],
                 trees=[self.trees[str(name)] for name in self.frontier.index],
