@@ -55,9 +55,13 @@ def space_without_names(space: FeatureSpace, names: Names) -> FeatureSpace:
 
 
 def tree_without_names(tree: Tree, names: Names) -> Tree:
-    """Return the tree, then without a space, with its rare categories called otherwise."""
+    """Return the tree with its rare categories called otherwise, in its space as well.
+
+    The space says what can be missing: rules in words need it.
+    """
     categories = _renamed(tree.feature_labels, tree.categories, names)
-    return tree.replace(categories=categories, space=None)
+    space = None if tree.space is None else space_without_names(tree.space, names)
+    return tree.replace(categories=categories, space=space)
 
 
 def _renamed(labels: Any, categories: Any, names: Names) -> tuple[Any, ...]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.growing.binning import BinnedTable
+from steadytree.growing.binning import BinnedTable, Split
 from steadytree.growing.nodes import NodeFactory
 from steadytree.growing.teacher import TaughtRows, target_columns
-from steadytree.retraining.edits.candidates import candidates_of
+from steadytree.retraining.edits.candidates import _growth_words, candidates_of
 from tests.growing.mixed import mixed_table, space_of
 from tests.retraining.edits.samples import LIMITS, search, stump
 
@@ -106,3 +109,16 @@ def test_missing_values_that_changed_sides_are_moved():
     (edited,) = search(deployed, taught, space).path((0.2,))
     assert edited.tree.n_leaves == 2
     assert not edited.tree.missing_left[0]
+
+
+def test_a_rebuilt_part_that_starts_as_before_is_named_once():
+    space = FeatureSpace(lower=[0.0], upper=[100.0], names=("age",))
+
+    def part(threshold, n_leaves):
+        split = Split(0, threshold, None, False)
+        return SimpleNamespace(is_leaf=False, n_leaves=n_leaves, parts=(split, None, None))
+
+    told = _growth_words(part(50.0, 3), part(50.0, 4), space, ())
+    assert told == "rebuild the part below age <= 50 with 4 leaves"
+    told = _growth_words(part(50.0, 3), part(60.0, 4), space, ())
+    assert told == "rebuild the part below age <= 50 with 4 leaves, starting at age <= 60"

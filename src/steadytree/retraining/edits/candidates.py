@@ -149,7 +149,8 @@ def _growth_words(node: SearchNode, new: SearchNode, space: FeatureSpace, way: W
     was = side_condition(node.parts[0], space, way=way)
     if size == node.n_leaves == 2 and new.parts[0].feature == node.parts[0].feature:
         return f"move {was} to {first}"  # the same thing, said more simply
-    return f"rebuild the part below {was} with {size} leaves, starting at {first}"
+    start = "" if str(first) == str(was) else f", starting at {first}"
+    return f"rebuild the part below {was} with {size} leaves{start}"
 
 
 def _fresh(make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits) -> list[Candidate]:
