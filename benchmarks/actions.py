@@ -266,8 +266,8 @@ def flat(frame: pd.DataFrame) -> pd.DataFrame:
 def read_before(path: Path = BEFORE) -> pd.DataFrame | None:
     if not path.exists():
         return None
-    words = ("confidence", "forgone", "best", "clear")
-    return pd.read_csv(path, dtype={"name": str}).fillna(dict.fromkeys(words, ""))
+    words = ("name", "confidence", "forgone", "best", "clear")
+    return pd.read_csv(path, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, ""))
 
 
 # -- tables ---------------------------------------------------------------------------------
@@ -561,8 +561,8 @@ the verdict said."""
 NAMED_NOTE = f"""On offer: a candidate of the frontier whose true AUC leads that of the tree of the
 action by more than two paired errors and {LEAD:g}. Named: as what one would give up. "Named %"
 counts runs in which the named candidate was itself clearly better. The best of some dozen
-candidates on the untouched rows is flattered, so that a few of those on offer are there by
-chance. Before, a candidate was named against the proposal, also where the verdict said "keep"."""
+candidates on the untouched rows is flattered, so that some of those on offer are there by chance:
+on pure noise, where no tree can be better, all of them are. Before, a candidate was named against the proposal, also where the verdict said "keep"."""
 
 
 def main(argv: list[str] | None = None) -> None:
