@@ -562,7 +562,8 @@ NAMED_NOTE = f"""On offer: a candidate of the frontier whose true AUC leads that
 action by more than two paired errors and {LEAD:g}. Named: as what one would give up. "Named %"
 counts runs in which the named candidate was itself clearly better. The best of some dozen
 candidates on the untouched rows is flattered, so that some of those on offer are there by chance:
-on pure noise, where no tree can be better, all of them are. Before, a candidate was named against the proposal, also where the verdict said "keep"."""
+on pure noise, where no tree can be better, all of them are. Before, a candidate was
+named against the proposal, also where the verdict said "keep"."""
 
 
 def main(argv: list[str] | None = None) -> None:
