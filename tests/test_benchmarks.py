@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import steadytree as st
-from benchmarks import coverage, exporters, retraining, unit_cache
+from benchmarks import actions, coverage, exporters, retraining, unit_cache
 from benchmarks.unit_cache import UnitCache
 from reproduction.retraining_methods import OF_DECISIONS
 
@@ -204,3 +205,99 @@ def test_rows_are_as_their_column_says(condition: str) -> None:
     assert bool(np.isinf(tree.threshold).any()) == (condition == "asks if missing")
     assert ("colour" in case.rows) == (condition == "categories")
     np.testing.assert_array_equal(tree.predict(case.rows), case.expected)
+
+
+def test_a_change_is_clear_beyond_two_errors_whichever_way_is_better() -> None:
+    better, neither, worse = actions.TRUTHS
+    assert actions.clearly(0.021, 0.01, lower_is_better=False) == better
+    assert actions.clearly(0.021, 0.01, lower_is_better=True) == worse
+    assert actions.clearly(-0.021, 0.01, lower_is_better=False) == worse
+    assert actions.clearly(0.019, 0.01, lower_is_better=False) == neither
+    assert actions.clearly(0.0, 0.0, lower_is_better=True) == neither
+
+
+def test_a_tree_on_offer_must_lead_clearly_and_by_a_point() -> None:
+    leads = {"keep": (0.0, 0.0), "few": (0.009, 0.001), "wide": (0.05, 0.03), "far": (0.02, 0.005)}
+    found = actions.on_offer(leads, named="few")
+    assert (found["best"], found["clear"], found["clear_lead"]) == ("wide", "far", 0.02)
+    assert found["forgone_true_lead"] == 0.009
+    none = actions.on_offer({"keep": (0.0, 0.0)}, named="")
+    assert none["clear"] == ""
+    assert np.isnan(none["clear_lead"])
+
+
+def action_unit(name: str, action: str, auc: float, **numbers: object) -> dict[str, object]:
+    """A run whose scratch gains ten points of AUC at a distance of 1."""
+    unit: dict[str, object] = {"part": "sets", "name": name, "start": "own", "seed": 0}
+    tree = {"auc": auc, "auc_se": 0.01, "brier": 0.0, "brier_se": 0.01, "cost": 0.0}
+    tree |= {"cost_se": 0.01, "flips": 0.1, "dissimilarity": 0.2, "distance": 0.5}
+    for prefix in ("", "proposal_"):
+        unit |= {prefix + key: value for key, value in tree.items()}
+    unit |= {"scratch_auc": 0.1, "scratch_dissimilarity": 1.0, "scratch_distance": 1.0}
+    unit |= {"action": action, "rebuild_advised": False, "confidence": "likely", "seconds": 1.0}
+    unit |= {"forgone": "", "forgone_true_lead": np.nan, "forgone_true_se": np.nan}
+    unit |= {"clear": "", "clear_lead": np.nan, "leaves_keep": 7, "brier_keep": 0.2}
+    return unit | numbers
+
+
+def test_actions_are_counted_by_what_they_truly_change() -> None:
+    frame = pd.DataFrame(
+        [action_unit("a", "change", 0.03), action_unit("b", "change", -0.03)]
+        + [action_unit(name, "keep", 0.0) for name in "cd"]
+    )
+    table = actions.action_table(frame)
+    assert "| change | 2 | 0 | AUC | 1 | 0 | 1 | 50.0 | no |" in table
+    assert "| keep | 2 | 0 | AUC | 0 | 2 | 0 | 0.0 | yes |" in table
+
+
+def test_naming_a_lesser_tree_does_not_count() -> None:
+    offer = {"clear": "from scratch", "clear_lead": 0.05}
+    named = [("from scratch", 0.05), ("price 0.1", 0.03), ("price 0.5", 0.005), ("", np.nan)]
+    frame = pd.DataFrame(
+        [
+            action_unit("a", "keep", 0.0, **offer, forgone=word, forgone_true_lead=lead)
+            | {"forgone_true_se": 0.01}
+            for word, lead in named
+        ]
+        + [action_unit("b", "keep", 0.0, forgone="price 0.1")]
+    )
+    assert "| all | 5 | 4 | 3 | 2 | 1 | 50 | no | 1 of 1 |" in actions.named_table(frame)
+
+
+def test_the_default_is_compared_with_the_earlier_one_set_by_set() -> None:
+    before = pd.DataFrame([action_unit(name, "keep", 0.05) for name in "abc"])
+    now = pd.DataFrame([action_unit(name, "change", 0.07, flips=0.08) for name in "ab"])
+    lines = actions.paired_table(now, before).splitlines()
+    cells = [text.strip("| ").split(" | ") for text in lines[2:]]
+    assert [row[1] for row in cells] == [
+        "before, proposal",
+        "before, what the verdict said",
+        "now",
+        "now minus proposal before",
+    ]
+    assert [row[3] for row in cells] == ["50 ± 0", "50 ± 0", "70 ± 0", "20 ± 0"]
+    assert cells[-1][6:8] == ["-2.0 ± 0.0", "2.00 ± 0.00"]
+    assert actions.same_start(now, before).startswith("our first tree 2 of 2")
+
+
+def test_the_answer_of_a_retraining_is_read_with_what_one_would_give_up() -> None:
+    said = {"action": "change", "confidence": "likely", "rebuild_advised": True, "tree": "the tree"}
+    named = SimpleNamespace(name="from scratch", lead=0.03, error=0.01, flips=0.2)
+    answer = actions.answer_of(SimpleNamespace(**said, forgone=named))
+    assert (answer.action, answer.confidence, answer.tree) == ("change", "likely", "the tree")
+    assert answer.rebuild_advised
+    assert (answer.forgone, answer.forgone_lead, answer.forgone_flips) == (
+        "from scratch",
+        0.03,
+        0.2,
+    )
+    assert actions.answer_of(SimpleNamespace(**said, forgone=None)).forgone == ""
+
+
+def test_units_stored_in_a_file_are_read_as_they_were(tmp_path: Path) -> None:
+    frame = actions.flat(pd.DataFrame([action_unit("200", "keep", 0.0, confidence="", best="")]))
+    frame.to_csv(tmp_path / "units.csv", index=False)
+    again = actions.read_before(tmp_path / "units.csv")
+    assert again is not None
+    assert again.loc[0, ["name", "confidence", "forgone", "clear"]].tolist() == ["200", "", "", ""]
+    assert actions.read_before(tmp_path / "none.csv") is None
