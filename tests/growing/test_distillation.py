@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from steadytree.core.rows import CodedRows
-from steadytree.growing.distillation import distil_tree, size_by_minority
+from steadytree.growing.distillation import distil_tree, leaf_rows, size_by_minority
 from steadytree.growing.nodes import shares_of
 from steadytree.growing.teacher import fit_teacher, target_columns, teach
 from tests.growing.mixed import mixed_table, space_of
@@ -19,10 +19,20 @@ def test_size_follows_the_rows_outside_the_largest_class():
     y[:30] = 1
     assert size_by_minority(y, 2) == 12
     y[:500] = 1
-    assert size_by_minority(y, 2) == 24
-    three = np.repeat([0, 1, 2], [960, 20, 20])
-    assert size_by_minority(three, 3) == 16
+    assert size_by_minority(y, 2) == 16
+    assert size_by_minority(y, 2, most=24) == 24
+    three = np.repeat([0, 1, 2], [970, 15, 15])
+    assert size_by_minority(three, 3) == 12
     assert size_by_minority(np.zeros(100), None) == 10
+
+
+def test_every_class_may_have_a_leaf():
+    assert size_by_minority(np.arange(9), 9) == 9
+    assert size_by_minority(np.repeat(np.arange(26), 100), 26) == 26
+
+
+def test_few_rows_can_still_be_split():
+    assert [leaf_rows(n) for n in (30, 80, 150, 200, 10_000)] == [8, 8, 15, 20, 20]
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])

@@ -115,15 +115,6 @@ def command(
     if candidates is not None:
         document["score_estimate"] = getattr(model, "score_estimate_", None)
         document["score_estimate_se"] = getattr(model, "score_estimate_se_", None)
-    sizes: pd.DataFrame | None = getattr(model, "sizes_", None)
-    if sizes is not None:
-        best = sizes["loss"].idxmin()
-        chosen = sizes["chosen"].idxmax()
-        output.say(
-            f"{chosen} leaves: the fewest that predict rows left out within one standard error "
-            f"of the best size ({best})"
-        )
-        document["sizes"] = sizes.reset_index().to_dict("records")
     folder.finish()
     output.result(tree_text(named, outcome_words=told.words), document)
 

@@ -26,7 +26,7 @@ class LearnerChoice:
 
     name: str
     task: str
-    max_leaves: int | str | None
+    max_leaves: int | None
 
     def make(self, *, seed: int, jobs: int | None, **stable_options: Any) -> Any:
         """Make the estimator; where nothing is asked for, its own defaults hold."""
@@ -34,11 +34,6 @@ class LearnerChoice:
         if self.name == "cart":
             from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-            if self.max_leaves == "auto":
-                raise InputError(
-                    "expected a number as --max-leaves with --learner cart, got 'auto'; "
-                    "use --learner distilled"
-                )
             kind = DecisionTreeClassifier if classify else DecisionTreeRegressor
             return kind(min_samples_leaf=8, max_leaf_nodes=self.max_leaves or 16, random_state=seed)
         if self.name == "stable":
@@ -53,19 +48,6 @@ class LearnerChoice:
         return distilled(max_leaf_nodes=self.max_leaves, n_jobs=jobs, random_state=seed)
 
 
-class _Leaves(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
-    """A whole number from 2 on, or the word auto."""
-
-    name = "n|auto"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | str:
-        if value == "auto":
-            return "auto"
-        return int(click.IntRange(2).convert(value, param, ctx))
-
-
 def training_options(function: Callable[..., Any]) -> Any:
     """Add DATA, its columns and the learner; the command gets ``table`` and ``learner``."""
 
@@ -76,7 +58,7 @@ def training_options(function: Callable[..., Any]) -> Any:
         target: str,
         task: str,
         learner: str,
-        max_leaves: int | str | None,
+        max_leaves: int | None,
         time: str | None,
         group: str | None,
         drop: tuple[str, ...],
@@ -108,8 +90,8 @@ def training_options(function: Callable[..., Any]) -> Any:
         click.option("--drop", multiple=True, metavar="COLUMN", help="Not a predictor. Repeat."),
         click.option(
             "--max-leaves",
-            type=_Leaves(),
-            help="Largest number of leaves; auto (distilled): the fewest that do.",
+            type=click.IntRange(2),
+            help="Largest number of leaves; by default 16 at most.",
         ),
         table_options,
         jobs_option,

@@ -2,61 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from steadytree.core.forbidden import forbidden_entry, forbidden_features, unseen
 from steadytree.core.rows import CodedRows
-from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.estimators._learner import TreeLearner, check_whole
 from steadytree.estimators.predictor import ClassifierTreeMixin, RegressorTreeMixin
 from steadytree.exceptions import InputError
-from steadytree.growing.distillation import distil_tree, size_by_minority
-from steadytree.growing.sizing import choose_size
+from steadytree.growing.distillation import (
+    MOST_CONDITIONS,
+    distil_tree,
+    leaf_rows,
+    size_by_minority,
+)
 from steadytree.growing.teacher import fit_teacher, teach
 
 __all__ = ["DistilledTreeClassifier", "DistilledTreeRegressor"]
 
 
-def _check_size(value: Any, name: str) -> None:
-    if value is None or (isinstance(value, str) and value == "auto"):
-        return
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 2:
-        raise InputError(
-            f"expected {name} to be a whole number >= 2, 'auto' or None, got {value!r}; 'auto' "
-            "chooses by rows left out, None by the number of minority cases"
-        )
+def _whole_or_none(least: int, fix: str) -> Callable[[Any, str], None]:
+    def check(value: Any, name: str) -> None:
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if value is not None and not (whole and value >= least):
+            raise InputError(
+                f"expected {name} to be a whole number >= {least} or None, got {value!r}; {fix}"
+            )
+
+    return check
 
 
 class _DistilledTree(TreeLearner):
     """What the classifier and the regressor share: teacher, augmentation, one tree."""
 
     tree_: Tree
-    sizes_: pd.DataFrame | None
 
     _parameter_checks: ClassVar = {
         "max_depth": check_whole(1),
-        "min_samples_leaf": check_whole(1),
+        "min_samples_leaf": _whole_or_none(1, "None: 20, fewer where there are few rows"),
         "n_estimators": check_whole(1),
         "n_copies": check_whole(0),
-        "max_leaf_nodes": _check_size,
+        "max_leaf_nodes": _whole_or_none(2, "None chooses by the number of minority cases"),
     }
 
     def __init__(
         self,
         *,
-        max_leaf_nodes: int | str | None = None,
-        max_depth: int = 8,
-        min_samples_leaf: int = 8,
+        max_leaf_nodes: int | None = None,
+        max_depth: int = MOST_CONDITIONS,
+        min_samples_leaf: int | None = None,
         n_estimators: int = 100,
         n_copies: int = 3,
         categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
@@ -125,8 +127,8 @@ class _DistilledTree(TreeLearner):
             taught,
             data.space,
             classes=data.class_list,
-            max_leaves=self._size(data.space, learnt, n_classes, seed),
-            min_leaf=int(self.min_samples_leaf),
+            max_leaves=int(self.max_leaf_nodes or size_by_minority(rows.y, n_classes)),
+            min_leaf=int(self.min_samples_leaf or leaf_rows(len(rows))),
             max_depth=int(self.max_depth),
             decision=decision,
             precision="float32",
@@ -134,29 +136,6 @@ class _DistilledTree(TreeLearner):
         )
         self.n_leaves_ = self.tree_.n_leaves
         return self
-
-    def _size(self, space: FeatureSpace, rows: CodedRows, n_classes: int | None, seed: int) -> int:
-        """Return the number of leaves to grow; ``sizes_`` keeps what "auto" compared."""
-        self.sizes_ = None
-        if self.max_leaf_nodes is None:
-            return size_by_minority(rows.y, n_classes)
-        if self.max_leaf_nodes != "auto":
-            return int(self.max_leaf_nodes)
-        choice = choose_size(
-            space,
-            rows,
-            n_classes=n_classes,
-            min_leaf=int(self.min_samples_leaf),
-            max_depth=int(self.max_depth),
-            n_estimators=int(self.n_estimators),
-            copies=int(self.n_copies),
-            n_jobs=self.n_jobs,
-            seed=seed,
-        )
-        if choice is None:  # too few rows to leave any out
-            return size_by_minority(rows.y, n_classes)
-        self.sizes_ = choice.to_frame()
-        return choice.chosen
 
 
 class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTree):
@@ -170,13 +149,14 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
 
     Parameters
     ----------
-    max_leaf_nodes : int, "auto" or None
-        None: sized by the minority class, a leaf per 2.5 cases, 6 to 24. "auto": the smallest
-        of 2 to 24 leaves that predicts rows left out not worse than the best size by more
-        than one standard error (five folds, so that it takes about four times as long).
-    max_depth : int, default 8
-    min_samples_leaf : int, default 8
-        Rows in every leaf; augmented rows do not count.
+    max_leaf_nodes : int, optional
+        None: sized by the minority class, a leaf per 2.5 cases, 6 to 16 and at least one per
+        class.
+    max_depth : int, default 5
+        Most conditions in a rule.
+    min_samples_leaf : int, optional
+        Rows in every leaf; augmented rows do not count. None: 20; of fewer than 200 rows a
+        tenth, but at least 8.
     n_estimators : int, default 100
         Trees of the forest, and rounds of boosting (at most 100).
     n_copies : int, default 3
@@ -199,9 +179,6 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
     feature_space_ : FeatureSpace
     classes_ : array
     n_leaves_ : int
-    sizes_ : DataFrame or None
-        For "auto": loss of each size on rows left out (log loss), its excess over the best
-        and the standard error of that, and which was chosen.
 
     Examples
     --------
@@ -218,9 +195,9 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
     def __init__(
         self,
         *,
-        max_leaf_nodes: int | str | None = None,
-        max_depth: int = 8,
-        min_samples_leaf: int = 8,
+        max_leaf_nodes: int | None = None,
+        max_depth: int = MOST_CONDITIONS,
+        min_samples_leaf: int | None = None,
         n_estimators: int = 100,
         n_copies: int = 3,
         class_weight: Mapping[Any, float] | str | None = None,
@@ -251,8 +228,8 @@ class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree)
 
     Parameters
     ----------
-    max_leaf_nodes : int, "auto" or None
-        None: a leaf per ten rows, 6 to 24. "auto" as for :class:`DistilledTreeClassifier`.
+    max_leaf_nodes : int, optional
+        None: a leaf per ten rows, 6 to 16.
     max_depth, min_samples_leaf, n_estimators, n_copies
         As for :class:`DistilledTreeClassifier`.
     categorical_features, forbid, n_jobs, random_state
@@ -263,8 +240,6 @@ class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree)
     tree_ : Tree
     feature_space_ : FeatureSpace
     n_leaves_ : int
-    sizes_ : DataFrame or None
-        As for :class:`DistilledTreeClassifier`, with squared errors.
 
     See Also
     --------

@@ -30,7 +30,7 @@ from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
 from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
 from steadytree.growing.cart import cross_validated_cart
-from steadytree.growing.distillation import distil_tree, size_by_minority
+from steadytree.growing.distillation import MOST_CONDITIONS, distil_tree, size_by_minority
 from steadytree.growing.teacher import (
     BlendedTeacher,
     Drift,
@@ -61,6 +61,9 @@ RE_ESTIMATE = "re-estimate"
 """The tree that keeps every rule: its leaves estimated anew, their labels following steadily."""
 RESERVED = ("keep", RE_ESTIMATE, "from scratch", "CART", EXACT)
 
+EDITED_LEAVES = 24
+"""Leaves that edits may reach where the data can pay for them; a tree from scratch, grown to
+compare like with like, gets a first tree's size or the deployed tree's, the larger."""
 LARGER = 4
 """An edited tree may have this many leaves more than its size asks for."""
 
@@ -231,7 +234,9 @@ class CandidateMaker:
     ) -> tuple[PricedEdits, list[EditedTree], Tree]:
         """Make the edited trees by decreasing price, and the one from scratch."""
         space, deployed = self.problem.space, self.problem.start
-        size = options.max_leaf_nodes or size_by_minority(every.y, self.problem.n_classes)
+        n_classes = self.problem.n_classes
+        size = options.max_leaf_nodes or size_by_minority(every.y, n_classes, most=EDITED_LEAVES)
+        default = max(size_by_minority(every.y, n_classes), deployed.n_leaves)
         search = PricedEdits(
             deployed,
             taught,
@@ -252,9 +257,9 @@ class CandidateMaker:
             taught,
             space,
             classes=deployed.classes,
-            max_leaves=size,
+            max_leaves=options.max_leaf_nodes or default,
             min_leaf=options.min_samples_leaf,
-            max_depth=options.max_depth,
+            max_depth=max(min(options.max_depth, MOST_CONDITIONS), deployed.depth),
             decision=self.problem.decision,
             precision=deployed.precision,
             make=search.make,

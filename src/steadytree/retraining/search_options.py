@@ -40,9 +40,11 @@ class SearchOptions:
         Trees of the teacher's forest, and its rounds of boosting (at most 100).
     max_leaf_nodes : int, optional
         Size to aim for; by default by the number of minority cases (6 to 24). A tree that
-        is already larger may stay so.
+        is already larger may stay so. The tree from scratch has by default as many leaves as a
+        first tree (6 to 16) or as the deployed one, the larger.
     max_depth, min_samples_leaf : int, default 8
-        Limits on new rules.
+        Limits on new rules. A tree from scratch has at most 5 conditions in a rule, or as many
+        as the deployed one.
     copies : int, default 3
         Augmented rows per real row that the teacher is asked about.
     edit_cost : float, optional
