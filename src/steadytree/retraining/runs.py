@@ -30,7 +30,12 @@ from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
 from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
 from steadytree.growing.cart import cross_validated_cart
-from steadytree.growing.distillation import MOST_CONDITIONS, distil_tree, size_by_minority
+from steadytree.growing.distillation import (
+    MOST_CONDITIONS,
+    MOST_LEAVES,
+    distil_tree,
+    size_by_minority,
+)
 from steadytree.growing.teacher import (
     BlendedTeacher,
     Drift,
@@ -236,7 +241,7 @@ class CandidateMaker:
         space, deployed = self.problem.space, self.problem.start
         n_classes = self.problem.n_classes
         size = options.max_leaf_nodes or size_by_minority(every.y, n_classes, most=EDITED_LEAVES)
-        default = max(size_by_minority(every.y, n_classes), deployed.n_leaves)
+        like_for_like = max(MOST_LEAVES, deployed.n_leaves)
         search = PricedEdits(
             deployed,
             taught,
@@ -257,7 +262,7 @@ class CandidateMaker:
             taught,
             space,
             classes=deployed.classes,
-            max_leaves=options.max_leaf_nodes or default,
+            max_leaves=options.max_leaf_nodes or like_for_like,
             min_leaf=options.min_samples_leaf,
             max_depth=max(min(options.max_depth, MOST_CONDITIONS), deployed.depth),
             decision=self.problem.decision,
