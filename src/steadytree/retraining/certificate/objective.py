@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.decision import LABEL_ERRORS
 from steadytree.evaluation.intervals import quantile
 from steadytree.growing.binning import FloatArray
 from steadytree.growing.leaf_values import INTERVAL
@@ -147,9 +146,9 @@ def _judging(search: PricedEdits, total: FloatArray) -> Judging:
         spread=float(make.steadying.spread),
         interval=float(quantile(INTERVAL)),
         threshold=float("nan") if decision.threshold is None else float(decision.threshold),
-        positive=int(decision.positive),
+        positive=int(decision.position),
         class_weight=np.array(decision.class_weight or [1.0] * max(n, 2), dtype=np.float64),
-        label_errors=float(LABEL_ERRORS),
+        label_errors=float(decision.steady),
         inherited=inherited,
         low=float(low),
         high=float(high),
