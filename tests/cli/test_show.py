@@ -70,7 +70,7 @@ def test_a_tree_without_a_space_is_shown_too(run: Run, files: Files, tmp_path: P
 def test_a_decision_threshold_is_named(run: Run, files: Files, tmp_path: Path) -> None:
     tree = load_tree(files.tree).relabelled(0.25)
     save_tree(tree, tmp_path / "t.json")
-    assert "Decides: malignant from a share of 25 % on." in run("show", tmp_path / "t.json").out
+    assert "Policy: flags malignant from a risk of 25 % on." in run("show", tmp_path / "t.json").out
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from steadytree.core.decision import Decision, resolve_decision
+from steadytree.core.decision import Decision, obvious_positive, resolve_decision
 from steadytree.exceptions import InputError
 
 SHARE = st.floats(0.0, 1.0)
@@ -25,29 +25,54 @@ def pair(share: float) -> np.ndarray:
 def test_a_threshold_is_reached_from_it_on(share: float, threshold: float) -> None:
     label = Decision(threshold=threshold).labels(pair(share))[0]
     assert label == int(share >= threshold)
-    other = Decision(threshold=threshold, positive=0).labels(pair(share))[0]
+    named = Decision(threshold=threshold, positive="no").resolve(("no", "yes"))
+    other = named.labels(pair(share))[0]
     assert other == (0 if 1 - share >= threshold else 1)
 
 
 @given(SHARE, WEIGHT, WEIGHT)
 def test_weights_of_two_classes_amount_to_a_threshold(share: float, one: float, two: float) -> None:
-    decision = Decision.from_class_weight((one, two))
+    decision = Decision().unweighted((one, two))
     gap = two * share - one * (1 - share)
     if abs(gap) > 1e-9 * (one + two):  # on the boundary rounding decides
         assert decision.labels(pair(share))[0] == int(gap > 0)
 
 
-def test_costs_amount_to_a_threshold() -> None:
-    decision = Decision.from_costs(false_positive=1, false_negative=9)
-    assert (decision.threshold, decision.origin) == (0.1, "costs")
-    with pytest.raises(InputError, match="expected costs above 0, got 0 and 1"):
-        Decision.from_costs(false_positive=0, false_negative=1)
+def test_costs_by_class_amount_to_a_threshold() -> None:
+    costs = {"bad": 9, "good": 1}
+    decision = Decision(positive="bad", costs=costs).resolve(("bad", "good"))
+    assert (decision.threshold, decision.position, decision.origin) == (0.1, 0, "costs")
+    assert decision.labels(np.array([[0.1, 0.9], [0.09, 0.91]])).tolist() == [0, 1]
+    other = Decision(positive="good", costs=costs).resolve(("bad", "good"))
+    assert (other.threshold, other.position) == (0.9, 1)
+    several = Decision(costs={"a": 1, "b": 1, "c": 4}).resolve(("a", "b", "c"))
+    assert several.labels(np.array([[0.5, 0.3, 0.2], [0.9, 0.05, 0.05]])).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"costs": {"a": 0, "b": 1}}, "expected costs above 0, got 0, 1"),
+        ({"costs": [1, 2]}, r"expected costs by class name, got \[1, 2\]"),
+        ({"costs": {"a": 1, "b": 1}, "threshold": 0.5}, "expected a threshold or costs, got both"),
+        ({"steady": -1}, "expected steady to be standard errors >= 0, got -1"),
+        ({"steady": "x"}, "expected steady to be standard errors >= 0, got 'x'"),
+    ],
+)
+def test_policies_that_say_nothing(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Decision(**given)
+
+
+def test_costs_name_every_class() -> None:
+    with pytest.raises(InputError, match="costs for each of the classes 'a', 'b', got 'a', 'c'"):
+        Decision(positive="a", costs={"a": 1, "c": 2}).resolve(("a", "b"))
 
 
 def test_weights_of_several_classes() -> None:
     shares = np.array([[0.5, 0.3, 0.2]])
     assert Decision().labels(shares)[0] == 0
-    assert Decision.from_class_weight((1, 1, 4)).labels(shares)[0] == 2
+    assert Decision().unweighted((1, 1, 4)).labels(shares)[0] == 2
     with pytest.raises(InputError, match="expected 3 class weights, one per class, got 2"):
         Decision(class_weight=(1, 2)).labels(shares)
 
@@ -69,13 +94,27 @@ def test_weighted_shares_decide_as_plain_ones_do(
     ("policy", "words"),
     [
         (Decision(), "the class with the largest share"),
-        (Decision(threshold=0.25), "yes from a share of 25 % on"),
-        (Decision(threshold=0.1, positive=0, origin="costs"), "no from a share of 10 % on (costs)"),
+        (Decision(threshold=0.25), "flags yes from a risk of 25 % on"),
+        (
+            Decision(positive="no", costs={"no": 9, "yes": 1}),
+            "flags no from a risk of 10 % on (costs)",
+        ),
+        (Decision(positive="no"), "the class with the largest share; no is the positive class"),
+        (
+            Decision(steady=0),
+            "the class with the largest share; labels change beyond 0 standard errors",
+        ),
         (Decision(class_weight=(1, 2)), "the class with the largest share, the classes weighted"),
     ],
 )
 def test_words(policy: Decision, words: str) -> None:
     assert policy.words(("no", "yes")) == words
+
+
+def test_words_say_that_nobody_named_the_positive_class() -> None:
+    assert Decision().words(("bad", "good")) == (
+        "the class with the largest share; good is the positive class, as nobody named one"
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,19 +125,72 @@ def test_words(policy: Decision, words: str) -> None:
         (2, "ab", r"expected decision_threshold in \[0, 1\], got 2"),
         ("x", "ab", 'expected a number, "prevalence", a Decision or None'),
         (Decision(class_weight=(1, 2, 3)), "ab", "expected 2 class weights"),
-        (Decision(positive=2), "ab", "expected a positive class below 2, got 2"),
+        (Decision(positive="c"), "ab", "positive= to name one of the classes 'a', 'b', got 'c'"),
+        (Decision(0.2, positive="no"), (0, 1), "one of the classes 0, 1, got 'no'"),
+        (Decision(positive="a"), "abc", "expected two classes for a positive class, got 3"),
+        (0.3, ("bad", "good"), "say positive='bad' or positive='good'"),
+        ("prevalence", ("bad", "good"), "say positive='bad' or positive='good'"),
+        (Decision(costs={"bad": 1, "good": 2}), ("bad", "good"), "say positive='bad' or"),
     ],
 )
 def test_policies_that_cannot_be(asked: Any, classes: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        resolve_decision(asked, classes, lambda: 0.2)
+        resolve_decision(asked, classes, lambda at: 0.2)
 
 
 def test_policies_as_asked_for() -> None:
-    assert resolve_decision(None, "ab", lambda: 0.2) is None
-    found = resolve_decision("prevalence", "ab", lambda: 0.2)
-    assert found == Decision(threshold=0.2, origin="prevalence")
-    assert resolve_decision(0.3, "ab", lambda: 0.2) == Decision(threshold=0.3)
+    def rate(at: int) -> float:
+        return (0.2, 0.8)[at]
+
+    assert resolve_decision(None, "ab", rate) is None
+    found = resolve_decision("prevalence", "ab", rate, positive="a")
+    assert found == Decision(threshold=0.2, positive="a", origin="prevalence")
+    assert resolve_decision(0.3, (0, 1), rate) == Decision(threshold=0.3, positive=1)
+    named = resolve_decision(None, "ab", rate, positive="a")
+    assert named is not None
+    assert (named, named.position) == (Decision(positive="a"), 0)
+    for name, beside in (("c", None), ("b", Decision(0.3, positive="a"))):
+        with pytest.raises(InputError, match=f"pos_label=.*{name}"):
+            resolve_decision(beside, "ab", rate, positive=name, spelled="pos_label")
+
+
+def test_what_is_not_said_is_inherited() -> None:
+    def rate(at: int) -> float:
+        return 0.5
+
+    known = Decision(0.2, positive="bad", steady=1.0).resolve(("bad", "good"))
+    classes = ("good", "bad")  # in another order: the name counts
+    bare = resolve_decision(0.4, classes, rate, known=known)
+    assert bare == Decision(0.4, positive="bad", steady=1.0)
+    assert bare.position == 1
+    follow = resolve_decision(Decision(steady=0), classes, rate, known=known)
+    assert follow == Decision(0.2, positive="bad", steady=0)
+    with pytest.raises(InputError, match="'bad' as positive class, .* got 'good'; give a threshol"):
+        resolve_decision(None, classes, rate, positive="good", known=known)
+    other = resolve_decision(0.4, classes, rate, positive="good", known=known)
+    assert other == Decision(0.4, positive="good", steady=1.0)
+
+
+@pytest.mark.parametrize(
+    ("classes", "positive"),
+    [
+        ((0, 1), 1),
+        ((-1, 1), 1),
+        ((False, True), 1),
+        ((0.0, 1.0), 1),
+        (("no", "yes"), 1),
+        (("Yes", "no"), 0),
+        (("NO", "YES"), 1),
+        (("bad", "good"), None),
+        ((1, 2), None),
+        ((0, 1, 2), None),
+    ],
+)
+def test_which_class_everybody_would_call_positive(classes: Any, positive: int | None) -> None:
+    assert obvious_positive(classes) == positive
+    assert Decision().resolve(classes).position == (
+        0 if len(classes) > 2 else 1 if positive is None else positive
+    )
 
 
 @pytest.mark.parametrize("errors", [0.5, 1.0, 2.0])

@@ -155,7 +155,7 @@ def test_decisions_and_what_was_observed(tmp_path: Path) -> None:
     # Files of before hold neither.
     del content["nodes"]["observed"], content["decision"]
     early = tree_from_dict(content)
-    assert (early.observed, early.decision) == (None, Decision(threshold=0.3))
+    assert (early.observed, early.decision) == (None, Decision(threshold=0.3, positive=1))
 
 
 def test_a_fitted_model_with_its_space(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_label_kept_against_its_share_and_a_threshold() -> None:
     top = {"decision_threshold": 0.3, "tree": leaf}
     assert read(top).predict(np.zeros((1, 0))).tolist() == ["yes"]
     assert read({**top, "tree": {**leaf, "label": "no"}}).kept_against_share.tolist() == [True]
-    assert read({**top, "positive": "no"}).decision.positive == 0
+    assert read({**top, "positive": "no"}).decision.positive == "no"
     weighted = read({"class_weight": [1, 3], "tree": leaf})
     assert weighted.predict(np.zeros((1, 0))).tolist() == ["yes"]
 
@@ -115,7 +115,7 @@ def test_there_and_back(kind: str, precision: str) -> None:
 
 
 def test_policies_and_unnamed_columns_there_and_back() -> None:
-    tree = random_tree(1).replace(decision=Decision(threshold=0.3, positive=0), label=None)
+    tree = random_tree(1).replace(decision=Decision(threshold=0.3, resolved=0), label=None)
     back = read(tree.to_dict())
     assert back.decision == tree.decision
     unnamed = random_tree(2).replace(feature_names=None)

@@ -152,7 +152,7 @@ def test_a_leaf_says_what_it_predicts_and_what_was_observed() -> None:
     assert said == ["|-- x0 <= 0.5: leaf 1", "|-- x0 > 0.5: leaf 2"]
     assert LeafNumbers.of(tree, 1).words(PAGE) == "no (predicts yes 27.3\u202f%; observed 12 of 43)"
     # The share shown is that of the class that is decided on from a threshold.
-    other = two_leaves(decision=Decision(threshold=0.5, positive=0))
+    other = two_leaves(decision=Decision(threshold=0.5, positive="no"))
     assert shown_class(other, 1) == 0
     assert LeafNumbers.of(other, 1).words() == "no (predicts no 72.7 %; observed 31 of 43)"
 

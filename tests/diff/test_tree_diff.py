@@ -324,7 +324,7 @@ def test_the_positive_class_is_the_one_that_is_decided_on() -> None:
     stump = build(Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9)))
     assert positive_class(stump, ("no", "yes")) == 1
     assert positive_class(stump, ("yes", "no")) == 0
-    first = stump.replace(decision=Decision(threshold=0.3, positive=0), label=None)
+    first = stump.replace(decision=Decision(threshold=0.3, positive="no"), label=None)
     assert positive_class(first, ("no", "yes")) == 0
     assert positive_class(first, ("yes", "no")) == 1
     assert positive_class(stump, ("no", "yes", "perhaps")) is None

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from steadytree.retraining.verdict import Verdict
 
 from steadytree.core.words import PLAIN
 from steadytree.retraining.explanation import (
@@ -16,7 +17,6 @@ from steadytree.retraining.explanation import (
     explain_retraining,
     whom_words,
 )
-from steadytree.retraining.verdict import Verdict
 
 
 def choosing(result, name, **cells):

@@ -57,7 +57,7 @@ def test_html_and_marks_are_shown_not_read() -> None:
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
     assert "&amp;lt;" in text
-    assert "Decides: the class with the largest share." in text
+    assert "Policy: the class with the largest share." in text
 
 
 def test_files(tmp_path: Path) -> None:

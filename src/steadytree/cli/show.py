@@ -90,7 +90,7 @@ def _heading(tree: Tree) -> list[str]:
     """Size of the tree, how it decides, and what its numbers are."""
     lines = [repr(tree)]
     if tree.is_classifier:
-        lines.append(f"Decides: {tree.decision.words(tree.classes)}.")
+        lines.append(f"Policy: {tree.decision.words(tree.classes)}.")
     if tree.observed is not None:
         counted = "Observed: among the rows the tree was trained on."
         if tree.observed.old_share < 1:
@@ -159,7 +159,8 @@ def decision_data(tree: Tree) -> dict[str, Any] | None:
     return {
         "words": decision.words(tree.classes),
         "threshold": decision.threshold,
-        "positive": tree.classes[decision.positive] if two else None,
+        "positive": tree.classes[decision.position] if two else None,
         "class_weight": decision.class_weight,
         "origin": decision.origin,
+        "steady": decision.steady,
     }

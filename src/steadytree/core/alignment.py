@@ -7,7 +7,7 @@ matched, never guessed; where that fails the error names the culprits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -268,6 +268,9 @@ def tree_in_space(tree: Tree, space: FeatureSpace, classes: tuple[Any, ...] | No
             classes=classes,
             label=where[tree.label],
             observed=None if seen is None else seen.with_classes(where, len(classes)),
-            decision=Decision() if len(classes) != 2 else tree.decision,
+            # By name: the classes may stand in another order.
+            decision=Decision(steady=tree.decision.steady)
+            if len(classes) != 2
+            else replace(tree.decision, resolved=None),
         )
     return tree if tree.space is space else tree.replace(space=space)

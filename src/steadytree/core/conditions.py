@@ -123,7 +123,8 @@ def _labels(
     """Labels where some are given; the others follow their shares under the tree's policy."""
     if all(label is None for label in given):
         return {}
-    own = Decision.of(fields.get("decision")).labels(np.array(values, dtype=np.float64))
+    policy = Decision.of(fields.get("decision")).resolve(fields["classes"])
+    own = policy.labels(np.array(values, dtype=np.float64))
     return {
         "label": np.array(
             [o if g is None else g for g, o in zip(given, own, strict=True)], dtype=np.int32

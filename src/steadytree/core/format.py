@@ -22,7 +22,7 @@ import pandas as pd
 from steadytree._versions import library_versions
 from steadytree.core.atomic import write_atomic
 from steadytree.core.bounded_reading import check_json_depth, parse_json, read_bytes
-from steadytree.core.decision import Decision
+from steadytree.core.decision import STEADY, Decision
 from steadytree.core.json_entries import (
     JsonObject,
     as_list,
@@ -200,11 +200,12 @@ def tree_digest(tree: Tree) -> str:
 def _decision_to_dict(decision: Decision) -> dict[str, Any]:
     """Return the policy but for its threshold, which has an entry of its own."""
     weight = decision.class_weight
-    return {
-        "positive": decision.positive,
+    content = {
+        "positive": None if decision.positive is None else decision.position,
         "class_weight": None if weight is None else list(weight),
         "origin": decision.origin,
     }
+    return content if decision.steady == STEADY else {**content, "steady": decision.steady}
 
 
 MAX_ORIGIN = 200
@@ -354,7 +355,7 @@ def tree_from_dict(content: Any) -> Tree:
             feature_names=_names(top),
             categories=_read_categories(top),
             precision=top.get("precision", str),
-            decision=_read_decision(top),
+            decision=_read_decision(top, top.get("classes", list, optional=True)),
             observed=_read_observed(nodes),
             space=_read_space(top.get("space", dict, optional=True)),
             metadata=top.get("metadata", dict),
@@ -375,15 +376,21 @@ def _check_feature_count(top: JsonObject, n_features: int) -> None:
         raise TreeFormatError(f"n_features: {error}") from None
 
 
-def _read_decision(top: JsonObject) -> Decision:
+def _read_decision(top: JsonObject, classes: list[Any] | None) -> Decision:
     threshold = top.get("decision_threshold", (int, float), optional=True)
     if top.content.get("decision") is None:  # files of before say only the threshold
-        return Decision(threshold=threshold)
+        return Decision(threshold=threshold, resolved=None if threshold is None else 1)
     entry = JsonObject(top.get("decision", dict), "decision.")
     weight = entry.get("class_weight", list, optional=True)
+    steady = entry.get("steady", (int, float)) if "steady" in entry.content else STEADY
+    at = entry.get("positive", int, optional=True)
+    two = classes is not None and len(classes) == 2
     return Decision(
         threshold=threshold,
-        positive=entry.get("positive", int),
+        # Resolved by position: the tree takes the name from its classes.
+        positive=at if two else None,
+        resolved=at if two else None,
+        steady=steady,
         class_weight=None if weight is None else tuple(entry.floats("class_weight", weight)),
         origin=cut(entry.get("origin", str), MAX_ORIGIN),
     )

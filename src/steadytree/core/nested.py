@@ -18,9 +18,9 @@ Around the tree there may be what it leaves open, all of it optional::
     {"features": ["age", {"name": "colour", "categories": ["red", "green", "blue"]}],
      "classes": ["no", "yes"], "decision_threshold": 0.3, "precision": "float32", "tree": {...}}
 
-``positive`` names the class that the threshold is for (the second by default), ``class_weight``
-weights the shares of all classes, and the precision "float32" rounds values before they are
-compared.
+``positive`` names the class that the threshold is for (by default as in :class:`Decision`),
+``class_weight`` weights the shares of all classes, and the precision "float32" rounds values
+before they are compared.
 """
 
 from __future__ import annotations
@@ -416,19 +416,14 @@ def _decision(top: Mapping[str, Any], classes: list[Any] | None) -> Decision:
     )
     if classes is None and not (threshold is None and positive is None and weight is None):
         raise TreeFormatError("expected no decision threshold beside leaves with a value, got one")
-    at = 1
-    if classes is not None and positive is not None:
-        if positive not in classes:
-            raise TreeFormatError(
-                f"positive: expected one of the classes {some_of(classes)}, got {_shown(positive)}"
-            )
-        at = classes.index(positive)
+    if classes is not None and positive is not None and positive not in classes:
+        raise TreeFormatError(
+            f"positive: expected one of the classes {some_of(classes)}, got {_shown(positive)}"
+        )
     try:
         by_class = None if weight is None else tuple(float(w) for w in weight)
-        decision = Decision(threshold=threshold, positive=at, class_weight=by_class)
-        if classes is not None:
-            decision.check(len(classes))
-        return decision
+        decision = Decision(threshold=threshold, positive=positive, class_weight=by_class)
+        return decision if classes is None else decision.resolve(classes)
     except (TypeError, ValueError, OverflowError) as error:
         raise TreeFormatError(f"decision: {error}") from None
 

@@ -82,7 +82,7 @@ class ToldLeaves:
         self.classes = classes or tree.classes
         space = space or tree.space
         if positive is None and self.classes is not None and len(self.classes) == 2:
-            positive = tree.decision.positive if self.classes == tree.classes else None
+            positive = tree.decision.position if self.classes == tree.classes else None
         leaves = tree.leaves.tolist()
         self.few = {leaf for leaf in leaves if rests_on_few(tree, leaf, min_cell)}
         known = tree.classes or ()

@@ -9,7 +9,7 @@ goes that it never met.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -83,8 +83,8 @@ class Tree(TreeExports, HoldsArrays):
         Values are rounded to this precision before they are compared (scikit-learn
         compares float32).
     decision : Decision or float, optional
-        How shares become labels; a number is the share of ``classes[1]`` from which a leaf is
-        labelled positive.
+        How shares become labels; a number is the share of the positive class from which a leaf
+        is labelled so.
     observed : Observed, optional
         Rows and outcomes met at each node, beside what it predicts.
     impurity : float array, optional
@@ -555,7 +555,11 @@ class Tree(TreeExports, HoldsArrays):
         -------
         Tree
         """
-        return self.replace(decision=Decision.of(decision), label=None)
+        policy = Decision.of(decision)
+        # By name: the policy may come from a tree whose classes stand in another order.
+        name = self.decision.positive if policy.positive is None else policy.positive
+        policy = replace(policy, positive=name, resolved=None)
+        return self.replace(decision=policy, label=None)
 
     def with_plain_shares(self) -> Tree:
         """Return a tree trained with class weights with its shares as rates, labels unchanged.

@@ -201,8 +201,7 @@ def check_outcome(
         lambda i: f"expected class shares that sum to 1, got {cut(str(value[i]), 200)}",
     )
     try:
-        policy = Decision.of(decision)
-        policy.check(len(names))
+        policy = Decision.of(decision).resolve(names)
     except InputError as error:
         raise TreeFormatError(str(error)) from None
     if labels is None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from steadytree.core.decision import STEADY
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import PLAIN, Condition, WordStyle
 
@@ -189,7 +190,7 @@ def branch_texts(
 def shown_class(tree: Tree, node: int) -> int:
     """Position of the class whose share is shown: the positive one of two, else the label."""
     two = tree.classes is not None and len(tree.classes) == 2
-    return tree.decision.positive if two else int(tree.label[node])
+    return tree.decision.position if two else int(tree.label[node])
 
 
 @dataclass(frozen=True)
@@ -292,8 +293,10 @@ def kept_words(tree: Tree, node: int) -> str:
     if seen is not None:
         rows = seen.old_share * seen.rows("old")[node] + seen.rows("new")[node]
         if rows > 0 and not decision.clearly(shares, kept, natural, float(rows), decision.steady):
+            half = decision.steady == STEADY
+            errors = "half a standard error" if half else f"{decision.steady:g} standard errors"
             end = "threshold" if decision.threshold is not None else "boundary"
-            return f"kept: the share is within half a standard error of the {end}"
+            return f"kept: the share is within {errors} of the {end}"
     return "kept although the share says otherwise"
 
 

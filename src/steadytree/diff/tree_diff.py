@@ -39,7 +39,7 @@ def positive_class(tree: Tree, classes: tuple[Any, ...] | None) -> int | None:
     if classes is None or len(classes) != 2:
         return None
     own = tree.classes or ()
-    return classes.index(own[tree.decision.positive]) if len(own) == 2 else 1
+    return classes.index(own[tree.decision.position]) if len(own) == 2 else 1
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)

@@ -30,7 +30,9 @@ from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, finger
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table as rows_as_array
 from steadytree.core.tabular import is_categorical_column, is_frame, outcome_values
+from steadytree.core.tree import Tree
 from steadytree.estimators.predictor import TreePredictorMixin
+from steadytree.evaluation.one_decision import find_one_decision, warn_of_one_decision
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.fitting import Task, TrainingData
 
@@ -105,11 +107,13 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
         if data.classes is not None:
             self.classes_ = data.classes
             self.n_classes_ = len(data.classes)
-            # "prevalence" is the unweighted rate of the second class.
+            # "prevalence" is the unweighted rate of the positive class.
             decision = resolve_decision(
                 self.decision_threshold,
                 data.classes.tolist(),
-                lambda: float(np.mean(data.rows.y == 1)),
+                lambda at: float(np.mean(data.rows.y == at)),
+                positive=self.pos_label,
+                spelled="pos_label",
             )
         own = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
         rows = self._weighted(replace(data.rows, table=own), data.classes)
@@ -150,6 +154,15 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
             kept["class_weight"] = weight[first].tolist()
             rows = rows.with_weight(rows.weights / weight)
         return {**kept, TRAINING_ROWS: [stamp_of(fingerprint(rows), space)]}
+
+    def _warn_of_one_decision(self, tree: Tree, rows: CodedRows) -> None:
+        """Warn where the tree decides the same for all rows it was fitted to."""
+        if tree.classes is None:
+            return
+        at = tree.decision.position
+        leaf = tree.apply_coded(tree.round_values(rows.coded))
+        found = find_one_decision(tree, tree.value[leaf, at], rows.y == at)
+        warn_of_one_decision(found, stacklevel=4)
 
     def _weighted(self, rows: CodedRows, classes: NDArray[Any] | None) -> CodedRows:
         """Multiply the weights by those of the rows' classes."""

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from steadytree.core.decision import Decision
 from steadytree.core.forbidden import forbidden_entry, forbidden_features, unseen
 from steadytree.core.rows import CodedRows
 from steadytree.core.tree import Tree
@@ -135,6 +136,7 @@ class _DistilledTree(TreeLearner):
             metadata=metadata,
         )
         self.n_leaves_ = self.tree_.n_leaves
+        self._warn_of_one_decision(self.tree_, rows)
         return self
 
 
@@ -162,8 +164,12 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
     n_copies : int, default 3
         Augmented rows per row: each value is swapped for another row's with probability ½.
     class_weight : dict, "balanced" or None
-    decision_threshold : float, "prevalence" or None
-        For two classes: a leaf is labelled ``classes_[1]`` where its share reaches this.
+    decision_threshold : float, "prevalence", Decision or None
+        For two classes: a leaf says the positive class where its share reaches this number.
+        "prevalence" is its rate in the rows of ``fit``. See :class:`Decision`.
+    pos_label : class label, optional
+        The class to be detected. By default 1 of {0, 1} and {-1, 1}, True of {False, True},
+        "yes" of {"no", "yes"}; of others ``classes_[1]``, but a threshold then needs it.
     categorical_features : "from_dtype", None or list
         See :meth:`FeatureSpace.from_data`.
     forbid : name or names of features, optional
@@ -201,7 +207,8 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
         n_estimators: int = 100,
         n_copies: int = 3,
         class_weight: Mapping[Any, float] | str | None = None,
-        decision_threshold: float | str | None = None,
+        decision_threshold: Decision | float | str | None = None,
+        pos_label: Any = None,
         categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
         forbid: str | Sequence[int | str] | None = None,
         n_jobs: int | None = None,
@@ -221,6 +228,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
         )
         self.class_weight = class_weight
         self.decision_threshold = decision_threshold
+        self.pos_label = pos_label
 
 
 class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree):

@@ -228,6 +228,7 @@ class _StableTree(TreeLearner):
         self.decision_threshold_ = None if decision is None else decision.threshold
         self.best_params_ = dict(grid[int(candidates.setting[self.best_index_])])
         self.best_estimator_ = self._predictor(candidates.trees[self.best_index_])
+        self._warn_of_one_decision(candidates.trees[self.best_index_], data.rows)
         return self
 
     _predictor: ClassVar[type[TreeClassifier | TreeRegressor]]
@@ -330,9 +331,12 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
         times faster. Where gains tie exactly a cut tree may differ from one grown to
         that depth. Otherwise settings are fitted one by one, each with a seed of its own,
         derived from the bootstrap's: trees vary more, as in the paper's own collections.
-    decision_threshold : float, "prevalence" or None
-        For two classes: a leaf says ``classes_[1]`` where its share reaches this number.
-        "prevalence" is the rate of ``classes_[1]`` in the rows of ``fit``.
+    decision_threshold : float, "prevalence", Decision or None
+        For two classes: a leaf says the positive class where its share reaches this number.
+        "prevalence" is its rate in the rows of ``fit``. See :class:`Decision`.
+    pos_label : class label, optional
+        The class to be detected. By default 1 of {0, 1} and {-1, 1}, True of {False, True},
+        "yes" of {"no", "yes"}; of others ``classes_[1]``, but a threshold then needs it.
     class_weight : dict, "balanced" or None
         Multiplies the sample weights, in growing and in scoring. With weights a leaf
         must also hold the weight of ``min_samples_leaf`` average rows.
@@ -417,7 +421,8 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
         variant: str = "paper",
         label_weight: float | str = 1.0,
         nested: bool = True,
-        decision_threshold: float | str | None = None,
+        decision_threshold: Decision | float | str | None = None,
+        pos_label: Any = None,
         class_weight: Mapping[Any, float] | str | None = None,
         categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
         n_jobs: int | None = None,
@@ -444,6 +449,7 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
             verbose=verbose,
         )
         self.decision_threshold = decision_threshold
+        self.pos_label = pos_label
         self.class_weight = class_weight
 
 

@@ -82,8 +82,8 @@ def score_on_test(
             row["brier"] = squared_errors(each, y).value
             row["cost"] = mean_cost(decision)(each, y).value
         if classifier and each.value.shape[1] == 2:
-            row["sensitivity"] = recall_of(decision.positive)(each, y).value
-            row["specificity"] = recall_of(1 - decision.positive)(each, y).value
+            row["sensitivity"] = recall_of(decision.position)(each, y).value
+            row["specificity"] = recall_of(1 - decision.position)(each, y).value
         rows.append(row)
     return pd.DataFrame(rows).set_index("tree")
 

@@ -93,7 +93,7 @@ def decision_costs(decision: Decision) -> PerRow:
         weight = np.ones(k) if decision.class_weight is None else np.array(decision.class_weight)
         if decision.threshold is not None:
             weight = np.full(k, decision.threshold)
-            weight[decision.positive] = 1 - decision.threshold
+            weight[decision.position] = 1 - decision.threshold
         return np.asarray(np.where(predicted.label == y, 0.0, weight[y]))
 
     return costs

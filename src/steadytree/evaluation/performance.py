@@ -152,12 +152,17 @@ def performance_table(
     parts: Sequence[tuple[Any, Rows]],
     min_cell: int,
     level: float,
-    positive: int = 1,
+    positive: Any = None,
 ) -> pd.DataFrame:
-    """Measures of a candidate in each part of the rows, one line per measure."""
+    """Measures of a candidate in each part of the rows, one line per measure.
+
+    ``positive`` names the positive class of two; by default it is that of the candidate.
+    """
+    tree = scores.own[name]
+    at = tree.decision.position if positive is None else (tree.classes or ()).index(positive)
     records = []
     for group, rows in parts:
-        for measured in _measures(scores, name, rows, positive):
+        for measured in _measures(scores, name, rows, at):
             masked = measured.n < min_cell
             record: dict[str, Any] = {"group": group, "metric": measured.name, "n": measured.n}
             estimate = measured.estimate

@@ -97,4 +97,5 @@ def cross_validated_cart(
     i, k = divmod(int(scores.argmax()), len(depths))
     chosen = {"min_samples_leaf": min_leaves[i], "max_depth": depths[k]}
     tree = grow_cart(data, np.arange(len(rows)), seed=seed, **chosen)
-    return tree.relabelled(decision).replace(classes=classes, metadata={**chosen, "edits": []})
+    tree = tree.replace(classes=classes, metadata={**chosen, "edits": []})
+    return tree.relabelled(decision)

@@ -166,7 +166,7 @@ def fit_tree(
     fitted = model.best_estimator_ if searches else model
     if on_columns:
         return data.read(fitted, rows.size, decision)
-    tree = as_tree(fitted, decision, space=data.space)
+    tree = as_tree(fitted, space=data.space)
     if numbered and tree.classes is not None and data.class_list is not None:
         tree = tree.replace(classes=tuple(data.class_list[k] for k in tree.classes))
     if tree.is_classifier != (data.classes is not None):
@@ -175,7 +175,8 @@ def fit_tree(
             f"expected a base estimator for {kinds[data.classes is not None]}, "
             f"got a {kinds[tree.is_classifier]} tree"
         )
-    return tree.in_space(data.space, data.class_list)
+    tree = tree.in_space(data.space, data.class_list)
+    return tree if decision is None else tree.relabelled(decision)
 
 
 def fit_by_weight(

@@ -35,6 +35,8 @@ def export_tree(
     root = root.make.whole(root)
     n_classes = None if classes is None else len(classes)
     policy = Decision.of(decision)
+    if classes is not None:
+        policy = policy.resolve(classes)
     order: list[SearchNode] = []
     children: list[tuple[int, int]] = []
     splits: list[Split | None] = []

@@ -103,10 +103,10 @@ def as_tree(
         own estimators, and whatever else ``steadytree.readers.READERS`` lists; or the path of
         a file written by :func:`save_tree` or in a format listed there.
     decision_threshold : float, "prevalence", Decision or None
-        For two classes: a leaf is labelled ``classes_[1]`` where its share reaches this
-        number. "prevalence" takes the rate of ``classes_[1]`` in the training rows. By
-        default the threshold stored with the tree is kept; without one the label is the
-        most frequent class.
+        For two classes: a leaf is labelled positive where the share of the positive class
+        reaches this number. "prevalence" takes its rate in the training rows. Which class is
+        positive, costs and more: :class:`Decision`. By default the policy stored with the tree
+        is kept; without one the label is the most frequent class.
     one_hot : mapping, optional
         Groups of one-hot columns to recombine into categorical features:
         ``{"colour": ["colour_red", "colour_blue"]}``.
@@ -145,7 +145,12 @@ def as_tree(
         tree = recombine_one_hot(tree, groups)
     if space is not None:
         tree = tree.replace(space=space)
-    decision = resolve_decision(decision_threshold, tree.classes, lambda: _training_rate(tree))
+    decision = resolve_decision(
+        decision_threshold,
+        tree.classes,
+        lambda at: _training_rate(tree, at),
+        known=tree.decision,
+    )
     return tree if decision is None else tree.relabelled(decision)
 
 
@@ -284,12 +289,12 @@ def _readers_of_others() -> tuple[Any, ...]:
     return tuple(entry.load() for entry in entry_points(group=ENTRY_POINTS))
 
 
-def _training_rate(tree: Tree) -> float:
-    """Rate of the second class in the rows a tree was trained on."""
+def _training_rate(tree: Tree, at: int) -> float:
+    """Rate of a class in the rows a tree was trained on."""
     rows, weighted = tree.metadata.get("n_training_rows"), tree.metadata.get("weighted", False)
     if rows is None or weighted or not np.isclose(float(rows), tree.weight[0]):
         raise InputError(
             'expected a tree fitted without sample or class weights for "prevalence", got a '
             "weighted one, whose shares are not rates; pass the rate as a number"
         )
-    return float(tree.value[0, 1])
+    return float(tree.value[0, at])

@@ -282,22 +282,28 @@ def load_sample(
     if not sampled:
         return out, None
     if given.get("decision_threshold") == "prevalence":
-        positive = sum(_positive(rows.get(w), given, w, tree) for w in ("old", "new"))
+
+        def rate(at: int) -> float:
+            of_class = sum(_of_class(rows.get(w), given, w, tree, at) for w in ("old", "new"))
+            return of_class / sum(total.values())
+
         out["decision_threshold"] = resolve_decision(
-            "prevalence", tree.classes, lambda: positive / sum(total.values())
+            "prevalence", tree.classes, rate, known=tree.decision
         )
     left = RowsOnDisk(sampled.get("old"), sampled.get("new"), total["old"], total["new"])
     return out, left
 
 
-def _positive(rows: DiskRows | None, given: Mapping[str, Any], which: str, tree: Tree) -> int:
-    """Count the rows of the second class."""
+def _of_class(
+    rows: DiskRows | None, given: Mapping[str, Any], which: str, tree: Tree, at: int
+) -> int:
+    """Count the rows of a class."""
     if rows is not None:
-        return int(rows.counts[1]) if len(rows.counts) > 1 else 0
+        return int(rows.counts[at]) if len(rows.counts) > at else 0
     y = given[f"y_{which}"]
     if y is None:
         return 0
-    return int((code_outcomes(y, tree.classes, len(y), name=f"y_{which}") == 1).sum())
+    return int((code_outcomes(y, tree.classes, len(y), name=f"y_{which}") == at).sum())
 
 
 @dataclass(frozen=True, eq=False)

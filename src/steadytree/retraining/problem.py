@@ -345,7 +345,12 @@ def prepare_problem(
         )
     for note in (*notes, *overlap):
         _warn(note)
-    decision = resolve_decision(decision_threshold, tree.classes, lambda: _positive_rate(old, new))
+    decision = resolve_decision(
+        decision_threshold,
+        tree.classes,
+        lambda at: _class_rate(old, new, at),
+        known=anchored.decision,
+    )
     return Problem(
         anchored,
         fixed,
@@ -362,9 +367,9 @@ def prepare_problem(
     )
 
 
-def _positive_rate(old: CodedRows | None, new: CodedRows) -> float:
-    """Unweighted rate of the second class in the rows of the retraining."""
-    return float(np.mean((new.y if old is None else np.concatenate([old.y, new.y])) == 1))
+def _class_rate(old: CodedRows | None, new: CodedRows, at: int) -> float:
+    """Unweighted rate of a class in the rows of the retraining."""
+    return float(np.mean((new.y if old is None else np.concatenate([old.y, new.y])) == at))
 
 
 def _warn(message: str) -> None:

@@ -276,7 +276,7 @@ class _Sheet:
         tree = self.tree
         decides = ""
         if tree.is_classifier:
-            decides = f" Decides: {clean(tree.decision.words(tree.classes))}."
+            decides = f" Policy: {clean(tree.decision.words(tree.classes))}."
         count = f"{tree.n_leaves} rule{'' if tree.n_leaves == 1 else 's'}"
         self._put(1, 1, f"Decision tree of {count}.{decides}")
         self._put(

@@ -99,7 +99,7 @@ def decided_by_threshold(model: Any, tree: Tree) -> Any:
     around = FixedThresholdClassifier(
         FrozenEstimator(model),
         threshold=tree.decision_threshold,
-        pos_label=(tree.classes or ())[tree.decision.positive],
+        pos_label=(tree.classes or ())[tree.decision.position],
         response_method="predict_proba",
     )
     # What fit() would set; there are no rows to call it with.

@@ -35,7 +35,7 @@ def leaf_shares(
     if not tree.is_classifier:
         return np.array(tree.value)
     if spoken is None:
-        spoken = Decision(threshold=tree.decision.threshold, positive=tree.decision.positive)
+        spoken = Decision(threshold=tree.decision.threshold, resolved=tree.decision.position)
     other = np.flatnonzero(tree.is_leaf & (spoken.labels(tree.value) != tree.label))
     values = np.array(tree.value)
     if not other.size or prefer == "shares":
@@ -69,9 +69,9 @@ def _towards(shares: NDArray[np.float64], label: int, spoken: Decision) -> NDArr
     """Return the nearest shares that give a label, for two classes with a threshold exactly."""
     if spoken.threshold is not None:
         at = spoken.threshold
-        share = at if label == spoken.positive else float(np.nextafter(at, 0.0))
+        share = at if label == spoken.position else float(np.nextafter(at, 0.0))
         out = np.full(2, 1.0 - share)
-        out[spoken.positive] = share
+        out[spoken.position] = share
         return out
     out = np.array(shares)
     out[label] = out.max() * (1 + CLEARLY)

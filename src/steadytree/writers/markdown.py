@@ -25,7 +25,7 @@ def write(tree: Tree) -> str:
     """Return the rules as a Markdown table, with how the tree decides above it."""
     lines = rules_table(tree)
     if tree.is_classifier:
-        lines = [f"Decides: {escaped(tree.decision.words(tree.classes))}.", "", *lines]
+        lines = [f"Policy: {escaped(tree.decision.words(tree.classes))}.", "", *lines]
     return "\n".join([*lines, ""])
 
 

@@ -81,8 +81,8 @@ def _around(
         decision = tree.decision
         if decision.threshold is not None:
             top["decision_threshold"] = decision.threshold
-        if decision.positive != 1:
-            top["positive"] = classes[decision.positive]
+        if decision.positive is not None:
+            top["positive"] = classes[decision.position]
         if decision.class_weight is not None:
             top["class_weight"] = list(decision.class_weight)
     if tree.precision != "float64":

@@ -55,7 +55,7 @@ def _head(tree: Tree) -> Iterator[str]:
     if tree.classes is not None:
         yield f"classes: {', '.join(map(_word, tree.classes))}"
         if tree.decision.threshold is not None:
-            positive = _word(tree.classes[tree.decision.positive])
+            positive = _word(tree.classes[tree.decision.position])
             yield f"decision: {positive} from {number(tree.decision.threshold)}"
     yield f"features: {', '.join(map(_word, tree.feature_labels))}"
     for name, categories in zip(tree.feature_labels, tree.categories, strict=True):

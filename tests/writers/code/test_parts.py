@@ -121,7 +121,7 @@ def test_the_head_says_which_tree_it_is() -> None:
     tree = random_tree(1, decision=0.2, kept_labels=True)
     words = "\n".join(head_words(tree, "A tree"))
     assert "Classes: no, yes" in words
-    assert "Decides: yes from a share of 20 % on" in words
+    assert "Policy: flags yes from a risk of 20 % on" in words
     assert f"marked below: {int(tree.kept_against_share[tree.leaves].sum())}" in words
     other = head_words(tree.replace(value=tree.value * 0.5 + 0.25), "A tree")
     assert other[1] != head_words(tree, "A tree")[1]

@@ -214,7 +214,9 @@ def _labels(raw: NDArray[np.float64], info: JsonObject) -> tuple[NDArray[Any], D
         return (raw[:, 0] > 0).astype(np.intp), LARGEST_SHARE
     try:
         share = np.float64(text)
-        decision = Decision(threshold=float(share), origin="CatBoost's probability threshold")
+        decision = Decision(
+            threshold=float(share), resolved=1, origin="CatBoost's probability threshold"
+        )
     except (TypeError, ValueError):
         raise TreeFormatError(
             f"binclass_probability_threshold: expected a share, got {str(text)[:40]!r}"

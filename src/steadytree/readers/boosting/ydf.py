@@ -40,7 +40,7 @@ __all__ = ["advice", "read", "reads"]
 FORESTS = ("RandomForestModel", "GradientBoostedTreesModel")
 LOSSES = "yggdrasil_decision_forests.model.gradient_boosted_trees.gradient_boosted_trees_pb2"
 """Where YDF keeps the names of its losses."""
-HALF = Decision(threshold=0.5, origin="YDF")
+HALF = Decision(threshold=0.5, resolved=1, origin="YDF")
 """Of two classes YDF decides on the second where its share reaches one half."""
 
 _SIGMOID = ("BINOMIAL_LOG_LIKELIHOOD", "BINARY_FOCAL_LOSS")

@@ -82,11 +82,12 @@ def _read_threshold_model(model: Any, tree_index: int | None) -> Tree:
     tree = read_model(model.estimator_, tree_index=tree_index)
     threshold = getattr(model, "best_threshold_", getattr(model, "threshold", "auto"))
     classes = list(tree.classes or ())
-    positive = classes.index(model.pos_label) if getattr(model, "pos_label", None) in classes else 1
+    named = getattr(model, "pos_label", None)
     return tree.relabelled(
         Decision(
             threshold=0.5 if threshold == "auto" else float(threshold),
-            positive=positive,
+            # scikit-learn's own default is the second class.
+            positive=named if named in classes else classes[1] if len(classes) == 2 else None,
             origin=type(model).__name__,
         )
     )

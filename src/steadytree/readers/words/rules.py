@@ -213,7 +213,7 @@ class _Builder:
                 f"expected one of two classes in a decision, "
                 f"got {quoted(label)} of {quoted(list(classes))}",
             )
-        return Decision(threshold=share, positive=classes.index(label))
+        return Decision(threshold=share, positive=label)
 
     def _leaf(self, outcome: Outcome) -> Leaf:
         weight = 1.0 if outcome.rows is None else outcome.rows

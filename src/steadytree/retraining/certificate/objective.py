@@ -145,7 +145,7 @@ def _judging(search: PricedEdits, total: FloatArray) -> Judging:
         spread=float(make.steadying.spread),
         interval=float(quantile(INTERVAL)),
         threshold=float("nan") if decision.threshold is None else float(decision.threshold),
-        positive=int(decision.positive),
+        positive=int(decision.position),
         class_weight=np.array(decision.class_weight or [1.0] * max(n, 2), dtype=np.float64),
         label_errors=float(decision.steady),
         inherited=inherited,

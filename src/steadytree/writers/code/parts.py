@@ -236,7 +236,7 @@ def head_words(tree: Tree, what: str) -> list[str]:
     ]
     if tree.classes is not None:
         lines.append("Classes: " + ", ".join(clean(c) for c in tree.classes))
-        lines.append(f"Decides: {clean(tree.decision.words(tree.classes))}")
+        lines.append(f"Policy: {clean(tree.decision.words(tree.classes))}")
         kept = int(tree.kept_against_share[tree.leaves].sum())
         if kept:
             lines.append(f"Labels kept against their shares, marked below: {kept}")

@@ -175,7 +175,7 @@ class _Writer:
                     f"expected of_class=, whose share to give, got none; the classes are "
                     f"{quoted(list(classes))}"
                 )
-            return self.tree.decision.positive
+            return self.tree.decision.position
         if of_class not in classes:
             raise InputError(f"expected of_class= of {quoted(list(classes))}, got {of_class!r}")
         return classes.index(of_class)

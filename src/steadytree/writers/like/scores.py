@@ -56,12 +56,12 @@ def leaf_scores(
             f"{len(tree.classes or ())}"
         )
     policy = tree.decision
-    plain = Decision(threshold=policy.threshold, positive=policy.positive)
+    plain = Decision(threshold=policy.threshold, resolved=policy.position)
     spoken = LARGEST_SHARE if decided else plain
     share = leaf_shares(tree, prefer, what, spoken)[:, 1]
     boundary = 0.5
     if spoken.threshold is not None:
-        boundary = spoken.threshold if spoken.positive == 1 else 1 - spoken.threshold
+        boundary = spoken.threshold if spoken.position == 1 else 1 - spoken.threshold
     upper = tree.label == 1
     if prefer == "shares":
         upper = spoken.labels(np.column_stack([1 - share, share])) == 1

@@ -131,7 +131,7 @@ def _last_step(tree: Tree, last: Any, prefer: str | None, *, decided: bool) -> A
 def _with_threshold(tree: Tree, model: Any, prefer: str | None) -> Any:
     """Exchange the tree inside a threshold classifier, and give it the tree's threshold."""
     inside = _exchanged(tree, _fitted(model, "estimator_"), prefer, decided=True)
-    threshold, positive = tree.decision_threshold, tree.decision.positive
+    threshold, positive = tree.decision_threshold, tree.decision.position
     if threshold is None:
         return inside
     around = copy.copy(model)

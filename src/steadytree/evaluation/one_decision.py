@@ -1,0 +1,181 @@
+"""A tree that decides the same for everybody: what it misses, and the threshold that would help.
+
+With a rare outcome the largest share is the other class's in every leaf. The risks may be right
+and yet nobody is flagged; decisions, and how many of them change, then say nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.core.tree import Tree
+from steadytree.exceptions import SteadyTreeWarning
+
+__all__ = ["OneDecision", "find_one_decision", "one_decision_of_leaves", "warn_of_one_decision"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class OneDecision:
+    """What a tree decides for everybody.
+
+    Attributes
+    ----------
+    label : class label
+        What it decides for every row.
+    positive : class label or None
+        The class to be detected; None for several classes.
+    event_share : float or None
+        Share of the rows that are of the positive class; None where outcomes are not known.
+    n_rows : int or None
+        None where the tree does not say how many rows it saw.
+    threshold : float or None
+        The largest threshold at which at least half of the events would be flagged; None
+        where no events are known, or the risk is the same for everybody.
+    needed : float or None
+        The risk from which the positive class is decided on; None for several classes.
+    """
+
+    label: Any
+    positive: Any
+    event_share: float | None
+    n_rows: int | None
+    threshold: float | None
+    needed: float | None = None
+
+    def words(self, who: str = "the tree") -> str:
+        """Say it in one sentence.
+
+        Parameters
+        ----------
+        who : str, default "the tree"
+            What decides so.
+
+        Returns
+        -------
+        str
+        """
+        rows = "rows" if self.n_rows is None else f"{self.n_rows:,} rows"
+        text = f'{who} decides "{self.label}" for all {rows}'
+        if self.positive is None:
+            return text
+        if self.needed is not None:
+            text += f': "{self.positive}" needs a risk of {_percent(self.needed)}'
+            if self.event_share is not None:
+                text += f" and {_percent(self.event_share)} of rows are {self.positive}"
+        if self.threshold is None:
+            return text
+        # Rounded down, so that the threshold that is named does catch half.
+        found = _percent(self.threshold, down=True)
+        still = "still " if self.label == self.positive else ""
+        return f"{text}; from a threshold of {found} on it would {still}catch half of them"
+
+
+def find_one_decision(
+    tree: Tree, risk: FloatArray, events: NDArray[Any] | None, weight: FloatArray | None = None
+) -> OneDecision | None:
+    """Return what a tree decides for all rows; None where it tells rows apart.
+
+    Parameters
+    ----------
+    tree : Tree
+    risk : float array
+        What the tree predicts for each row: the share of the positive class of two. Of several
+        classes only the number of rows is read.
+    events : array or None
+        Whether each row is of the positive class; or, for rows counted together, their share.
+    weight : float array, optional
+        How many rows each entry stands for, by default one.
+
+    Returns
+    -------
+    OneDecision or None
+    """
+    if tree.classes is None or len(tree.classes) < 2 or not len(risk):
+        return None
+    two, at = len(tree.classes) == 2, tree.decision.position
+    leaves = tree.leaves
+    if two:
+        reached = np.isin(tree.value[leaves, at], risk)
+        leaves = leaves[reached] if reached.any() else leaves
+    labels = np.unique(tree.label[leaves])
+    if len(labels) > 1:
+        return None
+    rows = np.ones(len(risk)) if weight is None else np.asarray(weight, dtype=np.float64)
+    counted = rows.sum() > 0
+    n_rows = round(float(rows.sum())) if counted else None
+    label = tree.classes[int(labels[0])]
+    if not two:
+        return OneDecision(label, None, None, n_rows, None)
+    share = threshold = None
+    if events is not None and counted:
+        happened = np.asarray(events, dtype=np.float64) * rows
+        share = float(happened.sum() / rows.sum())
+        threshold = _catches_half(np.asarray(risk, dtype=np.float64), happened)
+    needed = 0.5 if tree.decision.threshold is None else tree.decision.threshold
+    return OneDecision(label, tree.classes[at], share, n_rows, threshold, needed)
+
+
+def one_decision_of_leaves(tree: Tree) -> OneDecision | None:
+    """Return what a tree decides for everybody by what is stored in its leaves.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    OneDecision or None
+    """
+    if tree.classes is None:
+        return None
+    leaves, at = tree.leaves, tree.decision.position
+    risk = tree.value[leaves, at]
+    if tree.observed is not None:
+        rows = tree.observed.rows()[leaves]
+        with np.errstate(invalid="ignore"):
+            happened = tree.observed.counts[leaves].sum(axis=1)[:, at] / np.maximum(rows, 1)
+        return find_one_decision(tree, risk, happened, rows)
+    return find_one_decision(tree, risk, risk, tree.weight[leaves])
+
+
+def warn_of_one_decision(
+    found: OneDecision | None, who: str = "the tree", *, stacklevel: int = 3
+) -> None:
+    """Warn that a policy decides nothing.
+
+    Parameters
+    ----------
+    found : OneDecision or None
+    who : str, default "the tree"
+    stacklevel : int, default 3
+    """
+    if found is not None:
+        warnings.warn(found.words(who), SteadyTreeWarning, stacklevel=stacklevel)
+
+
+def _catches_half(risk: FloatArray, happened: FloatArray) -> float | None:
+    """Return the largest risk from which on half of what happened lies; None where all are one."""
+    if not happened.sum() > 0 or risk.min() == risk.max():
+        return None
+    levels, step = np.unique(risk, return_inverse=True)
+    by_level = np.bincount(step, happened, levels.size)
+    caught = np.cumsum(by_level[::-1])[::-1]
+    return float(levels[np.flatnonzero(2 * caught >= caught[0])[-1]])
+
+
+def _percent(share: float, *, down: bool = False) -> str:
+    """Write a share in whole per cent, below one per cent to one digit."""
+    if not 0 < share < 1:
+        return f"{100 * share:g} %"
+    digits = 0 if share >= 0.01 else -math.floor(math.log10(100 * share))
+    scaled = 100 * share * 10**digits
+    number = math.floor(scaled + 1e-9) if down else round(scaled)
+    return f"{number / 10**digits:.{digits}f} %"
