@@ -165,7 +165,7 @@ def test_what_is_not_said_is_inherited() -> None:
     assert bare.position == 1
     follow = resolve_decision(Decision(steady=0), classes, rate, known=known)
     assert follow == Decision(0.2, positive="bad", steady=0)
-    with pytest.raises(InputError, match=r"'bad' as positive class, .* got 'good'; give a threshol"):
+    with pytest.raises(InputError, match=r"'bad' as positive class, .* got 'good'; give a thresh"):
         resolve_decision(None, classes, rate, positive="good", known=known)
     other = resolve_decision(0.4, classes, rate, positive="good", known=known)
     assert other == Decision(0.4, positive="good", steady=1.0)
