@@ -51,7 +51,7 @@ class OneDecision:
     needed: float | None = None
 
     def words(self, who: str = "the tree") -> str:
-        """Say it in one sentence.
+        """Say it in two short sentences: what is decided, and which threshold would help.
 
         Parameters
         ----------
@@ -65,17 +65,20 @@ class OneDecision:
         rows = "rows" if self.n_rows is None else f"{self.n_rows:,} rows"
         text = f'{who} decides "{self.label}" for all {rows}'
         if self.positive is None:
-            return text
+            return f"{text}."
         if self.needed is not None:
             text += f': "{self.positive}" needs a risk of {_percent(self.needed)}'
             if self.event_share is not None:
                 text += f" and {_percent(self.event_share)} of rows are {self.positive}"
         if self.threshold is None:
-            return text
-        # Rounded down, so that the threshold that is named does catch half.
-        found = _percent(self.threshold, down=True)
+            return f"{text}."
         still = "still " if self.label == self.positive else ""
-        return f"{text}; from a threshold of {found} on it would {still}catch half of them"
+        return f"{text}. A threshold of {self.threshold_words} would {still}catch half of them."
+
+    @property
+    def threshold_words(self) -> str:
+        """The threshold in per cent, rounded down so that it does catch half; "" where none."""
+        return "" if self.threshold is None else _percent(self.threshold, down=True)
 
 
 def find_one_decision(

@@ -14,6 +14,7 @@ from steadytree.core.disclosure import MIN_CELL, PeopleCount, told_share_words
 from steadytree.core.words import PLAIN, listed
 from steadytree.diff.words import given_up_words
 from steadytree.evaluation.flips import REGRESSION_FLIP
+from steadytree.evaluation.one_decision import OneDecision, find_one_decision
 from steadytree.retraining.answer import TOO_FEW, Forgone, Gain
 
 if TYPE_CHECKING:
@@ -98,10 +99,10 @@ def explain_retraining(result: Retraining, min_cell: int = MIN_CELL) -> Explanat
         event = f"The prediction moves by more than {REGRESSION_FLIP:.0%} of its range"
     changed = result.changed_decisions
     count, total = int(changed.sum()), len(changed)
-    forgone = result.answer.forgone
+    forgone, one = result.answer.forgone, _one_decision(result)
     return Explanation(
-        headline=_headline(result),
-        policy=_policy(result),
+        headline=_headline(result, one),
+        policy=_policy(result, one),
         changes=_changes(result),
         affected=_affected(result, event, count, total, min_cell),
         better=_better(result),
@@ -146,7 +147,14 @@ def _percent(share: float) -> str:
 # -- what to do --------------------------------------------------------------------------
 
 
-def _headline(result: Retraining) -> str:
+def _headline(result: Retraining, one: OneDecision | None) -> str:
+    text = _action(result)
+    if one is not None and one.threshold is not None:
+        text += f" But first set a threshold, for example {one.threshold_words}."
+    return text
+
+
+def _action(result: Retraining) -> str:
     answer = result.answer
     sure = f"({answer.confidence})"
     if answer.action == "change":
@@ -165,9 +173,24 @@ def _headline(result: Retraining) -> str:
     return text
 
 
-def _policy(result: Retraining) -> str:
+def _policy(result: Retraining, one: OneDecision | None) -> str:
     tree = result.tree
-    return f"Policy: {tree.decision.words(tree.classes)}." if tree.is_classifier else ""
+    if not tree.is_classifier:
+        return ""
+    text = f"Policy: {tree.decision.words(tree.classes)}."
+    if one is None:
+        return text
+    return f"{text} {one.words('It')}"
+
+
+def _one_decision(result: Retraining) -> OneDecision | None:
+    """Return what the proposal decides for all new rows, if it is the same."""
+    tree = result.tree
+    if not tree.is_classifier:
+        return None
+    at = tree.decision.position
+    risk = tree.value[tree.apply_coded(tree.round_values(result.rows.coded)), at]
+    return find_one_decision(tree, risk, result.rows.y == at)
 
 
 def _changes(result: Retraining) -> str:
@@ -265,12 +288,13 @@ def _forgone(result: Retraining, forgone: Forgone | None) -> str:
     if result.answer.confidence in ("unmeasured", TOO_FEW):
         return ""
     if forgone is None:
-        return "Given up: nothing; no candidate is clearly better."
+        return "Given up: nothing; no candidate leads."
     what = OTHER.get(forgone.name, f"the tree at {forgone.name}")
     if not forgone.name.startswith("price ") and forgone.name not in OTHER:
         what = f"the candidate {forgone.name!r}"
+    start = "Given up" if forgone.clear else "Perhaps given up"
     text = (
-        f"Given up: {what} has {result.score_name} {forgone.score:.3f} "
+        f"{start}: {what} has {result.score_name} {forgone.score:.3f} "
         f"({_signed(forgone.lead)} ± {forgone.error:.3f})."
     )
     if not forgone.keeps_locks:
@@ -302,7 +326,7 @@ def _test(result: Retraining) -> str:
 
 
 def _warnings(result: Retraining) -> str:
-    parts = []
+    parts, tree = [], result.tree
     alarm = alarm_words(result)
     if alarm:
         parts.append(alarm)
@@ -311,7 +335,13 @@ def _warnings(result: Retraining) -> str:
         named = ("sensitivity", "specificity") if "sensitivity" in table.index else ("accuracy",)
         falls = [m for m in named if m in table.index and float(table["change_high"][m]) < 0]
         if falls:
-            parts.append(f"Beware: {listed(falls, 'and')} clearly falls.")
+            whose = (
+                ""
+                if named == ("accuracy",)
+                else f" for {(tree.classes or ())[tree.decision.position]}"
+            )
+            fall = "falls" if len(falls) == 1 else "fall"
+            parts.append(f"Beware: {listed(falls, 'and')}{whose} clearly {fall}.")
     kind = str(result.frontier["kind"][result.chosen])
     if result.drift is not None and result.drift.detected and kind not in ("CART", "own", "keep"):
         parts.append("The new rows no longer follow the old ones: only they were learnt from.")
