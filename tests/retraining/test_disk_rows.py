@@ -126,7 +126,7 @@ def test_categories_booleans_and_missing_values(tmp_path, monkeypatch):
     assert retrain(first, tmp_path / "new.parquet", "y", **ONCE).trees == wanted.trees
     monkeypatch.setattr(disk_rows, "MEMORY_ROWS", 120)
     found = retrain(first, tmp_path / "new.parquet", "y", **ONCE)
-    for name in ("leaf values", "price 0.05", "from scratch"):
+    for name in ("re-estimate", "price 0.05", "from scratch"):
         assert_counts(found.trees[name], X[200:].assign(died=y[200:]).reset_index(drop=True))
 
 
@@ -153,7 +153,7 @@ def test_leaves_count_all_rows_and_rules_come_from_the_sample(
     assert result.settings["n_rows_values"] == n_all
     assert result.settings["n_rows_structure"] <= 162
     assert result.settings["n_rows_scores"] == len(result.rows) < 162
-    for name in ("leaf values", "price 0.05", "from scratch"):
+    for name in ("re-estimate", "price 0.05", "from scratch"):
         assert_counts(result.trees[name], new, old if with_old else None)
     # The sample is the one that is drawn in memory, row for row.
     n_new = 123 if with_old else 160
@@ -187,7 +187,7 @@ def test_a_response_has_its_means_from_all_rows(tmp_path, small_memory):
     X = X[["age", "noise"]]
     deployed = DecisionTreeRegressor(max_depth=2, random_state=0).fit(X[:100], y[:100])
     X[100:].assign(y=y[100:]).to_parquet(tmp_path / "new.parquet")
-    tree = retrain(deployed, tmp_path / "new.parquet", "y", **ONCE).trees["leaf values"]
+    tree = retrain(deployed, tmp_path / "new.parquet", "y", **ONCE).trees["re-estimate"]
     leaf = tree.apply(X[100:])
     for node in np.flatnonzero(tree.is_leaf):
         inside = y[100:][leaf == node]
@@ -207,7 +207,7 @@ def test_weights_of_all_rows_count(mixed, on_disk, small_memory):
         sample_weight_old="weight",
         **ONCE,
     )
-    seen = result.trees["leaf values"].observed
+    seen = result.trees["re-estimate"].observed
     for place, table in enumerate((old, new)):
         assert seen.weighted[0, place].sum() == table["weight"].sum()
         assert seen.counts[0, place].sum() == len(table)
@@ -234,7 +234,7 @@ def test_groups_stay_whole(mixed, on_disk, small_memory):
     # Whoever is among the old rows too is known, whatever was drawn: none of them is scored.
     known = np.isin(result.groups, old["patient"])
     np.testing.assert_array_equal(result.scores.scored, ~known)
-    assert_counts(result.trees["leaf values"], new, old)
+    assert_counts(result.trees["re-estimate"], new, old)
 
 
 def test_new_rows_in_memory_beside_old_rows_on_disk(mixed, on_disk, monkeypatch):
@@ -246,7 +246,7 @@ def test_new_rows_in_memory_beside_old_rows_on_disk(mixed, on_disk, monkeypatch)
     assert len(result.rows) == result.settings["n_rows_scores"] == 60
     assert result.settings["n_rows_structure"] == pytest.approx(110, abs=2)
     assert result.settings["n_rows_values"] == 180
-    assert_counts(result.trees["leaf values"], new[:60], old)
+    assert_counts(result.trees["re-estimate"], new[:60], old)
     assert "the 60 new rows" in result.explain()
 
 
@@ -313,7 +313,7 @@ def test_rare_values_of_the_rest_are_said_and_counted(mixed, on_disk, small_memo
     assert any(text.startswith("1 of the 400 new rows have no 'age'") for text in said)
     assert not any("range" in text for text in said)
     assert any("beyond the range of the space" in n and "'noise' in" in n for n in result.notes)
-    for name in ("leaf values", "price 0.05", "from scratch"):
+    for name in ("re-estimate", "price 0.05", "from scratch"):
         assert_counts(result.trees[name], new)
 
 
@@ -416,7 +416,7 @@ def test_a_tree_without_names_reads_columns_by_place(tmp_path, small_memory):
     deployed = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:200], y[:200])
     table = pa.table({"a": X[200:, 0], "b": X[200:, 1], "c": X[200:, 2], "died": y[200:]})
     pq.write_table(table, tmp_path / "new.parquet")
-    tree = retrain(deployed, tmp_path / "new.parquet", "died", **ONCE).trees["leaf values"]
+    tree = retrain(deployed, tmp_path / "new.parquet", "died", **ONCE).trees["re-estimate"]
     assert tree.observed.rows()[0] == n
     leaf = tree.apply(X[200:])
     for node in np.flatnonzero(tree.is_leaf):
@@ -443,7 +443,7 @@ for _ in range(n_groups):
 writer.close()
 deployed = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:1000], y[:1000])
 result = retrain(deployed, path, "y", n_estimators=10, n_folds=0, random_state=0)
-assert result.trees["leaf values"].observed.rows()[0] == 100_000 * n_groups
+assert result.trees["re-estimate"].observed.rows()[0] == 100_000 * n_groups
 print(int(peak_mebibytes()))
 """
 

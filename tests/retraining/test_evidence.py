@@ -35,7 +35,7 @@ def test_noise_changes_nothing_and_the_price_alone_would():
         changes.append(result.dissimilarity)
         row = result.frontier.loc["price 0.2"]
         unchecked.append(row["flips"])
-        if result.chosen in ("keep", "leaf values"):
+        if result.chosen in ("keep", "re-estimate"):
             assert result.dissimilarity == 0
     assert np.median(flips) == np.median(changes) == 0
     assert np.median(unchecked) > 0.05
@@ -73,7 +73,7 @@ def test_the_choice_is_the_least_change_that_is_not_clearly_worse(seed):
     result = retrain(model, X[150:], y[150:], **QUICK, random_state=seed, price=0.05)
     frontier = result.frontier
     names = [n for n in frontier.index if frontier["kind"][n] == "priced edits"]
-    path = ["leaf values", "keep", "labels", *(n for n in names if frontier["price"][n] >= 0.05)]
+    path = ["re-estimate", "keep", "labels", *(n for n in names if frontier["price"][n] >= 0.05)]
     path.sort(key=lambda n: round(frontier["dissimilarity"][n], 12))
     for name in path:
         worse = False
@@ -95,7 +95,7 @@ def test_without_rows_left_out_the_price_decides_or_nothing_changes():
     model = deployed_on(X[:150], y[:150])
     result = retrain(model, X[150:], y[150:], n_estimators=20, n_folds=0, random_state=0)
     assert result.chosen == "price 0.25"
-    assert least_confirmed_change(result.frontier, 0.25, result.scores) == "leaf values"
+    assert least_confirmed_change(result.frontier, 0.25, result.scores) == "re-estimate"
 
 
 def test_a_response_has_no_decisions():

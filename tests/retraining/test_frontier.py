@@ -22,7 +22,7 @@ def test_the_frontier_has_every_candidate_and_right_numbers(cancer):
     X, _, first, result = cancer
     table = result.frontier
     assert table.index[0] == "keep"
-    assert {"leaf values", "price 0.2", "from scratch", "CART"} <= set(table.index)
+    assert {"re-estimate", "price 0.2", "from scratch", "CART"} <= set(table.index)
     assert list(table["chosen"][table["chosen"]].index) == [result.chosen]
     for name, tree in result.trees.items():
         apart = tree_distance(
@@ -37,7 +37,7 @@ def test_the_frontier_has_every_candidate_and_right_numbers(cancer):
         assert table.loc[name, "n_leaves"] == tree.n_leaves
     assert table.loc["keep", "dissimilarity"] == 0
     assert table.loc["keep", "score_change"] == 0
-    assert table.loc["leaf values", "dissimilarity"] == 0
+    assert table.loc["re-estimate", "dissimilarity"] == 0
     assert table["on_frontier"].any()
     assert np.isnan(result.selection_cost)  # two folds are too few to repeat the choice
 

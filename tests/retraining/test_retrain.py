@@ -32,7 +32,7 @@ def test_scores_are_those_of_rows_left_out(cancer):
     assert len(scores.folds) == 2
     for train, test in scores.folds:
         assert not set(train) & set(test)
-    for name in ("leaf values", result.chosen, "from scratch", "CART"):
+    for name in ("re-estimate", result.chosen, "from scratch", "CART"):
 
         def area(tree, rows):
             return roc_auc_score(scores.y[rows], predict_rows(tree, coded[rows]).value[:, 1])
@@ -104,7 +104,7 @@ def test_regression():
     first.fit(X[:200], y[:200])
     result = retrain(first, X[200:], y[200:], X_old=X[:200], y_old=y[:200], **QUICK)
     assert not result.tree.is_classifier
-    assert result.frontier.loc["leaf values", "n_edits"] == 0
+    assert result.frontier.loc["re-estimate", "n_edits"] == 0
     assert "R²" in result.explain()
     assert "of its range" in result.explain()
     assert "R2" in result.performance().loc["all"].index
@@ -201,7 +201,7 @@ def test_every_leaf_is_what_its_rows_say(mixed):
     """Recomputed from the raw rows: counts, the observed rate, and the prediction."""
     X, y, first = mixed
     result = retrain(first, X[300:], y[300:], X_old=X[:300], y_old=y[:300], **QUICK)
-    for name in ("leaf values", "price 0.2", "price 0.05", "from scratch"):
+    for name in ("re-estimate", "price 0.2", "price 0.05", "from scratch"):
         tree, seen = result.trees[name], result.trees[name].observed
         leaf = tree.apply(X)
         for node in tree.leaves:

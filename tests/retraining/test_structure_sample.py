@@ -55,7 +55,7 @@ def test_values_and_counts_come_from_all_rows(mixed, monkeypatch, with_old):
     n_all = 520 if with_old else 400
     assert result.settings["n_rows_values"] == n_all
     assert result.settings["n_rows_structure"] <= 152
-    for name in ("leaf values", "price 0.05", "from scratch"):
+    for name in ("re-estimate", "price 0.05", "from scratch"):
         tree = result.trees[name]
         assert tree.observed.rows()[0] == n_all
         assert tree.observed.rows("old")[0] == (120 if with_old else 0)
@@ -80,7 +80,7 @@ def test_a_response_has_its_means_from_all_rows(monkeypatch):
     deployed = DecisionTreeRegressor(max_depth=2, random_state=0).fit(X[:100], y[:100])
     monkeypatch.setattr(runs, "STRUCTURE_ROWS", 150)
     result = retrain(deployed, X[100:], y[100:], **{**QUICK, "n_folds": 0})
-    tree = result.trees["leaf values"]
+    tree = result.trees["re-estimate"]
     leaf = tree.apply(X[100:])
     for node in np.flatnonzero(tree.is_leaf):
         inside = y[100:][leaf == node]

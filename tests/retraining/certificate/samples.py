@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from steadytree.core.decision import STEADY
 from steadytree.growing.encoding import ColumnEncoder
 from steadytree.growing.nodes import leaves_of
 from steadytree.growing.teacher import TaughtRows, target_columns
@@ -16,7 +19,7 @@ LIMITS = EditLimits(min_leaf=6, max_depth=2, max_leaves=4)
 TASKS = ("binary", "multiclass", "regression")
 
 
-def small_search(task, seed, n=80, leaves=3, labels="steady", limits=LIMITS, deployed_share=0.0):
+def small_search(task, seed, n=80, leaves=3, steady=STEADY, limits=LIMITS, deployed_share=0.0):
     """A deployed tree of few leaves, and rows with weights, soft targets and missing values."""
     X, y = mixed_table(n, seed, task=task)
     space = space_of(X, y, task)
@@ -40,7 +43,8 @@ def small_search(task, seed, n=80, leaves=3, labels="steady", limits=LIMITS, dep
         target_columns(y, n_classes),
         deployed_share=deployed_share,
     )
-    run = PricedEdits(deployed, taught, space, limits=limits, labels=labels)
+    decision = replace(deployed.decision, steady=steady)
+    run = PricedEdits(deployed, taught, space, limits=limits, decision=decision)
     if deployed_share:
         for leaf in leaves_of(run.start):
             leaf.rows_before = 200.0

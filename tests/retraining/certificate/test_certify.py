@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steadytree.core.decision import STEADY
 from steadytree.growing.nodes import leaves_of
 from steadytree.retraining.certificate.certify import certify_search
 from steadytree.retraining.certificate.cuts import choose_cuts
@@ -30,11 +31,11 @@ def certified(run, price, **options):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(
-    ("seed", "price", "labels"),
-    [(0, 0.3, "steady"), (1, 0.03, "steady"), (2, 0.1, "follow"), (4, 0.0, "steady")],
+    ("seed", "price", "steady"),
+    [(0, 0.3, STEADY), (1, 0.03, STEADY), (2, 0.1, 0.0), (4, 0.0, STEADY)],
 )
-def test_at_depth_2_the_best_tree_is_that_of_brute_force(task, seed, price, labels):
-    run = small_search(task, seed, labels=labels)
+def test_at_depth_2_the_best_tree_is_that_of_brute_force(task, seed, price, steady):
+    run = small_search(task, seed, steady=steady)
     edited, cuts, out = certified(run, price, depth=2, cut_points=7)
     judge = Judge(run, price)
     values = [judge(tree) for tree in all_trees(run, cuts, 2, edited.root)]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from steadytree.core.decision import STEADY
 from steadytree.retraining.certificate.objective import LeafwiseObjective
 from tests.retraining.certificate.brute_force import Judge
 from tests.retraining.certificate.samples import TASKS, small_search
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("labels", ["steady", "follow"])
-def test_it_is_that_of_brute_force_for_every_tree_on_the_path(task, labels):
-    run = small_search(task, 2, leaves=4, labels=labels)
+@pytest.mark.parametrize("steady", [STEADY, 0.0])
+def test_it_is_that_of_brute_force_for_every_tree_on_the_path(task, steady):
+    run = small_search(task, 2, leaves=4, steady=steady)
     for edited in run.path((0.5, 0.1, 0.02)):
         objective, judge = LeafwiseObjective(run, edited.price), Judge(run, edited.price)
         value = objective.of(edited.root)

@@ -35,14 +35,14 @@ def problem(task="binary", seed=0, n=400):
     return deployed, TaughtRows(coded, soft, np.ones(n), n, n_classes), space, X, y
 
 
-def search(deployed, taught, space, locked=(), limits=LIMITS, labels="steady", **changes):
+def search(deployed, taught, space, locked=(), limits=LIMITS, decision=None, **changes):
     return PricedEdits(
         deployed,
         taught,
         space,
         limits=replace(limits, **changes),
         locked=locked,
-        labels=labels,
+        decision=decision,
     )
 
 

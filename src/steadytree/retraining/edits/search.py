@@ -120,7 +120,8 @@ class PricedEdits:
             classifier=self.n_classes is not None,
             label_weight=options.label_weight,
         )
-        if self.n_classes is not None and self.decision != deployed.decision:
+        policy = replace(self.decision, steady=deployed.decision.steady)
+        if self.n_classes is not None and policy != deployed.decision:
             # Labels that a new policy gives the deployed tree are the ones to be steady about.
             self.root = self.make.from_tree(deployed.relabelled(self.decision), rows, kept)
         self.start = self.root
