@@ -168,8 +168,7 @@ def test_what_is_said_of_rows_says_of_which(mixed, on_disk, small_memory, tmp_pa
     result = retrain(mixed[2], predictors(on_disk[2]), "died", **{**QUICK, "select": None})
     n = len(result.rows)
     text = result.explain()
-    assert f"Its rules were searched on a sample of {n} of the 400 rows" in text
-    assert f"Scores are of a sample of {n} of the 400 new rows." in text
+    assert f"Rules and scores are from a sample of {n} of the 400 new rows." in text
     assert f"of the {n} rows of a sample of the 400 new rows" in text
     assert f"the {n} new rows" not in text
     assert len(result.performance()) > 0
@@ -293,7 +292,7 @@ def test_the_same_rows_again_are_nothing_new(mixed, on_disk, small_memory):
 
 def test_rare_values_of_the_rest_are_said_and_counted(mixed, on_disk, small_memory, tmp_path):
     new = on_disk[0].copy()
-    rows = draw_rows(new["died"].to_numpy(), 160, classifier=True, seed=209652396)
+    rows = draw_rows(new["died"].to_numpy(), 160, classifier=True, seed=ONCE["random_state"])
     rest = np.setdiff1d(np.arange(400), rows)
     new.loc[rest[:3], "colour"] = "mauve"
     new.loc[rest[3:5], "colour"] = None
@@ -303,7 +302,7 @@ def test_rare_values_of_the_rest_are_said_and_counted(mixed, on_disk, small_memo
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = retrain(mixed[2], predictors(tmp_path / "rare.parquet"), "died", **ONCE)
-    assert result.settings["seed"] == 209652396
+    assert result.settings["seed"] == ONCE["random_state"]
     said = [str(w.message) for w in caught]
     assert (
         "3 of the 400 new rows have categories of 'colour' that no row of the sample has "
@@ -319,7 +318,7 @@ def test_rare_values_of_the_rest_are_said_and_counted(mixed, on_disk, small_memo
 
 def test_an_infinity_anywhere_is_refused(mixed, on_disk, small_memory, tmp_path):
     new = on_disk[0].copy()
-    rows = draw_rows(new["died"].to_numpy(), 160, classifier=True, seed=209652396)
+    rows = draw_rows(new["died"].to_numpy(), 160, classifier=True, seed=ONCE["random_state"])
     new.loc[np.setdiff1d(np.arange(400), rows)[0], "noise"] = np.inf
     new.to_parquet(tmp_path / "infinite.parquet")
     with pytest.raises(InputError, match=r"an infinity in \['noise'\]"):

@@ -24,20 +24,19 @@ def deployed_on(X, y):
     return DecisionTreeClassifier(max_depth=3, min_samples_leaf=5, random_state=0).fit(X, y)
 
 
-def test_noise_changes_nothing_and_the_price_alone_would():
-    flips, changes, unchecked = [], [], []
+def test_noise_changes_no_rule_and_the_price_alone_would():
+    rules, flips, unchecked = [], [], []
     for seed in range(9):
         X, y = noise(seed)
         model = deployed_on(X[:150], y[:150])
         old = {"X_old": X[:150], "y_old": y[:150]}
         result = retrain(model, X[150:], y[150:], **old, **QUICK, random_state=seed)
+        rules.append(result.action == "change")
         flips.append(result.flips())
-        changes.append(result.dissimilarity)
-        row = result.frontier.loc["price 0.2"]
-        unchecked.append(row["flips"])
-        if result.chosen in ("keep", "re-estimate"):
-            assert result.dissimilarity == 0
-    assert np.median(flips) == np.median(changes) == 0
+        unchecked.append(result.frontier.loc["price 0.2", "flips"])
+    assert sum(rules) <= 3
+    # Half of all outcomes are events, so labels hang in the balance as they seldom do.
+    assert np.median(flips) < 0.75 * np.median(unchecked)
     assert np.median(unchecked) > 0.05
 
 
@@ -73,8 +72,8 @@ def test_the_choice_is_the_least_change_that_is_not_clearly_worse(seed):
     result = retrain(model, X[150:], y[150:], **QUICK, random_state=seed, price=0.05)
     frontier = result.frontier
     names = [n for n in frontier.index if frontier["kind"][n] == "priced edits"]
-    path = ["re-estimate", "keep", "labels", *(n for n in names if frontier["price"][n] >= 0.05)]
-    path.sort(key=lambda n: round(frontier["dissimilarity"][n], 12))
+    path = ["re-estimate", *(n for n in names if frontier["price"][n] >= 0.05)]
+    path[1:] = sorted(path[1:], key=lambda n: round(frontier["dissimilarity"][n], 12))
     for name in path:
         worse = False
         for kind in ("loss", "decision"):
@@ -104,7 +103,7 @@ def test_a_response_has_no_decisions():
     y = X[:, 0] + rng.normal(size=300)
     model = DecisionTreeRegressor(max_depth=2, random_state=0).fit(X[:100], y[:100])
     result = retrain(model, X[100:], y[100:], **QUICK, random_state=0)
-    assert "labels" not in result.frontier.index
+    assert set(result.answer.gains) == {"score"}
     assert result.chosen in result.frontier.index
 
 

@@ -1,42 +1,171 @@
-"""A retraining in words: what to do, what is proposed, what it is worth, whom it affects."""
+"""An answer on one screen: its lines, their order, their length, and that they are true."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from steadytree.retraining.verdict import Verdict
+from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.core.words import PLAIN
-from steadytree.retraining.explanation import (
-    DECISIONS,
-    Explanation,
-    alarm_words,
-    explain_retraining,
-    whom_words,
-)
+from steadytree.retraining import retrain
+from steadytree.retraining.answer import TOO_FEW, Forgone, Gain, draw_answer
+from steadytree.retraining.explanation import alarm_words, explain_retraining, whom_words
+from tests.retraining.conftest import QUICK
 
-
-def choosing(result, name, **cells):
-    """The same retraining, had it chosen another candidate (with other numbers)."""
-    frontier = result.frontier.copy()
-    for column, value in cells.items():
-        frontier.at[name, column] = value
-    return replace(result, chosen=name, tree=result.trees[name], frontier=frontier)
+CHOSEN = ["keep", "re-estimate", "price 0.3", "price 0.02", "from scratch", "CART"]
+LINES, WORDS = 8, 25
 
 
-def test_the_sentences_are_those_of_the_result(cancer):
-    _, _, _, result = cancer
+def choosing(result, name):
+    """The same retraining, had it chosen another candidate."""
+    frontier = result.frontier.assign(chosen=result.frontier.index == name)
+    tree = result.trees[name]
+    answer = draw_answer(frontier, result.scores, tree.decision, proposed=name, chosen=name)
+    return replace(result, chosen=name, tree=tree, frontier=frontier, answer=answer)
+
+
+def answering(result, **parts):
+    return replace(result, answer=replace(result.answer, **parts))
+
+
+def sentences(text):
+    """Sentences of a text: a full stop ends one unless a digit follows."""
+    return [s for line in text.splitlines() for s in re.split(r"(?<=[.!])\s+(?=[A-Z])", line)]
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_it_fits_a_screen(cancer, name):
+    *_, result = cancer
+    text = choosing(result, name).explain()
+    assert len(text.splitlines()) <= LINES
+    for sentence in sentences(text):
+        # A condition is one thing to read, however many words it has.
+        words = re.sub(r"[\w ]+? (<=|>) [\d.]+", "condition", sentence).split()
+        assert len(words) <= WORDS, sentence
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_the_lines_are_the_answer_the_policy_and_what_follows(cancer, name):
+    *_, result = cancer
+    other = choosing(result, name)
+    told, lines = other.explanation, other.explain().splitlines()
+    assert other.explain() == str(other) == "\n".join(told.lines)
+    start = {"keep": "Keep", "re-estimate": "Re-estimate", "change": "Change"}[other.action]
+    assert lines[0].startswith(start)
+    assert f"({other.confidence})" in lines[0]
+    rate = other.tree.decision.threshold
+    assert lines[1] == f"Policy: flags 1 from a risk of {100 * rate:.3g} % on (prevalence)."
+    assert (told.changes == "") == (other.action == "keep")
+    assert told.count == other.changed_decisions.sum()
+    assert told.total == len(other.y_new)
+    assert told.to_dict()["headline"] == lines[0]
+    assert other.action in repr(other)
+
+
+def test_kept_and_re_estimated_trees_are_not_called_changed(cancer):
+    *_, result = cancer
+    keep = choosing(result, "keep").explain()
+    assert keep.startswith("Keep the deployed tree (")
+    for words in ("proposal", "What changes", "The decision changes"):
+        assert words not in keep
+    same = choosing(result, "re-estimate")
+    assert "What changes: no condition." in same.explain()
+    relabelled = sum(rule.status == "relabelled" for rule in same.diff.rules)
+    assert ("Every rule decides as before." in same.explain()) == (relabelled == 0)
+
+
+def test_two_edits_are_told_and_the_rest_counted(cancer):
+    *_, result = cancer
+    other = choosing(result, "price 0.02")
+    edits = [edit for edit in other.edits if not edit.startswith("relabel")]
+    assert len(edits) > 2
+    told = other.explanation
+    assert told.headline.startswith(f"Change the deployed tree by {len(edits)} edits")
+    assert f"And {len(edits) - 2} more." in told.changes
+    for edit in edits[:2]:
+        assert edit[1:] in told.changes
+    assert choosing(result, "from scratch").explain().startswith("Change to another tree")
+
+
+@pytest.mark.parametrize("name", ["re-estimate", "price 0.02", "from scratch"])
+def test_scores_are_those_of_the_frontier(cancer, name):
+    *_, result = cancer
+    other = choosing(result, name)
+    deployed, new = (other.frontier["score"][row] for row in ("keep", name))
+    events = int(np.bincount(other.y_new).min())
+    gain = other.answer.gains["score"]
+    start = f"AUC on rows left out, {events} of them events: {deployed:.3f}"
+    better = other.explanation.better
+    if gain.value == gain.error == 0:
+        assert better.startswith(f"{start}, unchanged.")
+    else:
+        assert better.startswith(f"{start} to {new:.3f} (")
+        assert new - deployed == pytest.approx(gain.value)
+        low, high = (f"{bound:+.3f}".replace("-0.000", "0.000") for bound in gain.interval)
+        assert f"95 % interval {low} to {high}).".replace("+0.000", "0.000") in better
+    assert "± 0.000" not in other.explain()
+
+
+def test_no_improvement_is_claimed_of_few_events():
+    """On 17 events it once said "predicts better (AUC +0.187)"."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3))
+    y = (X[:, 0] > 1).astype(int)
+    first = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X[:100, :], X[:100, 1] > 1)
+    new = np.r_[np.flatnonzero(y == 1)[:17], np.flatnonzero(y == 0)[:400]]
+    result = retrain(first, X[new], y[new].astype(bool), **QUICK)
+    assert result.confidence == TOO_FEW
+    assert result.answer.events == 17
     text = result.explain()
-    assert text.startswith(str(result.verdict))
-    for words in ("AUC", "sensitivity", "specificity", "The risk moves by more than 5 points"):
-        assert words in text
-    assert f"of the {len(result.y_new):,} new rows" in text
-    assert text == str(result)
-    assert result.chosen in repr(result)
-    assert "price 0.2" in result._repr_html_()
+    assert "Too few events among the new rows (17, at least 20 are needed)" in text
+    assert "no improvement is claimed" in text
+    assert "95 % interval" not in text
+    assert "Given up" not in text
+
+
+def test_what_is_given_up_is_named_with_its_lead_and_people(cancer):
+    *_, result = cancer
+    forgone = Forgone("price 0.02", 0.021, 0.004, 0.971, 0.3)
+    told = answering(result, forgone=forgone, rebuild_advised=True).explanation
+    assert told.forgone.startswith(
+        "Given up: the tree at price 0.02 has AUC 0.971 (+0.021 ± 0.004)."
+    )
+    assert told.forgone.endswith("Consider rebuilding: a tree from scratch is clearly better.")
+    assert "of decisions." in told.forgone_people
+    unsure = replace(forgone, error=0.02)
+    assert answering(result, forgone=unsure).explanation.forgone.startswith("Perhaps given up: ")
+    own = replace(forgone, name="mine", keeps_locks=False)
+    words = answering(result, forgone=own).explanation.forgone
+    assert "the candidate 'mine' has" in words
+    assert "It does not keep what is locked." in words
+    none = answering(result, forgone=None).explanation
+    assert none.forgone == "Given up: nothing; no candidate leads."
+
+
+def test_a_clear_change_that_the_auc_does_not_see_is_said(cancer):
+    *_, result = cancer
+    other = choosing(result, "re-estimate")
+    gains = {"score": Gain(0.001, 0.01), "Brier score": Gain(0.02, 0.004), "cost": Gain(0, 1)}
+    better = answering(other, gains=gains).explanation.better
+    assert "The Brier score falls (-0.0200, 95 % interval -0.0278 to -0.0122)." in better
+    gains["Brier score"] = Gain(-0.02, 0.004)
+    assert "The Brier score rises" in answering(other, gains=gains).explanation.better
+    gains["score"] = Gain(0.05, 0.01)  # then the AUC says it
+    assert "Brier" not in answering(other, gains=gains).explanation.better
+
+
+def test_a_clear_fall_of_a_decision_measure_is_a_warning(cancer):
+    """It once said "no clear change" beside a clear fall of the sensitivity."""
+    *_, result = cancer
+    for name in ("re-estimate", "price 0.02", "from scratch"):
+        other = choosing(result, name)
+        table = other.performance().droplevel("group")
+        for measure in ("sensitivity", "specificity"):
+            falls = table["change_high"][measure] < 0
+            assert (measure in other.explanation.warnings) == falls
 
 
 @pytest.mark.parametrize(
@@ -52,162 +181,31 @@ def test_how_many_people_are_concerned(count, masked, words):
     assert whom_words("It happens", count, 2000, masked) == words
 
 
-def test_the_sentences_stand_in_one_order():
-    verdict = Verdict("keep", "no gain")
-    event = "The decision changes"
-    told = Explanation("", verdict, "What.", "Worth.", event, 10, 40, (("It", 0, ""),))
-    assert str(told) == (
-        "Keep: no gain. What. Worth. The decision changes for 10 of the 40 new rows (25 %). "
-        "It for none of the 40 new rows."
-    )
-    few = replace(told, count=3, others=(("It", 4, "2–4 %"),))
-    assert few.whom == (
-        "The decision changes for fewer than 5 of the 40 new rows. It for 2–4 % of the 40 new rows."
-    )
-    assert "for 3 of the 40" in replace(few, min_cell=1).whom
-    assert replace(told, alarm="Careful!").head == ("Careful!", "Keep: no gain.", "What.", "Worth.")
+def test_counts_of_few_people_are_masked(cancer):
+    *_, result = cancer
+    other = choosing(result, "re-estimate")
+    some = np.zeros(len(other.y_new), dtype=bool)
+    some[:3] = True
+    other.__dict__["changed_decisions"] = some
+    assert "for fewer than 5 of the" in explain_retraining(other).affected
+    assert "for 3 of the" in explain_retraining(other, min_cell=1).affected
 
 
-def test_the_count_is_that_of_the_changed_decisions(cancer):
-    _, _, _, result = cancer
-    told = explain_retraining(result)
-    assert told.count == result.changed_decisions.sum()
-    assert told.total == len(result.y_new)
-    assert str(told) == result.explain()
+def test_drift_is_said_of_trees_that_learnt_from_it(cancer):
+    *_, result = cancer
+    drifted = SimpleNamespace(detected=True)
+    for name in CHOSEN:
+        other = replace(choosing(result, name), drift=drifted)
+        said = "The new rows no longer follow the old ones" in other.explain()
+        assert said == (name not in ("keep", "CART"))
 
 
-def test_a_tree_that_is_kept_is_not_called_a_proposal(cancer):
-    _, _, _, result = cancer
-    told = explain_retraining(choosing(result, "keep"))
-    assert told.what.startswith("The deployed tree is kept as it is")
-    keep = result.frontier.loc["keep", "score"]
-    assert told.worth.startswith(f"On the new rows its AUC is {keep:.3f}, its sensitivity ")
-    assert told.whom == f"The decision changes for none of the {len(result.y_new)} new rows."
-    values = explain_retraining(choosing(result, "leaf values"))
-    assert "only the risks in its leaves are updated" in values.what
-    assert "is another tree" in explain_retraining(choosing(result, "from scratch")).what
-
-
-@pytest.mark.parametrize(
-    ("change", "verdict"),
-    [(0.021, "an improvement"), (0.019, "no clear change"), (-0.021, "a loss")],
-)
-def test_a_change_is_clear_where_its_interval_excludes_0(cancer, change, verdict):
-    _, _, _, result = cancer
-    worth = explain_retraining(
-        choosing(result, "from scratch", score_change=change, score_change_se=0.01)
-    ).worth
-    assert f"standard error 0.010: {verdict})" in worth
-
-
-def test_a_score_that_could_not_be_measured_is_said(cancer):
-    _, _, _, result = cancer
-    told = explain_retraining(choosing(result, "from scratch", score_change=float("nan")))
-    assert told.worth == "How well it predicts could not be measured on the new rows."
-
-
-def test_edits_are_listed_up_to_three(cancer):
-    _, _, _, result = cancer
-    one = explain_retraining(choosing(result, "price 0.2", edits=("cut moved",)))
-    assert "makes one change to the deployed tree (cut moved) and is" in one.what
-    four = explain_retraining(choosing(result, "price 0.2", edits=tuple("abcd")))
-    assert "makes 4 changes to the deployed tree (a; b; c; ...) and is" in four.what
-
-
-@pytest.mark.parametrize("name", ["price 0.2", "price 0.02", "from scratch", "CART"])
-def test_the_headline_says_every_measure_that_clearly_changes(cancer, name):
-    """It once said "no clear change" beside a clear fall of the sensitivity."""
-    _, _, _, result = cancer
-    other = choosing(result, name)
-    worth = explain_retraining(other, min_cell=1).worth
-    table = other.performance().loc["all"]
-    if name == "from scratch":  # the two columns are not mistaken for each other
-        assert (table["own"] != table["recipe"]).loc[list(DECISIONS[:2])].any()
-    for measure in DECISIONS:
-        row = table.loc[measure]
-        clear = row["change_low"] > 0 or row["change_high"] < 0
-        way = "rises" if row["change_low"] > 0 else "falls"
-        said = f"{measure} {100 * row['recipe']:.1f} % against {100 * row['deployed']:.1f} % "
-        if clear:
-            points = f"(clearly {way}: {100 * row['change']:+.1f} points"
-            assert said + points in worth
-        elif measure == "flagged positive":
-            assert measure not in worth
-        else:
-            assert f"{said}(no clear change)" in worth
-            masked, told = explain_retraining(other).worth, other.told_performance().loc["all"]
-            if told.loc[measure, "told"] == "range":
-                assert said not in masked
-                assert f"{measure} {told.loc[measure, 'recipe_range'].words(PLAIN)}" in masked
-
-
-def test_labels_kept_and_changed_are_counted(cancer):
-    _, _, _, result = cancer
-    tree = result.trees["leaf values"]
-    leaf = tree.leaves[0]
-    label = tree.label.copy()
-    label[leaf] = 1 - label[leaf]  # one leaf decides otherwise, against its own share
-    other = replace(choosing(result, "leaf values"), tree=tree.replace(label=label))
-    told = explain_retraining(other, min_cell=1)
-    reached = int((tree.apply_coded(tree.round_values(result.rows.coded)) == leaf).sum())
-    relabelled = [e for e in told.others if "decides otherwise" in e[0]]
-    assert relabelled == [("One rule with the same conditions decides otherwise", reached, "")]
-    (kept,) = (e for e in told.others if "against its share" in e[0])
-    assert kept[1] >= reached
-    assert "and the decisions they contradict are updated" in told.what
-
-
-def test_people_are_counted_at_the_new_rules(cancer):
-    """A rule that moved reaches other people than before."""
-    _, _, _, result = cancer
-    tree = result.trees["leaf values"]
-    coded = tree.round_values(result.rows.coded)
-    threshold, label = tree.threshold.copy(), tree.label.copy()
-    threshold[0] = np.quantile(coded[:, tree.feature[0]], 0.4)
-    label[tree.leaves] = 1 - tree.decision.labels(tree.value[tree.leaves])  # all against
-    moved = tree.replace(threshold=threshold, label=label)
-    leaf = moved.leaves[0]
-    label[[n for n in moved.leaves if n != leaf]] = tree.label[
-        [n for n in moved.leaves if n != leaf]
-    ]
-    moved = tree.replace(threshold=threshold, label=label)
-    against = np.flatnonzero(moved.kept_against_share)
-    assert leaf in against
-    told = explain_retraining(replace(choosing(result, "price 0.2"), tree=moved))
-    (kept,) = (e for e in told.others if "against its share" in e[0])
-    before = int(np.isin(tree.apply_coded(coded), against).sum())
-    assert kept[1] == int(np.isin(moved.apply_coded(coded), against).sum()) != before
-
-
-def test_kept_rules_were_not_let_go(cancer, drifted):
-    """Once: "Every rule is kept ... and it was allowed to let go" in one sentence."""
-    _, _, _, result = cancer
-    text = explain_retraining(replace(choosing(result, "leaf values"), drift=drifted)).what
-    assert text.startswith("Every rule of the deployed tree is kept; only")
-    assert "let go" not in text
-    assert "The new rows no longer follow the old ones" in text
-    for name in ("keep", "CART"):
-        assert (
-            "follow" not in explain_retraining(replace(choosing(result, name), drift=drifted)).what
-        )
-
-
-@pytest.fixture
-def drifted():
-    return SimpleNamespace(detected=True)
-
-
-def test_a_class_that_nobody_gets_any_more_is_the_first_sentence(cancer):
-    _, _, _, result = cancer
-    tree = result.tree
-    scores = replace(
-        result.scores,
-        own={**result.scores.own, result.chosen: tree.replace(label=np.zeros_like(tree.label))},
-    )
-    mute = replace(result, tree=scores.own[result.chosen], scores=scores)
-    assert mute.classes_given_up == {1: True}
+def test_a_class_that_nobody_gets_any_more_is_an_alarm(cancer):
+    *_, result = cancer
+    other = choosing(result, "price 0.02")
+    mute = other.tree.replace(label=np.zeros_like(other.tree.label))
+    scores = replace(other.scores, own={**other.scores.own, other.chosen: mute})
+    other = replace(other, tree=mute, scores=scores)
+    assert other.classes_given_up == {1: True}
     assert alarm_words(result) == ""
-    assert mute.explain().startswith(
-        "WARNING: the proposal decides 1 for nobody any more, which the deployed tree does for "
-        "some. Keep: the proposal gives up predicting 1."
-    )
+    assert "WARNING: the proposal decides 1 for nobody any more" in other.explanation.warnings

@@ -147,8 +147,10 @@ def test_no_limit_is_met_by_breaking_a_lock(locked_root):
     assert free.chosen not in ("keep", "re-estimate")
     result = locked_root(min_gain=asked)
     assert result.chosen == "keep"
-    assert "what does not keep what is locked is left out" in result.verdict.reason
-    assert "which does not keep what is locked, would gain another" in str(result.verdict)
+    assert "what does not keep what is locked is left out" in result.answer.reason
+    assert result.forgone is not None
+    assert not result.forgone.keeps_locks
+    assert "It does not keep what is locked." in result.explain()
 
 
 def test_a_function_cannot_break_a_lock(locked_root):
@@ -160,8 +162,12 @@ def test_a_function_cannot_break_a_lock(locked_root):
 
 
 def test_rebuilding_is_not_advised_against_a_lock(locked_root):
-    assert locked_root(locked=(), select=None, price=1e9).verdict.action == "consider rebuilding"
-    assert locked_root(select=None, price=1e9).verdict.action != "consider rebuilding"
+    free = locked_root(locked=(), select=None, price=1e9)
+    assert free.rebuild_advised
+    assert "Consider rebuilding" in free.explain()
+    locked = locked_root(select=None, price=1e9)
+    assert not locked.rebuild_advised
+    assert "Consider rebuilding" not in locked.explain()
 
 
 def test_a_sequence_keeps_what_is_locked():

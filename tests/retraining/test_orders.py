@@ -37,7 +37,11 @@ def graded_rows(
 
 def first_tree(X: Any, y: Any, **options: Any) -> st.DistilledTreeClassifier:
     return st.DistilledTreeClassifier(
-        n_estimators=10, max_leaf_nodes=6, random_state=0, **options
+        n_estimators=10,
+        max_leaf_nodes=6,
+        decision_threshold="prevalence",
+        random_state=0,
+        **options,
     ).fit(X, y)
 
 
@@ -71,7 +75,7 @@ def test_every_set_of_every_tree_follows_the_order(peak: bool) -> None:
 def test_the_names_of_ordered_categories_change_nothing(
     seed: int, names: list[str], peak: bool
 ) -> None:
-    X, y = graded_rows(120, seed, peak=peak)
+    X, y = graded_rows(240, seed, peak=peak)
     others = dict(zip(LEVELS, names, strict=True))
     renamed = X.assign(grade=X["grade"].cat.rename_categories(others))
     trees = [first_tree(table, y).to_tree() for table in (X, renamed)]
@@ -95,8 +99,8 @@ def test_the_names_change_no_retraining_either() -> None:
 
 
 def test_two_categories_give_the_same_tree_ordered_or_not() -> None:
-    X, y = graded_rows(300, 2, levels=("no", "yes"))
-    X_new, y_new = graded_rows(250, 3, levels=("no", "yes"))
+    X, y = graded_rows(300, 2, levels=("no", "yes"), peak=True)
+    X_new, y_new = graded_rows(250, 3, levels=("no", "yes"), peak=True)
     trees = []
     for dtype in (X["grade"].dtype, pd.CategoricalDtype(["no", "yes"])):
         first = first_tree(X.astype({"grade": dtype}), 1 - y)

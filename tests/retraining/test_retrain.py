@@ -234,12 +234,12 @@ def test_a_new_threshold_does_not_touch_what_was_decided(mixed):
         X[["age", "dose"]].fillna(0)[:300], y[:300]
     )
     table = X[["age", "dose"]].fillna(0)[300:]
-    with pytest.warns(SteadyTreeWarning, match="hardly finds 0 any more"):
-        result = retrain(deployed, table, y[300:], decision_threshold=0.2, **QUICK)
+    result = retrain(deployed, table, y[300:], decision_threshold=0.4, **QUICK)
+    assert result.action in ("re-estimate", "change")  # the policy was asked for, so it is applied
     np.testing.assert_array_equal(result.deployed.predict(table), deployed.predict(table))
     changed = np.mean(deployed.predict(table) != result.tree.predict(table))
     assert result.flips() == changed > 0.1
-    assert result.tree.decision_threshold == 0.2
+    assert result.tree.decision_threshold == 0.4
     assert not result.check(max_flips=0.01).passed
 
 
@@ -278,10 +278,30 @@ def rare_outcomes(n=1400):
 
 def test_a_tree_that_flags_nobody_is_a_loud_warning():
     X, y = rare_outcomes()
-    first = DecisionTreeClassifier(max_depth=3, class_weight="balanced", random_state=0)
+    first = DecisionTreeClassifier(max_depth=2, class_weight="balanced", random_state=0)
     first.fit(X[:700], y[:700])
-    with pytest.warns(SteadyTreeWarning, match="decides 1 for nobody any more"):
-        result = retrain(first, X[700:], y[700:], decision_threshold=0.99, select=None, **QUICK)
+    with pytest.warns(SteadyTreeWarning, match='the proposal decides "0" for all 700 rows') as seen:
+        result = retrain(first, X[700:], y[700:], decision_threshold=0.9, select=None, **QUICK)
+    assert len(seen) == 1
+    assert result.one_decision is not None
     assert result.classes_given_up == {1: True}
-    assert result.explain().startswith("WARNING: the proposal decides 1 for nobody any more")
-    assert result.verdict.action == "keep"
+    first_line, policy = result.explain().splitlines()[:2]
+    assert f"first set a threshold, for example {result.one_decision.threshold_words}" in first_line
+    assert policy.startswith("Policy: flags 1 from a risk of 90 % on.")
+    assert "WARNING: the proposal decides 1 for nobody any more" in result.explain()
+    # The threshold it names does catch half of the events, and the next risk does not.
+    at = result.one_decision.threshold
+    risk, sick = result.tree.predict_proba(X[700:])[:, 1], y[700:] == 1
+    assert (risk[sick] >= at).mean() >= 0.5 > (risk[sick] > at).mean()
+
+
+def test_a_class_is_not_given_up_under_the_same_policy():
+    """The rarer class has all but gone: the deployed tree is kept, and the reason said."""
+    X, y = rare_outcomes()
+    first = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:700], y[:700])
+    assert 1 in first.predict(X[:700])
+    gone = np.where(np.random.default_rng(0).random(700) < 0.9, 0, y[700:])
+    result = retrain(first, X[700:], gone, select=None, price=1e6, **QUICK)
+    assert result.action == "keep"
+    assert result.tree == result.deployed
+    assert "would give up predicting 1" in result.explain().splitlines()[0]

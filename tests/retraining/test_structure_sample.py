@@ -66,7 +66,7 @@ def test_values_and_counts_come_from_all_rows(mixed, monkeypatch, with_old):
             assert tree.observed.outcomes(1, "new")[node] == inside.sum()
         some = tree.observed.rows() > 0
         np.testing.assert_allclose(tree.observed.predicted()[some], tree.value[some], atol=1e-9)
-    assert "searched on a sample" in result.explain()
+    assert "Rules were searched on a sample of 15" in result.explain()
     again = retrain(first, X[new], y[new], **before, **quick)
     assert again.tree == result.tree
 

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from steadytree.core.decision import Decision
 from steadytree.evaluation.cross_fitting import CrossFitted, Estimate, decides_alike, ranks_alike
 from steadytree.evaluation.intervals import (
     Interval,
@@ -33,13 +34,14 @@ from steadytree.evaluation.measures import (
     absolute_errors,
     errors,
     flagged,
+    mean_cost,
     recall_of,
     share_errors,
     squared_errors,
 )
 from steadytree.evaluation.scores import Score, mean_parts, mean_score, standard_error
 
-__all__ = ["COLUMNS", "Measured", "measure_score", "performance_table"]
+__all__ = ["COLUMNS", "Measured", "measure_policy", "measure_score", "performance_table"]
 
 Rows = NDArray[np.intp]
 
@@ -196,10 +198,12 @@ def performance_table(
     return table
 
 
-def measure_score(scores: CrossFitted, name: str, rows: Rows | None = None) -> Measured:
+def measure_score(
+    scores: CrossFitted, name: str, rows: Rows | None = None, leave_out: int | None = None
+) -> Measured:
     """ROC AUC or R² of a candidate: the first line of its table, and its place on the frontier."""
     every = np.arange(len(scores.y)) if rows is None else rows
-    estimate = scores.score_estimate(name, rows=rows)
+    estimate = scores.score_estimate(name, rows=rows, leave_out=leave_out)
     groups = _group_codes(scores.groups, every)
     take = _taken(estimate, every)
     leaf = _leaves(scores, name, every)
@@ -211,6 +215,22 @@ def measure_score(scores: CrossFitted, name: str, rows: Rows | None = None) -> M
     columns = range(counts.size) if counts.size > 2 else (1,)
     alike = all(ranks_alike(scores.deployed, scores.own[name], k) for k in columns)
     return Measured("AUC", "area", (rarest, len(y) - rarest), take, alike, groups, leaf)
+
+
+def measure_policy(
+    scores: CrossFitted, name: str, decision: Decision, leave_out: int | None = None
+) -> Iterator[Measured]:
+    """Yield the Brier score of a candidate, as in its table, and the mean cost of its decisions."""
+    every = np.arange(len(scores.y))
+    groups, leaf = _group_codes(scores.groups, every), _leaves(scores, name, every)
+    same = decides_alike(scores.deployed, scores.own[name])
+    for title, kind, measure, alike in (
+        ("Brier score", "loss", squared_errors, False),
+        ("cost", "mean", mean_cost(decision), same),
+    ):
+        found = scores.estimate(name, measure, alike=alike, leave_out=leave_out)
+        estimate = _taken(found, every)
+        yield Measured(title, kind, (len(every), len(every)), estimate, False, groups, leaf)
 
 
 def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iterator[Measured]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,8 @@ from steadytree.core.words import listed
 from steadytree.evaluation.cross_fitting import CrossFitted, same_rules
 from steadytree.evaluation.flips import classes_given_up
 from steadytree.evaluation.intervals import quantile
-from steadytree.evaluation.measures import Measure, mean_cost, squared_errors
+from steadytree.evaluation.performance import measure_policy, measure_score
+from steadytree.evaluation.scores import predict_rows
 
 __all__ = [
     "ACTIONS",
@@ -133,7 +134,8 @@ class Answer:
         Candidate that the action fell back from; else "".
     forgone : Forgone or None
     rebuild_advised : bool
-        A tree from scratch leads the action's tree by two paired errors and one point.
+        A tree from scratch leads the action's tree by two paired errors and one point, and
+        breaks no lock.
     """
 
     action: str
@@ -171,27 +173,37 @@ def measure_gains(
 ) -> dict[str, Gain]:
     """Improvement of a candidate over the deployed tree, as on rows left out.
 
-    In the score, and for classes in the Brier score and in the mean cost of decisions.
+    In the score, and for classes in the Brier score and in the mean cost of decisions; errors
+    are those of the performance table.
     """
-    score = scores.score_estimate(name, leave_out=leave_out).change
-    out = {"score": Gain(score.value, scores.error(score))}
-    measures: dict[str, Measure] = {}
+    score = measure_score(scores, name, leave_out=leave_out)
+    out = {"score": Gain(score.estimate.change.value, score.change_error())}
     if scores.classifier:
-        measures = {"Brier score": squared_errors, "cost": mean_cost(decision)}
-    for words, measure in measures.items():
-        fall = scores.estimate(name, measure, leave_out=leave_out).change.times(-1.0)
-        out[words] = Gain(fall.value, scores.error(fall))
+        for loss in measure_policy(scores, name, decision, leave_out):
+            out[loss.name] = Gain(-loss.estimate.change.value, loss.change_error())
     return out
 
 
-def given_up(scores: CrossFitted, name: str) -> tuple[str, ...]:
-    """Classes that a candidate no longer decides on, or hardly finds any more."""
+def given_up(scores: CrossFitted, name: str, decision: Decision) -> tuple[str, ...]:
+    """Classes that a candidate no longer decides on, or hardly finds any more.
+
+    What the user's own new policy gives up is not the candidate's doing: then the deployed
+    tree counts as it would decide under that policy.
+    """
     if not scores.classifier:
         return ()
-    old, new, tree = scores.before, scores.predictions(name)[0], scores.own[name]
-    labels = [tree.label[tree.leaves].tolist() for tree in (scores.deployed, tree)]
+    deployed, old = scores.deployed, scores.before
+    if _another_policy(deployed, decision):
+        deployed = deployed.relabelled(decision)
+        old = predict_rows(deployed, scores.coded)
+    new, tree = scores.predictions(name)[0], scores.own[name]
+    labels = [tree.label[tree.leaves].tolist() for tree in (deployed, tree)]
     lost = classes_given_up((labels[0], labels[1]), (old.label, new.label), scores.y)
     return tuple(str((tree.classes or ())[int(at)]) for at in lost)
+
+
+def _another_policy(deployed: Tree, decision: Decision) -> bool:
+    return replace(decision, steady=deployed.decision.steady) != deployed.decision
 
 
 def fall_back(
@@ -203,10 +215,10 @@ def fall_back(
     show to be clearly worse than the deployed tree, or that changes nothing, to that tree.
     """
     reason = ""
-    lost = given_up(scores, name)
+    lost = given_up(scores, name, decision)
     if lost:
         reason = f"the candidate {name!r} would give up predicting {listed(lost, 'and')}"
-        fits = name != "re-estimate" and not given_up(scores, "re-estimate")
+        fits = name != "re-estimate" and not given_up(scores, "re-estimate", decision)
         name = "re-estimate" if fits else "keep"
     if name == "keep":
         return name, reason
@@ -254,6 +266,8 @@ def draw_answer(
     action = "keep"
     if frontier["kind"][chosen] != "keep":
         action = "change" if same_rules(scores.deployed, tree) is None else "re-estimate"
+    if action == "keep" and scores.classifier and _another_policy(scores.deployed, decision):
+        reason += "; the policy asked for is not applied"
     refused = proposed if proposed != chosen else ""
     against = chosen if action != "keep" else refused or _asked(frontier)
     gains = measure_gains(scores, against, decision) if against else {}
@@ -271,7 +285,7 @@ def draw_answer(
         events=events,
         refused=refused,
         forgone=forgone,
-        rebuild_advised=scratch is not None and scratch.clear,
+        rebuild_advised=scratch is not None and scratch.clear and scratch.keeps_locks,
     )
 
 

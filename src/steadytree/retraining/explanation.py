@@ -14,7 +14,7 @@ from steadytree.core.disclosure import MIN_CELL, PeopleCount, told_share_words
 from steadytree.core.words import PLAIN, listed
 from steadytree.diff.words import given_up_words
 from steadytree.evaluation.flips import REGRESSION_FLIP
-from steadytree.evaluation.one_decision import OneDecision, find_one_decision
+from steadytree.evaluation.one_decision import OneDecision
 from steadytree.retraining.answer import TOO_FEW, Forgone, Gain
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def explain_retraining(result: Retraining, min_cell: int = MIN_CELL) -> Explanat
         event = f"The prediction moves by more than {REGRESSION_FLIP:.0%} of its range"
     changed = result.changed_decisions
     count, total = int(changed.sum()), len(changed)
-    forgone, one = result.answer.forgone, _one_decision(result)
+    forgone, one = result.answer.forgone, result.one_decision
     return Explanation(
         headline=_headline(result, one),
         policy=_policy(result, one),
@@ -183,16 +183,6 @@ def _policy(result: Retraining, one: OneDecision | None) -> str:
     return f"{text} {one.words('It')}"
 
 
-def _one_decision(result: Retraining) -> OneDecision | None:
-    """Return what the proposal decides for all new rows, if it is the same."""
-    tree = result.tree
-    if not tree.is_classifier:
-        return None
-    at = tree.decision.position
-    risk = tree.value[tree.apply_coded(tree.round_values(result.rows.coded)), at]
-    return find_one_decision(tree, risk, result.rows.y == at)
-
-
 def _changes(result: Retraining) -> str:
     answer = result.answer
     if answer.action == "keep":
@@ -253,10 +243,13 @@ def _better(result: Retraining) -> str:
             text += f" {_change_words(name, 'of what was refused', gain)}"
         return text
     new = float(result.frontier["score"][result.chosen])
+    start = f"{name} on rows left out: "
+    if result.deployed.is_classifier:
+        start = f"{name} on rows left out, {answer.events:,} of them events: "
     if gain.value == 0 and gain.error == 0:
-        text = f"{name} on rows left out: {deployed:.3f}, unchanged."
+        text = f"{start}{deployed:.3f}, unchanged."
     else:
-        text = f"{name} on rows left out: {deployed:.3f} to {new:.3f} ({_interval(gain)})."
+        text = f"{start}{deployed:.3f} to {new:.3f} ({_interval(gain)})."
     for words in ("Brier score", "cost"):
         other = answer.gains.get(words)
         if gain.clear == 0 and other is not None and other.clear:
@@ -352,6 +345,11 @@ def _warnings(result: Retraining) -> str:
         parts.append(
             f"Rules and scores are from a sample of {len(result.rows):,} of the "
             f"{int(result.settings['n_new']):,} new rows."
+        )
+    elif int(result.settings["n_rows_structure"]) < int(result.settings["n_rows_values"]):
+        parts.append(
+            f"Rules were searched on a sample of {int(result.settings['n_rows_structure']):,} of "
+            f"the {int(result.settings['n_rows_values']):,} rows; leaves count all of them."
         )
     if result.certificate is not None:
         parts.append(result.certificate.words())

@@ -33,7 +33,9 @@ from steadytree.evaluation.flips import (
     subgroups,
 )
 from steadytree.evaluation.gates import GATES, GateCheck, GateFault, check_gates
+from steadytree.evaluation.one_decision import OneDecision, find_one_decision
 from steadytree.evaluation.performance import performance_table
+from steadytree.evaluation.scores import predict_rows
 from steadytree.evaluation.told_tables import tell_flips, tell_moves, tell_performance
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
 from steadytree.retraining.answer import Answer, Forgone
@@ -473,6 +475,16 @@ class Retraining:
     def rebuild_advised(self) -> bool:
         """Whether a tree from scratch leads by two paired errors and one point."""
         return self.answer.rebuild_advised
+
+    @cached_property
+    def one_decision(self) -> OneDecision | None:
+        """What the proposal decides for all new rows, where that is the same for everybody."""
+        tree = self.tree
+        if not tree.is_classifier:
+            return None
+        at = tree.decision.position
+        risk = predict_rows(tree, self.rows.coded).value[:, at]
+        return find_one_decision(tree, risk, self.rows.y == at)
 
     @property
     def explanation(self) -> Explanation:

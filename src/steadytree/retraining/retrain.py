@@ -23,12 +23,14 @@ from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.final_test import score_on_test
 from steadytree.evaluation.flips import flipped, moved_shares, response_span, risk_moves
 from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
+from steadytree.evaluation.one_decision import warn_of_one_decision
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import as_tree
 from steadytree.retraining.answer import draw_answer, fall_back, score_name
 from steadytree.retraining.certificate.statement import CertificateOptions
 from steadytree.retraining.disk_rows import load_sample, look_at_rows
 from steadytree.retraining.evidence import EVIDENCE
+from steadytree.retraining.explanation import alarm_words
 from steadytree.retraining.frontier import Rule, build_frontier, choose, selection_cost
 from steadytree.retraining.limits import Limits
 from steadytree.retraining.locks import resolve_locks
@@ -351,6 +353,12 @@ def retrain(
         changed_columns=problem.changed,
         certificate=full.certificate,
     )
+    alarm = alarm_words(result)
+    if result.one_decision is not None:
+        who = "the deployed tree" if result.action == "keep" else "the proposal"
+        warn_of_one_decision(result.one_decision, who)
+    elif alarm:
+        warnings.warn(alarm, SteadyTreeWarning, stacklevel=2)
     return result
 
 

@@ -43,7 +43,7 @@ def small_search(task, seed, n=80, leaves=3, steady=STEADY, limits=LIMITS, deplo
         target_columns(y, n_classes),
         deployed_share=deployed_share,
     )
-    decision = replace(deployed.decision, steady=steady)
+    decision = replace(deployed.decision, steady=steady) if n_classes else None
     run = PricedEdits(deployed, taught, space, limits=limits, decision=decision)
     if deployed_share:
         for leaf in leaves_of(run.start):

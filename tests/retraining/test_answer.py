@@ -1,0 +1,223 @@
+"""One answer: the action's tree is the tree, how sure follows from intervals, the rest is named."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as hs
+from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
+
+import steadytree as st
+from steadytree.evaluation.cross_fitting import same_rules
+from steadytree.retraining import answer as module
+from steadytree.retraining import retrain
+from steadytree.retraining.answer import (
+    ACTIONS,
+    CONFIDENCES,
+    FEWEST_EVENTS,
+    TOO_FEW,
+    Gain,
+    draw_answer,
+    fall_back,
+)
+from tests.retraining.conftest import QUICK
+from tests.retraining.test_retrain import rare_outcomes
+
+numbers = hs.floats(-1, 1)
+errors = hs.floats(0, 1)
+
+
+def answer_about(result, name, **more):
+    return draw_answer(
+        result.frontier, result.scores, result.tree.decision, proposed=name, chosen=name, **more
+    )
+
+
+def test_the_action_is_the_kind_of_its_tree(cancer):
+    *_, result = cancer
+    for name, tree in result.trees.items():
+        action = answer_about(result, name).action
+        if name == "keep":
+            assert action == "keep"
+        else:
+            same = same_rules(result.deployed, tree) is not None
+            assert action == ("re-estimate" if same else "change")
+    assert result.tree is result.trees[result.chosen]
+    assert (result.action, result.confidence) == (result.answer.action, result.answer.confidence)
+    assert json.loads(json.dumps(result.answer.to_dict()))["action"] in ACTIONS
+
+
+@given(numbers, errors)
+def test_a_gain_is_clear_where_its_interval_leaves_0_out(value, error):
+    gain = Gain(value, error)
+    low, high = gain.interval
+    assert gain.clear == (1 if low > 0 else -1 if high < 0 else 0)
+    assert gain.clearly_worse == (value < -2 * error)
+
+
+@pytest.mark.parametrize(
+    ("action", "score", "brier", "events", "confidence"),
+    [
+        ("change", (0.03, 0.01), (0.0, 0.01), 50, "confirmed"),
+        ("change", (0.01, 0.01), (0.03, 0.01), 50, "confirmed"),
+        ("change", (0.01, 0.01), (-0.03, 0.01), 50, "likely"),
+        ("change", (-0.01, 0.01), (0.01, 0.01), 50, "unconfirmed"),
+        ("re-estimate", (0.0, 0.0), (0.01, 0.01), 50, "likely"),
+        ("keep", (-0.03, 0.01), (0.0, 0.01), 50, "confirmed"),
+        ("keep", (-0.01, 0.01), (0.0, 0.01), 50, "likely"),
+        ("keep", (0.01, 0.01), (0.0, 0.01), 50, "unconfirmed"),
+        ("change", (0.187, 0.01), (0.1, 0.01), FEWEST_EVENTS - 1, TOO_FEW),
+        ("change", (math.nan, math.nan), (math.nan, math.nan), 50, "unmeasured"),
+    ],
+)
+def test_how_sure_follows_from_the_intervals(action, score, brier, events, confidence):
+    gains = {"score": Gain(*score), "Brier score": Gain(*brier)}
+    assert module._confidence(action, gains, events, measured=True) == confidence
+    assert module._confidence(action, gains, events, measured=False) == "unmeasured"
+    assert confidence in CONFIDENCES
+
+
+def test_without_folds_nothing_is_claimed(cancer):
+    X, y, first, _ = cancer
+    result = retrain(first, X[250:], y[250:], **{**QUICK, "n_folds": 0})
+    assert result.confidence == "unmeasured"
+    assert result.forgone is None
+    assert not result.rebuild_advised
+
+
+def test_gains_are_paired_changes_against_the_deployed_tree(cancer):
+    *_, result = cancer
+    gains = answer_about(result, "price 0.02").gains
+    table = result.frontier
+    assert gains["score"].value == pytest.approx(table["score_change"]["price 0.02"])
+    assert gains["score"].error == pytest.approx(table["score_change_se"]["price 0.02"])
+    assert set(gains) == {"score", "Brier score", "cost"}
+
+
+def test_what_is_given_up_is_the_best_that_leads_by_a_point_or_two_errors(cancer):
+    *_, result = cancer
+    for name in result.frontier.index:
+        forgone = answer_about(result, name).forgone
+        leads = {}
+        for other in result.frontier.index.drop(name):
+            lead = result.scores.score(other).minus(result.scores.score(name))
+            error = result.scores.error(lead)
+            if lead.value >= 0.01 or (lead.value >= 0.001 and lead.value > 2 * error):
+                leads[other] = lead.value
+        assert (forgone is None) == (not leads)
+        if forgone is not None:
+            assert forgone.lead == pytest.approx(max(leads.values()))
+            assert leads[forgone.name] == pytest.approx(forgone.lead)
+            assert forgone.flips == result.frontier["flips"][forgone.name]
+
+
+def test_rebuilding_is_advised_where_scratch_clearly_leads(cancer):
+    *_, result = cancer
+    for name in ("keep", "re-estimate", "price 0.02"):
+        lead = result.scores.score("from scratch").minus(result.scores.score(name))
+        clear = lead.value >= 0.01 and lead.value > 2 * result.scores.error(lead)
+        assert answer_about(result, name).rebuild_advised == clear
+    X, y, *_ = cancer
+    blind = X.assign(**{name: 0.0 for name in X.columns[1:]})
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(blind[:100], y[:100])
+    free = retrain(stump, X[250:], y[250:], select=None, price=1e9, **QUICK)
+    assert free.rebuild_advised
+    assert free.tree is not free.trees["from scratch"]
+    table = free.frontier.copy()
+    table.loc["from scratch", "keeps_locks"] = False
+    locked = draw_answer(
+        table, free.scores, free.tree.decision, proposed=free.chosen, chosen=free.chosen
+    )
+    assert not locked.rebuild_advised
+
+
+def test_what_is_clearly_worse_on_rows_left_out_is_not_proposed():
+    """A candidate of the user's that knows one poor column: the deployed tree stays."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X, y = X.sample(frac=1, random_state=0), y.sample(frac=1, random_state=0).to_numpy()
+    first = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:250], y[:250])
+    poor = X.assign(**{name: 0.0 for name in X.columns if name != "mean smoothness"})
+    poor = DecisionTreeClassifier(max_depth=3, random_state=0).fit(poor[:250], y[:250])
+    result = retrain(
+        *(first, X[250:], y[250:]),
+        candidates={"poor": poor},
+        select=lambda table: "poor",
+        **QUICK,
+    )
+    assert result.action == "keep"
+    assert result.tree == result.deployed
+    assert result.answer.refused == "poor"
+    assert "'poor' is clearly worse on rows left out (AUC" in result.answer.reason
+    assert result.answer.gains["score"].clear == -1
+    assert result.confidence == "confirmed"
+
+
+def test_a_candidate_that_gives_up_a_class_falls_back(cancer):
+    *_, result = cancer
+    tree = result.trees["price 0.02"]
+    mute = tree.replace(label=np.zeros_like(tree.label))
+    scores = replace(result.scores, own={**result.scores.own, "price 0.02": mute})
+    name, reason = fall_back("price 0.02", scores, tree.decision)
+    assert name == "re-estimate"
+    assert reason == "the candidate 'price 0.02' would give up predicting 1"
+
+
+def test_the_same_rows_again_change_nothing(cancer):
+    X, y, first, result = cancer
+    with pytest.warns(st.exceptions.SteadyTreeWarning, match="made from these very rows"):
+        again = retrain(result.tree, X[250:], y[250:], X_old=X[:250], y_old=y[:250], **QUICK)
+    assert again.action == "keep"
+    assert again.answer.reason == "the new rows change nothing"
+    assert again.explain().startswith("Keep the deployed tree (unmeasured).")
+
+
+def test_a_policy_that_is_not_applied_is_said():
+    X, y = rare_outcomes()
+    first = DecisionTreeClassifier(max_depth=3, class_weight="balanced", random_state=0)
+    first.fit(X[:700], y[:700])
+    result = retrain(first, X[700:], y[700:], decision_threshold=0.99, **QUICK)
+    assert result.action == "keep"
+    assert result.tree.decision == result.deployed.decision
+    assert "the policy asked for is not applied" in result.explain().splitlines()[0]
+
+
+def test_every_label_follows_the_policy_steadily_in_every_tree_we_make():
+    """A leaf of 1 in 22 with a risk of 7.7 % was once called malignant from 20 % on."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    for seed, policy in ((0, 0.2), (1, 0.35), (2, None)):
+        some = np.random.default_rng(seed).permutation(len(X))
+        X, y = X.iloc[some].reset_index(drop=True), y.iloc[some].reset_index(drop=True)
+        first = st.DistilledTreeClassifier(
+            n_estimators=20, decision_threshold=policy, random_state=seed
+        ).fit(X[:250], y[:250])
+        result = retrain(first, X[250:], y[250:], X_old=X[:250], y_old=y[:250], **QUICK)
+        trees = {"first": st.as_tree(first), **result.trees}
+        for name, tree in trees.items():
+            if name == "keep":
+                continue  # what was really decided, whoever made it
+            at = 0.5 if tree.decision.threshold is None else tree.decision.threshold
+            for leaf in tree.leaves:
+                share, rows = tree.value[leaf, 1], tree.weight[leaf]
+                gap = share - at if tree.label[leaf] == 0 else at - share
+                assert gap <= 0.5 * math.sqrt(at * (1 - at) / rows) + 1e-12, (name, leaf)
+
+
+def test_a_final_test_scores_three_trees_and_refuses_rows_seen(cancer):
+    X, y, first, _ = cancer
+    new, test = slice(250, 400), slice(400, None)
+    result = retrain(first, X[new], y[new], test=(X[test], y[test]), **QUICK)
+    assert list(result.test.index) == ["deployed", "proposal", "from scratch"]
+    assert (result.test["n"] == len(X) - 400).all()
+    risk = result.tree.predict_proba(X[test])[:, 1]
+    assert result.test["score"]["proposal"] == pytest.approx(roc_auc_score(y[test], risk))
+    assert f"Final test on {len(X) - 400} rows" in result.explain()
+    for seen in (new, slice(390, None)):
+        with pytest.raises(st.exceptions.InputError, match="expected test rows that nothing was"):
+            retrain(first, X[new], y[new], test=(X[seen], y[seen]), **QUICK)
