@@ -1,4 +1,4 @@
-"""Our forest against scikit-learn's as the teacher of `retrain`: ``python -m benchmarks.teacher_race``.
+"""Our forest against scikit-learn's as the teacher: ``python -m benchmarks.teacher_race``.
 
 A fair race: the same binned columns, rows per tree, leaves, columns per split and number of trees,
 one core, everything else of `retrain` unchanged. Both take turns; the least processor time counts.
@@ -37,7 +37,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SklearnForest:
-    """scikit-learn's forest with the signature of ours; squared error of shares is Gini impurity."""
+    """scikit-learn's forest with our signature; squared error of shares is Gini impurity."""
 
     model: RandomForestRegressor
 

@@ -125,7 +125,7 @@ def test_rebuilding_is_advised_where_scratch_clearly_leads(cancer):
         clear = lead.value >= 0.01 and lead.value > 2 * result.scores.error(lead)
         assert answer_about(result, name).rebuild_advised == clear
     X, y, *_ = cancer
-    blind = X.assign(**{name: 0.0 for name in X.columns[1:]})
+    blind = X.assign(**dict.fromkeys(X.columns[1:], 0.0))
     stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(blind[:100], y[:100])
     free = retrain(stump, X[250:], y[250:], select=None, price=1e9, **QUICK)
     assert free.rebuild_advised
@@ -170,7 +170,7 @@ def test_a_candidate_that_gives_up_a_class_falls_back(cancer):
 
 
 def test_the_same_rows_again_change_nothing(cancer):
-    X, y, first, result = cancer
+    X, y, _, result = cancer
     with pytest.warns(st.exceptions.SteadyTreeWarning, match="made from these very rows"):
         again = retrain(result.tree, X[250:], y[250:], X_old=X[:250], y_old=y[:250], **QUICK)
     assert again.action == "keep"
