@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from steadytree.core.disclosure import MIN_CELL, PeopleCount, told_share_words
 from steadytree.core.words import PLAIN, listed
 from steadytree.diff.words import given_up_words
@@ -24,6 +26,7 @@ __all__ = ["Explanation", "alarm_words", "explain_retraining", "whom_words"]
 
 SHOWN_EDITS = 2
 _TEST_COLUMNS = ("score", "score_change", "change_low", "change_high")
+REBUILD = "Consider rebuilding: a tree from scratch is clearly better."
 OTHER = {
     "re-estimate": "re-estimating alone",
     "keep": "the deployed tree as it is",
@@ -48,6 +51,8 @@ class Explanation:
         How many people get another decision.
     forgone_people : str
         How many decisions the candidate that is given up would change.
+    advice : str
+        To consider rebuilding, where that is advised.
     event, count, total
         What happens to the people concerned, to how many new rows, of how many.
     """
@@ -59,6 +64,7 @@ class Explanation:
     better: str
     forgone: str
     forgone_people: str = ""
+    advice: str = ""
     test: str = ""
     warnings: str = ""
     event: str = ""
@@ -68,14 +74,15 @@ class Explanation:
     @property
     def lines(self) -> tuple[str, ...]:
         """The lines in the order they are to be read."""
-        forgone = " ".join(part for part in (self.forgone, self.forgone_people) if part)
+        forgone = _joined(self.forgone, self.forgone_people, self.advice)
         after = (self.changes, self.affected, self.better, forgone, self.test, self.warnings)
         return tuple(line for line in (self.headline, self.policy, *after) if line)
 
     @property
     def without_counts(self) -> tuple[str, ...]:
         """Lines below the headline that count no people, for pages with a mask of their own."""
-        parts = (self.changes, self.better, self.forgone, self.test, self.warnings)
+        forgone = _joined(self.forgone, self.advice)
+        parts = (self.changes, self.better, forgone, self.test, self.warnings)
         return tuple(line for line in parts if line)
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,12 +115,17 @@ def explain_retraining(result: Retraining, min_cell: int = MIN_CELL) -> Explanat
         better=_better(result),
         forgone=_forgone(result, forgone),
         forgone_people=_forgone_people(forgone, total, min_cell, classifier),
+        advice=REBUILD if result.rebuild_advised else "",
         test=_test(result),
         warnings=_warnings(result),
         event=event,
         count=count,
         total=total,
     )
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
 
 
 def whom_words(
@@ -243,9 +255,7 @@ def _better(result: Retraining) -> str:
             text += f" {_change_words(name, 'of what was refused', gain)}"
         return text
     new = float(result.frontier["score"][result.chosen])
-    start = f"{name} on rows left out: "
-    if result.deployed.is_classifier:
-        start = f"{name} on rows left out, {answer.events:,} of them events: "
+    start = f"{name} on rows left out{_events(result)}: "
     if gain.value == 0 and gain.error == 0:
         text = f"{start}{deployed:.3f}, unchanged."
     else:
@@ -259,6 +269,17 @@ def _better(result: Retraining) -> str:
             text += f" ({_interval(fall, 4)})."
             break
     return text
+
+
+def _events(result: Retraining) -> str:
+    """Say how many rows of the rarer class the scores rest on: that class by its name."""
+    classes = result.deployed.classes
+    if classes is None:
+        return ""
+    rarer = "outside the largest class"
+    if len(classes) == 2:
+        rarer = str(classes[int(np.argmin(np.bincount(result.y_new, minlength=2)))])
+    return f", {result.answer.events:,} of them {rarer}"
 
 
 def _change_words(name: str, whose: str, gain: Gain) -> str:
@@ -292,16 +313,17 @@ def _forgone(result: Retraining, forgone: Forgone | None) -> str:
     )
     if not forgone.keeps_locks:
         text += " It does not keep what is locked."
-    if result.answer.rebuild_advised:
-        text += " Consider rebuilding: a tree from scratch is clearly better."
     return text
 
 
 def _forgone_people(forgone: Forgone | None, total: int, min_cell: int, classifier: bool) -> str:
     if forgone is None:
         return ""
+    what = "decision" if classifier else "prediction"
+    if forgone.flips == 0:
+        return f"It would change no {what}."
     share = told_share_words(forgone.flips * total, total, min_cell)
-    return f"It would change {share} of {'decisions' if classifier else 'predictions'}."
+    return f"It would change {share} of {what}s."
 
 
 def _test(result: Retraining) -> str:
