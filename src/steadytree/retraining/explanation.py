@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from steadytree.core.disclosure import MIN_CELL, PeopleCount, told_share_words
+from steadytree.core.one_decision import OneDecision, find_one_decision
 from steadytree.core.words import PLAIN, listed
 from steadytree.diff.words import given_up_words
 from steadytree.evaluation.flips import REGRESSION_FLIP
-from steadytree.evaluation.one_decision import OneDecision, find_one_decision
 from steadytree.retraining.answer import TOO_FEW, Forgone, Gain
 
 if TYPE_CHECKING:
