@@ -307,7 +307,7 @@ class TreeComparison:
         return tell_flips(self.flips(by, min_cell=0, level=level), min_cell)
 
     def to_text(self, *, min_cell: int = MIN_CELL) -> str:
-        """Return plain text: the diff, a line on risks that move, and one on the scores.
+        """Return plain text: the diff, the policies, how many risks move, and the scores.
 
         Parameters
         ----------
@@ -319,8 +319,10 @@ class TreeComparison:
         -------
         str
         """
-        diff, policies = self.diff, self._policies()
-        lines = [*(["\n".join(policies)] if policies else []), diff.to_text(min_cell=min_cell)]
+        diff = self.diff
+        lines = [diff.to_text(min_cell=min_cell)]
+        if policies := self._policies():
+            lines.append("\n".join(policies))
         if told := self.told_changes(min_cell):
             what = "risk" if diff.old.is_classifier else "prediction"
             if diff.positive is not None:

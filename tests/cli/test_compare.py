@@ -171,7 +171,7 @@ def test_a_broken_gate_in_words(run: Run, files: Files, other: Path) -> None:
         (["--max-dissimilarity", "2"], "expected a share between 0 and 1 as max_dissimilarity"),
         (["--data", "DATA", "--target", "radius"], "expected the trees' classes"),
         (["--data", "DATA", "--subgroup", "town"], "as --subgroup, got 'town'"),
-        (["--data", "DIABETES"], "as a predictor, got 'radius'"),
+        (["--data", "DIABETES"], "got none called 'radius'"),
     ],
 )
 def test_bad_input(run: Run, files: Files, other: Path, options: list[str], message: str) -> None:

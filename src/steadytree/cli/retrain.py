@@ -269,7 +269,11 @@ def command(
     ]
     if final is not None and result.test is not None:
         words = result.test.drop(columns=["n"]).to_string(float_format=lambda v: f"{v:.3f}")
-        parts.insert(1, f"Final test on {len(final.y):,} rows that nothing was trained on\n{words}")
+        head = f"Final test on {len(final.y):,} rows that nothing was trained on"
+        if "sensitivity" in result.test:
+            decision = result.tree.decision
+            head += f"; sensitivity to {PLAIN.name((tree.classes or ())[decision.position])}"
+        parts.insert(1, f"{head}\n{words}")
     parts += [gate_check.to_text()] if gate_check.results else []
     folder.finish(code)
     output.result("\n\n".join(parts), document, exit_code=code)

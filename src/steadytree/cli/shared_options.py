@@ -291,13 +291,14 @@ def policy_of(
     asked = Decision(positive=named, steady=known.steady)
     if threshold is None:
         return asked
+    asked = replace(asked, threshold=_share(threshold))
     if named is None and known.positive is None and obvious_positive(classes) is None:
         one, two = (f"--positive {shlex.quote(str(c))}" for c in classes)
         raise InputError(
             "expected --positive with --decision-threshold, got none: which outcome is to be "
             f"detected: {one} or {two}"
         )
-    return replace(asked, threshold=_share(threshold))
+    return asked
 
 
 def _share(text: str) -> Any:

@@ -94,7 +94,8 @@ def heading(tree: Tree) -> list[str]:
     """Size of the tree, how it decides, and what its numbers are."""
     lines = [repr(tree)]
     if tree.is_classifier:
-        lines.append(f"Policy: {tree.decision.words(tree.classes)}.")
+        named = [PLAIN.name(c) for c in tree.classes or ()]
+        lines.append(f"Policy: {tree.decision.words(named)}.")
     if tree.observed is not None:
         counted = "Observed: among the rows the tree was trained on."
         if tree.observed.old_share < 1:

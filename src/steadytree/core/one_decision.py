@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.tree import Tree
+from steadytree.core.words import PLAIN
 from steadytree.exceptions import OneDecisionWarning
 
 __all__ = ["OneDecision", "find_one_decision", "one_decision_of_leaves", "warn_of_one_decision"]
@@ -65,13 +66,14 @@ class OneDecision:
         str
         """
         rows = "rows" if self.n_rows is None else f"{self.n_rows:,} rows"
-        text = f'{who} decides "{self.label}" for all {rows}'
+        text = f'{who} decides "{PLAIN.name(self.label)}" for all {rows}'
         if self.positive is None:
             return f"{text}."
+        event = PLAIN.name(self.positive)
         if self.needed is not None:
-            text += f': "{self.positive}" needs a risk of {_percent(self.needed)}'
+            text += f': "{event}" needs a risk of {_percent(self.needed)}'
             if self.event_share is not None:
-                text += f" and {_percent(self.event_share)} of rows are {self.positive}"
+                text += f" and {_percent(self.event_share)} of rows are {event}"
         if self.threshold is None:
             return f"{text}."
         still = "still " if self.label == self.positive else ""
@@ -145,7 +147,7 @@ def one_decision_of_leaves(tree: Tree) -> OneDecision | None:
     -------
     OneDecision or None
     """
-    if tree.classes is None:
+    if tree.classes is None or len(tree.classes) < 2:
         return None
     leaves, at = tree.leaves, tree.decision.position
     risk = tree.value[leaves, at]

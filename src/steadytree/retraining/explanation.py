@@ -177,7 +177,7 @@ def _policy(result: Retraining, one: OneDecision | None) -> str:
     tree = result.tree
     if not tree.is_classifier:
         return ""
-    text = f"Policy: {tree.decision.words(tree.classes)}."
+    text = f"Policy: {tree.decision.words([PLAIN.name(c) for c in tree.classes or ()])}."
     if one is None:
         return text
     return f"{text} {one.words('It')}"

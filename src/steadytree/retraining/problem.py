@@ -305,7 +305,7 @@ def prepare_problem(
         find_columns(table, tree.feature_names, tree.n_features, tree.used_features)
         if n_rows(table) == 0:
             raise InputError(f"expected rows in {name}, got none; pass the rows that arrived")
-    unread: tuple[str, ...] = ()
+    unread: dict[str, str] = {}
     try:
         found, coded_old = _coded(tree, space, X_new, X_old)
     except InputError:
@@ -409,27 +409,27 @@ def _coded(
     return found, refuse_infinities(coded, found.space, "X_old")
 
 
-def _unread(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> tuple[str, ...]:
-    """Name the columns that cannot be read, where the tree uses none of them."""
+def _unread(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> dict[str, str]:
+    """Name the columns that the tree does not use and that cannot be read, and say why."""
     tables = [X for X in (X_new, X_old) if X is not None]
     have = dict.fromkeys(name for X in tables for name in column_names(X) or ())
     used = {tree.feature_labels[j] for j in tree.used_features}
     others = [name for name in have if name not in used]
     if tree.feature_names is None or not others:
-        return ()
+        return {}
 
     def read(*kept: str) -> None:
         gone = set(others).difference(kept)
         _coded(tree, space, *(X if X is None else without_columns(X, gone) for X in (X_new, X_old)))
 
     read()  # whatever is wrong with a column that the tree uses is said first
-    unread = []
+    unread = {}
     for name in others:
         try:
             read(name)
-        except InputError:
-            unread.append(name)
-    return tuple(unread)
+        except InputError as error:
+            unread[name] = str(error).split(";")[0]  # without advice: nothing needs mending
+    return unread
 
 
 def _columns_left_out(
@@ -437,7 +437,7 @@ def _columns_left_out(
     X_new: Any,
     X_old: Any,
     dropped: frozenset[str],
-    unread: tuple[str, ...],
+    unread: Mapping[str, str],
 ) -> tuple[frozenset[int], list[str]]:
     """Features whose columns a table lacks, and notes on them and on columns that are ignored.
 
@@ -468,9 +468,9 @@ def _columns_left_out(
     if unread:
         several = len(unread) > 1
         notes.append(
-            f"column{'s' if several else ''} {some_of(unread)} {'do' if several else 'does'} not "
-            "hold what the deployed tree knows there, and it does not use "
-            f"{'them: no new rule uses them' if several else 'it: no new rule uses it'}"
+            f"column{'s' if several else ''} {some_of(unread)} cannot be read, which the deployed "
+            f"tree does not use: no new rule uses {'them' if several else 'it'} "
+            f"({'the first: ' if several else ''}{next(iter(unread.values()))})"
         )
     known = dropped.union(space.names)
     extra = [c for c in column_names(X_new) or () if c not in known]
