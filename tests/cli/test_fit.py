@@ -36,6 +36,27 @@ def test_a_tree_is_written_and_shown(run: Run, files: Files, tmp_path: Path, lea
     assert f"wrote {tmp_path / 'tree.json'}" in result.err
 
 
+@pytest.mark.parametrize("learner", ["distilled", "cart"])
+def test_the_policy_is_the_second_line(run: Run, files: Files, learner: str) -> None:
+    result = run(
+        *("fit", files.old, "--target", "outcome", "--learner", learner, "--max-leaves", 5, "-q"),
+        *("--types", "patient=ignore", "--decision-threshold", 0.2, "--positive", "benign"),
+    )
+    assert result.code == 0, result.err
+    assert result.out.splitlines()[1] == "Policy: flags benign from a risk of 20 % on."
+
+
+@pytest.mark.parametrize("learner", ["distilled", "cart"])
+def test_a_tree_that_decides_nothing_is_said_once(run: Run, files: Files, learner: str) -> None:
+    result = run(
+        *("fit", files.old, "--target", "outcome", "--learner", learner, "--max-leaves", 5, "-q"),
+        *("--types", "patient=ignore", "--decision-threshold", 0, "--positive", "benign"),
+    )
+    assert result.code == 0, result.err
+    assert result.err.startswith('Warning: the tree decides "benign" for all 280 rows: "benign" ')
+    assert result.err.count("decides") == 1
+
+
 def test_a_stable_tree_with_time_and_groups(run: Run, files: Files, tmp_path: Path) -> None:
     result = run(
         *("fit", files.old, "--target", "outcome", "--learner", "stable", "--bootstraps", 2),

@@ -122,12 +122,13 @@ def test_the_positive_class_is_one_of_the_classes(text: str, classes: Any, named
 def test_a_positive_class_is_asked_for_by_name() -> None:
     classes = ("leaves early", "stays")
     with pytest.raises(
-        InputError, match="which outcome .* detected: --positive 'leaves early' or --positive stays"
+        InputError,
+        match=r"which outcome .* detected: --positive 'leaves early' or --positive stays",
     ):
         policy_of("prevalence", None, classes)
     known = Decision(0.5, positive="stays", steady=0)
     assert policy_of("0.2", None, classes, known) == Decision(0.2, steady=0)
-    with pytest.raises(InputError, match="the classes 'leaves early', 'stays' as --pos.*'leaves'"):
+    with pytest.raises(InputError, match=r"the classes 'leaves early', 'stays' as --pos.*'leaves'"):
         policy_of(None, "leaves", classes)
     with pytest.raises(InputError, match="expected no --positive with 3 classes, got one"):
         policy_of(None, "a", ("a", "b", "c"))

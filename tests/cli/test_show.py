@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from steadytree.core.decision import Decision
 from steadytree.core.format import load_tree, save_tree
 from tests.cli.conftest import Files, Run
 
@@ -73,6 +74,17 @@ def test_a_decision_threshold_is_named(run: Run, files: Files, tmp_path: Path) -
     tree = load_tree(files.tree).relabelled(0.25)
     save_tree(tree, tmp_path / "t.json")
     assert "Policy: flags malignant from a risk of 25 % on." in run("show", tmp_path / "t.json").out
+
+
+def test_a_tree_that_decides_nothing_is_said(run: Run, files: Files, tmp_path: Path) -> None:
+    tree = load_tree(files.tree).relabelled(Decision(0.0, positive="malignant"))
+    save_tree(tree, tmp_path / "t.json")
+    result = run("show", tmp_path / "t.json", "--json")
+    assert result.code == 0
+    says = 'the tree decides "malignant" for all 280 rows: "malignant" needs a risk of 0 %'
+    assert result.document["one_decision"].startswith(says)
+    assert result.err == f"Warning: {result.document['one_decision']}\n"
+    assert run("show", files.tree, "--json").document["one_decision"] is None
 
 
 @pytest.mark.parametrize(
