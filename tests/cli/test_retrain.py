@@ -303,7 +303,7 @@ def test_columns_that_the_tree_uses_are_all_named(
     close = write_changed(path, tmp_path / "c.csv", **{f"{used[0]}s": 1.0})
     tables = (close,) if which == "new" else (files.new, "--old", close)
     result = run("retrain", *tables, "--deployed", files.tree, "--target", "outcome", "-q")
-    assert f"did you mean '{used[0]}s' for {used[0]!r}?" in result.err
+    assert f"did you mean '{used[0]}s' for {used[0]!r}" in result.err
 
 
 @pytest.mark.parametrize(
