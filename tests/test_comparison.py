@@ -19,7 +19,7 @@ from steadytree.core import space as space_module
 from steadytree.core import tree as tree_module
 from steadytree.core.format import plain_json
 from steadytree.estimators.distilled import DistilledTreeClassifier
-from steadytree.exceptions import FeatureAlignmentError, GateError, InputError
+from steadytree.exceptions import FeatureAlignmentError, GateError, InputError, OneDecisionWarning
 from steadytree.retraining import retrain
 from tests.growing.mixed import mixed_table
 
@@ -82,7 +82,8 @@ def test_in_words_and_as_data(compared, tmp_path: Path):
     content = compared.to_dict()
     assert json.loads(json.dumps(content)) == content
     assert list(content) == [
-        *("dissimilarity", "distance", "flips", "risk_moved", "score", "changed_columns", "diff"),
+        *("dissimilarity", "distance", "flips", "risk_moved", "score", "changed_columns"),
+        *("one_decision", "diff"),
     ]
     assert compared.report(tmp_path / "r.html") == tmp_path / "r.html"
     assert "<html" in (tmp_path / "r.html").read_text()
@@ -160,7 +161,9 @@ def test_without_rows_or_outcomes(cancer):
     space = st.FeatureSpace.from_data(X)
     rules = compare_trees(old, new, space=space)
     assert (rules.flips(), rules.score, rules.rows) == (None, None, None)
-    assert rules.to_text() == rules.diff.to_text()
+    assert rules.to_text() == (
+        f"{rules.diff.to_text()}\n\nPolicy of both trees: the class with the largest share."
+    )
     with pytest.raises(InputError, match="expected rows to count by subgroup"):
         rules.flips("mean radius")
     counted = compare_trees(old, new, X)
@@ -168,6 +171,34 @@ def test_without_rows_or_outcomes(cancer):
     assert counted.flips() == np.mean(old.predict(X) != new.predict(X))
     with pytest.raises(InputError, match="min_score_change"):
         counted.check(min_score_change=0)
+
+
+def test_a_tree_that_decides_the_same_for_everybody_is_said(cancer):
+    _, _, X, y = cancer
+    table, outcome = load_breast_cancer(return_X_y=True, as_frame=True)
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0)
+    old = st.as_tree(stump.fit(table.iloc[:400, :8], outcome[:400]))
+    strict, space = old.relabelled(0.99), st.FeatureSpace.from_data(X)
+    assert old.value[old.leaves, 1].max() < 0.99
+    says = (
+        f'he new tree decides "0" for all {len(y)} rows: "1" needs a risk of 99 % and '
+        f"{100 * y.mean():.0f} % of rows are 1"
+    )
+    with pytest.warns(OneDecisionWarning, match=says) as said:
+        found = compare_trees(old, strict, X, y)
+    assert len(said) == 1
+    assert said[0].filename == __file__
+    half = np.floor(100 * old.value[old.leaves, 1].max())
+    words = f"T{says}. A threshold of {half:.0f} % would catch half of them."
+    assert found.one_decision == {"new": words}
+    assert found.to_dict()["one_decision"] == {"new": words}
+    assert found.to_text().splitlines().count(words) == 1
+    assert "Policy of the new tree: flags 1 from a risk of 99 % on." in found.to_text()
+    assert "The risk of 1 moves by more than 5 points for" in found.to_text()
+    with pytest.warns(OneDecisionWarning, match='for all 169 rows: "1" needs a risk of 99 %[.]$'):
+        compare_trees(old, strict, X)  # nobody knows the outcomes
+    with pytest.warns(OneDecisionWarning, match='the old tree decides "0" for all 400 rows'):
+        assert list(compare_trees(strict, old, space=space).one_decision) == ["old"]
 
 
 def test_regression():

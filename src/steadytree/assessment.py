@@ -41,7 +41,7 @@ from steadytree.growing.split_counts import (
     spread_of,
     top_feature_table,
 )
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 
 __all__ = [
     "StabilityAssessment",
@@ -470,13 +470,13 @@ def measure_sensitivity(
     for _ in range(n_repeats):
         order = rng.permutation(len(target))
         first, second = order[:half], order[half : 2 * half]
-        base = as_tree(clone(estimator).fit(_safe_indexing(X, first), target[first]))
+        base = read_model(clone(estimator).fit(_safe_indexing(X, first), target[first]))
         for amount in amounts:
             shaken = perturb_thresholds(base, amount, rng, space=space)
             rows.append(("thresholds", amount, tree_distance(base, shaken, **options)))
             swapped = round(amount * half)
             mixed = np.concatenate([second[:swapped], first[swapped:]])
-            other = as_tree(clone(estimator).fit(_safe_indexing(X, mixed), target[mixed]))
+            other = read_model(clone(estimator).fit(_safe_indexing(X, mixed), target[mixed]))
             rows.append(("data", amount, tree_distance(base, other, **options)))
     return pd.DataFrame(rows, columns=["perturbation", "amount", "distance"])
 

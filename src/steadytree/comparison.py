@@ -23,6 +23,11 @@ from steadytree.core.alignment import common_space
 from steadytree.core.disclosure import MIN_CELL, PeopleCount
 from steadytree.core.format import plain_json
 from steadytree.core.joined_spaces import JoinedSpace, joined_space
+from steadytree.core.one_decision import (
+    find_one_decision,
+    one_decision_of_leaves,
+    warn_of_one_decision,
+)
 from steadytree.core.rows import (
     TRAINING_ROWS,
     CodedRows,
@@ -47,7 +52,7 @@ from steadytree.evaluation.performance import measure_score
 from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.evaluation.told_tables import tell_flips, tell_moves
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 
 __all__ = ["TRAINED_ON", "ScoreChange", "TreeComparison", "compare_trees"]
 
@@ -119,6 +124,9 @@ class TreeComparison:
     changed_columns : mapping of str to str
         Columns of the rows that do not look like those the trees were made for (empty, other
         units, other categories), and why: no limit on what is counted on them holds.
+    one_decision : mapping of str to str
+        What "old" or "new" decides for everybody, in words, where it tells nobody apart: of
+        the rows, or without them by what is stored in its leaves.
 
     Examples
     --------
@@ -140,6 +148,7 @@ class TreeComparison:
     rows: CodedRows | None = None
     own_word: tuple[str, ...] = ()
     changed_columns: Mapping[str, str] = field(default_factory=dict)
+    one_decision: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def changed_decisions(self) -> NDArray[np.bool_] | None:
@@ -298,7 +307,7 @@ class TreeComparison:
         return tell_flips(self.flips(by, min_cell=0, level=level), min_cell)
 
     def to_text(self, *, min_cell: int = MIN_CELL) -> str:
-        """Return plain text: the diff, a line on risks that move, and one on the scores.
+        """Return plain text: the diff, the policies, how many risks move, and the scores.
 
         Parameters
         ----------
@@ -310,9 +319,14 @@ class TreeComparison:
         -------
         str
         """
-        lines = [self.diff.to_text(min_cell=min_cell)]
+        diff = self.diff
+        lines = [diff.to_text(min_cell=min_cell)]
+        if policies := self._policies():
+            lines.append("\n".join(policies))
         if told := self.told_changes(min_cell):
-            what = "risk" if self.diff.old.is_classifier else "prediction"
+            what = "risk" if diff.old.is_classifier else "prediction"
+            if diff.positive is not None:
+                what += f" of {PLAIN.name((diff.classes or ())[diff.positive])}"
             five, ten = (told[key].replaced or PLAIN.percent(told[key].share, 1) for key in MOVES)
             lines.append(
                 f"The {what} moves by more than 5 points for {five} of the rows, "
@@ -321,6 +335,21 @@ class TreeComparison:
         if self.score is not None:
             lines.append(str(self.score))
         return "\n\n".join(lines)
+
+    def _policies(self) -> list[str]:
+        """Say how both trees decide, and which of them decides nothing."""
+        old, new = (
+            ""
+            if tree.classes is None
+            else tree.decision.words([PLAIN.name(c) for c in tree.classes])
+            for tree in (self.diff.old, self.diff.new)
+        )
+        if not old or not new:
+            return []
+        lines = [f"Policy of both trees: {old}."]
+        if old != new:
+            lines = [f"Policy of the old tree: {old}.", f"Policy of the new tree: {new}."]
+        return [*lines, *self.one_decision.values()]
 
     def to_dict(self, *, min_cell: int = MIN_CELL) -> dict[str, Any]:
         """Return plain values for JSON; ``diff`` is laid out as :meth:`TreeDiff.to_dict` says.
@@ -345,6 +374,7 @@ class TreeComparison:
             "risk_moved": moved,
             "score": score if score is None or min_cell <= 1 else plain_json(score, 3),
             "changed_columns": dict(self.changed_columns),
+            "one_decision": dict(self.one_decision),
             "diff": self.diff.to_dict(min_cell=min_cell),
         }
 
@@ -431,7 +461,7 @@ def compare_trees(
     if trained_on not in TRAINED_ON:
         names = ", ".join(f'"{name}"' for name in TRAINED_ON if name)
         raise InputError(f"expected trained_on {names} or None, got {trained_on!r}")
-    before, after = as_tree(old), as_tree(new)
+    before, after = read_model(old), read_model(new)
     if X is None and (y is not None or groups is not None):
         raise InputError("expected X with y or groups, got none; pass the rows as X")
     X = None if X is None else as_table(X)
@@ -439,7 +469,8 @@ def compare_trees(
     used = _scaled(yardstick.space, scale, X)
     if X is None:
         diff = diff_trees(before, after, space=used)
-        return TreeComparison(diff=diff, own_word=yardstick.own_word)
+        alike = _one_decision(diff, None, None)
+        return TreeComparison(diff=diff, own_word=yardstick.own_word, one_decision=alike)
     count = n_rows(X)
     rows = CodedRows(
         code_table(X, used, _used_columns(before, after)),
@@ -472,6 +503,7 @@ def compare_trees(
         rows=rows,
         own_word=yardstick.own_word,
         changed_columns=changed,
+        one_decision=_one_decision(diff, rows, None if y is None else before.classes),
     )
 
 
@@ -518,6 +550,27 @@ def _changed_columns(diff: TreeDiff, rows: CodedRows) -> dict[str, str]:
         trees, space, rows.coded, unknown=unknown_shares(rows.table, space, rows.coded, used)
     )
     return {space.feature_labels[j]: words for j, words in sorted(found.items())}
+
+
+def _one_decision(
+    diff: TreeDiff, rows: CodedRows | None, classes: tuple[Any, ...] | None
+) -> dict[str, str]:
+    """Say, and warn, which tree decides the same for all rows; ``classes`` of known outcomes."""
+    out = {}
+    for which, tree in (("old", diff.old), ("new", diff.new)):
+        if rows is None:
+            found = one_decision_of_leaves(tree)
+        elif tree.classes is None:
+            continue
+        else:
+            at, coded = tree.decision.position, tree.in_space(diff.space)
+            risk = coded.value[coded.apply_coded(coded.round_values(rows.coded)), at]
+            events = None if classes is None else rows.y == classes.index(tree.classes[at])
+            found = find_one_decision(coded, risk, events)
+        if found is not None:
+            out[which] = found.words(f"The {which} tree")
+            warn_of_one_decision(found, f"the {which} tree", stacklevel=4)
+    return out
 
 
 def _known_rows(before: Tree, after: Tree, rows: CodedRows) -> str | None:

@@ -12,6 +12,7 @@ __all__ = [
     "InputError",
     "MissingDependencyError",
     "NotFittedTreeError",
+    "OneDecisionWarning",
     "SteadyTreeError",
     "SteadyTreeWarning",
     "TreeFormatError",
@@ -72,3 +73,7 @@ class SteadyTreeWarning(UserWarning):
 
 class ClippedThresholdWarning(SteadyTreeWarning):
     """A threshold lies outside its feature's bounds and was clipped to them."""
+
+
+class OneDecisionWarning(SteadyTreeWarning):
+    """A tree decides the same for everybody."""

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from steadytree.core.decision import Decision
 from steadytree.core.format import load_tree, save_tree
 from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
@@ -77,6 +78,33 @@ def test_with_rows_and_outcomes(
     assert shares == pytest.approx(facts["flips"], abs=5e-4)
     assert {g["group"] for g in document["subgroups"]["size"]["flips"]} == {"s", "m", "l"}
     assert document["diff"]["kind"] == "tree-diff"
+
+
+def test_the_positive_class_is_named(run: Run, files: Files, tmp_path: Path) -> None:
+    named = load_tree(files.tree).relabelled(Decision(0.3, positive="malignant"))
+    path = save_tree(named, tmp_path / "t.json")
+    result = run("compare", files.tree, path, "--data", files.new, "-q")
+    assert result.code == 0, result.err
+    assert "The risk of malignant moves by more than 5 points for" in result.out
+    lines = result.out.splitlines()
+    assert "Policy of the new tree: flags malignant from a risk of 30 % on." in lines
+    document = run("compare", files.tree, path, "--json", "-q").document
+    assert document["diff"]["positive"] == "malignant"
+    assert document["one_decision"] == {}
+
+
+def test_a_tree_that_decides_nothing_is_said(run: Run, files: Files, tmp_path: Path) -> None:
+    policy = Decision(0.0, positive="malignant")
+    path = save_tree(load_tree(files.tree).relabelled(policy), tmp_path / "t.json")
+    says = 'he new tree decides "malignant" for all 289 rows: "malignant" needs a risk of 0 %'
+    arguments = ("compare", files.tree, path, "--data", files.new, "--target", "outcome", "-q")
+    result = run(*arguments)
+    assert result.code == 0, result.err
+    assert result.err.count(f"Warning: t{says} and 24 % of rows are malignant.") == 1
+    assert result.err.count("decides") == 1
+    assert result.out.count(f"T{says} and 24 % of rows are malignant.") == 1
+    document = run(*arguments, "--json").document
+    assert document["one_decision"]["new"].startswith(f"T{says}")
 
 
 def test_files(run: Run, files: Files, other: Path, tmp_path: Path) -> None:
@@ -171,7 +199,7 @@ def test_a_broken_gate_in_words(run: Run, files: Files, other: Path) -> None:
         (["--max-dissimilarity", "2"], "expected a share between 0 and 1 as max_dissimilarity"),
         (["--data", "DATA", "--target", "radius"], "expected the trees' classes"),
         (["--data", "DATA", "--subgroup", "town"], "as --subgroup, got 'town'"),
-        (["--data", "DIABETES"], "as a predictor, got 'radius'"),
+        (["--data", "DIABETES"], "got none called 'radius'"),
     ],
 )
 def test_bad_input(run: Run, files: Files, other: Path, options: list[str], message: str) -> None:

@@ -16,7 +16,7 @@ def test_a_tree_is_written_and_shown(run: Run, files: Files, tmp_path: Path, lea
     result = run(
         *("fit", files.old, "--target", "outcome", "--learner", learner, "--max-leaves", 5),
         *("--drop", "clinic", "--drop", "patient", "--time", "year", "--out", tmp_path, "--json"),
-        *("--decision-threshold", "prevalence"),
+        *("--decision-threshold", "prevalence", "--positive", "malignant"),
     )
     assert result.code == 0, result.err
     document = result.document
@@ -29,10 +29,32 @@ def test_a_tree_is_written_and_shown(run: Run, files: Files, tmp_path: Path, lea
     assert tree.classes == ("benign", "malignant")
     rate = (pd.read_csv(files.old)["outcome"] == "malignant").mean()
     assert tree.decision_threshold == pytest.approx(rate)
+    assert document["decision"]["positive"] == "malignant"
     assert tree.space is not None
     assert tree.space.categories[5] == ("l", "m", "s")
     assert document["files"] == [str(tmp_path / "tree.json")]
     assert f"wrote {tmp_path / 'tree.json'}" in result.err
+
+
+@pytest.mark.parametrize("learner", ["distilled", "cart"])
+def test_the_policy_is_the_second_line(run: Run, files: Files, learner: str) -> None:
+    result = run(
+        *("fit", files.old, "--target", "outcome", "--learner", learner, "--max-leaves", 5, "-q"),
+        *("--types", "patient=ignore", "--decision-threshold", 0.2, "--positive", "benign"),
+    )
+    assert result.code == 0, result.err
+    assert result.out.splitlines()[1] == "Policy: flags benign from a risk of 20 % on."
+
+
+@pytest.mark.parametrize("learner", ["distilled", "cart"])
+def test_a_tree_that_decides_nothing_is_said_once(run: Run, files: Files, learner: str) -> None:
+    result = run(
+        *("fit", files.old, "--target", "outcome", "--learner", learner, "--max-leaves", 5, "-q"),
+        *("--types", "patient=ignore", "--decision-threshold", 0, "--positive", "benign"),
+    )
+    assert result.code == 0, result.err
+    assert result.err.startswith('Warning: the tree decides "benign" for all 280 rows: "benign" ')
+    assert result.err.count("decides") == 1
 
 
 def test_a_stable_tree_with_time_and_groups(run: Run, files: Files, tmp_path: Path) -> None:
@@ -81,15 +103,32 @@ def test_regression(run: Run, files: Files) -> None:
         (["--target", "patient"], "different whole numbers; say --task"),
         (
             ["--target", "outcome", "--decision-threshold", "often"],
-            "expected a number or \"prevalence\" as --decision-threshold, got 'often'",
+            "expected a number from 0 to 1 or \"prevalence\" as --decision-threshold, got 'often'",
+        ),
+        (
+            ["--target", "outcome", "--decision-threshold", "1.5", "--positive", "malignant"],
+            "expected a number from 0 to 1 or \"prevalence\" as --decision-threshold, got '1.5'",
+        ),
+        (
+            ["--target", "outcome", "--decision-threshold", "0.2"],
+            "expected --positive with --decision-threshold, got none: which outcome is to be "
+            "detected: --positive benign or --positive malignant",
         ),
         (
             ["--target", "outcome", "--learner", "stable", "--max-leaves", "4"],
             "expected no --max-leaves with --learner stable",
         ),
         (
+            ["--target", "outcome", "--positive", "sick"],
+            "expected one of the classes 'benign', 'malignant' as --positive, got 'sick'",
+        ),
+        (
             ["--target", "radius", "--decision-threshold", "0.5"],
             "expected no --decision-threshold in regression",
+        ),
+        (
+            ["--target", "size", "--positive", "l"],
+            "expected no --positive with 3 classes",
         ),
     ],
 )

@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 import pandas as pd
@@ -13,6 +14,7 @@ import pytest
 
 from steadytree.cli.retrain import command
 from steadytree.core.format import load_tree, plain_json, save_tree
+from steadytree.core.tree import Tree
 from steadytree.retraining import retrain
 from steadytree.retraining.history import History
 from steadytree.selection import RULES
@@ -43,7 +45,7 @@ def test_the_whole_story(run: Run, files: Files, tmp_path: Path) -> None:
     assert document["flips"] == pytest.approx(flips)
     assert document["diff"]["flips"] == pytest.approx(flips)
     names = [row["candidate"] for row in document["frontier"]]
-    assert {"keep", "leaf values", "from scratch", "CART"} <= set(names)
+    assert {"keep", "re-estimate", "from scratch", "CART"} <= set(names)
     assert pd.read_csv(out / "candidates.csv")["candidate"].tolist() == names
     assert sum(row["chosen"] for row in document["frontier"]) == 1
     groups = document["subgroups"]["clinic"]
@@ -220,7 +222,151 @@ def test_a_lacking_column(run: Run, files: Files, tmp_path: Path) -> None:
     pd.read_csv(files.new).drop(columns="radius").to_csv(tmp_path / "n.csv", index=False)
     result = run("retrain", tmp_path / "n.csv", "--deployed", files.tree, "--target", "outcome")
     assert result.code == 2
-    assert "as a predictor, got 'radius', which it does not have" in result.err
+    assert "expected the columns that the tree uses" in result.err
+    assert "got none called 'radius'" in result.err
+
+
+def unused_by(tree: Tree) -> list[str]:
+    return [name for j, name in enumerate(tree.feature_labels) if j not in tree.used_features]
+
+
+def write_changed(old: Path, path: Path, *, lacking: Any = (), **changed: Any) -> Path:
+    pd.read_csv(old).drop(columns=list(lacking)).assign(**changed).to_csv(path, index=False)
+    return path
+
+
+def test_columns_that_the_tree_does_not_use_may_be_lacking(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
+    unused = unused_by(load_tree(files.tree))
+    assert len(unused) > 1
+    new = write_changed(files.new, tmp_path / "n.csv", lacking=unused)
+    old = write_changed(files.old, tmp_path / "o.csv", lacking=unused[:1])
+    names = ", ".join(map(repr, unused))
+    arguments = ("--deployed", files.tree, "--target", "outcome", "--trees", 5, "--folds", 0, "-q")
+    drop = ("--types", "clinic=ignore", "--time", "year", "--group", "patient")
+    alone = run("retrain", new, *arguments, *drop)
+    assert alone.code == 0, alone.err
+    many = "which the deployed tree does not use: no new rule uses them"
+    assert alone.err == f"Warning: the new rows lack {names}, {many}\n"
+    both = run("retrain", new, *arguments, *drop, "--old", old)
+    assert both.code == 0, both.err
+    lacks = f"the new rows lack {names} and the old rows lack {unused[0]!r}"
+    assert [line for line in both.err.splitlines() if "lack" in line] == [
+        f"Warning: {lacks}, {many}"
+    ]
+    past = run("retrain", files.new, *arguments, *drop, "--old", old)
+    assert past.code == 0, past.err
+    one = "which the deployed tree does not use: no new rule uses it"
+    assert f"Warning: the old rows lack {unused[0]!r}, {one}\n" in past.err
+
+
+def test_columns_that_the_tree_does_not_use_may_hold_anything(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
+    tree = load_tree(files.tree)
+    unused = unused_by(tree)
+    odd = {
+        n: "many" if tree.categories[tree.feature_labels.index(n)] is None else 7 for n in unused
+    }
+    new = write_changed(files.new, tmp_path / "n.csv", **odd)
+    arguments = ("--target", "outcome", "--trees", 5, "--folds", 0, "-q")
+    drop = ("--types", "clinic=ignore", "--time", "year", "--group", "patient")
+    result = run("retrain", new, "--deployed", files.tree, *arguments, *drop)
+    assert result.code == 0, result.err
+    (line,) = result.err.splitlines()
+    names = ", ".join(map(repr, unused))
+    assert line.startswith(f"Warning: columns {names} cannot be read, which the deployed tree does")
+    # Whoever says what a column is is asked to mend it.
+    asked = run(
+        *("retrain", new, "--deployed", files.tree, *arguments, "--types", f"{unused[0]}=category")
+    )
+    assert asked.code == 2
+    assert "expected --types to leave" in asked.err
+
+
+@pytest.mark.parametrize("which", ["new", "old"])
+def test_columns_that_the_tree_uses_are_all_named(
+    run: Run, files: Files, tmp_path: Path, which: str
+) -> None:
+    tree = load_tree(files.tree)
+    used = [tree.feature_labels[j] for j in sorted(tree.used_features)]
+    assert len(used) > 1
+    path = write_changed(getattr(files, which), tmp_path / "t.csv", lacking=used)
+    tables = (path,) if which == "new" else (files.new, "--old", path)
+    result = run("retrain", *tables, "--deployed", files.tree, "--target", "outcome", "-q")
+    assert result.code == 2
+    names = ", ".join(map(repr, used))
+    assert result.err.startswith(
+        f"Error: expected the columns that the tree uses in {path}, got none called {names}; "
+    )
+    close = write_changed(path, tmp_path / "c.csv", **{f"{used[0]}s": 1.0})
+    tables = (close,) if which == "new" else (files.new, "--old", close)
+    result = run("retrain", *tables, "--deployed", files.tree, "--target", "outcome", "-q")
+    assert f"did you mean '{used[0]}s' for {used[0]!r}" in result.err
+
+
+@pytest.mark.parametrize(
+    ("options", "threshold", "positive"),
+    [
+        (("--positive", "benign"), None, "benign"),
+        (("--decision-threshold", "0.2", "--positive", "malignant"), 0.2, "malignant"),
+        (("--decision-threshold", "prevalence", "--positive", "benign"), "rate", "benign"),
+    ],
+)
+def test_the_positive_class(
+    run: Run,
+    files: Files,
+    tmp_path: Path,
+    options: tuple[str, ...],
+    threshold: float | str | None,
+    positive: str,
+) -> None:
+    shared = ("--target", "outcome", "--trees", 5, "--folds", 0, "-q")
+    found = run(
+        *("retrain", files.new, "--deployed", files.tree, *shared, *options),
+        *("--test", files.old, "--json", "--out", tmp_path),
+    )
+    assert found.code == 0, found.err
+    decision = found.document["decision"]
+    if threshold == "rate":
+        threshold = float((pd.read_csv(files.new)["outcome"] == positive).mean())
+    assert decision["positive"] == positive
+    assert decision["threshold"] == pytest.approx(threshold)
+    tree = load_tree(tmp_path / "tree.json")
+    assert tree.decision.positive == positive
+    # It is inherited, and an option's threshold is then for the same class.
+    again = run(
+        *("retrain", files.old, "--deployed", tmp_path / "tree.json", *shared),
+        *("--decision-threshold", "0.3"),
+    )
+    assert again.code == 0, again.err
+    assert again.out.splitlines()[1].startswith(f"Policy: flags {positive} from a risk of 30 % on.")
+
+
+def test_a_threshold_asks_for_the_positive_class(run: Run, files: Files) -> None:
+    shared = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome", "-q")
+    for threshold in ("0.2", "prevalence"):
+        result = run(*shared, "--decision-threshold", threshold)
+        assert result.code == 2
+        assert result.err == (
+            "Error: expected --positive with --decision-threshold, got none: which outcome is to "
+            "be detected: --positive benign or --positive malignant\n"
+        )
+    result = run(*shared, "--positive", "sick")
+    assert result.code == 2
+    assert "one of the classes 'benign', 'malignant' as --positive, got 'sick'" in result.err
+
+
+def test_a_final_test_says_what_sensitivity_is_to(run: Run, files: Files) -> None:
+    result = run(
+        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome", *FAST),
+        *("--positive", "benign", "--test", files.old),
+    )
+    assert result.code == 0, result.err
+    lines = result.out.splitlines()
+    head = "Final test on 280 rows that nothing was trained on; sensitivity to benign"
+    assert "sensitivity" in lines[lines.index(head) + 1]
 
 
 def test_a_new_category_is_a_warning(run: Run, files: Files, tmp_path: Path) -> None:

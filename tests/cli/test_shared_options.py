@@ -18,8 +18,9 @@ from steadytree.cli.shared_options import (
     option_of,
     options_in_order,
     output_options,
-    threshold_of,
+    policy_of,
 )
+from steadytree.core.decision import Decision
 from steadytree.core.disclosure import MIN_CELL
 from steadytree.exceptions import InputError
 
@@ -89,14 +90,48 @@ def test_an_example_keeps_its_lines() -> None:
 
 
 def test_a_decision_threshold_is_a_number_or_the_prevalence() -> None:
-    assert threshold_of(None, "regression") is None
-    assert threshold_of("prevalence", "classification") == "prevalence"
-    assert threshold_of("0.25", "classification") == 0.25
-    with pytest.raises(InputError, match="got 'a quarter'"):
-        threshold_of("a quarter", "classification")
+    assert policy_of(None, None, None) is None
+    assert policy_of("0.25", None, (0, 1)) == Decision(0.25)
+    assert policy_of("prevalence", None, ("no", "yes")) == Decision("prevalence")
+    for text in ("a quarter", "1.5", "nan"):
+        with pytest.raises(InputError, match=f"a number from 0 to 1 .*, got '{text}'"):
+            policy_of(text, None, (0, 1))
     for text in ("prevalence", "0.25"):
         with pytest.raises(InputError, match="expected no --decision-threshold in regression"):
-            threshold_of(text, "regression")
+            policy_of(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "classes", "named"),
+    [
+        ("leaves", ("leaves", "stays"), "leaves"),
+        ("0", (0, 1), 0),
+        ("1", (0.0, 1.0), 1.0),
+        ("true", (False, True), True),
+        ("2", ("1", "2"), "2"),
+    ],
+)
+def test_the_positive_class_is_one_of_the_classes(text: str, classes: Any, named: Any) -> None:
+    policy = policy_of("0.2", text, classes)
+    assert policy is not None
+    assert (policy.threshold, policy.positive) == (0.2, named)
+    assert type(policy.positive) is type(named)
+    assert classes[policy.resolve(classes).position] == named
+
+
+def test_a_positive_class_is_asked_for_by_name() -> None:
+    classes = ("leaves early", "stays")
+    with pytest.raises(
+        InputError,
+        match=r"which outcome .* detected: --positive 'leaves early' or --positive stays",
+    ):
+        policy_of("prevalence", None, classes)
+    known = Decision(0.5, positive="stays", steady=0)
+    assert policy_of("0.2", None, classes, known) == Decision(0.2, steady=0)
+    with pytest.raises(InputError, match=r"the classes 'leaves early', 'stays' as --pos.*'leaves'"):
+        policy_of(None, "leaves", classes)
+    with pytest.raises(InputError, match="expected no --positive with 3 classes, got one"):
+        policy_of(None, "a", ("a", "b", "c"))
 
 
 def test_limits_to_choose_by_are_read_as_arguments() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from steadytree.core.decision import Decision
 from steadytree.core.format import load_tree, save_tree
 from tests.cli.conftest import Files, Run
 
@@ -34,7 +35,9 @@ def test_the_heading_and_the_metadata(run: Run, files: Files) -> None:
 def test_a_leaf_can_be_recomputed_from_what_is_shown(run: Run, files: Files) -> None:
     tree = load_tree(files.tree)
     shown = run("show", files.tree, "--json", "--no-masking").document
-    assert shown["decision"]["words"] == "the class with the largest share"
+    assert shown["decision"]["words"] == (
+        "the class with the largest share; malignant is the positive class, as nobody named one"
+    )
     assert shown["decision"]["positive"] == "malignant"
     assert "Observed: among the rows the tree was trained on." in run("show", files.tree).out
     total = 0
@@ -71,6 +74,17 @@ def test_a_decision_threshold_is_named(run: Run, files: Files, tmp_path: Path) -
     tree = load_tree(files.tree).relabelled(0.25)
     save_tree(tree, tmp_path / "t.json")
     assert "Policy: flags malignant from a risk of 25 % on." in run("show", tmp_path / "t.json").out
+
+
+def test_a_tree_that_decides_nothing_is_said(run: Run, files: Files, tmp_path: Path) -> None:
+    tree = load_tree(files.tree).relabelled(Decision(0.0, positive="malignant"))
+    save_tree(tree, tmp_path / "t.json")
+    result = run("show", tmp_path / "t.json", "--json")
+    assert result.code == 0
+    says = 'the tree decides "malignant" for all 280 rows: "malignant" needs a risk of 0 %'
+    assert result.document["one_decision"].startswith(says)
+    assert result.err == f"Warning: {result.document['one_decision']}\n"
+    assert run("show", files.tree, "--json").document["one_decision"] is None
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_a_tree_names_its_own_predictors(files: Files) -> None:
     tree = load_tree(files.tree)
     rows = read_rows(files.new, None, tree=tree)
     assert tuple(rows.X) == tree.feature_names
-    more = read_rows(files.new, "outcome", tree=tree, group="patient", with_unknown=True)
+    more = read_rows(files.new, "outcome", tree=tree, group="patient", to_retrain=True)
     assert (*(tree.feature_names or ()), "clinic", "year") == tuple(more.X)
     assert rows.y.size == 0
     assert rows.time is None
@@ -127,7 +127,7 @@ def test_only_the_columns_that_a_tree_uses_are_required(files: Files, tmp_path: 
     whole = read_rows(files.new, "outcome", tree=tree)
     assert tree.predict(rows.X).tolist() == tree.predict(whole.X).tolist()
     pd.read_csv(files.new)[["outcome", "clinic"]].to_csv(path, index=False)
-    with pytest.raises(InputError, match=f"as a predictor, got '{used}', which it does not have"):
+    with pytest.raises(InputError, match=f"that the tree uses in .*, got none called '{used}'"):
         read_rows(path, "outcome", tree=tree)
 
 

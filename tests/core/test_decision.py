@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,11 @@ def test_costs_by_class_amount_to_a_threshold() -> None:
         ({"costs": {"a": 0, "b": 1}}, "expected costs above 0, got 0, 1"),
         ({"costs": [1, 2]}, r"expected costs by class name, got \[1, 2\]"),
         ({"costs": {"a": 1, "b": 1}, "threshold": 0.5}, "expected a threshold or costs, got both"),
+        (
+            {"costs": {"a": 1, "b": 1}, "threshold": "prevalence"},
+            "expected a threshold or costs, got both",
+        ),
+        ({"threshold": "often"}, r"expected decision_threshold in \[0, 1\], got 'often'"),
         ({"steady": -1}, "expected steady to be standard errors >= 0, got -1"),
         ({"steady": "x"}, "expected steady to be standard errors >= 0, got 'x'"),
     ],
@@ -145,6 +151,11 @@ def test_policies_as_asked_for() -> None:
     assert resolve_decision(None, "ab", rate) is None
     found = resolve_decision("prevalence", "ab", rate, positive="a")
     assert found == Decision(threshold=0.2, positive="a", origin="prevalence")
+    asked = Decision("prevalence", positive="a", steady=0)
+    assert resolve_decision(asked, "ab", rate) == replace(found, steady=0)
+    assert resolve_decision(found, "ab", lambda at: 0.9) == found, "counted once"
+    with pytest.raises(InputError, match='threshold is a number, got "prevalence"; pass it as'):
+        asked.resolve("ab")
     assert resolve_decision(0.3, (0, 1), rate) == Decision(threshold=0.3, positive=1)
     named = resolve_decision(None, "ab", rate, positive="a")
     assert named is not None

@@ -23,6 +23,7 @@ QUICK = {"n_estimators": 10, "random_state": 0}
 WHY = "bootstraps draw rows, not weights: scikit-learn exempts its own forests too"
 
 
+@pytest.mark.filterwarnings("ignore::steadytree.exceptions.OneDecisionWarning")
 @parametrize_with_checks(
     [DistilledTreeClassifier(n_estimators=10), DistilledTreeRegressor(n_estimators=10)],
     expected_failed_checks=lambda estimator: {"check_sample_weight_equivalence_on_dense_data": WHY},

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from reproduction.data import load_case_study
 from steadytree.estimators._learner import as_table, check_whole
 from steadytree.estimators.distilled import DistilledTreeClassifier
-from steadytree.exceptions import InputError, SteadyTreeWarning
+from steadytree.exceptions import InputError, OneDecisionWarning, SteadyTreeWarning
 from tests.estimators.samples import small, three_columns
 
 
@@ -37,7 +37,8 @@ def test_the_decision_threshold_labels_every_tree(cancer: tuple[pd.DataFrame, pd
         np.testing.assert_array_equal(tree.label, tree.value[:, 1] >= rare.mean())
     shares = model.predict_proba(X)[:, 1]
     np.testing.assert_array_equal(model.predict(X), shares >= rare.mean())
-    assert small(decision_threshold=0.7).fit(X, rare).decision_threshold_ == 0.7
+    with pytest.warns(OneDecisionWarning, match='decides "0" .*: "1" needs a risk of 70 %'):
+        assert small(decision_threshold=0.7).fit(X, rare).decision_threshold_ == 0.7
     with pytest.raises(InputError, match="expected two classes for a decision_threshold"):
         small(decision_threshold=0.5).fit(*load_iris(return_X_y=True))
     with pytest.raises(InputError, match=r"expected decision_threshold in \[0, 1\], got 2"):

@@ -15,7 +15,7 @@ from steadytree.evaluation.cross_fitting import CrossFitted, decides_alike, rank
 from steadytree.evaluation.folds import make_folds
 from steadytree.evaluation.measures import losses, recall_of, squared_errors
 from steadytree.evaluation.scores import predict_rows
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 from tests.golden import build
 
 
@@ -32,7 +32,7 @@ def draw(n, seed, kind="noise"):
 
 def fit(X, y, kind="noise", depth=3):
     model = DecisionTreeRegressor if kind == "response" else DecisionTreeClassifier
-    return as_tree(model(max_depth=depth, min_samples_leaf=5, random_state=0).fit(X, y))
+    return read_model(model(max_depth=depth, min_samples_leaf=5, random_state=0).fit(X, y))
 
 
 def cross_fitted(n, seed, kind="noise", *, groups=None, leak=False, n_folds=5):

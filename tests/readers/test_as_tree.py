@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedModelError
+from steadytree.exceptions import (
+    InputError,
+    NotFittedTreeError,
+    OneDecisionWarning,
+    UnsupportedModelError,
+)
 from steadytree.readers import ENTRY_POINTS, READERS, _readers_of_others, read_models
 from tests.golden import MID_1, UNIT, build
 
@@ -38,6 +44,33 @@ def test_trees_pass_through_and_files_are_read(tmp_path: Path) -> None:
     path = st.save_tree(tree, tmp_path / "tree.json")
     assert st.as_tree(path) == tree
     assert st.as_tree(str(path)) == tree
+
+
+def test_a_model_that_decides_the_same_for_everybody_is_read_with_a_warning(
+    tmp_path: Path,
+) -> None:
+    rare = np.zeros(len(Y), dtype=int)
+    rare[:40] = 1
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X[:, :1] * 0, rare)
+    says = 'decides "0" for all 569 rows: "1" needs a risk of 50 % and 7 % of rows are 1'
+    with pytest.warns(OneDecisionWarning, match=says) as said:
+        tree = st.as_tree(model)
+    assert len(said) == 1
+    assert said[0].filename == __file__
+    path = st.save_tree(tree, tmp_path / "tree.json")
+    with pytest.warns(OneDecisionWarning, match=says):
+        st.as_tree(path)
+    with pytest.warns(OneDecisionWarning, match='decides "1" for all 569 rows'):
+        st.as_tree(model, 0.01)
+    wrapped = st.TreeClassifier(model)
+    with warnings.catch_warnings(action="error"):
+        # A tree that was read is known; what only passes through is not spoken of.
+        assert st.as_tree(tree) is tree
+        st.export_tree(model, "rules")
+        assert wrapped.predict(X[:3, :1]).tolist() == [0, 0, 0]
+    with pytest.warns(OneDecisionWarning, match=says) as said:
+        st.as_tree(wrapped)
+    assert len(said) == 1
 
 
 def test_anything_with_a_to_tree_method() -> None:

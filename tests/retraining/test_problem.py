@@ -127,8 +127,9 @@ def test_bad_input_is_named(cancer, mixed):
     with pytest.raises(FeatureAlignmentError):
         retrain(first, X[250:].to_numpy()[:, :5], y[250:], **QUICK)
     table, outcome, own = mixed
-    with pytest.raises(InputError, match="finite numbers in 'noise', got an infinity"):
-        retrain(own, table.assign(noise=np.inf), outcome, **QUICK)
+    used = next(own.to_tree().feature_labels[j] for j in own.to_tree().used_features)
+    with pytest.raises(InputError, match=f"finite numbers in '{used}', got an infinity"):
+        retrain(own, table.assign(noise=np.inf, **{used: np.inf}), outcome, **QUICK)
 
 
 def test_a_class_that_is_gone_is_said():
@@ -176,15 +177,44 @@ def test_columns_the_tree_does_not_use_may_be_lacking(mixed, tmp_path):
     np.testing.assert_array_equal(tree.predict(new), tree.predict(X[300:]))
     for deployed in (tree, tree.replace(space=None)):
         for old in ({}, {"X_old": X[:300], "y_old": y[:300]}):
-            with pytest.warns(SteadyTreeWarning, match="X_new lacks .* which the deployed tree"):
+            with pytest.warns(
+                SteadyTreeWarning, match="the new rows lack .* which the deployed tree"
+            ):
                 result = retrain(deployed, new, y[300:], price=0.01, **old, **FAST)
             for candidate in result.trees.values():
                 assert candidate.used_features <= tree.used_features
-            assert any("lacks" in note for note in result.notes)
+            assert any("new rows lack" in note for note in result.notes)
     result.report(tmp_path / "report.html")
-    with pytest.warns(SteadyTreeWarning, match="X_old lacks"):
+    with pytest.warns(SteadyTreeWarning, match="the old rows lack"):
         problem = prepare_problem(tree, X[300:], y[300:], X_old=X[[used]][:300], y_old=y[:300])
     assert problem.left_out == frozenset(range(4)) - tree.used_features
+
+
+def test_columns_the_tree_does_not_use_never_stop_a_retraining(mixed):
+    X, y, first = mixed
+    tree = first.to_tree().truncate(1)
+    (used,) = (X.columns[j] for j in tree.used_features)
+    odd = {name: np.inf if tree.categories[j] is None else "?" for j, name in enumerate(X.columns)}
+    del odd[used]
+    new = X[300:].assign(**odd)
+    names = ", ".join(map(repr, odd))
+    says = f"columns {names} cannot be read, which the deployed tree does not use: no new rule uses"
+    with pytest.warns(SteadyTreeWarning) as said:
+        result = retrain(tree, new, y[300:], price=0.01, **FAST)
+    assert [str(w.message).startswith(says) for w in said] == [True]
+    assert any(note.startswith(says) for note in result.notes)
+    for candidate in result.trees.values():
+        assert candidate.used_features <= tree.used_features
+    lacking = X[300:].drop(columns=list(odd))
+    with pytest.warns(SteadyTreeWarning, match="the new rows lack"):
+        same = retrain(tree, lacking, y[300:], price=0.01, **FAST)
+    assert same.tree == result.tree
+    # A category that only old rows have is missing to everybody: there is nothing to learn.
+    with pytest.warns(SteadyTreeWarning, match="columns 'dose', 'noise' cannot be read"):
+        problem = prepare_problem(
+            tree, X[300:], y[300:], X_old=X[:300].assign(**odd), y_old=y[:300]
+        )
+    assert {tree.feature_labels[j] for j in problem.left_out} == {"dose", "noise"}
 
 
 def test_added_columns_are_named_and_can_be_considered(mixed):

@@ -57,7 +57,9 @@ def test_html_and_marks_are_shown_not_read() -> None:
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
     assert "&amp;lt;" in text
-    assert "Policy: the class with the largest share." in text
+    policy = next(line for line in text.splitlines() if line.startswith("Policy: "))
+    assert policy.startswith("Policy: the class with the largest share; &lt;yes&gt;")
+    assert policy.endswith("is the positive class, as nobody named one.")
 
 
 def test_files(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_a_threshold_decides(threshold: float, categorical: bool) -> None:
 
 
 def test_the_first_class_may_be_the_positive_one() -> None:
-    policy = st.Decision(threshold=0.3, positive=0)
+    policy = st.Decision(threshold=0.3, positive="no")
     tree = random_tree(5, categorical=False, decision=policy)
     rows = probe_rows(tree, 3000, singles=True)
     np.testing.assert_array_equal(tree.to_sklearn().predict(rows), tree.predict(rows))

@@ -16,14 +16,16 @@ from steadytree.cli.shared_options import (
     masking_option,
     option_of,
     output_options,
+    policy_of,
+    policy_options,
     scale_option,
-    threshold_of,
-    threshold_option,
 )
-from steadytree.cli.show import decision_data, rules_data
+from steadytree.cli.show import decision_data, heading, rules_data
 from steadytree.cli.tables import RowTable
 from steadytree.cli.told import masking_document
+from steadytree.core.decision import Decision
 from steadytree.core.forbidden import forbidden_entry, forbidden_features, unseen
+from steadytree.core.one_decision import one_decision_of_leaves, warn_of_one_decision
 from steadytree.core.rare import count_categories, rare_names, tree_without_names
 from steadytree.core.space import FeatureSpace
 from steadytree.core.told_leaves import ToldLeaves
@@ -32,7 +34,7 @@ from steadytree.core.tree_words import tree_text
 from steadytree.estimators.stable import StableTreeClassifier
 from steadytree.exceptions import InputError
 from steadytree.growing.encoding import ColumnEncoder
-from steadytree.readers import as_tree
+from steadytree.readers import as_tree, read_model
 
 __all__ = ["command"]
 
@@ -40,7 +42,7 @@ __all__ = ["command"]
 @click.command("fit", epilog=example("steadytree fit patients.csv --target died --out model"))
 @training_options
 @forbid_option
-@threshold_option('Two classes: positive from this share; a number or "prevalence".')
+@policy_options()
 @option_of(
     "--bootstraps",
     StableTreeClassifier,
@@ -59,6 +61,7 @@ def command(
     jobs: int | None,
     forbidden: tuple[str, ...],
     decision_threshold: str | None,
+    positive: str | None,
     bootstraps: int,
     scale: str,
     min_cell: int,
@@ -71,7 +74,8 @@ def command(
     With --learner stable, --time makes the earlier half of the rows the first batch, and
     --group keeps a group on one side of the holdout.
     """
-    threshold = threshold_of(decision_threshold, learner.task)
+    classes = None if learner.task == "regression" else np.unique(table.y).tolist()
+    policy = policy_of(decision_threshold, positive, classes)
     if scale != "range" and learner.name == "stable":
         raise InputError(
             f"expected --scale range with --learner stable, got {scale}: its candidates are "
@@ -84,7 +88,7 @@ def command(
         )
     model = learner.make(seed=seed, jobs=jobs, n_bootstraps=bootstraps)
     output.say(table.read.to_text(everything=output.verbosity > 0))
-    tree, candidates = _fit(model, learner, table, threshold, seed, forbidden)
+    tree, candidates = _fit(model, learner, table, policy, seed, forbidden)
     if scale == "quantile" and tree.space is not None:
         tree = tree.replace(space=tree.space.scaled_by(table.X))
     folder.tree(tree)
@@ -116,25 +120,26 @@ def command(
         document["score_estimate"] = getattr(model, "score_estimate_", None)
         document["score_estimate_se"] = getattr(model, "score_estimate_se_", None)
     folder.finish()
-    output.result(tree_text(named, outcome_words=told.words), document)
+    text = tree_text(named, outcome_words=told.words)
+    output.result("\n".join([*heading(tree), "", text]), document)
 
 
 def _fit(
     model: Any,
     learner: LearnerChoice,
     table: RowTable,
-    threshold: float | str | None,
+    policy: Decision | None,
     seed: int,
     forbidden: tuple[str, ...],
 ) -> tuple[Tree, pd.DataFrame | None]:
     X, y = table.X, table.y
     if learner.name == "cart":
-        return _fit_cart(model, learner.task, X, y, threshold, forbidden), None
-    if threshold is not None:
-        model.set_params(decision_threshold=threshold)
+        return _fit_cart(model, learner.task, X, y, policy, forbidden), None
+    if policy is not None:
+        model.set_params(decision_threshold=policy)
     if learner.name == "distilled":
         model.set_params(forbid=forbidden).fit(X, y)
-        return as_tree(model), None
+        return read_model(model), None
     options: dict[str, Any] = {}
     rows = np.arange(len(y))
     if table.groups is not None:
@@ -147,7 +152,7 @@ def _fit(
         when = table.time[rows]
         options["first_batch"] = when <= np.median(when)
     model.fit(X.iloc[rows], y[rows], **options)
-    return as_tree(model), model.results_
+    return read_model(model), model.results_
 
 
 def _fit_cart(
@@ -155,7 +160,7 @@ def _fit_cart(
     task: str,
     X: pd.DataFrame,
     y: Any,
-    threshold: float | str | None,
+    policy: Decision | None,
     forbidden: tuple[str, ...],
 ) -> Tree:
     """Let scikit-learn grow the tree on coded columns, and read it in the user's columns."""
@@ -165,6 +170,8 @@ def _fit_cart(
     coded = unseen(space.encode(X), features)
     fitted = model.fit(encoder.transform(coded), y)
     # The same nodes in the user's columns; what was observed at them is in scikit-learn's tree.
-    tree = encoder.to_tree(fitted).replace(observed=as_tree(fitted).observed)
+    tree = encoder.to_tree(fitted).replace(observed=read_model(fitted).observed)
     tree = tree.replace(metadata={**tree.metadata, **forbidden_entry(space, features)})
-    return tree if threshold is None else as_tree(tree, threshold)
+    tree = as_tree(tree, policy)
+    warn_of_one_decision(one_decision_of_leaves(tree))
+    return tree

@@ -12,7 +12,7 @@ import click
 
 from steadytree.cli.shared_options import Decorator
 from steadytree.core.tree import Tree
-from steadytree.readers import as_tree, load_model
+from steadytree.readers import load_model, read_model
 
 __all__ = ["Reading", "model_options", "tree_index_option"]
 
@@ -27,8 +27,8 @@ class Reading:
     allow_pickle: bool
 
     def tree(self, path: Path, tree_index: int | None = None) -> Tree:
-        """Read the tree in a file."""
-        return as_tree(path, tree_index=tree_index, allow_pickle=self.allow_pickle)
+        """Read the tree in a file, without a word on what it decides."""
+        return read_model(path, tree_index=tree_index, allow_pickle=self.allow_pickle)
 
     def model(self, path: Path) -> Any:
         """Load the model in a file, in the form of its library."""

@@ -28,10 +28,11 @@ from steadytree.cli.shared_options import (
     masking_option,
     option_of,
     output_options,
+    policy_of,
+    policy_options,
     subgroup_option,
-    threshold_of,
-    threshold_option,
 )
+from steadytree.cli.show import decision_data
 from steadytree.cli.table_options import TableReading, table_options
 from steadytree.cli.tables import RowTable, read_rows
 from steadytree.cli.told import flips_text, masking_document, published_frame
@@ -102,7 +103,7 @@ PRICE = "price"
     is_flag=True,
     help="Bound how much better any tree of a stated family could be than the one at the price.",
 )
-@threshold_option('A number or "prevalence".')
+@policy_options(" By default as the deployed tree.")
 @option_of("--folds", retrain, "n_folds", "For scores.", type=click.IntRange(0))
 @option_of("--trees", SearchOptions, "n_estimators", "Of the teacher.", type=click.IntRange(1))
 @jobs_option
@@ -134,6 +135,7 @@ def command(
     with_cart: bool,
     certify: bool,
     decision_threshold: str | None,
+    positive: str | None,
     folds: int,
     trees: int,
     jobs: int | None,
@@ -148,13 +150,12 @@ def command(
 ) -> int:
     """Retrain the deployed tree on the rows of a file; the help page is above."""
     tree = reading.tree(deployed, tree_index)
-    task = "classification" if tree.is_classifier else "regression"
-    threshold = threshold_of(decision_threshold, task)
+    policy = policy_of(decision_threshold, positive, tree.classes, tree.decision)
     past = None
     if history is not None:
         check_writable(history)
         past = History.open(history)
-    known: dict[str, Any] = {"tree": tree, "with_unknown": True, "reading": table_reading}
+    known: dict[str, Any] = {"tree": tree, "to_retrain": True, "reading": table_reading}
     on_disk, told = leave_on_disk([data, old])
     if told:
         output.say(told)
@@ -192,7 +193,7 @@ def command(
             forbid=forbidden or None,
             compare=with_cart,
             certify=certify,
-            decision_threshold=threshold,
+            decision_threshold=policy,
             groups=groups_of(rows, group, as_text=not on_disk),
             groups_old=groups_of(before, group, as_text=not on_disk),
             time=rows.time,
@@ -237,6 +238,7 @@ def command(
         "flips": result.told_changes(min_cell)["flips"].share,
         **result.answer.to_dict(),
         "explanation": explanation,
+        "decision": decision_data(result.tree),
         "test": result.test,
         "edits": list(result.edits),
         "drift": _drift(result),
@@ -267,7 +269,11 @@ def command(
     ]
     if final is not None and result.test is not None:
         words = result.test.drop(columns=["n"]).to_string(float_format=lambda v: f"{v:.3f}")
-        parts.insert(1, f"Final test on {len(final.y):,} rows that nothing was trained on\n{words}")
+        head = f"Final test on {len(final.y):,} rows that nothing was trained on"
+        if "sensitivity" in result.test:
+            decision = result.tree.decision
+            head += f"; sensitivity to {PLAIN.name((tree.classes or ())[decision.position])}"
+        parts.insert(1, f"{head}\n{words}")
     parts += [gate_check.to_text()] if gate_check.results else []
     folder.finish(code)
     output.result("\n\n".join(parts), document, exit_code=code)

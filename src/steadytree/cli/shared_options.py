@@ -9,14 +9,19 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from steadytree.cli.output import OutFolder, Output
+from steadytree.cli.written_values import as_known
+from steadytree.core.decision import LARGEST_SHARE, PREVALENCE, Decision, obvious_positive
 from steadytree.core.disclosure import MIN_CELL
+from steadytree.core.quoting import quoted, some_of
 from steadytree.core.scale import SCALES
 from steadytree.core.words import listed
 from steadytree.exceptions import InputError
@@ -35,10 +40,10 @@ __all__ = [
     "option_of",
     "options_in_order",
     "output_options",
+    "policy_of",
+    "policy_options",
     "scale_option",
     "subgroup_option",
-    "threshold_of",
-    "threshold_option",
 ]
 
 Decorator = Callable[[Any], Any]
@@ -234,9 +239,21 @@ def limits_of(given: tuple[str, ...]) -> dict[str, Any]:
     return limits
 
 
-def threshold_option(words: str) -> Decorator:
-    """Add ``--decision-threshold``; :func:`threshold_of` reads it."""
-    return click.option("--decision-threshold", metavar="SHARE", help=words)
+def policy_options(inherited: str = "") -> Decorator:
+    """Add ``--decision-threshold`` and ``--positive``; :func:`policy_of` reads them."""
+    return options_in_order(
+        click.option(
+            "--decision-threshold",
+            metavar="SHARE",
+            help='Two classes: positive from this share on; a number or "prevalence".' + inherited,
+        ),
+        click.option(
+            "--positive",
+            metavar="CLASS",
+            help="Which of two outcomes is to be detected; a threshold needs it where that is not "
+            f"plain.{inherited}",
+        ),
+    )
 
 
 def scale_option(default: str | None, words: str) -> Decorator:
@@ -250,17 +267,47 @@ def scale_option(default: str | None, words: str) -> Decorator:
     )
 
 
-def threshold_of(text: str | None, task: str) -> float | str | None:
-    """Read ``--decision-threshold``."""
-    if text is None or text == "prevalence":
-        value: float | str | None = text
-    else:
-        try:
-            value = float(text)
-        except ValueError:
-            raise InputError(
-                f'expected a number or "prevalence" as --decision-threshold, got {text!r}'
-            ) from None
-    if value is not None and task == "regression":
-        raise InputError("expected no --decision-threshold in regression, got one; leave it out")
-    return value
+def policy_of(
+    threshold: str | None,
+    positive: str | None,
+    classes: Sequence[Any] | None,
+    known: Decision = LARGEST_SHARE,
+) -> Decision | None:
+    """Read ``--decision-threshold`` and ``--positive``; None where neither is given.
+
+    ``classes`` of the outcome (None in regression), ``known`` the policy that is inherited.
+    """
+    if threshold is None and positive is None:
+        return None
+    if classes is None or len(classes) != 2:
+        option = "--decision-threshold" if positive is None else "--positive"
+        where = "in regression" if classes is None else f"with {len(classes)} classes"
+        raise InputError(f"expected no {option} {where}, got one; leave it out")
+    named = None if positive is None else as_known([positive], classes)[0]
+    if positive is not None and named not in classes:
+        raise InputError(
+            f"expected one of the classes {some_of(classes)} as --positive, got {quoted(positive)}"
+        )
+    asked = Decision(positive=named, steady=known.steady)
+    if threshold is None:
+        return asked
+    asked = replace(asked, threshold=_share(threshold))
+    if named is None and known.positive is None and obvious_positive(classes) is None:
+        one, two = (f"--positive {shlex.quote(str(c))}" for c in classes)
+        raise InputError(
+            "expected --positive with --decision-threshold, got none: which outcome is to be "
+            f"detected: {one} or {two}"
+        )
+    return asked
+
+
+def _share(text: str) -> Any:
+    """Read a share, or the word for the rate of the positive class."""
+    try:
+        if text == PREVALENCE or 0 <= float(text) <= 1:
+            return text if text == PREVALENCE else float(text)
+    except ValueError:
+        pass
+    raise InputError(
+        f'expected a number from 0 to 1 or "prevalence" as --decision-threshold, got {quoted(text)}'
+    )

@@ -15,6 +15,7 @@ from steadytree.cli.told import masking_document
 from steadytree.core.disclosure import told_share
 from steadytree.core.format import plain_json
 from steadytree.core.observed import Observed
+from steadytree.core.one_decision import one_decision_of_leaves, warn_of_one_decision
 from steadytree.core.rows import TRAINING_ROWS
 from steadytree.core.rules import tree_rules
 from steadytree.core.told_leaves import ToldLeaves
@@ -23,7 +24,7 @@ from steadytree.core.tree_words import tree_text
 from steadytree.core.words import PLAIN
 from steadytree.writers.markdown import rules_table
 
-__all__ = ["command", "decision_data", "rules_data"]
+__all__ = ["command", "decision_data", "heading", "rules_data"]
 
 
 @click.command("show", epilog=example("steadytree show out/tree.json --format rules"))
@@ -57,13 +58,15 @@ def command(
     """Print the rules of the tree in the file MODEL, ours or another library's."""
     output = Output("show", as_json=as_json, verbosity=verbose - quiet)
     tree = reading.tree(tree_file, tree_index)
+    one = one_decision_of_leaves(tree)
+    warn_of_one_decision(one)
     told = ToldLeaves(tree, min_cell)
     rules = rules_data(tree, told)
-    lines = [] if quiet else [*_heading(tree), ""]
+    lines = [] if quiet else [*heading(tree), ""]
     # What the rows are known again by would confirm a guess of them: it stays in the file.
     metadata = {key: value for key, value in tree.metadata.items() if key != TRAINING_ROWS}
     if verbose:
-        lines = [*_heading(tree), *(f"{k}: {v}" for k, v in metadata.items()), ""]
+        lines = [*heading(tree), *(f"{k}: {v}" for k, v in metadata.items()), ""]
     if style == "text":
         lines.append(tree_text(tree, outcome_words=told.words))
     elif style == "rules":
@@ -76,6 +79,7 @@ def command(
         "classes": tree.classes,
         "decision_threshold": tree.decision_threshold,
         "decision": decision_data(tree),
+        "one_decision": None if one is None else one.words(),
         "n_leaves": tree.n_leaves,
         "depth": tree.depth,
         "features": sorted({tree.feature_labels[j] for j in tree.feature.tolist() if j >= 0}),
@@ -86,11 +90,12 @@ def command(
     output.result("\n".join(lines), document)
 
 
-def _heading(tree: Tree) -> list[str]:
+def heading(tree: Tree) -> list[str]:
     """Size of the tree, how it decides, and what its numbers are."""
     lines = [repr(tree)]
     if tree.is_classifier:
-        lines.append(f"Policy: {tree.decision.words(tree.classes)}.")
+        named = [PLAIN.name(c) for c in tree.classes or ()]
+        lines.append(f"Policy: {tree.decision.words(named)}.")
     if tree.observed is not None:
         counted = "Observed: among the rows the tree was trained on."
         if tree.observed.old_share < 1:

@@ -17,7 +17,7 @@ from steadytree.cli.outcomes import check_outcomes, guess_task
 from steadytree.cli.read_summary import IGNORED, ReadColumn, ReadSummary, ReadTarget
 from steadytree.cli.table_files import TableFile, read_table
 from steadytree.cli.table_options import TableReading
-from steadytree.core.quoting import quoted
+from steadytree.core.quoting import quoted, some_of
 from steadytree.core.tabular import outcome_values
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
@@ -69,15 +69,16 @@ def read_rows(
     drop: Sequence[str] = (),
     subgroups: Sequence[str] = (),
     tree: Tree | None = None,
-    with_unknown: bool = False,
+    to_retrain: bool = False,
     reading: TableReading | None = None,
     is_old: bool = False,
 ) -> RowTable:
     """Read a table, with outcomes if a ``target`` is named.
 
     With a ``tree`` its own columns are the predictors (by name, if it has names), of which the
-    table must have those that the tree uses; ``with_unknown`` adds the columns that the tree
-    does not know and no option names, for somebody to speak of. Without a tree every column but
+    table must have those that the tree uses. ``to_retrain`` the others cannot be wrong: columns
+    that the tree does not know and no option names, and those that do not hold what it knows,
+    are left as they are, for the retraining to speak of. Without a tree every column but
     the target, the time, the group and those to drop. Old rows (``is_old``) need not have the
     columns whose types are named.
     """
@@ -96,11 +97,10 @@ def read_rows(
     if target is not None:
         known = UNKNOWN if tree is None else tree.classes
         outcome = settle_column(file, target, reading.types.get(target), known, outcome=True)
-    kept = _predictors(file, roles, subgroups, tree, with_unknown)
+    kept = _predictors(file, roles, subgroups, tree, to_retrain)
+    lenient = _unused(tree) - set(reading.types) if to_retrain and tree is not None else set()
     columns = {
-        name: SettledColumn(file.frame[name], "")
-        if known is AS_IT_IS
-        else settle_column(file, name, reading.types.get(name), known)
+        name: _settled(file, name, reading.types.get(name), known, lenient=name in lenient)
         for name, known in kept.items()
     }
     table = file.frame
@@ -164,20 +164,20 @@ def _predictors(
     roles: Mapping[str, str],
     subgroups: Sequence[str],
     tree: Tree | None,
-    with_unknown: bool,
+    to_retrain: bool,
 ) -> dict[str, Any]:
     """Columns that may be predictors, and what the tree knows each to be."""
     have = [str(name) for name in file.frame.columns]
     if tree is not None and tree.feature_names is not None:
         used = [tree.feature_names[j] for j in sorted(tree.used_features)]
-        check_columns(file.frame, file.path, (("a predictor", name) for name in used))
         there = set(have)
+        _check_used([name for name in used if name not in there], file, have)
         kept: dict[str, Any] = {
             name: _known(tree, j)
             for j, name in enumerate(tree.feature_names)
             if name in there and roles.get(name) != "--types"
         }
-        if with_unknown:
+        if to_retrain:
             others = {*roles, *subgroups, *tree.feature_names}
             kept |= dict.fromkeys((name for name in have if name not in others), AS_IT_IS)
     else:
@@ -190,6 +190,38 @@ def _predictors(
     if not kept:
         raise InputError(f"expected predictors in {file.path}, got no column besides the target")
     return kept
+
+
+def _check_used(lacking: Sequence[str], file: TableFile, have: Sequence[str]) -> None:
+    """Refuse a table without columns that a tree uses; names all of them."""
+    if lacking:
+        close = {name: difflib.get_close_matches(name, have, n=1) for name in lacking}
+        meant = [f"{found[0]!r} for {name!r}" for name, found in close.items() if found]
+        raise InputError(
+            f"expected the columns that the tree uses in {file.path}, got none called "
+            f"{some_of(lacking)}; "
+            + (f"did you mean {', '.join(meant)}?" if meant else "see its first line")
+        )
+
+
+def _unused(tree: Tree) -> set[str]:
+    """Name the columns that no rule of a tree is about."""
+    return {name for j, name in enumerate(tree.feature_labels) if j not in tree.used_features}
+
+
+def _settled(
+    file: TableFile, name: str, asked: str | None, known: Any, *, lenient: bool
+) -> SettledColumn:
+    """Settle a column; one that is not what is known, as it is if that is ``lenient``."""
+    as_it_is = SettledColumn(file.frame[name], "")
+    if known is AS_IT_IS:
+        return as_it_is
+    try:
+        return settle_column(file, name, asked, known)
+    except InputError:
+        if lenient:
+            return as_it_is
+        raise
 
 
 def _known(tree: Tree, feature: int) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,16 @@ from numpy.typing import NDArray
 from steadytree.core.quoting import quoted, some_of
 from steadytree.exceptions import InputError
 
-__all__ = ["LARGEST_SHARE", "STEADY", "Decision", "obvious_positive", "resolve_decision"]
+__all__ = [
+    "LARGEST_SHARE",
+    "PREVALENCE",
+    "STEADY",
+    "Decision",
+    "obvious_positive",
+    "resolve_decision",
+]
 
+PREVALENCE = "prevalence"
 STEADY = 0.5
 """Standard errors by which a share must pass the threshold before a label in force changes."""
 
@@ -50,8 +58,9 @@ class Decision:
 
     Parameters
     ----------
-    threshold : float, optional
-        For two classes: the share of the positive class from which it is decided on. By
+    threshold : float or "prevalence", optional
+        For two classes: the share of the positive class from which it is decided on;
+        "prevalence" is its rate in the training rows, looked up by whoever has them. By
         default the class with the largest share, ties to the first.
     positive : class label, optional
         Name of the class to be detected, of two. By default 1 of {0, 1} and {-1, 1}, True of
@@ -85,7 +94,25 @@ class Decision:
     origin: str = ""
     resolved: int | None = field(default=None, compare=False, repr=False)
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            threshold: float | Literal["prevalence"] | None = None,
+            *,
+            positive: Any = None,
+            costs: Mapping[Any, float] | None = None,
+            steady: float = STEADY,
+            class_weight: tuple[float, ...] | None = None,
+            origin: str = "",
+            resolved: int | None = None,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
+        given: Any = self.threshold
+        if isinstance(given, str) and given == PREVALENCE:
+            object.__setattr__(self, "threshold", None)
+            object.__setattr__(self, "origin", PREVALENCE)
         if self.threshold is not None:
             number = _number(self.threshold)
             if not 0 <= number <= 1:
@@ -101,7 +128,7 @@ class Decision:
         object.__setattr__(self, "steady", steady)
         if self.costs is not None:
             object.__setattr__(self, "costs", _checked_costs(self.costs))
-            if self.threshold is not None:
+            if self.threshold is not None or self.asks_rate:
                 raise InputError(
                     "expected a threshold or costs, got both; leave one out: costs are a threshold"
                 )
@@ -112,18 +139,23 @@ class Decision:
             object.__setattr__(self, "class_weight", weight)
 
     @classmethod
-    def of(cls, policy: Decision | float | None) -> Decision:
+    def of(cls, policy: Decision | float | str | None) -> Decision:
         """Return a policy given as such, as a threshold, or as None for the largest share.
 
         Parameters
         ----------
-        policy : Decision, float or None
+        policy : Decision, float, "prevalence" or None
 
         Returns
         -------
         Decision
         """
         return policy if isinstance(policy, cls) else cls(threshold=policy)  # type: ignore[arg-type]
+
+    @property
+    def asks_rate(self) -> bool:
+        """Whether the threshold is the rate of the positive class, which is yet to be counted."""
+        return self.threshold is None and self.origin == PREVALENCE
 
     @property
     def position(self) -> int:
@@ -149,6 +181,11 @@ class Decision:
         Decision
         """
         n = len(classes)
+        if self.asks_rate:
+            raise InputError(
+                'expected a policy whose threshold is a number, got "prevalence"; pass it as '
+                "decision_threshold to whoever knows the rows: fit, retrain or as_tree"
+            )
         if n != 2:
             if self.threshold is not None:
                 raise InputError(
@@ -357,7 +394,7 @@ def resolve_decision(
         got = "regression" if classes is None else f"{len(classes)} classes"
         what = spelled if policy is None else "decision_threshold"
         raise InputError(f"expected two classes for a {what}, got {got}; leave {what}=None")
-    if isinstance(policy, str) and policy != "prevalence":
+    if isinstance(policy, str) and policy != PREVALENCE:
         raise InputError(
             'expected a number, "prevalence", a Decision or None as decision_threshold, '
             f"got {quoted(policy)}"
@@ -365,10 +402,9 @@ def resolve_decision(
     if isinstance(policy, Decision):
         asked = replace(policy, resolved=None)
     else:
-        threshold = 0.0 if isinstance(policy, str) else policy  # until the class is known
-        asked = Decision(threshold=threshold, steady=known.steady)
+        asked = replace(Decision.of(policy), steady=known.steady)
     asked = replace(asked, positive=_one_name(asked.positive, positive, classes, spelled))
-    if asked.threshold is None and asked.costs is None:
+    if asked.threshold is None and asked.costs is None and not asked.asks_rate:
         return _continued(asked, known, classes)
     if asked.positive is None:
         asked = replace(asked, positive=known.positive)
@@ -378,10 +414,10 @@ def resolve_decision(
             "expected the class to be detected, by name, with a threshold, costs or "
             f'"prevalence" on the classes {some_of(classes)}, got none; say {one} or {two}'
         )
-    found = asked.resolve(classes)
-    if isinstance(policy, str):
-        return replace(found, threshold=rate(found.position), origin="prevalence")
-    return found
+    if asked.asks_rate:
+        found = replace(asked, threshold=0.0).resolve(classes)  # 0 until the class is known
+        return replace(found, threshold=rate(found.position))
+    return asked.resolve(classes)
 
 
 def _one_name(own: Any, given: Any, classes: Sequence[Any], spelled: str) -> Any:

@@ -309,6 +309,12 @@ def find_columns(
     return list(range(n_features))
 
 
+def without_columns(X: Any, names: Collection[str]) -> Any:
+    """Return a frame without some columns; an array, or a frame without them, as it is."""
+    have = column_names(X) or ()
+    return X[[name for name in have if name not in names]] if set(have) & set(names) else X
+
+
 def encode_table(
     X: Any,
     *,

@@ -340,6 +340,12 @@ class Tree(TreeExports, HoldsArrays):
         return self.decision.threshold
 
     @property
+    def counts_rows(self) -> bool:
+        """Whether the weights of the nodes are plain counts of the rows it was trained on."""
+        rows, weighted = self.metadata.get("n_training_rows"), self.metadata.get("weighted", False)
+        return rows is not None and not weighted and bool(np.isclose(float(rows), self.weight[0]))
+
+    @property
     def kept_against_share(self) -> BoolArray:
         """Nodes whose label is not the one their own shares would give."""
         if not self.is_classifier:

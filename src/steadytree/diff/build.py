@@ -25,7 +25,7 @@ from steadytree.distance.amounts import Measure
 from steadytree.distance.matching import PathMatching, match_paths
 from steadytree.evaluation.flips import classes_given_up, prediction_moved, response_span
 from steadytree.exceptions import InputError
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 
 __all__ = ["diff_trees"]
 
@@ -100,7 +100,7 @@ def diff_trees(
     >>> diff.counts["added"], diff.counts["dropped"]
     (0, 0)
     """
-    before, after = as_tree(old), as_tree(new)
+    before, after = read_model(old), read_model(new)
     used = common_space([before, after], space)
     matching = match_paths(before, after, space=used, variant="metric")
     a, b = matching.a, matching.b

@@ -25,6 +25,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from steadytree.core.decision import Decision, resolve_decision
+from steadytree.core.one_decision import find_one_decision, warn_of_one_decision
 from steadytree.core.quoting import quoted
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint, stamp_of
 from steadytree.core.space import FeatureSpace
@@ -32,7 +33,6 @@ from steadytree.core.tabular import as_table as rows_as_array
 from steadytree.core.tabular import is_categorical_column, is_frame, outcome_values
 from steadytree.core.tree import Tree
 from steadytree.estimators.predictor import TreePredictorMixin
-from steadytree.evaluation.one_decision import find_one_decision, warn_of_one_decision
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.fitting import Task, TrainingData
 

@@ -14,7 +14,7 @@ from steadytree.core.rules import tree_rules
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
 from steadytree.exceptions import InputError
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 
 __all__ = [
     "ClassifierTreeMixin",
@@ -221,7 +221,7 @@ class _FinishedTree(TreePredictorMixin, BaseEstimator):
         # The attribute may be replaced by set_params: read it again only then.
         held = self.__dict__.get("_read")
         if held is None or held[0] is not self.tree:
-            tree = as_tree(self.tree)
+            tree = read_model(self.tree)
             if tree.is_classifier != self._wants_classifier:
                 kinds = ("a regression tree", "a classification tree")
                 names = ("TreeRegressor", "TreeClassifier")

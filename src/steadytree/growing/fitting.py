@@ -30,7 +30,7 @@ from steadytree.core.tabular import outcome_values, plain_scalar
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.growing.encoding import ColumnEncoder
-from steadytree.readers import as_tree, numbers_classes
+from steadytree.readers import as_tree, numbers_classes, read_model
 
 __all__ = ["Task", "TrainingData", "fit_by_weight", "fit_tree"]
 
@@ -166,7 +166,7 @@ def fit_tree(
     fitted = model.best_estimator_ if searches else model
     if on_columns:
         return data.read(fitted, rows.size, decision)
-    tree = as_tree(fitted, space=data.space)
+    tree = as_tree(read_model(fitted), space=data.space)
     if numbered and tree.classes is not None and data.class_list is not None:
         tree = tree.replace(classes=tuple(data.class_list[k] for k in tree.classes))
     if tree.is_classifier != (data.classes is not None):

@@ -24,7 +24,7 @@ from steadytree.plotting._base import (
     plain_axes,
     styled,
 )
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 
 __all__ = ["SplitFrequencyDisplay"]
 
@@ -112,7 +112,7 @@ class SplitFrequencyDisplay(Display):
         -------
         SplitFrequencyDisplay
         """
-        read = [as_tree(tree) for tree in trees]
+        read = [read_model(tree) for tree in trees]
         if not read:
             raise InputError("expected one tree or more to count splits of, got none")
         where = common_space(read, space)

@@ -25,7 +25,7 @@ from steadytree.plotting._base import (
     literal,
     styled,
 )
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 
 __all__ = ["TreeMapDisplay", "scale_to_plane"]
 
@@ -167,7 +167,7 @@ class TreeMapDisplay(Display):
         -------
         TreeMapDisplay
         """
-        read = [as_tree(tree) for tree in trees]
+        read = [read_model(tree) for tree in trees]
         if not read:
             raise InputError("expected one tree or more to draw a map of, got none")
         distances = pairwise_tree_distances(

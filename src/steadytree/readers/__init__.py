@@ -29,10 +29,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from steadytree.core.bounded_reading import read_bytes
 from steadytree.core.decision import Decision, resolve_decision
+from steadytree.core.one_decision import one_decision_of_leaves, warn_of_one_decision
 from steadytree.core.one_hot import recombine_one_hot
 from steadytree.core.quoting import quoted
 from steadytree.core.space import FeatureSpace
@@ -96,6 +95,8 @@ def as_tree(
 ) -> Tree:
     """Read any supported model as a :class:`Tree`, so that trees can be compared.
 
+    A model that decides the same for everybody is read with a warning.
+
     Parameters
     ----------
     model : fitted model, Tree, or path of a model file
@@ -151,11 +152,14 @@ def as_tree(
         lambda at: _training_rate(tree, at),
         known=tree.decision,
     )
-    return tree if decision is None else tree.relabelled(decision)
+    tree = tree if decision is None else tree.relabelled(decision)
+    if not isinstance(model, Tree):
+        warn_of_one_decision(one_decision_of_leaves(tree))
+    return tree
 
 
 def read_model(model: Any, *, tree_index: int | None = None, allow_pickle: bool = False) -> Tree:
-    """Read a model or a model file with the reader that knows it, as it is."""
+    """Read a model or a model file with the reader that knows it, as it is, without a word."""
     if isinstance(model, Tree):
         return model
     if isinstance(model, (str, os.PathLike)):
@@ -291,8 +295,7 @@ def _readers_of_others() -> tuple[Any, ...]:
 
 def _training_rate(tree: Tree, at: int) -> float:
     """Rate of a class in the rows a tree was trained on."""
-    rows, weighted = tree.metadata.get("n_training_rows"), tree.metadata.get("weighted", False)
-    if rows is None or weighted or not np.isclose(float(rows), tree.weight[0]):
+    if not tree.counts_rows:
         raise InputError(
             'expected a tree fitted without sample or class weights for "prevalence", got a '
             "weighted one, whose shares are not rates; pass the rate as a number"

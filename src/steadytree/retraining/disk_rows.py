@@ -18,13 +18,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.core.decision import resolve_decision
+from steadytree.core.decision import Decision, resolve_decision
 from steadytree.core.rows import CodedRows, code_outcomes, fingerprint_of, mixed_bits, row_hashes
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, column_values, n_rows, outcome_values
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 from steadytree.retraining.disk_tables import DiskTable, is_on_disk, open_table
 from steadytree.retraining.overlap import beyond_chance
 from steadytree.retraining.structure_sample import draw_ordinals, share_sample
@@ -258,7 +258,7 @@ def load_sample(
     which = [w for w in ("old", "new") if is_on_disk(given[f"X_{w}"])]
     if not which:
         return dict(given), None
-    tree = as_tree(deployed)
+    tree = read_model(deployed)
     rows = {w: DiskRows.read(tree, w, given, seed) for w in which}
     in_memory = {
         w: 0 if given[f"X_{w}"] is None else n_rows(as_table(given[f"X_{w}"], f"X_{w}"))
@@ -281,14 +281,15 @@ def load_sample(
         out.update(rows[w].sample(wanted[w], bins.get(w)))
     if not sampled:
         return out, None
-    if given.get("decision_threshold") == "prevalence":
+    policy = given.get("decision_threshold")
+    if policy is not None and Decision.of(policy).asks_rate:
 
         def rate(at: int) -> float:
             of_class = sum(_of_class(rows.get(w), given, w, tree, at) for w in ("old", "new"))
             return of_class / sum(total.values())
 
         out["decision_threshold"] = resolve_decision(
-            "prevalence", tree.classes, rate, known=tree.decision
+            policy, tree.classes, rate, known=tree.decision
         )
     left = RowsOnDisk(sampled.get("old"), sampled.get("new"), total["old"], total["new"])
     return out, left

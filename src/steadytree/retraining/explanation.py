@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadytree.core.disclosure import MIN_CELL, PeopleCount, told_share_words
+from steadytree.core.one_decision import OneDecision
 from steadytree.core.words import PLAIN, listed
 from steadytree.diff.words import given_up_words
 from steadytree.evaluation.flips import REGRESSION_FLIP
-from steadytree.evaluation.one_decision import OneDecision
 from steadytree.retraining.answer import TOO_FEW, Forgone, Gain
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _policy(result: Retraining, one: OneDecision | None) -> str:
     tree = result.tree
     if not tree.is_classifier:
         return ""
-    text = f"Policy: {tree.decision.words(tree.classes)}."
+    text = f"Policy: {tree.decision.words([PLAIN.name(c) for c in tree.classes or ()])}."
     if one is None:
         return text
     return f"{text} {one.words('It')}"

@@ -27,7 +27,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
 from steadytree.exceptions import FeatureAlignmentError, HistoryError, InputError
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 from steadytree.retraining.history_chain import Line, seal, to_bytes
 from steadytree.retraining.history_entries import (
     Date,
@@ -288,7 +288,7 @@ class History:
             The number of the version, from 1.
         """
         found = getattr(tree, "tree", None)
-        version = found if isinstance(found, Tree) else as_tree(tree)
+        version = found if isinstance(found, Tree) else read_model(tree)
         numbers = _scores_of(tree) | checked_scores(scores or {})
         what = {"note": checked_text(note, "note"), "date": iso_date(on)}
         if approved_by is not None:

@@ -39,17 +39,28 @@ from steadytree.core.rows import (
     stamp_of,
 )
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import as_table, column_names, find_columns, n_rows
+from steadytree.core.tabular import (
+    as_table,
+    column_names,
+    find_columns,
+    n_rows,
+    without_columns,
+)
 from steadytree.core.tree import Tree
 from steadytree.evaluation.changed_columns import changed_columns
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.row_counts import RowBatch, RowBatches
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 from steadytree.retraining.disk_rows import RowsOnDisk
 from steadytree.retraining.orders import unused_orders
 from steadytree.retraining.overlap import find_copies, scored_rows
 from steadytree.retraining.structure_sample import draw_rows, share_sample, with_rate
-from steadytree.retraining.widening import code_in_space, refuse_infinities, with_outcome
+from steadytree.retraining.widening import (
+    CodedInSpace,
+    code_in_space,
+    refuse_infinities,
+    with_outcome,
+)
 
 __all__ = ["Problem", "TrainingRows", "prepare_problem"]
 
@@ -282,7 +293,7 @@ def prepare_problem(
     space: FeatureSpace | None = None,
 ) -> Problem:
     """Read the deployed tree, fix the space, code the rows; say what does not fit."""
-    tree = as_tree(deployed).with_plain_shares()
+    tree = read_model(deployed).with_plain_shares()
     if (X_old is None) != (y_old is None):
         given = "X_old" if y_old is None else "y_old"
         raise InputError(f"expected both X_old and y_old or neither, got only {given}")
@@ -294,7 +305,15 @@ def prepare_problem(
         find_columns(table, tree.feature_names, tree.n_features, tree.used_features)
         if n_rows(table) == 0:
             raise InputError(f"expected rows in {name}, got none; pass the rows that arrived")
-    found = code_in_space(tree, space, X_new, X_old)
+    unread: dict[str, str] = {}
+    try:
+        found, coded_old = _coded(tree, space, X_new, X_old)
+    except InputError:
+        unread = _unread(tree, space, X_new, X_old)
+        if not unread:
+            raise
+        X_new, X_old = without_columns(X_new, unread), without_columns(X_old, unread)
+        found, coded_old = _coded(tree, space, X_new, X_old)
     fixed = found.space
     y_codes = code_outcomes(y_new, tree.classes, n_rows(X_new), name="y_new")
     y_before = None
@@ -311,9 +330,9 @@ def prepare_problem(
         X_new,
     )
     old = None
-    if y_before is not None:
+    if coded_old is not None and y_before is not None:
         old = CodedRows(
-            refuse_infinities(fixed.encode(X_old, found.needed), fixed, "X_old"),
+            coded_old,
             y_before,
             _weights(sample_weight_old, len(y_before), "sample_weight_old"),
             _old_groups(groups_old, groups, len(y_before)),
@@ -324,7 +343,7 @@ def prepare_problem(
     anchored = missing_as_imputed(tree.in_space(fixed), imputed)
     _check_classes(anchored, new, old)
     dropped = frozenset(tree.metadata.get("dropped") or ())
-    lacking, notes = _columns_left_out(fixed, X_new, X_old, dropped)
+    lacking, notes = _columns_left_out(fixed, X_new, X_old, dropped, unread)
     notes += unused_orders(fixed, X_new)
     forbidden = forbidden_features(fixed, forbidden_before(tree) if forbid is None else forbid)
     old, scored, overlap = _without_copies(anchored, new, old)
@@ -379,14 +398,54 @@ def _warn(message: str) -> None:
 # -- columns ------------------------------------------------------------------------------
 
 
+def _coded(
+    tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any
+) -> tuple[CodedInSpace, FloatArray | None]:
+    """Fix the space and code both tables in it."""
+    found = code_in_space(tree, space, X_new, X_old)
+    if X_old is None:
+        return found, None
+    coded = found.space.encode(X_old, found.needed)
+    return found, refuse_infinities(coded, found.space, "X_old")
+
+
+def _unread(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> dict[str, str]:
+    """Name the columns that the tree does not use and that cannot be read, and say why."""
+    tables = [X for X in (X_new, X_old) if X is not None]
+    have = dict.fromkeys(name for X in tables for name in column_names(X) or ())
+    used = {tree.feature_labels[j] for j in tree.used_features}
+    others = [name for name in have if name not in used]
+    if tree.feature_names is None or not others:
+        return {}
+
+    def read(*kept: str) -> None:
+        gone = set(others).difference(kept)
+        _coded(tree, space, *(X if X is None else without_columns(X, gone) for X in (X_new, X_old)))
+
+    read()  # whatever is wrong with a column that the tree uses is said first
+    unread = {}
+    for name in others:
+        try:
+            read(name)
+        except InputError as error:
+            unread[name] = str(error).split(";")[0]  # without advice: nothing needs mending
+    return unread
+
+
 def _columns_left_out(
-    space: FeatureSpace, X_new: Any, X_old: Any, dropped: frozenset[str]
+    space: FeatureSpace,
+    X_new: Any,
+    X_old: Any,
+    dropped: frozenset[str],
+    unread: Mapping[str, str],
 ) -> tuple[frozenset[int], list[str]]:
     """Features whose columns a table lacks, and notes on them and on columns that are ignored.
 
-    Columns that the deployed pipeline takes and throws away (``dropped``) go without saying.
+    Columns that the deployed pipeline takes and throws away (``dropped``) go without saying;
+    those that could not be read (``unread``) are said to be so.
     """
-    tables = [(X_new, "X_new"), *([] if X_old is None else [(X_old, "X_old")])]
+    tables = [(X_new, "new"), *([] if X_old is None else [(X_old, "old")])]
+    parts: list[str] = []
     notes: list[str] = []
     out: set[int] = set()
     if space.names is None:
@@ -398,12 +457,21 @@ def _columns_left_out(
         there = set(have)
         lacking = [j for j, feature in enumerate(space.names) if feature not in there]
         out |= set(lacking)
-        if lacking:
-            shown = some_of([space.names[j] for j in lacking])
-            notes.append(
-                f"{name} lacks {shown}, which the deployed tree does not use: no new rule uses "
-                f"{'it' if len(lacking) == 1 else 'them'}"
-            )
+        if told := [space.names[j] for j in lacking if space.names[j] not in unread]:
+            parts.append(f"the {name} rows lack {some_of(told)}")
+    if parts:
+        several = len(out) - len(unread) > 1
+        notes.append(
+            f"{' and '.join(parts)}, which the deployed tree does not use: no new rule uses "
+            f"{'them' if several else 'it'}"
+        )
+    if unread:
+        several = len(unread) > 1
+        notes.append(
+            f"column{'s' if several else ''} {some_of(unread)} cannot be read, which the deployed "
+            f"tree does not use: no new rule uses {'them' if several else 'it'} "
+            f"({'the first: ' if several else ''}{next(iter(unread.values()))})"
+        )
     known = dropped.union(space.names)
     extra = [c for c in column_names(X_new) or () if c not in known]
     if extra:
@@ -413,8 +481,8 @@ def _columns_left_out(
         notes.append(
             f"column{'s' if several else ''} {some_of(extra)} "
             f"{'are' if several else 'is'} not among the deployed tree's features and "
-            f"{'are' if several else 'is'} ignored; to let new rules use {them}, pass "
-            "space=FeatureSpace.from_data(X)"
+            f"{'are' if several else 'is'} ignored; to let new rules use {them}, fit a new tree, "
+            "or in Python pass space=FeatureSpace.from_data(X)"
             + (f" and old rows that have {them}, or none" if only_new else "")
         )
     return frozenset(out), notes

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from steadytree._views import CandidateTrees, ReportContent, notebook_view, write_report
 from steadytree.core.disclosure import MIN_CELL, PeopleCount, told_share, told_share_words
+from steadytree.core.one_decision import OneDecision, find_one_decision
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -33,7 +34,6 @@ from steadytree.evaluation.flips import (
     subgroups,
 )
 from steadytree.evaluation.gates import GATES, GateCheck, GateFault, check_gates
-from steadytree.evaluation.one_decision import OneDecision, find_one_decision
 from steadytree.evaluation.performance import performance_table
 from steadytree.evaluation.scores import predict_rows
 from steadytree.evaluation.told_tables import tell_flips, tell_moves, tell_performance

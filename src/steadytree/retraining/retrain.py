@@ -15,17 +15,17 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from steadytree.core.decision import Decision
+from steadytree.core.one_decision import warn_of_one_decision
 from steadytree.core.rows import CodedRows, code_outcomes
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import as_table, n_rows
+from steadytree.core.tabular import as_table, n_rows, without_columns
 from steadytree.core.tree import Tree
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.final_test import score_on_test
 from steadytree.evaluation.flips import flipped, moved_shares, response_span, risk_moves
 from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
-from steadytree.evaluation.one_decision import warn_of_one_decision
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 from steadytree.retraining.answer import draw_answer, fall_back, score_name
 from steadytree.retraining.certificate.statement import CertificateOptions
 from steadytree.retraining.disk_rows import load_sample, look_at_rows
@@ -163,7 +163,7 @@ def retrain(
     decision_threshold : float, "prevalence", Decision or None
         How the new tree decides; None: as the deployed tree does (its threshold, the one its
         class weights amount to, or the largest share). The deployed tree's own decisions are
-        never changed by it. "prevalence": the rate of the second class in all rows given.
+        never changed by it. "prevalence": the rate of the positive class in all rows given.
     space : FeatureSpace, optional
         By default the one stored with the deployed tree, else made from all rows given.
     sample_weight, sample_weight_old : arrays, optional
@@ -271,7 +271,7 @@ def retrain(
     price = float(price)
     prices = tuple(sorted({*PRICES, price, np.inf}, reverse=True))
     own = name_candidates(candidates)
-    locks = resolve_locks(locked, problem.start, problem.space, printed=as_tree(deployed))
+    locks = resolve_locks(locked, problem.start, problem.space, printed=read_model(deployed))
     if locks and certificate is not None:
         raise InputError(
             f"expected nothing locked where a certificate is asked for, got locked={locked!r}: it "
@@ -393,6 +393,8 @@ def _final_test(
         "from scratch": trees["from scratch"],
     }
     needed = frozenset().union(*(tree.used_features for tree in shown.values()))
+    labels = problem.space.feature_labels
+    X = without_columns(X, {labels[j] for j in range(len(labels)) if j not in needed})
     rows = CodedRows(problem.space.encode(X, needed), outcomes)
     for seen in (problem.new, problem.old):
         copies = (

@@ -45,7 +45,7 @@ from steadytree.growing.teacher import (
     choose_teacher,
     teach,
 )
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 from steadytree.retraining.certificate.statement import EXACT, Certificate, CertificateOptions
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
@@ -281,10 +281,10 @@ class CandidateMaker:
     def _own_tree(self, name: str, model: Any, rows: NDArray[np.intp] | None) -> tuple[Tree, bool]:
         deployed = self.problem.deployed
         try:
-            tree, fitted_here = as_tree(model), False
+            tree, fitted_here = read_model(model), False
         except NotFittedTreeError:
             fitted = clone(model).fit(*self._tables(rows))
-            tree, fitted_here = as_tree(fitted), True
+            tree, fitted_here = read_model(fitted), True
         try:
             tree = tree.in_space(self.problem.space)
         except SteadyTreeError as error:

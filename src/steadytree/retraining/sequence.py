@@ -25,7 +25,7 @@ from steadytree.distance import pairwise_tree_distances
 from steadytree.estimators.predictor import predictor_of
 from steadytree.evaluation.scores import predict_rows, score_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 from steadytree.retraining.problem import prepare_problem
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.retrain import DEFAULT_PRICE, retrain
@@ -219,7 +219,7 @@ def retrain_sequence(
                 "fit a tree on it, or pass deployed=..."
             )
     else:
-        start = as_tree(deployed)
+        start = read_model(deployed)
     first = 1 if deployed is None else 0
     policy = None if deployed is None else options.get("decision_threshold")
     retrainings: list[Retraining] = []
@@ -283,11 +283,11 @@ def _first_tree(X: Any, y: Any, random_state: Any, decision_threshold: Any) -> T
     from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
 
     if has_fractions(np.asarray(y)):
-        return as_tree(DistilledTreeRegressor(random_state=random_state).fit(X, y))
+        return read_model(DistilledTreeRegressor(random_state=random_state).fit(X, y))
     model = DistilledTreeClassifier(
         random_state=random_state, decision_threshold=decision_threshold
     )
-    return as_tree(model.fit(X, y))
+    return read_model(model.fit(X, y))
 
 
 # -- candidates ----------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any
 
 from steadytree.core.atomic import write_atomic
 from steadytree.exceptions import InputError
-from steadytree.readers import as_tree
+from steadytree.readers import read_model
 
 __all__ = ["WRITERS", "export_tree", "format_of", "options_of"]
 
@@ -87,8 +87,8 @@ def export_tree(
             f"got {', '.join(unknown)}"
         )
     if path is not None and hasattr(writer, "write_file"):
-        return Path(writer.write_file(as_tree(tree), Path(path), **options))
-    written = writer.write(as_tree(tree), **options)
+        return Path(writer.write_file(read_model(tree), Path(path), **options))
+    written = writer.write(read_model(tree), **options)
     if path is None:
         return written
     if hasattr(writer, "save"):

@@ -91,7 +91,7 @@ def test_a_policy_that_the_wrapper_cannot_hold(data: tuple[pd.DataFrame, Any]) -
     model = models(data)["tuned"].fit(*data)
     tree = st.as_tree(model)
     rows = probe_rows(tree, 1000, singles=True)
-    for policy in (None, st.Decision(threshold=0.4, positive=0)):
+    for policy in (None, st.Decision(threshold=0.4, positive="no")):
         new = tree.relabelled(policy)
         np.testing.assert_array_equal(write_like(new, model).predict(rows), new.predict(rows))
 

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.tree import Tree
-from steadytree.exceptions import SteadyTreeWarning
+from steadytree.core.words import PLAIN
+from steadytree.exceptions import OneDecisionWarning
 
 __all__ = ["OneDecision", "find_one_decision", "one_decision_of_leaves", "warn_of_one_decision"]
 
@@ -33,12 +35,13 @@ class OneDecision:
     positive : class label or None
         The class to be detected; None for several classes.
     event_share : float or None
-        Share of the rows that are of the positive class; None where outcomes are not known.
+        Share of the rows that are of the positive class; None where outcomes are not known, or
+        where it would tell of fewer than 5 people.
     n_rows : int or None
         None where the tree does not say how many rows it saw.
     threshold : float or None
         The largest threshold at which at least half of the events would be flagged; None
-        where no events are known, or the risk is the same for everybody.
+        where the share of events is, or the risk is the same for everybody.
     needed : float or None
         The risk from which the positive class is decided on; None for several classes.
     """
@@ -63,13 +66,14 @@ class OneDecision:
         str
         """
         rows = "rows" if self.n_rows is None else f"{self.n_rows:,} rows"
-        text = f'{who} decides "{self.label}" for all {rows}'
+        text = f'{who} decides "{PLAIN.name(self.label)}" for all {rows}'
         if self.positive is None:
             return f"{text}."
+        event = PLAIN.name(self.positive)
         if self.needed is not None:
-            text += f': "{self.positive}" needs a risk of {_percent(self.needed)}'
+            text += f': "{event}" needs a risk of {_percent(self.needed)}'
             if self.event_share is not None:
-                text += f" and {_percent(self.event_share)} of rows are {self.positive}"
+                text += f" and {_percent(self.event_share)} of rows are {event}"
         if self.threshold is None:
             return f"{text}."
         still = "still " if self.label == self.positive else ""
@@ -120,14 +124,20 @@ def find_one_decision(
     share = threshold = None
     if events is not None and counted:
         happened = np.asarray(events, dtype=np.float64) * rows
-        share = float(happened.sum() / rows.sum())
-        threshold = _catches_half(np.asarray(risk, dtype=np.float64), happened)
-    needed = 0.5 if tree.decision.threshold is None else tree.decision.threshold
+        n_events = float(happened.sum())
+        if round(min(n_events, float(rows.sum()) - n_events)) >= MIN_CELL:
+            share = n_events / float(rows.sum())
+            threshold = _catches_half(np.asarray(risk, dtype=np.float64), happened)
+    needed, weight_of = tree.decision.threshold, tree.decision.class_weight or (1.0, 1.0)
+    if needed is None:
+        needed = weight_of[1 - at] / sum(weight_of)
     return OneDecision(label, tree.classes[at], share, n_rows, threshold, needed)
 
 
 def one_decision_of_leaves(tree: Tree) -> OneDecision | None:
     """Return what a tree decides for everybody by what is stored in its leaves.
+
+    Rows are spoken of only where the tree says how many it saw.
 
     Parameters
     ----------
@@ -137,7 +147,7 @@ def one_decision_of_leaves(tree: Tree) -> OneDecision | None:
     -------
     OneDecision or None
     """
-    if tree.classes is None:
+    if tree.classes is None or len(tree.classes) < 2:
         return None
     leaves, at = tree.leaves, tree.decision.position
     risk = tree.value[leaves, at]
@@ -146,7 +156,8 @@ def one_decision_of_leaves(tree: Tree) -> OneDecision | None:
         with np.errstate(invalid="ignore"):
             happened = tree.observed.counts[leaves].sum(axis=1)[:, at] / np.maximum(rows, 1)
         return find_one_decision(tree, risk, happened, rows)
-    return find_one_decision(tree, risk, risk, tree.weight[leaves])
+    counted = tree.weight[leaves] if tree.counts_rows else np.zeros(len(leaves))
+    return find_one_decision(tree, risk, risk, counted)
 
 
 def warn_of_one_decision(
@@ -161,7 +172,7 @@ def warn_of_one_decision(
     stacklevel : int, default 3
     """
     if found is not None:
-        warnings.warn(found.words(who), SteadyTreeWarning, stacklevel=stacklevel)
+        warnings.warn(found.words(who), OneDecisionWarning, stacklevel=stacklevel)
 
 
 def _catches_half(risk: FloatArray, happened: FloatArray) -> float | None:
