@@ -394,12 +394,13 @@ def _final_test(
     }
     needed = frozenset().union(*(tree.used_features for tree in shown.values()))
     labels = problem.space.feature_labels
-    X = without_columns(X, {labels[j] for j in range(len(labels)) if j not in needed})
+    unused = frozenset(range(len(labels))) - needed
+    X = without_columns(X, {labels[j] for j in unused})
     rows = CodedRows(problem.space.encode(X, needed), outcomes)
     for seen in (problem.new, problem.old):
-        copies = (
-            None if seen is None else find_copies(problem.compared(rows), problem.compared(seen))
-        )
+        if seen is None:
+            continue
+        copies = find_copies(*(problem.compared(part, unused) for part in (rows, seen)))
         if copies is not None:
             raise InputError(
                 "expected test rows that nothing was trained on, got "
