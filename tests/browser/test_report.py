@@ -289,9 +289,9 @@ def test_a_case_is_shown_in_both_trees_and_in_words(report: Any, visit: Any) -> 
     page.locator("#case-2").fill("0.05")
     assert page.locator("#tree-old .row.leaf.on-path").count() == 1
     assert "follows the stored direction" in page.locator("#case-old").inner_text()
-    verdict = page.locator(".verdict").inner_text()
+    agreement = page.locator(".agreement").inner_text()
     labels = page.locator("#case-result figure strong").all_inner_texts()
-    assert verdict == (
+    assert agreement == (
         "Both trees decide the same."
         if labels[0] == labels[1]
         else f"The decision changes from {labels[0]} to {labels[1]}."
@@ -354,7 +354,7 @@ def test_everything_is_there_without_javascript(kind: str, report: Any, visit: A
     if kind == "retraining":
         assert page.locator("svg.frontier .point").count() >= 5
         assert page.locator("#candidate-table tbody tr").count() == len(result.frontier)
-        assert "Sensitivity" in page.locator("#people").inner_text()
+        assert "Sensitivity for malignant" in page.locator("#people").inner_text()
     if kind == "large":
         signs = page.locator("#tree-new .t-fold").all_text_contents()
         hidden = sum(int(sign.split()[0].lstrip("+")) for sign in signs)

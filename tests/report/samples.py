@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from steadytree.core.decision import Decision
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
@@ -50,7 +51,7 @@ def retraining() -> Retraining:
     space = FeatureSpace.from_data(X, y)
     numeric = X.drop(columns="site")
     model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=6, random_state=0)
-    deployed = as_tree(model.fit(numeric[:300], y[:300]), decision_threshold=0.4)
+    deployed = as_tree(model.fit(numeric[:300], y[:300]), Decision(0.4, positive="malignant"))
     return retrain(
         deployed,
         X[300:].reset_index(drop=True),

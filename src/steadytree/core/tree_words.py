@@ -23,6 +23,7 @@ __all__ = [
     "branch_texts",
     "kept_words",
     "reaching_values",
+    "risk_name",
     "shown_class",
     "side_condition",
     "split_condition",
@@ -191,6 +192,13 @@ def shown_class(tree: Tree, node: int) -> int:
     """Position of the class whose share is shown: the positive one of two, else the label."""
     two = tree.classes is not None and len(tree.classes) == 2
     return tree.decision.position if two else int(tree.label[node])
+
+
+def risk_name(tree: Tree, style: WordStyle = PLAIN) -> str:
+    """Name what a tree predicts: the risk of the positive class of two, else a prediction."""
+    if tree.classes is None or len(tree.classes) != 2:
+        return "prediction"
+    return f"risk of {style.name(tree.classes[tree.decision.position])}"
 
 
 @dataclass(frozen=True)

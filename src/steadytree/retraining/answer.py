@@ -257,6 +257,10 @@ def draw_answer(
     refused = proposed if proposed != chosen else ""
     against = chosen if action != "keep" else refused or _asked(frontier)
     gains = measure_gains(scores, against, decision) if against else {}
+    if gains:
+        # One change has one interval: that of the frontier and of the table of performance.
+        value, error = (float(frontier[c][against]) for c in ("score_change", "score_change_se"))
+        gains["score"] = Gain(value, error)
     events = _count_events(scores)
     confidence = _confidence(action, gains, events, measured=bool(scores.folds))
     forgone = scratch = None

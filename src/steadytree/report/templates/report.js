@@ -480,7 +480,7 @@
       if (c[key] !== null) fact(label, c[key], against && against[key] !== null ? `chosen: ${against[key]}` : "");
     };
     happened("Decisions that change", "flips_words");
-    happened(`${data.classes ? "Risk" : "Prediction"} moves by more than 5 points`, "moved_5_words");
+    happened(`${data.risk} moves by more than 5 points`, "moved_5_words");
     fact("Rules", String(c.n_rules), c.counts ? ["kept", "moved", "relabelled", "added", "dropped"]
       .filter((key) => c.counts[key]).map((key) => `${c.counts[key]} ${key}`).join(", ") : "");
     const parts = [make("h3", {}, c.name + (c.chosen ? " (chosen)" : "")), facts];
@@ -644,9 +644,9 @@
         make("figcaption", {}, tree.name),
         make("p", { class: "outcome" }, make("strong", {}, decision), (numbers ? ` (${numbers})` : "") + words), steps));
     }
-    const verdict = outcomes.length < 2 ? [] : [make("p", { class: "verdict" },
+    const agreement = outcomes.length < 2 ? [] : [make("p", { class: "agreement" },
       outcomes[0] === outcomes[1] ? "Both trees decide the same." : `The decision changes from ${outcomes[0]} to ${outcomes[1]}.`)];
-    result.replaceChildren(...verdict, ...panels);
+    result.replaceChildren(...agreement, ...panels);
   }
 
   const form = document.getElementById("case-form");
