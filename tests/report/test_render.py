@@ -240,7 +240,8 @@ def test_a_final_test_is_the_first_table() -> None:
     assert cells[:3] == ["Tree", "AUC", "Change"]
     table = result.test
     assert table is not None
-    for name, score in zip(("Deployed tree", "Proposed tree", "From scratch"), table["score"]):
+    names = ("Deployed tree", "Proposed tree", "From scratch")
+    for name, score in zip(names, table["score"], strict=True):
         assert cells[cells.index(name) + 1] == f"{score:.3f}"
     assert f"{table['brier']['from scratch']:.4f}" in cells
     assert "On 69 rows that nothing was trained or chosen on" in page

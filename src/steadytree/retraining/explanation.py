@@ -89,7 +89,7 @@ class Explanation:
 
     @property
     def without_counts(self) -> tuple[str, ...]:
-        """Lines that count no people, for pages that mask counts, name the policy and sound alarms."""
+        """Lines that count no people; pages with a mask of their own tell the rest themselves."""
         parts = (self.one_decision, self.changes, self.better, self.forgone)
         return tuple(line for line in (*parts, self.test, self.warnings) if line)
 
