@@ -59,7 +59,7 @@ def test_a_branch_says_what_its_value_must_be() -> None:
         "is missing",
     )
     # Nothing that was sent elsewhere above is named.
-    assert branch_words(tree, features, 0, True, ((0, 1), True)) == ("colour", "is red")
+    assert branch_words(tree, features, 0, True, ((0, 1), True, False)) == ("colour", "is red")
     assert branch_words(tree, features, 1, True, (None, False)) == ("age", "≤ 40")
 
 

@@ -157,7 +157,7 @@ def summarise(
             "gained": [PAGE.name(n) for n in diff.predictors_gained],
             "lost": [PAGE.name(n) for n in diff.predictors_lost],
         },
-        "features": features_data(diff.space, used, drawn),
+        "features": features_data(diff.space, used, drawn, (diff.old, diff.new)),
         "trees": trees,
         "rules": table.rows,
         "people": None
