@@ -25,6 +25,7 @@ __all__ = [
     "label_by_policy",
     "number",
     "outcome_columns",
+    "positive_at",
     "rows_at_nodes",
     "wilson",
 ]
@@ -151,7 +152,7 @@ def follow_words(text: str, X: pd.DataFrame) -> tuple[np.ndarray[Any, Any], np.n
             named = set(re.split(r", or |, | or ", listed.replace("a category never met", NEW)))
             lets_in, new = "missing" in named, NEW in named
             named -= {"missing", NEW}
-            known = set(map(str, column.cat.categories)) - NOT_KNOWN
+            known = set(map(str, column.cat.categories)) - NOT_KNOWN if named or new else set()
             assert named <= known, named
             meets = column.astype(str).isin(named)
             if "anything but" in after:
@@ -183,12 +184,18 @@ def outcome_columns(y: pd.Series[Any], classes: tuple[Any, ...] | None) -> np.nd
     return np.column_stack([(y == c).to_numpy(dtype=float) for c in classes])
 
 
-def label_by_policy(shares: np.ndarray[Any, Any], policy: Any) -> int:
+def positive_at(classes: tuple[Any, ...], policy: Any) -> int:
+    """Position of the class that a policy names, else of the second, as in scikit-learn."""
+    return 1 if policy.positive is None else list(classes).index(policy.positive)
+
+
+def label_by_policy(shares: np.ndarray[Any, Any], policy: Any, classes: tuple[Any, ...]) -> int:
     """Label that shares give: the positive class from the threshold on, or the largest share."""
     if policy.threshold is None:
         weight = np.ones(len(shares)) if policy.class_weight is None else policy.class_weight
         return int(np.argmax(shares * weight))
-    return policy.positive if shares[policy.positive] >= policy.threshold else 1 - policy.positive
+    at = positive_at(classes, policy)
+    return at if shares[at] >= policy.threshold else 1 - at
 
 
 def wilson(rate: float, n: float, level: float) -> tuple[float, float]:
