@@ -13,67 +13,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import make_column_transformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
-from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.core.rules import tree_rules
 from steadytree.report import summarise
 from steadytree.report.svg import outline_svg
 from tests.audit.by_hand import NOT_KNOWN, follow_words
+from tests.report import samples
 
-TOWNS = ["Bern", "Kiev", "Oslo", "Rome"]
-(NEW_TOWN,) = NOT_KNOWN
-
-
-def rows(n: int, seed: int, *, new: bool) -> pd.DataFrame:
-    """Rows of which some have no age, income or town; ``new``: and some a town never met."""
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame(
-        {
-            "age": rng.normal(50, 15, n).round(1),
-            "income": rng.normal(30, 8, n).round(1),
-            "town": rng.choice(np.array(TOWNS, dtype=object), n, p=[0.19, 0.01, 0.3, 0.5]),
-            "job": rng.choice(np.array(["cook", "guide", "clerk"], dtype=object), n),
-        }
-    )
-    if new:
-        X.loc[rng.random(n) < 0.1, "town"] = NEW_TOWN
-        X.loc[rng.random(n) < 0.1, "job"] = NEW_TOWN
-    for name in X:
-        X.loc[rng.random(n) < 0.1, name] = np.nan
-    X.loc[:4, "town"] = "Kiev"  # rare, but met
-    return X
-
-
-def outcome(X: pd.DataFrame, seed: int) -> np.ndarray[Any, Any]:
-    noise = np.random.default_rng(seed).random(len(X)) < 0.1
-    high = (X["age"].fillna(40) > 50) ^ (X["town"] == "Oslo") ^ (X["job"] == "cook") ^ noise
-    return np.where(high, "yes", "no")
-
-
-ENCODERS = {
-    "one-hot": OneHotEncoder(handle_unknown="ignore"),
-    "codes": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
-}
-
-
-@pytest.fixture(scope="module", params=[(e, i) for e in ENCODERS for i in (True, False)], ids=str)
-def pipeline(request: pytest.FixtureRequest) -> Any:
-    """A pipeline that fills in numbers, and categories too or not: then missing is one more."""
-    encoder, fills = request.param
-    category: Any = ENCODERS[encoder]
-    if fills:
-        category = make_pipeline(SimpleImputer(strategy="most_frequent"), category)
-    columns = make_column_transformer(
-        (SimpleImputer(strategy="median"), ["age", "income"]), (category, ["town", "job"])
-    )
-    tree = DecisionTreeClassifier(max_leaf_nodes=9, min_samples_leaf=5, random_state=0)
-    X = rows(400, 0, new=False)
-    return make_pipeline(columns, tree).fit(X, outcome(X, 1))
+(NEW,) = NOT_KNOWN
+PIPELINES = [(encoder, fills) for encoder in samples.ENCODERS for fills in (True, False)]
 
 
 def by_hand(X: pd.DataFrame) -> pd.DataFrame:
@@ -105,8 +54,10 @@ def listed(text: str) -> Iterator[tuple[str, str]]:
             yield " and ".join(way), said
 
 
-def test_the_words_of_a_pipelines_tree_place_every_row(pipeline: Any) -> None:
-    tree, X = st.as_tree(pipeline), rows(1500, 2, new=True)
+@pytest.mark.parametrize(("encoder", "fills"), PIPELINES)
+def test_the_words_of_a_pipelines_tree_place_every_row(encoder: str, fills: bool) -> None:
+    pipeline = samples.pipeline(encoder, fills)
+    tree, X = st.as_tree(pipeline), samples.pipeline_rows(1500, 2, new=NEW)
     leaf = tree.apply(X)
     assert (tree.predict(X) == pipeline.predict(X)).all()
     drawn = list(listed(str(tree)))
@@ -119,16 +70,10 @@ def test_the_words_of_a_pipelines_tree_place_every_row(pipeline: Any) -> None:
     check_places(rules, by_hand(X), leaf)
 
 
-@pytest.fixture(scope="module")
-def result(pipeline: Any) -> st.Retraining:
-    X = rows(300, 3, new=False)
-    return st.retrain(
-        pipeline, X, outcome(X, 4), n_folds=0, n_estimators=10, price=0.02, random_state=0
-    )
-
-
-def test_the_words_of_a_retraining_place_every_row(result: st.Retraining) -> None:
-    X = rows(1500, 5, new=True)
+@pytest.mark.parametrize(("encoder", "fills"), PIPELINES)
+def test_the_words_of_a_retraining_place_every_row(encoder: str, fills: bool) -> None:
+    result = samples.pipeline_retraining(encoder, fills)
+    X = samples.pipeline_rows(1500, 5, new=NEW)
     summary = summarise(result, min_cell=1)
     for side, tree in (("old", result.deployed), ("new", result.tree)):
         leaf = tree.apply(X)
