@@ -340,7 +340,7 @@ def read_sentences(reader: Reader, text: str, source: str) -> None:
 
 
 def _event_of(words: str) -> str | None:
-    if words.startswith(("The decision changes", "The prediction moves by more than 5")):
+    if re.match(r"The decision changes|The prediction moves by more than 5 ?%", words):
         return "flips"
     moved = re.match(r"The (risk of .*|prediction) moves by more than 5 points$", words)
     return "moved_5" if moved else None
