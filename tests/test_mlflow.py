@@ -59,7 +59,7 @@ def test_the_model_comes_back_and_decides_as_the_tree(store: Any) -> None:
     )
     run = store.get_run(info.run_id)
     assert run.data.tags["team"] == "care"
-    assert run.data.tags["steadytree.verdict"] == result.verdict.action
+    assert run.data.tags["steadytree.action"] == result.action
     assert run.data.params["price"] == str(result.settings["price"])
     assert run.data.params["chosen"] == result.chosen
     assert run.data.metrics == pytest.approx(metrics(result))

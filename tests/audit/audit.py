@@ -62,10 +62,18 @@ class Audit:
     @cached_property
     def proposed_trees(self) -> dict[str, Any]:
         """The proposal and others of the same run: nothing but values, most edits, all anew."""
-        names = dict.fromkeys(
-            (self.result.chosen, "leaf values", "labels", "price 0.02", "from scratch")
-        )
-        return {name: self.result.trees[name] for name in names if name in self.result.trees}
+        names = dict.fromkeys((self.result.chosen, "re-estimate", "price 0.02", "from scratch"))
+        trees = self.result.trees
+        return {name: trees[name] for name in names if name in trees and name != "keep"}
+
+    @cached_property
+    def trained_on(self) -> tuple[pd.DataFrame, Array]:
+        """Rows that the tree of the answer was trained on: one that is kept on the old ones."""
+        case = self.case
+        if self.result.action == "keep":
+            return case.X_old, outcome_columns(case.y_old, self.classes)
+        X = pd.concat([part[0] for part in self.parts], ignore_index=True)
+        return X, np.concatenate([part[1] for part in self.parts])
 
     def leaf_of_new_rows(self, tree: Any) -> Array:
         leaf = np.full(len(self.case.X_new), -1)

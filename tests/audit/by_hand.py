@@ -16,6 +16,7 @@ from scipy.stats import beta, norm
 
 __all__ = [
     "COUNT",
+    "NOT_KNOWN",
     "check_count",
     "check_percent",
     "clopper_pearson",
@@ -24,11 +25,15 @@ __all__ = [
     "label_by_policy",
     "number",
     "outcome_columns",
+    "positive_at",
     "rows_at_nodes",
     "wilson",
 ]
 
 
+NEW = "never met"
+NOT_KNOWN = {"Atlantis"}
+"""The category of the audit's rows that no tree was trained on."""
 COUNT = re.compile(r"([<>])?\s*([\d,]+)(?:–([\d,]+))? of ([\d,]+)")
 PERCENT = re.compile(r"([<>≤≥])?\s*([\d.]+)(?:–([\d.]+))?\s*%")
 
@@ -128,26 +133,35 @@ def follow_rule(conditions: list[Mapping[str, Any]], X: pd.DataFrame) -> np.ndar
 def follow_words(text: str, X: pd.DataFrame) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Whether each row meets the printed words of a rule, and whether that can be told.
 
-    It cannot where a number lies within the rounding of a printed bound.
+    It cannot where a number lies within the rounding of a printed bound. Of a page the signs are
+    others, and the categories may be told by those that are not meant.
     """
     follows, sure = np.ones(len(X), dtype=bool), np.ones(len(X), dtype=bool)
-    for words in re.split(r" and ", text) if text != "always" else []:
+    text = text.replace("≤", "<=").replace("≥", ">=").replace("−", "-")
+    for words in re.split(r" and ", text) if text not in ("always", "everyone") else []:
         told = re.fullmatch(r"\((.*)\)", words)
         words = told[1] if told else words
         name = max((c for c in X if f" {c} " in f" {words} "), key=len)
         column = X[name]
         gone = column.isna().to_numpy()
         before, after = f" {words} ".split(f" {name} ", 1)
-        after, lets_in = re.subn(r" or missing $", " ", after)
-        if after.strip() == "is missing":
-            follows &= gone
-        elif after.strip() == "is not missing":
+        if after.strip() == "is not missing":
             follows &= ~gone
         elif after.startswith("is "):
-            named = re.split(r", | or ", after[3:].strip())
-            assert set(named) <= set(map(str, column.cat.categories)), named
-            follows &= np.where(gone, bool(lets_in), column.astype(str).isin(named))
+            listed = re.sub(r"^is (anything but )?", "", after.strip())
+            named = set(re.split(r", or |, | or ", listed.replace("a category never met", NEW)))
+            lets_in, new = "missing" in named, NEW in named
+            named -= {"missing", NEW}
+            known = set(map(str, column.cat.categories)) - NOT_KNOWN if named or new else set()
+            assert named <= known, named
+            meets = column.astype(str).isin(named)
+            if "anything but" in after:
+                meets = ~meets
+            else:
+                meets |= new & ~column.astype(str).isin(known)
+            follows &= np.where(gone, lets_in, meets)
         else:
+            after, lets_in = re.subn(r" or missing $", " ", after)
             values = column.to_numpy(dtype=float)
             low, high, over = before.strip(" <"), *_bound(after, "<="), *_bound(after, ">")
             low, high = (float(low or over or -np.inf), float(high or np.inf))
@@ -170,12 +184,18 @@ def outcome_columns(y: pd.Series[Any], classes: tuple[Any, ...] | None) -> np.nd
     return np.column_stack([(y == c).to_numpy(dtype=float) for c in classes])
 
 
-def label_by_policy(shares: np.ndarray[Any, Any], policy: Any) -> int:
+def positive_at(classes: tuple[Any, ...], policy: Any) -> int:
+    """Position of the class that a policy names, else of the second, as in scikit-learn."""
+    return 1 if policy.positive is None else list(classes).index(policy.positive)
+
+
+def label_by_policy(shares: np.ndarray[Any, Any], policy: Any, classes: tuple[Any, ...]) -> int:
     """Label that shares give: the positive class from the threshold on, or the largest share."""
     if policy.threshold is None:
         weight = np.ones(len(shares)) if policy.class_weight is None else policy.class_weight
         return int(np.argmax(shares * weight))
-    return policy.positive if shares[policy.positive] >= policy.threshold else 1 - policy.positive
+    at = positive_at(classes, policy)
+    return at if shares[at] >= policy.threshold else 1 - at
 
 
 def wilson(rate: float, n: float, level: float) -> tuple[float, float]:

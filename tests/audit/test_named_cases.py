@@ -53,7 +53,7 @@ def test_mortgages_refused_insurance_stay_within_what_was_observed(old_rows: boo
             copies=1,
             random_state=0,
         )
-        model, tree = result.tree, result.trees["leaf values"]
+        model, tree = result.tree, result.trees["re-estimate"]
         node = leaf_of_the_insured(tree)
         counts = tree.observed.counts[node]
         assert counts[1].tolist() == [1, 10]

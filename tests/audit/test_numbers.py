@@ -19,6 +19,7 @@ from tests.audit.by_hand import (
     follow_words,
     label_by_policy,
     outcome_columns,
+    positive_at,
     rows_at_nodes,
     wilson,
 )
@@ -108,7 +109,7 @@ def check_leaf_sizes(audit: Audit, tree: Any) -> None:
 def check_labels(audit: Audit, tree: Any, name: str) -> None:
     """Labels follow the policy, but for those kept within half a standard error of it.
 
-    Where only values are estimated again, every label is the one in force.
+    Where the deployed tree is kept, every label is the one in force.
     """
     if tree.classes is None:
         return
@@ -121,9 +122,9 @@ def check_labels(audit: Audit, tree: Any, name: str) -> None:
     seen = tree.observed
     unit = seen.weighted[0].sum() / seen.counts[0].sum()
     for node in leaves(tree):
-        policy = label_by_policy(tree.value[node], tree.decision)
+        policy = label_by_policy(tree.value[node], tree.decision, tree.classes)
         kept = int(tree.label[node])
-        if name in ("leaf values", "keep"):
+        if name == "keep":
             assert (before[reached[node]] == kept).all()
             continue
         assert bool(tree.kept_against_share[node]) == (kept != policy)
@@ -134,7 +135,8 @@ def check_labels(audit: Audit, tree: Any, name: str) -> None:
         n = seen.weighted[node].sum() / unit
         at, share = tree.decision.threshold, tree.value[node]
         if at is not None:
-            gap, error = abs(share[tree.decision.positive] - at), np.sqrt(at * (1 - at) / n)
+            gap = abs(share[positive_at(tree.classes, tree.decision)] - at)
+            error = np.sqrt(at * (1 - at) / n)
         else:
             w = np.array(tree.decision.class_weight or np.ones(len(share)))
             gap = w[policy] * share[policy] - w[kept] * share[kept]
@@ -229,9 +231,12 @@ def check_flips(audit: Audit) -> None:
     assert result.flips() == pytest.approx(count / total, abs=1e-9)
     assert result.frontier["flips"][result.chosen] == pytest.approx(count / total, abs=1e-9)
     found = re.search(r"for (none|[\d,]+) of the ([\d,]+) new rows", result.explain(min_cell=1))
-    assert found is not None
-    told = 0 if found[1] == "none" else int(found[1].replace(",", ""))
-    assert (told, int(found[2].replace(",", ""))) == (count, total)
+    if result.action == "keep":
+        assert (found, count) == (None, 0)
+    else:
+        assert found is not None
+        told = 0 if found[1] == "none" else int(found[1].replace(",", ""))
+        assert (told, int(found[2].replace(",", ""))) == (count, total)
     half = np.arange(total) % 2
     table = result.flips(half, min_cell=1)
     for group in (0, 1):
@@ -287,10 +292,13 @@ def check_risk_moved(audit: Audit) -> None:
 def check_rules_text(audit: Audit) -> None:
     """A printed rule finds its people again, and its numbers are theirs."""
     tree = audit.result.tree
-    X = pd.concat([part[0] for part in audit.parts], ignore_index=True)
-    outcomes = np.concatenate([part[1] for part in audit.parts])
+    X, outcomes = audit.trained_on
     reached = rows_at_nodes(tree, X)
     listed, drawn = (audit.result.model.rules(style=style) for style in ("list", "tree"))
+    if tree.observed is None:  # a weighted model that is kept
+        assert audit.result.action == "keep"
+        assert "observed" not in listed + drawn
+        return
     ends = [line for line in drawn.splitlines() if "observed" in line]
     assert len(ends) == sum(1 for _ in leaves(tree))
     found = []
@@ -328,7 +336,8 @@ def check_printed_numbers(tree: Any, node: int, said: str, numbers: str, found: 
         assert float(told[1]) == pytest.approx(found[:, 1].mean(), rel=5.01e-4)
         return
     assert said == str(tree.classes[tree.label[node]])
-    shown = tree.decision.positive if len(tree.classes) == 2 else int(tree.label[node])
+    two = len(tree.classes) == 2
+    shown = positive_at(tree.classes, tree.decision) if two else int(tree.label[node])
     pattern = rf"predicts {re.escape(str(tree.classes[shown]))} ([<> \d.]+ %); observed (.*)"
     told = re.match(pattern, numbers)
     assert told is not None, numbers

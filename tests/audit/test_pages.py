@@ -20,11 +20,19 @@ from sklearn.metrics import roc_auc_score
 import steadytree as st
 from steadytree.report import render, summarise
 from tests.audit.audit import QUICK, QUICK_ROWS, Array, Audit, leaves
-from tests.audit.by_hand import COUNT, check_count, check_percent, number, rows_at_nodes, wilson
+from tests.audit.by_hand import (
+    COUNT,
+    check_count,
+    check_percent,
+    number,
+    positive_at,
+    rows_at_nodes,
+    wilson,
+)
 from tests.audit.sets import make_case
 
-SHOWN = ("colon", "attrition", "contracts", "hawks", "diabetes")
-"""With sample weights, class weights, a threshold, several classes, a response."""
+SHOWN = ("colon", "arrests", "attrition", "contracts", "hawks", "diabetes")
+"""Kept and changed with sample weights, class weights, a threshold, several classes, a response."""
 
 
 @cache
@@ -42,8 +50,9 @@ def audit(request: pytest.FixtureRequest) -> Audit:
 
 def shown_column(audit: Audit, tree: Any, leaf: int) -> int:
     """Class whose share is shown at a leaf: the positive one of two, else the one decided on."""
-    two = audit.classes is not None and len(audit.classes) == 2
-    return int(audit.result.tree.decision.positive if two else tree.label[leaf])
+    if audit.classes is not None and len(audit.classes) == 2:
+        return positive_at(audit.classes, audit.result.tree.decision)
+    return int(tree.label[leaf])
 
 
 def sides(audit: Audit) -> Iterator[tuple[str, Any, pd.DataFrame, Array]]:
@@ -51,14 +60,20 @@ def sides(audit: Audit) -> Iterator[tuple[str, Any, pd.DataFrame, Array]]:
     case = audit.case
     old = pd.DataFrame(case.X_old), np.column_stack([outcomes_of(audit, case.y_old)])
     yield "old", audit.result.deployed, *old
-    X = pd.concat([part[0] for part in audit.parts], ignore_index=True)
-    yield "new", audit.result.tree, X, np.concatenate([part[1] for part in audit.parts])
+    yield "new", audit.result.tree, *audit.trained_on
 
 
 def outcomes_of(audit: Audit, y: pd.Series[Any]) -> Array:
     if audit.classes is None:
         return np.column_stack([np.ones(len(y)), y.to_numpy(dtype=float)])
     return np.column_stack([(y == c).to_numpy(dtype=float) for c in audit.classes])
+
+
+def risk_of(audit: Audit) -> str:
+    """What the page calls a prediction: of two classes it names the positive one."""
+    if audit.classes is None or len(audit.classes) != 2:
+        return "Prediction"
+    return f"Risk of {audit.classes[positive_at(audit.classes, audit.result.tree.decision)]}"
 
 
 def risk_moved(audit: Audit, tree: Any = None) -> Array:
@@ -84,11 +99,11 @@ def scores_by_hand(audit: Audit, tree: Any, rows: Array) -> dict[str, tuple[floa
     if len(audit.classes) == 2:
         no, yes = audit.classes
         for name, of, right in (
-            ("Sensitivity", y == yes, said == yes),
-            ("Specificity", y == no, said == no),
-            ("Positive predictive value", said == yes, y == yes),
-            ("Negative predictive value", said == no, y == no),
-            ("Flagged", y == y, said == yes),
+            (f"Sensitivity for {yes}", y == yes, said == yes),
+            (f"Specificity for {yes}", y == no, said == no),
+            (f"Positive predictive value for {yes}", said == yes, y == yes),
+            (f"Negative predictive value for {yes}", said == no, y == no),
+            (f"Flagged as {yes}", y == y, said == yes),
         ):
             out[0][name] = right[of].mean() if of.any() else np.nan
             out[1][name] = int(of.sum())
@@ -132,7 +147,7 @@ def test_leaves_as_drawn(audit: Audit, min_cell: int) -> None:
                 few = 0 < yes < min_cell or 0 < len(rows) - yes < min_cell
                 assert plain is not few if min_cell == 1 else not (plain and few)
                 exact += plain
-    assert exact or min_cell > 1
+    assert exact or min_cell > 1 or audit.result.tree.observed is None
 
 
 @pytest.mark.parametrize("min_cell", [1, 5])
@@ -193,7 +208,7 @@ def test_changed_decisions_and_moved_risks(audit: Audit) -> None:
     facts = {fact["label"]: fact for fact in summary["headline"]["facts"]}
     heads = {"Decisions that change": audit.changed.sum()}
     if audit.classes is not None:
-        heads["Risk moves over 5 points"] = (moved > 0.05).sum()
+        heads[f"{risk_of(audit)} moves over 5 points"] = (moved > 0.05).sum()
     for label, hits in heads.items():
         assert facts[label]["detail"] == f"{hits:,} of {n:,} new rows"
         check_percent(facts[label]["value"], hits / n)
@@ -265,8 +280,10 @@ def test_performance_and_its_intervals(audit: Audit) -> None:
     """``performance()``: deployed and own column, and Wilson's interval of each share."""
     table = audit.result.performance(min_cell=1, level=0.9).loc["all"]
     rows = np.arange(len(audit.changed))
-    names = {name.capitalize(): name for name in table.index}
-    names |= {"Flagged": "flagged positive", "AUC": "AUC", "Brier score": "Brier score"}
+    yes = risk_of(audit).removeprefix("Risk of ")
+    names = {f"{name.capitalize()} for {yes}": name for name in table.index}
+    names |= {name.capitalize(): name for name in table.index}
+    names |= {f"Flagged as {yes}": "flagged positive", "AUC": "AUC", "Brier score": "Brier score"}
     own = scores_by_hand(audit, audit.result.tree, rows)
     for name, (value, hits, of) in scores_by_hand(audit, audit.result.deployed, rows).items():
         told = table.loc[names[name]]
@@ -342,30 +359,23 @@ def check_observed(audit: Audit, told: str, rows: Array, at: int) -> None:
 def test_explain_counts_the_people_concerned(audit: Audit) -> None:
     """Changed decisions, moved risks, rules that keep or change their label."""
     result, n = audit.result, len(audit.changed)
-    text, tree = result.explain(min_cell=1), result.tree
-    leaf = audit.leaf_of_new_rows(tree)
-    expected = {r"The decision changes|The prediction moves": audit.changed.sum()}
-    if audit.classes is not None:
-        expected["The risk moves by more than 5 points"] = (risk_moved(audit) > 0.05).sum()
-        policy = [label_of(tree, node) for node in range(len(tree.label))]
-        against = tree.label != np.array(policy)
-        if against[[*leaves(tree)]].any():
-            expected[r"keeps its label against its share \(.*?\)"] = against[leaf].sum()
+    text = result.explain(min_cell=1)
+    expected = {"The decision changes": audit.changed.sum()}
+    if audit.classes is None:
+        expected = {"The prediction moves": audit.changed.sum()}
+    else:
+        risk = risk_of(audit)
+        moved = f"The {risk[0].lower()}{risk[1:]} moves by more than 5 points"
+        expected[moved] = (risk_moved(audit) > 0.05).sum()
+    if result.action == "keep":
+        assert not re.search(r"for (none|[\d,]+) of the [\d,]+ new rows", text)
+        assert not any(expected.values())
+        return
     for words, count in expected.items():
         found = re.search(rf"(?:{words}).*? for (none|[\d,]+) of the ([\d,]+) new rows", text)
         assert found is not None, (words, text)
         assert (0 if found[1] == "none" else number(found[1])) == count, words
         assert number(found[2]) == n
-    assert ("against its share" in text) == any("against" in words for words in expected)
-
-
-def label_of(tree: Any, node: int) -> int:
-    """Label that the shares of a node give under the tree's policy."""
-    share, policy = tree.value[node], tree.decision
-    if policy.threshold is None:
-        return int(np.argmax(share * (policy.class_weight or np.ones(len(share)))))
-    yes = share[policy.positive] >= policy.threshold
-    return int(policy.positive if yes else 1 - policy.positive)
 
 
 def test_the_headline_is_of_the_recipe() -> None:
@@ -377,19 +387,26 @@ def test_the_headline_is_of_the_recipe() -> None:
     table = result.performance().loc["all"]
     assert abs(table.loc["AUC", "own"] - table.loc["AUC", "recipe"]) > 0.001
     text = result.explain(min_cell=1)
-    new, old = re.search(r"its AUC is ([\d.]+) against ([\d.]+)", text).groups()
-    assert float(new) == pytest.approx(table.loc["AUC", "recipe"], abs=5.1e-4)
-    assert float(old) == pytest.approx(table.loc["AUC", "deployed"], abs=5.1e-4)
-    for name in ("sensitivity", "specificity"):
-        new, old = re.search(rf"{name} ([\d.]+) % against ([\d.]+) %", text).groups()
-        assert float(new) == pytest.approx(100 * table.loc[name, "recipe"], abs=0.051)
-        assert float(old) == pytest.approx(100 * table.loc[name, "deployed"], abs=0.051)
-    summary = summarise(result)
+    found = re.search(
+        r"AUC on rows left out: ([\d.]+) to ([\d.]+) "
+        r"\(([+-][\d.]+), 95 % interval ([+-][\d.]+) to ([+-][\d.]+)\)",
+        text,
+    )
+    columns = ["deployed", "recipe", "change", "change_low", "change_high"]
+    expected = table.loc["AUC", columns].tolist()
+    assert [float(number) for number in found.groups()] == pytest.approx(expected, abs=5.1e-4)
+    summary = summarise(result, min_cell=1)
     (fact,) = [f for f in summary["headline"]["facts"] if f["label"] == "AUC"]
     assert fact["value"] == f"{table.loc['AUC', 'deployed']:.3f} → {table.loc['AUC', 'recipe']:.3f}"
+    low, high = (f"{table.loc['AUC', f'change_{end}']:+.3f}" for end in ("low", "high"))
+    assert fact["detail"].endswith(f"interval {low} to {high}".replace("-", "−"))
     told = {m["name"]: m for m in summary["people"]["performance"]}
     assert told["AUC"]["new"][0] == pytest.approx(table.loc["AUC", "recipe"], abs=5e-4)
     assert told["AUC"]["own"] == pytest.approx(table.loc["AUC", "own"], abs=5e-4)
+    for name in ("sensitivity", "specificity"):
+        shown = told[f"{name.capitalize()} for 1"]
+        assert shown["new"][0] == pytest.approx(table.loc[name, "recipe"], abs=5e-4)
+        assert shown["old"][0] == pytest.approx(table.loc[name, "deployed"], abs=5e-4)
     assert result.frontier["score"][result.chosen] == pytest.approx(table.loc["AUC", "recipe"])
 
 

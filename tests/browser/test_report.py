@@ -21,6 +21,7 @@ KINDS = {
     "retraining": lambda: samples.retraining(),
     "graded": lambda: samples.graded_retraining(),
     "below": lambda: samples.below_retraining(),
+    "pipeline": lambda: samples.pipeline_retraining(),
     "multiclass": lambda: samples.multiclass_diff(),
     "regression": lambda: samples.regression_diff(),
     "mixed": lambda: samples.mixed_diff(),
@@ -157,7 +158,7 @@ def test_candidate_diff_agrees_with_the_diff_computed_in_python(report: Any, vis
     assert sorted(found) == expected
 
 
-@pytest.mark.parametrize("kind", ["retraining", "graded", "below"])
+@pytest.mark.parametrize("kind", ["retraining", "graded", "below", "pipeline"])
 def test_rules_of_a_candidate_are_worded_as_in_python(report: Any, visit: Any, kind: str) -> None:
     """The candidate that is the proposal itself reads as the proposal does."""
     page = visit(report(kind))
@@ -168,6 +169,8 @@ def test_rules_of_a_candidate_are_worded_as_in_python(report: Any, visit: Any, k
     assert drawn == page.locator("#tree-new svg.tree .row title").all_text_contents()
     if kind == "graded":
         assert all(any(words in text for text in drawn) for words in ("up to", "from", "missing"))
+    if kind == "pipeline":
+        assert all(any(words in text for text in drawn) for words in ("or missing", "never met"))
     if kind == "below":
         assert all(any(words in text for text in drawn) for words in ("< 110", "≥ 110", "≥ 0"))
     data = json.loads(page.locator("#report-data").text_content())
@@ -244,16 +247,19 @@ def typed(value: Any, categories: tuple[Any, ...] | None) -> str:
     return str(categories.index(value)) if value in categories else "other"
 
 
-@pytest.mark.parametrize("kind", ["retraining", "multiclass", "regression", "mixed", "large"])
+@pytest.mark.parametrize(
+    "kind", ["retraining", "pipeline", "multiclass", "regression", "mixed", "large"]
+)
 def test_try_a_case_reaches_the_same_leaf_as_apply(kind: str, report: Any, visit: Any) -> None:
     result = KINDS[kind]()
-    diff = result.diff if kind == "retraining" else result
+    diff = result.diff if kind in ("retraining", "pipeline") else result
     rng = np.random.default_rng(5)
     if kind == "mixed":
         X = samples.mixed_rows(100, diff.space.names, diff.space.categories[0])
     else:
         X = {
             "retraining": lambda: result.X_new,
+            "pipeline": lambda: samples.pipeline_rows(300, 9, new="never seen"),
             "multiclass": lambda: samples.load_iris(as_frame=True).data,
             "regression": lambda: samples.load_diabetes(as_frame=True, scaled=False).data,
             "large": lambda: __import__("pandas").DataFrame(
@@ -289,9 +295,9 @@ def test_a_case_is_shown_in_both_trees_and_in_words(report: Any, visit: Any) -> 
     page.locator("#case-2").fill("0.05")
     assert page.locator("#tree-old .row.leaf.on-path").count() == 1
     assert "follows the stored direction" in page.locator("#case-old").inner_text()
-    verdict = page.locator(".verdict").inner_text()
+    agreement = page.locator(".agreement").inner_text()
     labels = page.locator("#case-result figure strong").all_inner_texts()
-    assert verdict == (
+    assert agreement == (
         "Both trees decide the same."
         if labels[0] == labels[1]
         else f"The decision changes from {labels[0]} to {labels[1]}."
@@ -354,7 +360,7 @@ def test_everything_is_there_without_javascript(kind: str, report: Any, visit: A
     if kind == "retraining":
         assert page.locator("svg.frontier .point").count() >= 5
         assert page.locator("#candidate-table tbody tr").count() == len(result.frontier)
-        assert "Sensitivity" in page.locator("#people").inner_text()
+        assert "Sensitivity for malignant" in page.locator("#people").inner_text()
     if kind == "large":
         signs = page.locator("#tree-new .t-fold").all_text_contents()
         hidden = sum(int(sign.split()[0].lstrip("+")) for sign in signs)

@@ -110,9 +110,10 @@ def test_a_branch_names_the_categories_that_take_it(seed: int) -> None:
         tree.feature.tolist(),
         tree.left_categories,
         tree.missing_left.tolist(),
+        tree.unseen_left.tolist(),
         tree.categories,
     )
-    for node, (codes, missing) in reach.items():
+    for node, (codes, missing, unseen) in reach.items():
         j = int(tree.feature[node])
         values = [math.nan, *range(len(space.categories[j] or ()))]
         comes = dict.fromkeys(values, True)
@@ -125,6 +126,7 @@ def test_a_branch_names_the_categories_that_take_it(seed: int) -> None:
                     comes[value] = comes[value] and passes
             child = above
         assert missing == comes[values[0]]
+        assert unseen == missing or tree.tells_unseen_from_missing
         if codes is not None:
             assert list(codes) == [v for v in values[1:] if comes[v]]
 

@@ -9,9 +9,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from steadytree.core.decision import Decision
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
@@ -50,7 +55,7 @@ def retraining() -> Retraining:
     space = FeatureSpace.from_data(X, y)
     numeric = X.drop(columns="site")
     model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=6, random_state=0)
-    deployed = as_tree(model.fit(numeric[:300], y[:300]), decision_threshold=0.4)
+    deployed = as_tree(model.fit(numeric[:300], y[:300]), Decision(0.4, positive="malignant"))
     return retrain(
         deployed,
         X[300:].reset_index(drop=True),
@@ -89,6 +94,61 @@ def below_retraining() -> Retraining:
     written = tree_from_rules("x < 110:\n    x >= 0: a\n    else: b\nelse: b")
     options: dict[str, Any] = {"select": None, "n_folds": 2, "n_estimators": 10, "random_state": 0}
     return retrain(written, X, y, locked="x", **options)
+
+
+ENCODERS: dict[str, Any] = {
+    "one-hot": OneHotEncoder(handle_unknown="ignore"),
+    "codes": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+}
+
+
+def pipeline_rows(n: int, seed: int, new: str | None = None) -> pd.DataFrame:
+    """Rows of which some lack a value, and some have the ``new`` category."""
+    rng = np.random.default_rng(seed)
+    towns = np.array(["Bern", "Kiev", "Oslo", "Rome"], dtype=object)
+    jobs = np.array(["cook", "guide", "clerk"], dtype=object)
+    X = pd.DataFrame(
+        {
+            "age": rng.normal(50, 15, n).round(1),
+            "income": rng.normal(30, 8, n).round(1),
+            "town": rng.choice(towns, n, p=[0.19, 0.01, 0.3, 0.5]),
+            "job": rng.choice(jobs, n),
+        }
+    )
+    for name in ("town", "job") if new is not None else ():
+        X.loc[rng.random(n) < 0.1, name] = new
+    for name in X:
+        X.loc[rng.random(n) < 0.1, name] = np.nan
+    X.loc[:4, "town"] = "Kiev"  # rare, but met
+    return X
+
+
+def pipeline_outcome(X: pd.DataFrame, seed: int) -> np.ndarray:
+    noise = np.random.default_rng(seed).random(len(X)) < 0.1
+    high = (X["age"].fillna(40) > 50) ^ (X["town"] == "Oslo") ^ (X["job"] == "cook") ^ noise
+    return np.where(high, "yes", "no")
+
+
+@cache
+def pipeline(encoder: str, fills: bool) -> Any:
+    """A pipeline that fills in numbers, and categories too or not: then missing is one more."""
+    category = ENCODERS[encoder]
+    if fills:
+        category = make_pipeline(SimpleImputer(strategy="most_frequent"), category)
+    columns = make_column_transformer(
+        (SimpleImputer(strategy="median"), ["age", "income"]), (category, ["town", "job"])
+    )
+    tree = DecisionTreeClassifier(max_leaf_nodes=9, min_samples_leaf=5, random_state=0)
+    X = pipeline_rows(400, 0)
+    return make_pipeline(columns, tree).fit(X, pipeline_outcome(X, 1))
+
+
+@cache
+def pipeline_retraining(encoder: str = "codes", fills: bool = True) -> Retraining:
+    """A pipeline that takes missing values and new categories; 300 rows arrive."""
+    X = pipeline_rows(300, 3)
+    options: dict[str, Any] = {"n_folds": 2, "n_estimators": 10, "random_state": 0}
+    return retrain(pipeline(encoder, fills), X, pipeline_outcome(X, 4), price=0.02, **options)
 
 
 @cache

@@ -51,7 +51,9 @@ def test_subgroups_tell_moved_risks_and_the_score_on_own_rows() -> None:
             scores.loc[(group["name"], "accuracy"), "own"], abs=5e-4
         )
     page = render(result, subgroups=["site"], min_cell=1)
-    assert page.count("Risk moves by more than 5 points</th>") == 2  # groups, and candidates
+    assert (
+        page.count("Risk of malignant moves by more than 5 points</th>") == 2
+    )  # groups, and candidates
     assert page.count("Proposed tree, own rows</th>") == 2  # in all, and by group
 
 
@@ -77,7 +79,7 @@ def test_every_measure_is_named_and_holds_its_interval() -> None:
     data = people_data(samples.retraining(), subgroups=(), min_cell=5, level=0.9)
     assert (data["level"], data["subgroups"]) == (0.9, [])
     names = [measure["name"] for measure in data["performance"]]
-    assert {"AUC", "Sensitivity", "Calibration in the large"} <= set(names)
+    assert {"AUC", "Sensitivity for malignant", "Calibration in the large"} <= set(names)
     for measure in data["performance"]:
         assert measure["meaning"]
         value, low, high = measure["new"]

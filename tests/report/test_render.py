@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from steadytree.diff import diff_trees
 from steadytree.diff.words import given_up_words
+from steadytree.exceptions import SteadyTreeWarning
 from steadytree.report import render, summarise, write_report
 from steadytree.report.notebook import tree_diff_html
 from steadytree.report.render import script_safe_json
+from steadytree.retraining import retrain
 from tests.report import samples
 from tests.report.page import Page
 
@@ -132,7 +135,7 @@ def test_report_methods_write_the_file(tmp_path: Path) -> None:
     path = samples.retraining().report(tmp_path / "retraining.html", subgroups=["site"])
     text = path.read_text(encoding="utf-8")
     assert "By site" in text
-    assert "Proposed update" in text
+    assert "<h1>Change the deployed tree by 1 edit (likely)</h1>" in text
 
 
 def test_multiclass_and_regression_words() -> None:
@@ -154,7 +157,7 @@ def test_the_page_names_every_number_of_a_leaf_and_says_the_policy_once() -> Non
     assert ">Predicted</text>" in page
     assert ">Observed</text>" in page
     body = page[: page.index('<script type="application/json"')]
-    assert body.count("from a share of 40 % on") == 1
+    assert body.count("flags malignant from a risk of 40 % on") == 1
     assert "predicts malignant " in body
     assert "among the rows each tree was trained on" in " ".join(body.split())
     assert "Observed before" in body
@@ -180,6 +183,70 @@ def test_the_page_names_each_column_of_scores_and_counts_moved_risks() -> None:
         assert escape(words) in page
     assert "Proposed tree, expected</th>" in page
     assert "Proposed tree, own rows</th>" in page
+
+
+def test_the_page_opens_with_the_lines_of_the_explanation() -> None:
+    result = samples.retraining()
+    page, told = render(result), result.explanation
+    lines = [told.headline.removesuffix("."), told.policy, told.changes, told.better, told.forgone]
+    shown = [re.sub(r"(?<=[ (])-(?=\d)", "−", line.replace("<=", "≤")) for line in lines]
+    places = [page.index(escape(line)) for line in shown]
+    assert places == sorted(places)
+    assert "verdict" not in page.lower()
+
+
+def test_nothing_is_proposed_above_keep() -> None:
+    result = samples.retraining()
+    y = np.array(result.tree.classes)[result.y_new]
+    with pytest.warns(SteadyTreeWarning, match="made from these very rows"):
+        again = retrain(result.tree, result.X_new, y, n_folds=0, random_state=0)
+    assert again.action == "keep"
+    page = render(again)
+    body = page[: page.index('<script type="application/json"')]
+    assert "<h1>Keep the deployed tree" in body
+    assert "propos" not in body.lower()
+
+
+def test_risks_and_measures_name_the_class_that_they_are_of() -> None:
+    page = render(samples.retraining(), min_cell=1)
+    body = " ".join(page[: page.index('<script type="application/json"')].split())
+    for words in ("Sensitivity for", "Specificity for", "Flagged as", "Risk of", "risk of"):
+        assert f"{words} malignant" in body
+    for word, named in (
+        ("risk", r"risk of (malignant|40 % on)"),
+        ("sensitivity", "sensitivity for malignant"),
+        ("specificity", "specificity for malignant"),
+    ):
+        found = re.findall(rf"\b{word}\b.{{0,30}}", re.sub(r"<[^>]+>", " ", body), re.IGNORECASE)
+        assert found
+        assert [text for text in found if not re.match(named, text, re.IGNORECASE)] == []
+
+
+def test_a_final_test_is_the_first_table() -> None:
+    X, y = samples.breast_cancer()
+    X["site"] = pd.Categorical(["south"] * len(X), ["north", "south", "ward 7"])
+    result = retrain(
+        samples.retraining().deployed,
+        X[300:500].reset_index(drop=True),
+        y[300:500],
+        test=(X[500:], y[500:]),
+        n_folds=0,
+        n_estimators=10,
+        random_state=0,
+    )
+    page = render(result, min_cell=1)
+    first = page[page.index("<table") : page.index("</table>")]
+    cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", first)
+    assert cells[:3] == ["Tree", "AUC", "Change"]
+    table = result.test
+    assert table is not None
+    names = ("Deployed tree", "Proposed tree", "From scratch")
+    for name, score in zip(names, table["score"], strict=True):
+        assert cells[cells.index(name) + 1] == f"{score:.3f}"
+    assert f"{table['brier']['from scratch']:.4f}" in cells
+    assert "On 69 rows that nothing was trained or chosen on" in page
+    # Means over people are equations in their counts.
+    assert "Brier score</th>" not in render(result).split("</table>")[0]
 
 
 def test_a_class_that_is_decided_on_no_longer_heads_the_page() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -17,6 +18,7 @@ from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 from steadytree.report import summarise
 from steadytree.report.render import render
+from steadytree.retraining import retrain
 from tests.report import samples
 
 SCHEMA = json.loads(
@@ -140,8 +142,24 @@ def test_provenance_names_data_seed_versions_and_how_the_score_was_made() -> Non
     assert labels["New data"] == "269 rows × 31 columns"
     assert "rows that the tree has not seen" in labels["How the score was estimated"]
     assert "steadytree" in labels["Versions"]
-    assert "Seed" in labels
+    assert labels["Seed"] == "0"
     assert labels["Report made"].endswith("UTC")
+
+
+@pytest.mark.parametrize("random_state", [7, None, np.random.RandomState(3)])
+def test_the_seed_on_the_page_repeats_the_run(random_state: Any) -> None:
+    X, y = samples.breast_cancer()
+    model = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X[:200], y[:200])
+    options: dict[str, Any] = {"n_folds": 2, "n_estimators": 10}
+    first = retrain(model, X[200:400], y[200:400], random_state=random_state, **options)
+    labels = {e["label"]: e["value"] for e in summarise(first)["provenance"]}
+    if random_state == 7:
+        assert labels["Seed"] == "7"
+    again = retrain(model, X[200:400], y[200:400], random_state=int(labels["Seed"]), **options)
+    pd.testing.assert_frame_equal(first.frontier, again.frontier)
+    assert first.edits == again.edits
+    assert first.tree == again.tree
+    assert str(first) == str(again)
 
 
 def test_other_things_are_refused() -> None:

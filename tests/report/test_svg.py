@@ -59,8 +59,8 @@ def test_a_branch_says_what_its_value_must_be() -> None:
         "is missing",
     )
     # Nothing that was sent elsewhere above is named.
-    assert branch_words(tree, features, 0, True, ((0, 1), True)) == ("colour", "is red")
-    assert branch_words(tree, features, 1, True, (None, False)) == ("age", "≤ 40")
+    assert branch_words(tree, features, 0, True, ((0, 1), True, False)) == ("colour", "is red")
+    assert branch_words(tree, features, 1, True, (None, False, False)) == ("age", "≤ 40")
 
 
 def test_an_outcome_that_rests_on_few_people_has_no_rate() -> None:

@@ -72,11 +72,13 @@ def test_features_are_told_without_their_extremes() -> None:
     diff = samples.mixed_diff()
     used = used_features(diff.old.truncate(1), diff.space)
     assert used == {0}
-    data = features_data(diff.space, used, used)
+    data = features_data(diff.space, used, used, (diff.old, diff.new))
     assert [f["name"] for f in data] == ["colour", "age", "share"]
     assert [f["used"] for f in data] == [True, False, False]
     assert data[0]["categories"] == ["red", "green", "blue", "black"]
-    assert all(set(f) == {"name", "categories", "ordered", "missing", "used"} for f in data)
+    assert all(
+        set(f) == {"name", "categories", "ordered", "missing", "unseen", "used"} for f in data
+    )
 
 
 def test_risks_that_move_are_a_cost_of_every_candidate() -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ from steadytree.core.quoting import quoted
 from steadytree.core.scale import share_of_range
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.core.tree_words import odd_values
 from steadytree.core.walk import Nodes, Walked, walk_trees
 from steadytree.core.words import Condition, join_conditions
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
@@ -106,11 +107,31 @@ class Paths(HoldsArrays):
 
     def conditions_of(self, path: int) -> tuple[Condition, ...]:
         """Return what one path demands, one condition per restricted feature."""
+        leaf = int(self.leaf[path])
         conditions = (
-            Condition.from_state(self.space, j, side.state)
-            for j, side in sorted(self._boxes.box_of(self._aligned, int(self.leaf[path])).items())
+            self._with_odd_values(Condition.from_state(self.space, j, side.state), leaf)
+            for j, side in sorted(self._boxes.box_of(self._aligned, leaf).items())
         )
         return tuple(c for c in conditions if not c.unrestricted)
+
+    def _with_odd_values(self, condition: Condition, leaf: int) -> Condition:
+        """Say of missing values and categories never met whether they reach a leaf.
+
+        Where the tree's own pipeline takes them: the space need not know.
+        """
+        tree, missing, unseen = self.tree, condition.missing, condition.unseen
+        node = leaf
+        while node:
+            below, node = node, int(tree.parent[node])
+            if self._aligned.feature[node] != condition.feature:
+                continue
+            is_left = int(tree.children_left[node]) == below
+            takes_missing, takes_unseen = odd_values(tree, int(tree.feature[node]))
+            if takes_missing and condition.missing is None:
+                missing = missing is not False and bool(tree.missing_left[node]) == is_left
+            if takes_unseen and condition.allowed is not None:
+                unseen = unseen is not False and bool(tree.unseen_left[node]) == is_left
+        return replace(condition, missing=missing, unseen=unseen)
 
     @cached_property
     def _boxes(self) -> Boxes:

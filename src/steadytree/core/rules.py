@@ -9,7 +9,7 @@ import numpy as np
 from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.tree_words import LeafNumbers
+from steadytree.core.tree_words import LeafNumbers, odd_values
 from steadytree.core.words import Condition, join_conditions
 
 __all__ = ["RuleWords", "display_space", "tree_rules"]
@@ -73,5 +73,6 @@ def display_space(tree: Tree, *, all_can_miss: bool = False) -> FeatureSpace:
         response_range=response,
         # A threshold of infinity asks whether there is a value: so it can be missing.
         can_be_missing=all_can_miss
-        | np.isin(np.arange(tree.n_features), tree.feature[np.isinf(tree.threshold)]),
+        | np.isin(np.arange(tree.n_features), tree.feature[np.isinf(tree.threshold)])
+        | np.array([odd_values(tree, j)[0] for j in range(tree.n_features)], dtype=bool),
     )

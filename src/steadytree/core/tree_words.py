@@ -6,11 +6,13 @@ another. Every text, page and figure gets both from here, named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steadytree.core.decision import STEADY
+from steadytree.core.imputed import IMPUTED
+from steadytree.core.lumped import LUMPED
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import PLAIN, Condition, WordStyle
 
@@ -22,15 +24,18 @@ __all__ = [
     "Reach",
     "branch_texts",
     "kept_words",
+    "odd_values",
     "reaching_values",
+    "risk_name",
     "shown_class",
     "side_condition",
     "split_condition",
     "tree_text",
 ]
 
-Reach = tuple[tuple[int, ...] | None, bool]
-"""Categories of its feature that reach a split (None: a number), and whether missing values do."""
+Reach = tuple[tuple[int, ...] | None, bool, bool]
+"""Categories of its feature that reach a split (None: a number), and whether missing values and
+categories never met do."""
 
 
 # -- branches --------------------------------------------------------------------------
@@ -45,23 +50,47 @@ def split_condition(
     the feature can be missing.
     """
     j = int(tree.feature[node])
+    asked = _split_of(tree, node, space)
+    unseen_left = asked.pop("unseen_left")
     return Condition.of_side(
         j,
         tree.feature_labels[j],
         left=left,
-        **_split_of(tree, node, space),
+        unseen=None if unseen_left is None else unseen_left == left,
+        **asked,
     )
 
 
-def _split_of(tree: Tree, node: int, space: FeatureSpace | None) -> dict[str, Any]:
+def odd_values(tree: Tree, feature: int) -> tuple[bool, bool]:
+    """Whether a tree's own pipeline takes missing values of a feature, and categories never met.
+
+    A space may say that a column cannot be missing because the pipeline fills it in: whoever
+    follows a rule by hand meets the missing values all the same.
+    """
+    name, known = tree.feature_labels[feature], tree.metadata.get(LUMPED)
+    told = known.get(name) if isinstance(known, Mapping) else None
+    takes = told.get("takes") or () if isinstance(told, Mapping) else ()
+    filled = tree.metadata.get(IMPUTED)
+    missing = isinstance(filled, Mapping) and name in filled
+    return missing or "missing" in takes, "unseen" in takes
+
+
+def _split_of(
+    tree: Tree, node: int, space: FeatureSpace | None, *, all_unseen: bool = False
+) -> dict[str, Any]:
     """Return a split as the words of a condition ask for it."""
     j = int(tree.feature[node])
+    missing, unseen = odd_values(tree, j)
+    known = _known_of(tree, j, space or tree.space)
+    by_set = tree.left_categories[node] is not None
     return {
         "threshold": float(tree.threshold[node]),
         "left_codes": tree.left_categories[node],
         "categories": tree.categories[j],
         "missing_left": bool(tree.missing_left[node]),
-        **_known_of(tree, j, space or tree.space),
+        "unseen_left": bool(tree.unseen_left[node]) if by_set and (unseen or all_unseen) else None,
+        **known,
+        "can_miss": known["can_miss"] or missing,
     }
 
 
@@ -94,28 +123,37 @@ def reaching_values(
     feature: Sequence[int],
     left_codes: Sequence[Sequence[int] | None],
     missing_left: Sequence[Any],
+    unseen_left: Sequence[Any],
     categories: Sequence[Sequence[Any] | None],
 ) -> dict[int, Reach]:
-    """Say of each split which categories of its feature reach it, and whether missing values do.
+    """Say of each split what reaches it: of its feature's categories, missing values, new ones.
 
     What was sent elsewhere above is not named again below.
     """
     out: dict[int, Reach] = {}
-    stack: list[tuple[int, dict[int, tuple[int, ...]], frozenset[int]]] = [(0, {}, frozenset())]
+    nothing = frozenset[int]()
+    stack: list[tuple[int, dict[int, tuple[int, ...]], frozenset[int], frozenset[int]]]
+    stack = [(0, {}, nothing, nothing)]
     while stack:
-        node, codes, elsewhere = stack.pop()
+        node, codes, elsewhere, unseen_elsewhere = stack.pop()
         if left[node] < 0:
             continue
         j, by_set = int(feature[node]), left_codes[node]
         here = codes.get(j, tuple(range(len(categories[j] or ()))))
-        out[node] = (None if by_set is None else here, j not in elsewhere)
+        out[node] = (
+            None if by_set is None else here,
+            j not in elsewhere,
+            j not in unseen_elsewhere,
+        )
         inside = set(by_set or ())
         for child, is_left in ((left[node], True), (right[node], False)):
             below = codes
             if by_set is not None:
                 below = {**codes, j: tuple(c for c in here if (c in inside) == is_left)}
             gone = elsewhere if bool(missing_left[node]) == is_left else elsewhere | {j}
-            stack.append((int(child), below, gone))
+            stays = bool(unseen_left[node]) == is_left
+            unseen_gone = unseen_elsewhere if stays else unseen_elsewhere | {j}
+            stack.append((int(child), below, gone, unseen_gone))
     return out
 
 
@@ -131,12 +169,14 @@ def side_condition(
     missing_left: bool,
     can_miss: bool,
     ordered: bool = False,
+    unseen_left: bool | None = None,
 ) -> tuple[Condition, Sequence[Any] | None]:
     """Condition for one side of a split, and the categories it is a choice of.
 
-    Only of what reaches the split (see :func:`reaching_values`).
+    Only of what reaches the split (see :func:`reaching_values`). ``unseen_left``: where
+    categories never met go, None where none can come.
     """
-    codes, missing_reaches = reach
+    codes, missing_reaches, unseen_reaches = reach
     if codes is not None and left_codes is not None:
         inside = set(left_codes)
         categories = [(categories or ())[code] for code in codes]
@@ -151,14 +191,22 @@ def side_condition(
         missing_left=missing_left,
         can_miss=can_miss and missing_reaches,
         ordered=ordered,
+        unseen=None if unseen_left is None or not unseen_reaches else unseen_left == left,
     )
     return condition, categories
 
 
 def branch_texts(
-    tree: Tree, space: FeatureSpace | None = None, style: WordStyle = PLAIN
+    tree: Tree,
+    space: FeatureSpace | None = None,
+    style: WordStyle = PLAIN,
+    *,
+    all_unseen: bool = False,
 ) -> dict[int, tuple[str, str]]:
-    """Both sides of each split in words, by default as the listing of the tree writes them."""
+    """Both sides of each split in words, by default as the listing of the tree writes them.
+
+    ``all_unseen``: categories never met may come in every column.
+    """
     features = tree.feature.tolist()
     reach = reaching_values(
         tree.children_left.tolist(),
@@ -166,17 +214,16 @@ def branch_texts(
         features,
         tree.left_categories,
         tree.missing_left.tolist(),
+        tree.unseen_left.tolist(),
         tree.categories,
     )
     out = {}
     for node, here in reach.items():
-        j = features[node]
+        j, asked = features[node], _split_of(tree, node, space, all_unseen=all_unseen)
         one, two = (
             condition.words(style, categories)
             for condition, categories in (
-                side_condition(
-                    j, tree.feature_labels[j], here, left=left, **_split_of(tree, node, space)
-                )
+                side_condition(j, tree.feature_labels[j], here, left=left, **asked)
                 for left in (True, False)
             )
         )
@@ -191,6 +238,13 @@ def shown_class(tree: Tree, node: int) -> int:
     """Position of the class whose share is shown: the positive one of two, else the label."""
     two = tree.classes is not None and len(tree.classes) == 2
     return tree.decision.position if two else int(tree.label[node])
+
+
+def risk_name(tree: Tree, style: WordStyle = PLAIN) -> str:
+    """Name what a tree predicts: the risk of the positive class of two, else a prediction."""
+    if tree.classes is None or len(tree.classes) != 2:
+        return "prediction"
+    return f"risk of {style.name(tree.classes[tree.decision.position])}"
 
 
 @dataclass(frozen=True)

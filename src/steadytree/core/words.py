@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -152,9 +152,11 @@ class WordStyle:
 
     ``phrases`` are what a condition says, by what it demands: "missing", "present", "any",
     "at_most", "over", "between", "is"; "up_to", "from" and "span" of categories in order; and
-    "or_missing" to add to it; where given also "but" (all categories but few),
+    "or_missing" to add that missing values pass, or categories never met; where given also
+    "but" (all categories but few),
     "or_missing_after_but" and "nobody" (a side that no value takes). Places in braces: name,
-    lower, upper, values, first, last, text, and the signs until ("<", or "no_more" where the
+    lower, upper, values, first, last, text, odd ("missing"), and the signs until ("<", or
+    "no_more" where the
     upper end belongs to it), after (the same of the lower end) and beyond (">", or "no_less").
     A style ``for_pages`` leaves out of names what does
     harm (others show it by its number), and writes no sign before zero.
@@ -218,7 +220,7 @@ class WordStyle:
 
 def _phrases(named: str = "{name} ", at_most: str = "<=", **others: str) -> dict[str, str]:
     return {
-        "missing": f"{named}is missing",
+        "missing": f"{named}is {{odd}}",
         "present": f"{named}is not missing",
         "any": "any {name}",
         "no_more": at_most,
@@ -230,7 +232,7 @@ def _phrases(named: str = "{name} ", at_most: str = "<=", **others: str) -> dict
         "up_to": f"{named}up to {{last}}",
         "from": f"{named}from {{first}} up",
         "span": f"{named}from {{first}} to {{last}}",
-        "or_missing": "{text} or missing",
+        "or_missing": "{text} or {odd}",
         **others,
     }
 
@@ -259,7 +261,7 @@ FIGURE_BRANCH = WordStyle(
     _phrases(
         "",
         "≤",
-        missing="missing",
+        missing="{odd}",
         present="present",
         any="present or missing",
         nobody="nobody",
@@ -281,7 +283,8 @@ class Condition:
     Numeric: ``lower < x <= upper`` (infinite where unbounded) if ``present``.
     Categorical: ``allowed`` holds the categories; ``run`` is "up_to", "from" or "span" where
     they are several in a row of an order. ``missing`` says whether a missing value reaches the
-    leaf; None where the feature is never missing.
+    leaf; None where the feature is never missing. ``unseen`` says the same of categories never
+    met; None where none can come, or they count as missing.
     """
 
     feature: int
@@ -293,6 +296,7 @@ class Condition:
     n_categories: int = 0
     missing: bool | None = None
     run: str | None = None
+    unseen: bool | None = field(default=None, compare=False)
 
     @classmethod
     def from_state(cls, space: FeatureSpace, feature: int, state: NumericState | int) -> Condition:
@@ -320,6 +324,7 @@ class Condition:
         missing: bool | None,
         *,
         ordered: bool = False,
+        unseen: bool | None = None,
     ) -> Condition:
         """Condition that some categories pass, by their codes."""
         codes = set(inside)
@@ -332,6 +337,7 @@ class Condition:
             n_categories=len(categories),
             missing=missing,
             run=_run_of(codes, len(categories)) if ordered else None,
+            unseen=unseen,
         )
 
     @classmethod
@@ -347,17 +353,21 @@ class Condition:
         missing_left: bool = False,
         can_miss: bool = False,
         ordered: bool = False,
+        unseen: bool | None = None,
     ) -> Condition:
         """Condition for taking one side of a split; ``left_codes`` where it is by category.
 
-        ``ordered``: the categories are listed in order.
+        ``ordered``: the categories are listed in order. ``unseen``: whether categories never met
+        take this side, where they can come.
         """
         # A threshold of infinity asks only whether there is a value.
         missing = missing_left == left if can_miss or np.isinf(threshold) else None
         if categories is not None and left_codes is not None:
             codes = set(left_codes)
             inside = [code for code in range(len(categories)) if (code in codes) == left]
-            return cls.of_categories(feature, name, categories, inside, missing, ordered=ordered)
+            return cls.of_categories(
+                feature, name, categories, inside, missing, ordered=ordered, unseen=unseen
+            )
         low, high = (-np.inf, threshold) if left else (threshold, np.inf)
         if not low < high:
             return cls(feature, name, present=False, missing=missing)
@@ -371,22 +381,22 @@ class Condition:
     @property
     def _every_present_value(self) -> bool:
         if self.allowed is not None:
-            return self.present and len(self.allowed) == self.n_categories
+            every = len(self.allowed) == self.n_categories and self.unseen is not False
+            return self.present and every
         return self.present and bool(np.isneginf(self.lower) and np.isposinf(self.upper))
 
     @property
     def needs_brackets(self) -> bool:
         """Whether the words hold an "or" of their own."""
-        several = (
-            self.run is None
-            and self.allowed is not None
-            and 1 < len(self.allowed) < self.n_categories
-        )
-        return self.present and not self.unrestricted and (bool(self.missing) or several)
+        if self.unrestricted or self._every_present_value:
+            return False
+        several = self.run is None and self.allowed is not None and len(self.allowed) > 1
+        odd = bool(self.missing) + bool(self.unseen)
+        return odd > 1 if not self.present else bool(odd) or several
 
     def without_missing(self) -> Condition:
-        """Return the condition with nothing said about missing values."""
-        return replace(self, missing=None)
+        """Return the condition with nothing said about missing values and categories never met."""
+        return replace(self, missing=None, unseen=None)
 
     def __str__(self) -> str:
         """Return the condition in words: ``30 < age <= 50``, ``colour is red or blue``."""
@@ -400,9 +410,13 @@ class Condition:
         """
         say = style.phrases
         name = style.name(self.name)
+        passing = (("missing", self.missing), ("never met", self.unseen))
+        odd = [word for word, passes in passing if passes]
         if not self.present:
-            nobody = "nobody" in say and not self.missing
-            return say["nobody" if nobody else "missing"].format(name=name)
+            if "nobody" in say and not odd:
+                return say["nobody"].format(name=name)
+            alone = "a category never met" if odd == ["never met"] else " or ".join(odd)
+            return say["missing"].format(name=name, odd=alone or "missing")
         if self._every_present_value:
             return say["present" if self.missing is False else "any"].format(name=name)
         if self.allowed is None:
@@ -418,21 +432,23 @@ class Condition:
                 after=say["no_more"] if from_low else "<",
                 beyond=say["no_less"] if from_low else ">",
             )
-            return say["or_missing"].format(text=text) if self.missing else text
+            return say["or_missing"].format(text=text, odd="missing") if self.missing else text
         if self.run is not None:
             first, last = (style.name(self.allowed[end]) for end in (0, -1))
             text = say[self.run].format(name=name, first=first, last=last)
-            return say["or_missing"].format(text=text) if self.missing else text
+            return say["or_missing"].format(text=text, odd=" or ".join(odd)) if odd else text
         inside = set(self.allowed)
         others = [style.name(c) for c in categories or () if c not in inside]
-        if "but" in say and others and len(inside) > len(others) + 1:
+        # Anything but green may be a category never met.
+        whole = self.unseen is not False
+        if "but" in say and others and len(inside) > len(others) + 1 and whole:
             text = say["but"].format(name=name, values=listed(others))
             return say["or_missing_after_but"].format(text=text) if self.missing else text
         shown = [style.name(c) for c in self.allowed]
-        if self.missing and style.lists_missing:
-            return say["is"].format(name=name, values=listed([*shown, "missing"]))
+        if style.lists_missing:
+            return say["is"].format(name=name, values=listed([*shown, *odd]))
         text = say["is"].format(name=name, values=listed(shown))
-        return say["or_missing"].format(text=text) if self.missing else text
+        return say["or_missing"].format(text=text, odd=" or ".join(odd)) if odd else text
 
 
 def _run_of(codes: Collection[int], count: int) -> str | None:

@@ -191,7 +191,10 @@ def performance_table(
             records.append(record)
     table = pd.DataFrame(records).set_index(["group", "metric"])
     table.attrs["columns"] = dict(COLUMNS)
-    if name in scores.fixed:
+    if tree == scores.deployed:
+        again = "the deployed tree again; it was not trained on them"
+        table.attrs["columns"] |= {"own": again, "recipe": again}
+    elif name in scores.fixed:
         table.attrs["columns"]["recipe"] = "the same tree in every fold, scored as it is"
     elif not scores.folds:
         table.attrs["columns"]["recipe"] = "unknown: no rows were left out to estimate it (n_folds)"

@@ -528,7 +528,7 @@ def side_condition(
     condition, _ = core_side_condition(
         j,
         space.feature_labels[j],
-        (None if split.left is None else tuple(reach), missing),
+        (None if split.left is None else tuple(reach), missing, False),
         left=left,
         threshold=split.threshold,
         left_codes=split.left,

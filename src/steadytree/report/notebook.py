@@ -117,13 +117,14 @@ def retraining_html(result: Retraining, *, min_cell: int = MIN_CELL) -> str:
             [
                 escape(clean(name)) + (" ★" if row["chosen"] else ""),
                 escape(PAGE.percent(float(row["dissimilarity"]))),
-                escape(PAGE.significant(float(row["score"]), 3)),
+                escape(PAGE.fixed(float(row["score"]))),
                 escape(flips),
                 str(int(row["n_leaves"])),
                 "yes" if row["on_frontier"] else "",
             ]
         )
-    heads = ["Candidate", "Dissimilarity", "Score", "Decisions that change", "Rules", "Not beaten"]
+    heads = ["Candidate", "Dissimilarity", result.score_name, "Decisions that change", "Rules"]
+    heads.append("Not beaten")
     return _box([summary, _table(heads, body)])
 
 

@@ -6,43 +6,54 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from steadytree.core.disclosure import PeopleCount
 from steadytree.core.format import plain_json
-from steadytree.core.words import clean, rounded_share
+from steadytree.core.words import PAGE, clean, rounded_share
 from steadytree.evaluation.flips import MOVES
 from steadytree.evaluation.told_tables import tell_moves
 from steadytree.retraining import Retraining
 
 __all__ = ["happened_data", "people_data"]
 
-# What each measure is called on the page, what it means, and how it is written.
+# What each measure is called on the page, what it means, and how it is written. Of two classes
+# the measures of the positive one, called {it}, name it.
 MEASURES = {
-    "AUC": ("AUC", "how well people with and without the outcome are told apart", "number"),
+    "AUC": ("AUC", "how well {it} is told apart from the rest", "number"),
     "accuracy": ("Accuracy", "decisions that are right", "share"),
     "balanced accuracy": (
         "Balanced accuracy",
         "decisions that are right, each outcome counted alike",
         "share",
     ),
-    "sensitivity": ("Sensitivity", "people with the outcome who are flagged", "share"),
-    "specificity": ("Specificity", "people without the outcome who are not flagged", "share"),
+    "sensitivity": ("Sensitivity for {it}", "of those who are {it}, how many are flagged", "share"),
+    "specificity": (
+        "Specificity for {it}",
+        "of those who are not {it}, how many are not flagged",
+        "share",
+    ),
     "positive predictive value": (
-        "Positive predictive value",
-        "flagged people who have the outcome",
+        "Positive predictive value for {it}",
+        "of those flagged, how many are {it}",
         "share",
     ),
     "negative predictive value": (
-        "Negative predictive value",
-        "people not flagged who do not have the outcome",
+        "Negative predictive value for {it}",
+        "of those not flagged, how many are not {it}",
         "share",
     ),
-    "flagged positive": ("Flagged", "people who are flagged", "share"),
+    "flagged positive": ("Flagged as {it}", "of all people, how many are flagged", "share"),
     "calibration: mean predicted minus observed": (
         "Calibration in the large",
-        "mean predicted risk minus observed rate; 0 is best",
+        "mean predicted risk of {it} minus observed rate; 0 is best",
         "signed share",
     ),
-    "Brier score": ("Brier score", "mean squared error of the risk; lower is better", "number"),
+    "Brier score": (
+        "Brier score",
+        "mean squared error of the risk of {it}; lower is better",
+        "number",
+    ),
     "R2": ("R²", "share of the variation explained", "number"),
     "mean absolute error": ("Mean absolute error", "lower is better", "plain"),
     "mean error": ("Mean error", "predicted minus observed; 0 is best", "plain"),
@@ -69,7 +80,7 @@ def people_data(
         ),
         "moved": {points: happened_data(moved[key], min_cell) for points, key in _POINTS.items()},
         "columns": {str(k): clean(v) for k, v in performance.attrs["columns"].items()},
-        "performance": [_measure(row) for row in performance.reset_index().to_dict("records")],
+        "performance": _measures(result, performance.reset_index()),
         "subgroups": [
             _subgroup(result, str(name), by, min_cell=min_cell, level=level)
             for name, by in named.items()
@@ -88,8 +99,17 @@ def happened_data(people: PeopleCount, min_cell: int) -> dict[str, Any]:
     }
 
 
-def _measure(row: Mapping[Any, Any]) -> dict[str, Any]:
-    title, meaning, kind = MEASURES.get(str(row["metric"]), (str(row["metric"]), "", "number"))
+def _measures(result: Retraining, table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the measures of one group, the positive class of two named."""
+    classes, positive = result.deployed.classes or (), "each class"
+    if len(classes) == 2:
+        positive = PAGE.name(classes[result.deployed.decision.position])
+    return [_measure(row, positive) for row in table.to_dict("records")]
+
+
+def _measure(row: Mapping[Any, Any], positive: str) -> dict[str, Any]:
+    texts = MEASURES.get(str(row["metric"]), (str(row["metric"]), "", "number"))
+    title, meaning, kind = (text.replace("{it}", positive) for text in texts)
     hidden = row["told"] == "hidden"
     out: dict[str, Any] = {"name": title, "meaning": meaning, "kind": kind, "masked": hidden}
     digits = 3 if kind in ("share", "signed share") or row["metric"] == "AUC" else 4
@@ -114,10 +134,7 @@ def _subgroup(
 ) -> dict[str, Any]:
     flips = result.told_flips(by, min_cell=min_cell, level=level)
     table = result.told_performance(by, min_cell=min_cell, level=level).reset_index()
-    measures = [
-        [_measure(row) for row in rows.to_dict("records")]
-        for _, rows in table.groupby("group", sort=False)
-    ]
+    measures = [_measures(result, rows) for _, rows in table.groupby("group", sort=False)]
     return {
         "name": clean(name),
         "groups": [

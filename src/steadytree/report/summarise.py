@@ -7,6 +7,7 @@ no cell of fewer than ``min_cell`` people) is decided here and in the modules it
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from steadytree.core.disclosure import MIN_CELL, PeopleCount, share_bin, told_sh
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import n_rows
 from steadytree.core.tree import Tree
+from steadytree.core.tree_words import risk_name
 from steadytree.core.words import PAGE, clean, rounded_share
 from steadytree.diff import TreeDiff
 from steadytree.diff.words import given_up_words, kept_sentence, split_words, status_counts
@@ -43,6 +45,7 @@ SCHEMA_VERSION = 1
 
 Fact = tuple[str, str, str]
 _LONGEST = 300
+_MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 # Settings that other lines of the provenance hold already.
 _ELSEWHERE = ("steadytree", "space")
 
@@ -77,6 +80,7 @@ def summarise(
 
         ``schema``, ``version``, ``kind`` ("retraining", "diff" or "stable"), ``title``,
         ``task``, ``classes``, ``decision_threshold``, ``decision`` (the policy in words),
+        ``risk`` (what a prediction is called: "Risk of malignant"),
         ``warnings``, ``kept`` (decisions kept against their share), ``predictions`` (how they
         come from what was observed), ``min_cell``, ``n_rows``, ``rows_name``;
         ``names`` (of the old and new tree), ``headline`` (``sentences``, ``facts``);
@@ -136,6 +140,7 @@ def summarise(
         "classes": None if diff.classes is None else [PAGE.name(c) for c in diff.classes],
         "decision_threshold": diff.new.decision_threshold,
         "decision": _decision_words(content),
+        "risk": _risk_words(diff),
         "warnings": _warnings(content),
         "kept": clean(_kept_words(diff, table)),
         "predictions": _prediction_words(diff.new),
@@ -152,7 +157,7 @@ def summarise(
             "gained": [PAGE.name(n) for n in diff.predictors_gained],
             "lost": [PAGE.name(n) for n in diff.predictors_lost],
         },
-        "features": features_data(diff.space, used, drawn),
+        "features": features_data(diff.space, used, drawn, (diff.old, diff.new)),
         "trees": trees,
         "rules": table.rows,
         "people": None
@@ -228,6 +233,11 @@ def _decision_words(content: ReportContent) -> str:
     return f"{content.names[0]}: {old}. {content.names[1]}: {new}"
 
 
+def _risk_words(diff: TreeDiff) -> str:
+    name = risk_name(diff.new, PAGE)
+    return f"{name[:1].upper()}{name[1:]}"
+
+
 def _kept_words(diff: TreeDiff, table: RuleTable) -> str:
     """Say which decisions are kept against their share, the people counted with a mask."""
     if not diff.kept_against_share:
@@ -274,12 +284,14 @@ def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, 
         if content.people is not None and diff.classes is not None:
             moved = round(content.people.risk_moved()["moved_5"] * total)
             people_moved = PeopleCount.of(moved, total, min_cell)
-            facts.append(_people_fact("Risk moves over 5 points", people_moved, min_cell, what))
+            label = f"{_risk_words(diff)} moves over 5 points"
+            facts.append(_people_fact(label, people_moved, min_cell, what))
         if event and people.total is not None:
             sentences.append(
                 whom_words(event, round(count), total, people.replaced, rows_name=what)
             )
-    texts = [clean(sentence).replace(" <= ", " ≤ ") for sentence in sentences]
+    texts = [_MINUS.sub(PAGE.minus, clean(sentence)) for sentence in sentences]
+    texts = [text.replace(" <= ", " ≤ ").replace(" >= ", " ≥ ") for text in texts]
     names = ("label", "value", "detail")
     return {
         "sentences": texts or [_change_sentence(diff)],
@@ -294,13 +306,17 @@ def _test_data(content: ReportContent, min_cell: int) -> dict[str, Any]:
     named = dict(zip(("deployed", "proposal"), content.names, strict=True))
     score = "R²" if content.diff.classes is None else "AUC"
     heads = ["Tree", score, "Change", "95\u202f% interval", "Decisions that change"]
-    extra = [name for name in ("brier", "cost") if name in table.columns]
+    # A mean over people is an equation in their counts.
+    extra = [name for name in ("brier", "cost") if name in table.columns and min_cell <= 1]
     rows = []
     for name, row in table.iterrows():
         change = ["–", "–"]
         if name != first:
-            low, high = PAGE.signed(row["change_low"]), PAGE.signed(row["change_high"])
-            change = [PAGE.signed(row["score_change"]), f"{low} to {high}"]
+            low, high = row["change_low"], row["change_high"]
+            change = ["unchanged", "–"]
+            if low < high:
+                interval = f"{PAGE.signed(low)} to {PAGE.signed(high)}"
+                change = [PAGE.signed(row["score_change"]), interval]
         flips = told_share_words(float(row["flips"]) * n, n, min_cell, PAGE)
         cells = [named.get(str(name), str(name).capitalize()), f"{row['score']:.3f}", *change]
         rows.append([*cells, flips, *(f"{row[key]:.4f}" for key in extra)])
@@ -326,6 +342,8 @@ def _score_fact(
         return []
     if not math.isfinite(change):
         return [(name, f"{new:.3f}", "on the new rows")]
+    if change == error == 0:
+        return [(name, f"{new:.3f}", "unchanged")]
     half = float(norm.ppf(0.5 + level / 2)) * error
     low, high = PAGE.signed(change - half), PAGE.signed(change + half)
     interval = f"{PAGE.percent(level, 0)} interval {low} to {high}"

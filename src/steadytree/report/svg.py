@@ -71,6 +71,7 @@ def branch_words(
         missing_left=bool(tree["missing_left"][parent]),
         can_miss=feature["missing"],
         ordered=feature["ordered"],
+        unseen_left=bool(tree["unseen_left"][parent]) if feature["unseen"] else None,
     )
     return str(feature["name"]), condition.words(PAGE_BRANCH, categories)
 
@@ -83,6 +84,7 @@ def reaching(tree: Mapping[str, Any], features: Sequence[Mapping[str, Any]]) -> 
         tree["feature"],
         tree["categories"],
         tree["missing_left"],
+        tree["unseen_left"],
         [feature["categories"] for feature in features],
     )
 

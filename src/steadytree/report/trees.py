@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
 from steadytree.core.told_leaves import ToldLeaves
 from steadytree.core.tree import Tree
+from steadytree.core.tree_words import odd_values
 from steadytree.core.words import PAGE, clean, shown_bound
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.plotting.layout import fold_nodes
@@ -50,13 +51,24 @@ _HAPPENS = ("flips", "moved_5")
 # -- the two trees ---------------------------------------------------------------------
 
 
-def features_data(space: FeatureSpace, used: set[int], drawn: set[int]) -> list[dict[str, Any]]:
+def features_data(
+    space: FeatureSpace, used: set[int], drawn: set[int], trees: Sequence[Tree]
+) -> list[dict[str, Any]]:
     """Features by position in the space: name, kind, categories and whether a tree uses them.
+
+    What can be missing or a category never met is known to the space, or to the ``trees``.
 
     The bounds of the space are extremes, that is, values of single people: they stay out, and
     so do the categories of a feature that no tree ``drawn`` on the page uses: they may be names
     of people.
     """
+    odd = {"missing": set(np.flatnonzero(space.can_be_missing).tolist()), "unseen": set[int]()}
+    for tree in trees:
+        aligned = align_tree(tree, space)
+        for node in np.flatnonzero(aligned.feature >= 0).tolist():
+            found = odd_values(aligned.tree, int(aligned.tree.feature[node]))
+            for kind, takes in zip(odd, found, strict=True):
+                odd[kind] |= {int(aligned.feature[node])} if takes else set()
     return [
         {
             "name": clean(space.feature_labels[j]),
@@ -64,7 +76,8 @@ def features_data(space: FeatureSpace, used: set[int], drawn: set[int]) -> list[
             if space.categories[j] is None
             else [clean(c) for c in space.categories[j] or () if j in drawn],
             "ordered": bool(space.ordered[j]),
-            "missing": bool(space.can_be_missing[j]),
+            "missing": j in odd["missing"],
+            "unseen": j in odd["unseen"] and space.categories[j] is not None,
             "used": j in used,
         }
         for j in range(space.n_features)
@@ -113,6 +126,7 @@ def tree_data(
             for i, mask in enumerate(aligned.left_mask)
         ],
         "missing_left": [int(v) for v in grown.missing_left],
+        "unseen_left": [int(v) for v in grown.unseen_left],
         "label": [
             _label(grown, i, classes) if leaf[i] and grown.is_classifier else None
             for i in range(grown.n_nodes)
@@ -249,9 +263,9 @@ def compact_tree(
     Nodes are in preorder, so that the children need not be stored: ``f`` feature of each
     node (-1: leaf), ``t`` thresholds of the numeric splits in that order (as they read), ``c``
     category codes that go left of the categorical splits in that order, ``m`` one digit per
-    split (1: missing goes left), ``l`` labels and ``v`` values of the leaves (the share of
-    the positive class of two, of the label otherwise, in words where it is coarse; or the mean;
-    null: too few people),
+    split (1: missing goes left, 2: a category never met, 3: both), ``l`` labels and ``v`` values
+    of the leaves (the share of the positive class of two, of the label otherwise, in words where
+    it is coarse; or the mean; null: too few people),
     ``n`` rule numbers and ``s`` statuses of the leaves (k, m, r or a).
     """
     space, classes = diff.space, diff.classes
@@ -286,7 +300,9 @@ def compact_tree(
             for i in splits
             if (mask := aligned.left_mask[i]) is not None
         ],
-        "m": "".join(str(int(grown.missing_left[i])) for i in splits),
+        "m": "".join(
+            str(int(grown.missing_left[i]) + 2 * int(grown.unseen_left[i])) for i in splits
+        ),
         "l": labels,
         "v": shown,
         "n": [by_leaf[i].number if i in by_leaf else 0 for i in leaves],

@@ -14,12 +14,14 @@ import numpy as np
 
 from steadytree.core.disclosure import MIN_CELL, PeopleCount, told_share_words
 from steadytree.core.one_decision import OneDecision
+from steadytree.core.tree_words import risk_name
 from steadytree.core.words import PLAIN, listed
 from steadytree.diff.words import given_up_words
 from steadytree.evaluation.flips import REGRESSION_FLIP
-from steadytree.retraining.answer import TOO_FEW, Forgone, Gain
+from steadytree.retraining.answer import FEWEST_EVENTS, TOO_FEW, Forgone, Gain
 
 if TYPE_CHECKING:
+    from steadytree.core.tree import Tree
     from steadytree.retraining.result import Retraining
 
 __all__ = ["Explanation", "alarm_words", "explain_retraining", "whom_words"]
@@ -45,8 +47,12 @@ class Explanation:
         What to do, and how sure that is.
     policy : str
         From which risk on whom the proposal flags; "" for a response.
+    one_decision : str
+        What it decides for everybody, if it does not tell them apart; else "".
     changes, better, forgone, test, warnings : str
         Sentences that count no people; "" where there is nothing to say.
+    alarm : str
+        Which classes the proposal gives up; "" where none.
     affected : str
         How many people get another decision.
     forgone_people : str
@@ -67,6 +73,8 @@ class Explanation:
     advice: str = ""
     test: str = ""
     warnings: str = ""
+    one_decision: str = ""
+    alarm: str = ""
     event: str = ""
     count: int = 0
     total: int = 0
@@ -74,16 +82,17 @@ class Explanation:
     @property
     def lines(self) -> tuple[str, ...]:
         """The lines in the order they are to be read."""
+        policy = _joined(self.policy, self.one_decision)
         forgone = _joined(self.forgone, self.forgone_people, self.advice)
-        after = (self.changes, self.affected, self.better, forgone, self.test, self.warnings)
-        return tuple(line for line in (self.headline, self.policy, *after) if line)
+        warnings = _joined(self.alarm, self.warnings)
+        after = (self.changes, self.affected, self.better, forgone, self.test, warnings)
+        return tuple(line for line in (self.headline, policy, *after) if line)
 
     @property
     def without_counts(self) -> tuple[str, ...]:
-        """Lines below the headline that count no people, for pages with a mask of their own."""
-        forgone = _joined(self.forgone, self.advice)
-        parts = (self.changes, self.better, forgone, self.test, self.warnings)
-        return tuple(line for line in parts if line)
+        """Lines that count no people; pages with a mask of their own tell the rest themselves."""
+        parts = (self.one_decision, self.changes, self.better, _joined(self.forgone, self.advice))
+        return tuple(line for line in (*parts, self.test, self.warnings) if line)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON.
@@ -109,15 +118,17 @@ def explain_retraining(result: Retraining, min_cell: int = MIN_CELL) -> Explanat
     forgone, one = result.answer.forgone, result.one_decision
     return Explanation(
         headline=_headline(result, one),
-        policy=_policy(result, one),
+        policy=_policy(result.tree),
+        one_decision="" if one is None else one.words("The tree"),
         changes=_changes(result),
         affected=_affected(result, event, count, total, min_cell),
-        better=_better(result),
+        better=_better(result, min_cell),
         forgone=_forgone(result, forgone),
         forgone_people=_forgone_people(forgone, total, min_cell, classifier),
         advice=REBUILD if result.rebuild_advised else "",
         test=_test(result),
         warnings=_warnings(result),
+        alarm=alarm_words(result),
         event=event,
         count=count,
         total=total,
@@ -185,14 +196,10 @@ def _action(result: Retraining) -> str:
     return text
 
 
-def _policy(result: Retraining, one: OneDecision | None) -> str:
-    tree = result.tree
-    if not tree.is_classifier:
+def _policy(tree: Tree) -> str:
+    if tree.classes is None:
         return ""
-    text = f"Policy: {tree.decision.words([PLAIN.name(c) for c in tree.classes or ()])}."
-    if one is None:
-        return text
-    return f"{text} {one.words('It')}"
+    return f"Policy: {tree.decision.words([PLAIN.name(c) for c in tree.classes])}."
 
 
 def _changes(result: Retraining) -> str:
@@ -227,7 +234,7 @@ def _affected(result: Retraining, event: str, count: int, total: int, min_cell: 
     if result.deployed.is_classifier:
         moved = round(result.risk_moved()["moved_5"] * total)
         few = PeopleCount.of(moved, total, min_cell).replaced
-        words = "The risk moves by more than 5 points"
+        words = f"The {risk_name(result.tree)} moves by more than 5 points"
         text += " " + whom_words(words, moved, total, few, rows_name=result.rows_name)
     return text
 
@@ -235,7 +242,7 @@ def _affected(result: Retraining, event: str, count: int, total: int, min_cell: 
 # -- is it better ------------------------------------------------------------------------
 
 
-def _better(result: Retraining) -> str:
+def _better(result: Retraining, min_cell: int) -> str:
     answer, name = result.answer, result.score_name
     deployed = float(result.frontier["score"]["keep"])
     if result.settings["folds_interrupted"]:
@@ -244,8 +251,9 @@ def _better(result: Retraining) -> str:
         return f"How well a new tree would predict was not measured ({name} {deployed:.3f} today)."
     if answer.confidence == TOO_FEW:
         few = "events" if result.deployed.is_classifier else "rows"
+        count = f"fewer than {min_cell}" if answer.events < min_cell else str(answer.events)
         return (
-            f"Too few {few} among the new rows ({answer.events:,}, at least 20 are needed): "
+            f"Too few {few} among the new rows ({count}, at least {FEWEST_EVENTS} are needed): "
             "no improvement is claimed."
         )
     gain = answer.gains["score"]
@@ -264,9 +272,10 @@ def _better(result: Retraining) -> str:
         other = answer.gains.get(words)
         if gain.clear == 0 and other is not None and other.clear:
             way = "falls" if other.value > 0 else "rises"
+            text += f" The {words}{' of decisions' if words == 'cost' else ''} clearly {way}"
+            # With all its digits it is an equation in counts of people.
             fall = Gain(-other.value, other.error)
-            text += f" The {words} of decisions {way}" if words == "cost" else f" The {words} {way}"
-            text += f" ({_interval(fall, 4)})."
+            text += f" ({_interval(fall, 4)})." if min_cell <= 1 else "."
             break
     return text
 
@@ -278,7 +287,7 @@ def _events(result: Retraining) -> str:
         return ""
     rarer = "outside the largest class"
     if len(classes) == 2:
-        rarer = str(classes[int(np.argmin(np.bincount(result.y_new, minlength=2)))])
+        rarer = PLAIN.name(classes[int(np.argmin(np.bincount(result.y_new, minlength=2)))])
     return f", {result.answer.events:,} of them {rarer}"
 
 
@@ -335,16 +344,15 @@ def _test(result: Retraining) -> str:
     text = f"Final test on {n:,} rows: {result.score_name} {first:.3f}"
     if result.action == "keep":
         return f"{text}."
+    if row["change_low"] == row["change_high"]:
+        return f"{text}, unchanged."
     low, high = _signed(row["change_low"]), _signed(row["change_high"])
     change = _signed(row["score_change"])
     return f"{text} to {row['score']:.3f} ({change}, 95 % interval {low} to {high})."
 
 
 def _warnings(result: Retraining) -> str:
-    parts, tree = [], result.tree
-    alarm = alarm_words(result)
-    if alarm:
-        parts.append(alarm)
+    parts, tree = list[str](), result.tree
     if result.deployed.is_classifier and result.action != "keep" and result.settings["n_folds"]:
         table = result.performance().droplevel("group")
         named = ("sensitivity", "specificity") if "sensitivity" in table.index else ("accuracy",)

@@ -566,10 +566,12 @@ class Retraining:
         score = self.score_name
         row: dict[Any, Any] = self.frontier.loc[self.chosen].to_dict()
         change = math.nan if row["kind"] == "keep" else float(row["score_change"])
+        keep = self.action == "keep"
+        second = "Kept tree" if keep else "Proposed tree"
         names = {"distance": "paper_distance", "dissimilarity": "distance"}
         frame = self.frontier.rename(columns=names).rename_axis("name").reset_index()
         how = f"{score} on the new rows"
-        if row["cross_fitted"]:
+        if row["cross_fitted"] and not keep:
             how += (
                 ", as on rows that the tree has not seen: less what trees made the same way "
                 "without a part of the rows lose on that part"
@@ -581,7 +583,7 @@ class Retraining:
         return ReportContent(
             kind="retraining",
             title=told.headline.removesuffix("."),
-            names=("Deployed tree", "Proposed tree"),
+            names=("Deployed tree", second),
             diff=self.diff,
             sentences=told.without_counts,
             # What counts as a changed prediction is said nowhere else on the page.
@@ -608,7 +610,7 @@ class Retraining:
             provenance=(
                 (f"New data{self._sampled_words}", (self.X_new, self.y_new)),
                 ("Deployed tree", self.deployed),
-                ("Proposed tree", self.tree),
+                (second, self.tree),
                 ("How the score was estimated", how),
                 (
                     "Flattery of the score by choosing",

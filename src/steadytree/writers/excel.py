@@ -34,7 +34,6 @@ from steadytree.writers.excel_formulas import (
     number_literal,
     value_literal,
 )
-from steadytree.writers.split_tests import split_test
 
 __all__ = ["SUFFIXES", "write", "write_file"]
 
@@ -210,27 +209,17 @@ def _workbook(tree: Tree, rows: int, cases: Any) -> bytes:
 
 def path_words(tree: Tree) -> dict[int, str]:
     """Return the way to each leaf in words; all values that go it are named."""
-    sides = branch_texts(tree, display_space(tree, all_can_miss=True))
+    sides = branch_texts(tree, display_space(tree, all_can_miss=True), all_unseen=True)
     out: dict[int, str] = {}
-    # With the features of which a category never met has gone another way already.
-    ways: list[tuple[int, tuple[str, ...], frozenset[int]]] = [(0, (), frozenset())]
+    ways: list[tuple[int, tuple[str, ...]]] = [(0, ())]
     while ways:
-        node, way, gone = ways.pop()
+        node, way = ways.pop()
         if tree.is_leaf[node]:
             out[node] = shorten(clean(" and ".join(way) or "always"), CELL_CHARACTERS)
             continue
-        split = split_test(tree, node)
-        for is_left, side in ((False, tree.children_right), (True, tree.children_left)):
-            words = sides[node][0 if is_left else 1]
-            unseen, below = False, gone
-            if split.threshold is None:
-                unseen = split.unseen_left == is_left and split.feature not in gone
-                below = gone if unseen else gone | {split.feature}
-            if unseen:  # the words know only the categories that the tree lists
-                other = f"{split.name} is a category never met"
-                words = other if "nobody comes this way" in words else f"{words} or never met"
+        for words, side in zip(sides[node], (tree.children_left, tree.children_right), strict=True):
             words = f"({words})" if " or " in words else words
-            ways.append((int(side[node]), (*way, words), below))
+            ways.append((int(side[node]), (*way, words)))
     return out
 
 

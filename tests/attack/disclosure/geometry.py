@@ -125,7 +125,7 @@ class DrawnTree:
             sides = _sides(
                 None if by_set else next(thresholds),
                 next(categories) if by_set else None,
-                next(missing) == "1",
+                next(missing) in "13",
                 features[feature],
             )
             inside = [None if box is None else meet(box, {feature: reach}) for reach in sides]

@@ -55,11 +55,11 @@ class Reader(MeasureReader):
             if summary["trees"][side] is not None:
                 self._drawing(summary["trees"][side], side, summary)
         for fact in summary["headline"]["facts"]:
-            event = {"Decisions that change": "flips", "Risk moves over 5 points": "moved_5"}
-            if fact["label"] in event:
-                self.words(
-                    census.event(event[fact["label"]]), everyone, fact["detail"], "page: headline"
-                )
+            event = "flips" if fact["label"] == "Decisions that change" else ""
+            if fact["label"].endswith("moves over 5 points"):
+                event = "moved_5"
+            if event:
+                self.words(census.event(event), everyone, fact["detail"], "page: headline")
         if summary["people"] is not None:
             self._people(summary["people"])
         if summary["frontier"] is not None:
@@ -157,7 +157,7 @@ class Reader(MeasureReader):
         threshold = summary["decision_threshold"]
         words = plain(summary["decision"])
         if words.startswith("Deployed tree: "):
-            found = re.search(r"from a share of ([\d.]+) %", words.split(". Proposed tree")[0])
+            found = re.search(r"from a risk of ([\d.]+) %", words.split(". Proposed tree")[0])
             threshold = 0.5 if found is None else float(found[1]) / 100
         threshold = 0.5 if threshold is None else threshold
         yes = self.census.trees[side].labels[leaf] == self.positive

@@ -36,6 +36,11 @@ MOST_SIZES = 12
 _BIN = re.compile(r"< ?\d+ ?%|\d+–\d+ ?%")
 
 
+def _unnamed(name: str) -> str:
+    """Name of a measure without the class it is of: "sensitivity" of "Sensitivity for bad"."""
+    return re.split(r" (?:for|as) ", name, maxsplit=1)[0].lower()
+
+
 class MeasureReader:
     """Reads counts, shares and measures of some people into the bounds of a census."""
 
@@ -142,7 +147,7 @@ class MeasureReader:
         """Read a measure of one tree on some new rows; of a ``step`` the upper end is not in it."""
         census = self.census
         everyone = census.count(column=column, group=group)
-        name = name.lower()
+        name = _unnamed(name)
         if name == "auc" and len(census.classes) == 2:
             self.area(side, told, column, group)
             self.read.append(source)
@@ -249,7 +254,7 @@ class MeasureReader:
 
     def rests_on(self, name: str, n: int, column: str, group: str, source: str) -> None:
         """Read how many rows a measure rests on."""
-        census, name = self.census, name.lower()
+        census, name = self.census, _unnamed(name)
         where = {"column": column, "group": group}
         everyone = census.count(**where)
         by_outcome = [census.count(**where, outcome=k) for k in range(len(census.classes))]

@@ -46,7 +46,8 @@ _AGAINST = re.compile(
 )
 _AREA = re.compile(
     r"AUC (?:is )?[\d.]+ against (?P<against>\d\.\d+) for the deployed|"
-    r"AUC:? (?P<before>\d\.\d+) (?:→|->) "
+    r"AUC(?: on rows left out)?:? (?P<before>\d\.\d+)(?: (?:→|->|to) |, unchanged)|"
+    r"AUC of the deployed tree on the new rows: (?P<kept>\d\.\d+)"
 )
 _ALL = re.compile(r"Of (?P<n>[\d,]+) rows?, (?P<share>.*?%) get another decision")
 
@@ -333,15 +334,16 @@ def read_sentences(reader: Reader, text: str, source: str) -> None:
         if (share := read_share(found["deployed"])) is not None:
             reader.measured(found["measure"], "old", share, "", "", f"{source}: {found[0]!r}")
     for found in _AREA.finditer(text):
-        number = found["against"] or found["before"]
+        number = found["against"] or found["before"] or found["kept"]
         if number is not None and len(census.classes) == 2:
             reader.area("old", rounded(float(number), decimals(number)))
 
 
 def _event_of(words: str) -> str | None:
-    if words.startswith(("The decision changes", "The prediction moves by more than 5")):
+    if re.match(r"The decision changes|The prediction moves by more than 5 ?%", words):
         return "flips"
-    return "moved_5" if words.startswith("The risk moves by more than 5 points") else None
+    moved = re.match(r"The (risk of .*|prediction) moves by more than 5 points$", words)
+    return "moved_5" if moved else None
 
 
 def read_listing(reader: Reader, text: str, side: str, source: str) -> None:

@@ -22,7 +22,8 @@ def category_lumps(columns: PipelineColumns) -> dict[str, Any]:
 
     ``categories``: those that the pipeline knows. ``same``: groups of them that it does not tell
     apart. ``unseen``: a category never met is to it as ``[that category]``, as a missing value
-    (``"missing"``), or ``"own"``.
+    (``"missing"``), or ``"own"``. ``takes``: which of ``"missing"`` values and ``"unseen"``
+    categories the pipeline does not refuse.
     """
     raws = [j for j, listed in enumerate(columns.categories) if listed and columns.columns_of(j)]
     found: dict[str, Any] = {}
@@ -48,6 +49,11 @@ def category_lumps(columns: PipelineColumns) -> dict[str, Any]:
             "categories": list(table.categories),
             "same": [group for group in groups.values() if len(group) > 1],
             "unseen": way,
+            "takes": [
+                word
+                for word, row in (("missing", table.missing), ("unseen", table.unseen))
+                if row is not None
+            ],
         }
     return found
 

@@ -67,7 +67,7 @@
   // A candidate's compact form (see compact_tree) as a tree like the two main ones.
   function unpack(compact, name) {
     const tree = { name, left: [], right: [], feature: compact.f, threshold: [], categories: [],
-      missing_left: [], label: [], value: [], predicted: [], rule: [], share: [], status: {}, against: [], few: [], observed: [], positive: null };
+      missing_left: [], unseen_left: [], label: [], value: [], predicted: [], rule: [], share: [], status: {}, against: [], few: [], observed: [], positive: null };
     let at = 0, t = 0, c = 0, m = 0, leaf = 0;
     // Nodes come in preorder: a loop with a stack, since trees may be deep.
     const open = [];
@@ -83,11 +83,12 @@
         const byCategory = data.features[compact.f[at]].categories !== null;
         tree.threshold.push(byCategory ? null : compact.t[t++]);
         tree.categories.push(byCategory ? compact.c[c++] : null);
-        tree.missing_left.push(Number(compact.m[m++]));
+        tree.missing_left.push(Number(compact.m[m]) & 1);
+        tree.unseen_left.push(Number(compact.m[m++]) >> 1);
         tree.label.push(null); tree.value.push(null); tree.predicted.push(null); tree.rule.push(null);
         open.push(at);
       } else {
-        tree.threshold.push(null); tree.categories.push(null); tree.missing_left.push(0);
+        tree.threshold.push(null); tree.categories.push(null); tree.missing_left.push(0); tree.unseen_left.push(0);
         tree.label.push(compact.l[leaf]);
         const shown = compact.v[leaf];
         tree.value.push(shown === null ? null : { shown });
@@ -144,17 +145,21 @@
   }
 
   // A condition in words; the phrases are the server's, and so is the choice (words.py).
-  // state: { low, high, allowed (codes, or null), missing: whether missing values pass, null if there are none }.
+  // state: { low, high, allowed (codes, or null), missing: whether missing values pass, null if there are none,
+  // unseen: the same of categories never met }.
   const fill = (phrase, places) => phrase.replace(/\{(\w+)\}/g, (_, place) => places[place]);
   // codes: the categories it is a choice of, by default every one.
   function conditionWords(j, state, say, codes = null) {
     const feature = data.features[j], name = isolate(feature.name);
     const choice = codes ?? (feature.categories ? [...feature.categories.keys()] : []);
-    const { low, high, allowed, missing } = state;
-    const orMissing = (text, phrase = say.or_missing) => (missing ? fill(phrase, { text }) : text);
-    if (allowed ? !allowed.length : !(low < high))
-      return fill(say.nobody && !missing ? say.nobody : say.missing, { name });
-    if (allowed ? allowed.length === choice.length : low === -Infinity && high === Infinity)
+    const { low, high, allowed, missing, unseen } = state;
+    const odd = [...(missing ? ["missing"] : []), ...(unseen ? ["never met"] : [])];
+    const orOdd = (text) => (odd.length ? fill(say.or_missing, { text, odd: odd.join(" or ") }) : text);
+    if (allowed ? !allowed.length : !(low < high)) {
+      const alone = unseen && !missing ? "a category never met" : odd.join(" or ") || "missing";
+      return say.nobody && !odd.length ? fill(say.nobody, { name }) : fill(say.missing, { name, odd: alone });
+    }
+    if (allowed ? allowed.length === choice.length && unseen !== false : low === -Infinity && high === Infinity)
       return fill(missing === false ? say.present : say.any, { name });
     if (allowed) {
       const every = feature.categories.map(isolate);
@@ -162,52 +167,56 @@
       const start = choice.indexOf(allowed[0]), end = choice.indexOf(allowed.at(-1));
       if (feature.ordered && words.length > 1 && end - start < words.length) {
         const run = start === 0 ? "up_to" : end === choice.length - 1 ? "from" : "span";
-        return orMissing(fill(say[run], { name, first: words[0], last: words.at(-1) }));
+        return orOdd(fill(say[run], { name, first: words[0], last: words.at(-1) }));
       }
       const others = choice.filter((code) => !allowed.includes(code)).map((code) => every[code]);
-      if (words.length > others.length + 1)
-        return orMissing(fill(say.but, { name, values: listed(others) }), say.or_missing_after_but);
-      return fill(say.is, { name, values: listed(missing ? [...words, "missing"] : words) });
+      if (others.length && words.length > others.length + 1 && unseen !== false) {
+        const text = fill(say.but, { name, values: listed(others) });
+        return missing ? fill(say.or_missing_after_but, { text }) : text;
+      }
+      return fill(say.is, { name, values: listed([...words, ...odd]) });
     }
     const kind = low === -Infinity ? "at_most" : high === Infinity ? "over" : "between";
     const [lower, fromLow] = shownBound(low), [upper, belowHigh] = shownBound(high);
-    return orMissing(fill(say[kind], { name, lower: numberText(lower), upper: numberText(upper),
+    return orOdd(fill(say[kind], { name, lower: numberText(lower), upper: numberText(upper),
       until: belowHigh ? "<" : say.no_more, after: fromLow ? say.no_more : "<", beyond: fromLow ? say.no_less : ">" }));
   }
 
   // What one side of a split lets pass of what passed before.
   function narrowed(state, tree, node, isLeft) {
     const missing = state.missing && Boolean(tree.missing_left[node]) === isLeft;
+    const unseen = state.unseen && Boolean(tree.unseen_left[node]) === isLeft;
     if (state.allowed)
-      return { ...state, missing, allowed: state.allowed.filter((code) => tree.categories[node].includes(code) === isLeft) };
+      return { ...state, missing, unseen, allowed: state.allowed.filter((code) => tree.categories[node].includes(code) === isLeft) };
     const t = threshold(tree.threshold[node]);
     return isLeft ? { ...state, missing, high: Math.min(state.high, t) } : { ...state, missing, low: Math.max(state.low, t) };
   }
-  const unrestricted = (feature, canMiss = feature.missing) => ({ low: -Infinity, high: Infinity,
-    missing: canMiss || null, allowed: feature.categories ? [...feature.categories.keys()] : null });
+  const unrestricted = (feature, canMiss = feature.missing, canBeNew = feature.unseen) => ({ low: -Infinity, high: Infinity,
+    missing: canMiss || null, unseen: canBeNew || null, allowed: feature.categories ? [...feature.categories.keys()] : null });
 
   function branchWords(tree, parent, isLeft) {
     const j = tree.feature[parent], feature = data.features[j];
     const reach = (tree.reach ??= reaching(tree))[parent];
     // A threshold of infinity asks only whether there is a value.
     const canMiss = (feature.missing && reach.missing) || !Number.isFinite(threshold(tree.threshold[parent]) ?? 0);
-    const state = unrestricted(feature, canMiss);
+    const state = unrestricted(feature, canMiss, feature.unseen && reach.unseen);
     if (state.allowed) state.allowed = reach.codes;
     return [feature.name, conditionWords(j, narrowed(state, tree, parent, isLeft), data.phrases.branch, reach.codes)];
   }
 
-  // Categories of its feature that reach each split, and whether missing values do (tree_words.py).
+  // Categories of its feature that reach each split, and whether missing and new ones do (tree_words.py).
   function reaching(tree) {
-    const out = {}, stack = [[0, new Map(), new Set()]];
+    const out = {}, stack = [[0, new Map(), new Set(), new Set()]];
     while (stack.length) {
-      const [node, codes, elsewhere] = stack.pop();
+      const [node, codes, elsewhere, unseenElsewhere] = stack.pop();
       if (tree.left[node] < 0) continue;
       const j = tree.feature[node], sets = tree.categories[node];
       const here = codes.get(j) ?? [...(data.features[j].categories ?? []).keys()];
-      out[node] = { codes: sets === null ? null : here, missing: !elsewhere.has(j) };
+      out[node] = { codes: sets === null ? null : here, missing: !elsewhere.has(j), unseen: !unseenElsewhere.has(j) };
       for (const [child, isLeft] of [[tree.left[node], true], [tree.right[node], false]]) {
         const below = sets === null ? codes : new Map(codes).set(j, here.filter((code) => sets.includes(code) === isLeft));
-        stack.push([child, below, Boolean(tree.missing_left[node]) === isLeft ? elsewhere : new Set(elsewhere).add(j)]);
+        const gone = (goesLeft, before) => (Boolean(goesLeft[node]) === isLeft ? before : new Set(before).add(j));
+        stack.push([child, below, gone(tree.missing_left, elsewhere), gone(tree.unseen_left, unseenElsewhere)]);
       }
     }
     return out;
@@ -308,7 +317,7 @@
     for (const j of [...states.keys()].sort((a, b) => a - b)) {
       const feature = data.features[j], s = states.get(j);
       const anyone = s.allowed ? s.allowed.length === feature.categories.length : s.low === -Infinity && s.high === Infinity;
-      if (!anyone || (feature.missing && !s.missing)) out.push(conditionWords(j, s, data.phrases.rule));
+      if (!anyone || (feature.missing && !s.missing) || s.unseen === false) out.push(conditionWords(j, s, data.phrases.rule));
     }
     return out.length ? out : ["everyone"];
   }
@@ -480,7 +489,7 @@
       if (c[key] !== null) fact(label, c[key], against && against[key] !== null ? `chosen: ${against[key]}` : "");
     };
     happened("Decisions that change", "flips_words");
-    happened(`${data.classes ? "Risk" : "Prediction"} moves by more than 5 points`, "moved_5_words");
+    happened(`${data.risk} moves by more than 5 points`, "moved_5_words");
     fact("Rules", String(c.n_rules), c.counts ? ["kept", "moved", "relabelled", "added", "dropped"]
       .filter((key) => c.counts[key]).map((key) => `${c.counts[key]} ${key}`).join(", ") : "");
     const parts = [make("h3", {}, c.name + (c.chosen ? " (chosen)" : "")), facts];
@@ -570,8 +579,8 @@
   }
 
   // -- try a case --------------------------------------------------------------------------
-  // The same comparisons as Tree.apply: values rounded to the model's precision, missing and
-  // unknown categories follow the direction stored for missing values.
+  // The same comparisons as Tree.apply: values rounded to the model's precision, missing ones and
+  // categories never met ("other") follow the directions stored for them.
   function follow(tree, values) {
     const path = [0];
     let node = 0;
@@ -579,6 +588,7 @@
       let value = values[tree.feature[node]];
       let isLeft;
       if (value === null || value === undefined || Number.isNaN(value)) isLeft = Boolean(tree.missing_left[node]);
+      else if (value === "other") isLeft = Boolean(tree.unseen_left[node]);
       else if (tree.categories[node] !== null) isLeft = tree.categories[node].includes(value);
       else {
         if (tree.precision === "float32") value = Math.fround(value);
@@ -598,7 +608,7 @@
       const error = document.getElementById(`${field.id}-error`);
       error.textContent = "";
       field.removeAttribute("aria-invalid");
-      if (field.tagName === "SELECT") values[j] = text === "" || text === "other" ? null : Number(text);
+      if (field.tagName === "SELECT") values[j] = text === "" ? null : text === "other" ? text : Number(text);
       else if (text === "") values[j] = null;
       else {
         const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
@@ -635,7 +645,8 @@
       path.slice(1).forEach((node, i) => {
         const [name, condition] = branchWords(tree, path[i], node === tree.left[path[i]]);
         const value = values[tree.feature[path[i]]];
-        steps.append(make("li", {}, `${isolate(name)} ${condition}` + (value === null ? " (value missing: follows the stored direction)" : "")));
+        steps.append(make("li", {}, `${isolate(name)} ${condition}` + (value === null ? " (value missing: follows the stored direction)"
+          : value === "other" ? " (category never met: follows the stored direction)" : "")));
       });
       const words = tree.rule[leaf] === null ? "" : ` by rule ${tree.rule[leaf]}`;
       const numbers = [rate && rate !== "–" ? `predicts ${data.classes[tree.positive ?? tree.label[leaf]]} ${rate}` : "",
@@ -644,9 +655,9 @@
         make("figcaption", {}, tree.name),
         make("p", { class: "outcome" }, make("strong", {}, decision), (numbers ? ` (${numbers})` : "") + words), steps));
     }
-    const verdict = outcomes.length < 2 ? [] : [make("p", { class: "verdict" },
+    const agreement = outcomes.length < 2 ? [] : [make("p", { class: "agreement" },
       outcomes[0] === outcomes[1] ? "Both trees decide the same." : `The decision changes from ${outcomes[0]} to ${outcomes[1]}.`)];
-    result.replaceChildren(...verdict, ...panels);
+    result.replaceChildren(...agreement, ...panels);
   }
 
   const form = document.getElementById("case-form");
