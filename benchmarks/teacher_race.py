@@ -121,7 +121,9 @@ def main() -> None:
                 for _ in range(options.repeats)
             ]
             ours, theirs = np.min(turns, axis=0)
-            lines.append(f"| {name} | {n_jobs} | {ours:.2f} | {theirs:.2f} | {theirs / ours:.2f} |")
+            lines.append(
+                f"| {name} | {n_jobs} | {ours:.2f} | {theirs:.2f} | {theirs / ours:.2f} |"
+            )
             print(lines[-1], flush=True)
     lines += ["", f"Ours stays while the ratio is at least {LEAST_RATIO}.", ""]
     TARGET.write_text("\n".join(lines))
