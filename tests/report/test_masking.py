@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from steadytree.core.tree import Tree
 from steadytree.estimators import TreeClassifier
 from steadytree.report import render, summarise
 from steadytree.report.notebook import notebook_view
+from steadytree.retraining.answer import Gain
 from tests.golden import build
 from tests.report import samples
 
@@ -68,3 +70,14 @@ def test_no_view_of_a_retraining_counts_a_handful_of_people(
     text = _visible(render(result) if view == "report" else result._repr_html_())
     assert re.search(rf"\b{hits} of (the )?{n}\b", text) is None
     assert f"fewer than 5 of {'the ' if view == 'notebook' else ''}{n}" in text
+
+
+def test_a_mean_over_people_is_told_without_its_digits() -> None:
+    """Nobody may solve a Brier score or a cost for the counts that it is made of."""
+    result = samples.retraining()
+    gains = {**result.answer.gains, "Brier score": Gain(0.0212, 0.001)}
+    better = replace(result, answer=replace(result.answer, gains=gains))
+    assert "The Brier score clearly falls." in better.explain()
+    assert "The Brier score clearly falls (-0.0212, 95 % interval" in better.explain(min_cell=1)
+    for view in (render(better), better._repr_html_()):
+        assert "0212" not in _visible(view)

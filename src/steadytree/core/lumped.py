@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
+
+if TYPE_CHECKING:
+    from steadytree.core.tree import Tree
 
 __all__ = [
     "LUMPED",
