@@ -94,8 +94,8 @@ for name, tree in {
 pd.DataFrame(rows).T.round(3)
 
 # %%
-# Its cuts on glucose hardly moved. Below the first it now asks for the age, and
-# between the two it looks for diabetes from a lower weight on.
+# Its cuts on glucose hardly moved. Below the first it now asks for the age,
+# and between the two it looks for diabetes from a lower weight on.
 
 figure, axes = plt.subplots(2, 1, figsize=(8, 5.6), layout="constrained")
 shown = st.TreeComparisonDisplay.from_diff(

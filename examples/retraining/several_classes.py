@@ -61,9 +61,9 @@ after = st.as_tree(cart.fit(X[~later], species[~later]))
 
 # %%
 # The keys as maps. Dots are the birds of 2009, which no key was made from; the
-# share of them that a key names rightly stands above it. Both move the line on
-# flippers by two millimetres. CART moves that on bills by as much, the proposal
-# by a fifth of a millimetre.
+# share of them that a key names rightly stands above it. Both move the line
+# on flippers by two millimetres. CART moves that on bills by as much, the
+# proposal by a fifth of a millimetre.
 
 names = sorted(species.unique())
 colours = ["#E69F00", "#CC79A7", "#0072B2"]
