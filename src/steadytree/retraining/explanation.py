@@ -50,6 +50,12 @@ class Explanation:
         How many decisions the candidate that is given up would change.
     event, count, total
         What happens to the people concerned, to how many new rows, of how many.
+
+    Examples
+    --------
+    >>> print(Explanation("Keep the deployed tree (likely).", "", "", "", "AUC 0.812.", ""))
+    Keep the deployed tree (likely).
+    AUC 0.812.
     """
 
     headline: str
