@@ -56,6 +56,7 @@ from sklearn.tree import DecisionTreeClassifier
 # Must precede the first import of a numeric library.
 from benchmarks import single_thread  # noqa: F401
 from benchmarks.unit_cache import CACHE, UnitCache
+from steadytree.core.decision import STEADY, Decision
 from steadytree.core.tree import Tree
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.estimators.stable import StableTreeClassifier
@@ -397,7 +398,7 @@ STABLE_FOLDS = 5
 # -- the label rule ------------------------------------------------------------------------
 
 
-def label_changes(n_new: int, rate: float, old_rows: bool, labels: str, seed: int) -> list[bool]:
+def label_changes(n_new: int, rate: float, old_rows: bool, steady: float, seed: int) -> list[bool]:
     """Whether each leaf gets another label where every leaf's truth lies on the threshold."""
     rng = np.random.default_rng([seed, n_new, round(100 * rate)])
     X_old, y_old = draw(N_OLD, "noise", rate, False, rng)
@@ -408,13 +409,13 @@ def label_changes(n_new: int, rate: float, old_rows: bool, labels: str, seed: in
     quick: dict[str, Any] = {"n_estimators": N_ESTIMATORS, "copies": 1, "n_folds": 0}
     with warnings.catch_warnings(), mock.patch.object(module_of_retrain, "PRICES", ()):
         warnings.simplefilter("ignore")
-        result = retrain(
-            deployed, X_new, y_new, labels=labels, price=50.0, random_state=seed, **quick, **old
-        )
-    leaf = result.trees["labels"].apply(X_new)
-    before = result.deployed.apply(X_new)
+        policy = Decision(steady=steady)
+        quick |= {"decision_threshold": policy, "price": 50.0, "random_state": seed}
+        result = retrain(deployed, X_new, y_new, **quick, **old)
+    new = result.trees["re-estimate"]
+    leaf, before = new.apply(X_new), result.deployed.apply(X_new)
     return [
-        bool(result.trees["labels"].label[leaf[before == at][0]] != result.deployed.label[at])
+        bool(new.label[leaf[before == at][0]] != result.deployed.label[at])
         for at in np.unique(before)
     ]
 
@@ -422,15 +423,15 @@ def label_changes(n_new: int, rate: float, old_rows: bool, labels: str, seed: in
 def of_labels(runs: int) -> list[str]:
     units = UnitCache("coverage-labels")
     lines = [
-        '| new rows | threshold | old rows | labels="steady" % | labels="follow" % | leaves |',
+        "| new rows | threshold | old rows | steady=0.5 % | steady=0 % | leaves |",
         "|" + " --- |" * 6,
     ]
     for n_new, rate, old_rows in itertools.product((200, 1_000), RATES, OLD_ROWS):
         words, count = [], 0
-        for labels in ("steady", "follow"):
+        for steady in (STEADY, 0.0):
             changed: list[bool] = []
             for seed in range(runs):
-                key = {"n_new": n_new, "rate": rate, "old_rows": old_rows, "labels": labels}
+                key = {"n_new": n_new, "rate": rate, "old_rows": old_rows, "steady": steady}
                 key["seed"] = seed
                 found = units.get(key, lambda key=key: {"changed": label_changes(**key)})
                 changed += found["changed"]
@@ -471,7 +472,7 @@ def text(frame: pd.DataFrame, stable_runs: int, label_runs: int, note: str) -> s
         "",
         "## The label rule\n",
         "Every leaf's truth lies on the threshold, so that any change of a label is chance. "
-        'Stated: at most 31 of 100 labels with `labels="steady"`, 50 with `labels="follow"`. Leaf '
+        "Stated: at most 31 of 100 labels with `Decision(steady=0.5)`, 50 with `steady=0`. Leaf "
         "values are steadied, so that fewer change.\n",
         *of_labels(label_runs),
         "",

@@ -107,7 +107,7 @@ def per_set(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 OURS = (
-    *("default", "leaf values", "labels"),
+    *("default", "re-estimate"),
     *("price 0.3", "price 0.25", "price 0.2", "price 0.1", "from scratch"),
 )
 METHOD_ORDER = [

@@ -23,7 +23,7 @@ import steadytree as st
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "images" / "retrained.svg"
 NARROW = TARGET.with_name("retrained-narrow.svg")
-CALLED_FROM = 0.2
+POLICY = st.Decision(0.2, positive="cancer")
 """Cancer is called from a risk of 20 % on: a missed tumour is worse than a needless biopsy."""
 
 
@@ -76,8 +76,8 @@ def make_scene() -> Scene:
     y = benign.map({1: "benign", 0: "cancer"})
     old, seen = len(X) // 2, 4 * len(X) // 5
     cart = DecisionTreeClassifier(max_leaf_nodes=5, min_samples_leaf=20, random_state=0)
-    deployed = st.as_tree(cart.fit(X[:old], y[:old]), decision_threshold=CALLED_FROM)
-    anew = st.as_tree(cart.fit(X[:seen], y[:seen]), decision_threshold=CALLED_FROM)
+    deployed = st.as_tree(cart.fit(X[:old], y[:old]), POLICY)
+    anew = st.as_tree(cart.fit(X[:seen], y[:seen]), POLICY)
     result = st.retrain(
         deployed, X[old:seen], y[old:seen], X_old=X[:old], y_old=y[:old], random_state=0
     )

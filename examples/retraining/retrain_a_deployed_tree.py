@@ -13,7 +13,6 @@ stands for the patients seen first. ``make demo`` runs this example.
 """
 
 from pathlib import Path
-from textwrap import fill
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
@@ -31,7 +30,7 @@ space = st.FeatureSpace.from_data(X, y)
 # called from a risk of 20 % on. Such a policy belongs to the tree, and a
 # retrained tree inherits it.
 
-called_from = 0.2
+policy = st.Decision(0.2, positive="malignant")
 
 # %%
 # What happens today
@@ -43,8 +42,7 @@ cart = DecisionTreeClassifier(
     max_leaf_nodes=6, min_samples_leaf=5, random_state=0
 )
 before, after = (
-    st.as_tree(cart.fit(X[:rows], y[:rows]), called_from)
-    for rows in (half, len(X))
+    st.as_tree(cart.fit(X[:rows], y[:rows]), policy) for rows in (half, len(X))
 )
 matching = st.match_paths(before, after, space=space)
 print("1. What happens today\n")
@@ -77,7 +75,7 @@ shown = st.TreeComparisonDisplay.from_trees(
 learner = st.DistilledTreeClassifier(
     max_leaf_nodes=6,
     max_depth=4,
-    decision_threshold=called_from,
+    decision_threshold=policy,
     random_state=0,
 )
 deployed = learner.fit(X[:half], y[:half])
@@ -91,17 +89,19 @@ result = st.retrain(
     random_state=0,
 )
 print("\n2. The same with steadytree\n")
-print(f"A tree is distilled from a forest on the first {half} patients:\n")
-print(st.as_tree(deployed))
-print(f"\n{len(X) - half} more arrive, and it pays for every change:\n")
-print(result.tree)
+print(f"The answer, when {len(X) - half} more patients have come:\n")
+print(result.explain())
 
 # %%
-# The answer in words. A printed tree tells all it holds to whoever has the
-# rows. What is for others, here and in the report, tells counts of fewer than
-# five people as ranges or not at all.
+# The tree before and after, and what changed. A printed tree tells all it
+# holds to whoever has the rows. What is for others, here and in the report,
+# tells counts of fewer than five people as ranges or not at all.
 
-print(f"\n{fill(result.explain())}\n")
+print(f"\nThe tree of the first {half} patients:\n")
+print(st.as_tree(deployed))
+print("\nThe proposed tree:\n")
+print(result.tree)
+print()
 print(result.diff.to_text())
 
 # %%
@@ -119,8 +119,8 @@ print(f"Trees: {out / 'deployed.json'}, {out / 'proposed.json'}")
 print(f"Open this in a browser: {page.resolve()}")
 
 # %%
-# The tree on the wall stays: the same rules, with risks that all patients
-# speak for.
+# The tree on the wall stays, with two thresholds moved and risks that all
+# patients speak for.
 
 figure, axes = plt.subplots(2, 1, figsize=(7.4, 6), layout="constrained")
 shown = st.TreeComparisonDisplay.from_retraining(result, ax=axes)

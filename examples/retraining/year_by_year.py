@@ -90,8 +90,8 @@ print(table.round(2).to_string())
 
 # %%
 # CART's tree is another one every year, though it decides nearly alike. The
-# retrained tree keeps its rules and predicts no worse: what moved in CART was
-# not asked for by the data.
+# retrained tree keeps its rules and predicts as well on average: what moved in
+# CART was not asked for by the data.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
 for name, colour, marker in (

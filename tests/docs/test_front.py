@@ -61,10 +61,17 @@ def test_what_to_expect_is_the_table_of_all_sets(page: Path) -> None:
         f"{rounded(ours['AUC against CART'], 2)} AUC points. From the very same CART tree it "
         f"changed the rules {rounded(same['less paper distance %'])} % less and the decision for "
         f"{rounded(same[flips])} % of people, and predicted better by "
-        f"{rounded(same['AUC against CART'], 1)} points. No set lost a point."
+        f"{rounded(same['AUC against CART'], 1)} points."
     )
     assert expected in words_of(page)
-    assert {ours["lose > 1 point"], same["lose > 1 point"]} == {"0 of 11"}
+
+
+@pytest.mark.parametrize("page", FRONT, ids=lambda page: page.name)
+def test_no_more_is_promised_than_fresh_sets_showed(page: Path) -> None:
+    """Sets that were in view while it was built flatter it: the fresh ones are told beside them."""
+    told = "from a CART tree, it was level with retrained CART (−0.03 ± 0.48 points)"
+    assert told in words_of(page)
+    assert "lost a point" not in words_of(page)
 
 
 def test_pages_name_no_badge_that_nothing_stands_behind() -> None:

@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
@@ -234,12 +236,10 @@ def test_the_pipeline_proposes_and_releases(repository: Path) -> None:
 
 
 def test_the_pipeline_refuses_what_moves_too_many_decisions(repository: Path) -> None:
-    """Outcomes whose code was turned round: whoever died is said to live."""
+    """A world that turned round: who dies is a matter of age alone."""
     rows = repository / "data" / "2024.csv"
-    swapped = {"yes": "no", "no": "yes"}
-    header, *lines = rows.read_text(encoding="utf-8").splitlines()
-    turned = [re.sub(r"(yes|no)$", lambda found: swapped[found[0]], line) for line in lines]
-    rows.write_text("\n".join([header, *turned]) + "\n", encoding="utf-8")
+    table = pd.read_csv(rows)
+    table.assign(died=np.where(table["age"] > 65, "yes", "no")).to_csv(rows, index=False)
     assert run_job("propose", repository) == REFUSED
     proposal = repository / "proposal"
     assert report_of(proposal)
@@ -331,6 +331,6 @@ def test_the_page_shows_what_its_block_prints(capsys: pytest.CaptureFixture[str]
     exec(blocks[0].text, namespace)
     assert capsys.readouterr().out == blocks[1].text
     told = namespace["compared"].to_text()
-    assert "standard error 0.018" in told
-    assert "On the 149 rows above it is 0.018" in PAGE.read_text(encoding="utf-8")
+    assert "standard error 0.016" in told
+    assert "On the 149 rows above it is 0.016" in PAGE.read_text(encoding="utf-8")
     assert len(namespace["X"][420:]) == 149

@@ -54,7 +54,18 @@ SCRATCH = "from scratch"
 
 @dataclass(frozen=True)
 class Gain:
-    """A measured improvement, better above 0, and its standard error; NaN where unmeasured."""
+    """A measured improvement with its standard error.
+
+    Attributes
+    ----------
+    value, error : float
+        Better above 0; NaN where unmeasured.
+
+    Examples
+    --------
+    >>> Gain(0.02, 0.005).clear, Gain(0.02, 0.02).clear
+    (1, 0)
+    """
 
     value: float
     error: float
@@ -97,6 +108,11 @@ class Forgone:
         Share of the new rows whose decision it would change.
     keeps_locks : bool
         False: it does not keep what is locked, so it could not be chosen.
+
+    Examples
+    --------
+    >>> Forgone("from scratch", lead=0.03, error=0.01, score=0.84, flips=0.12).clear
+    True
     """
 
     name: str
@@ -136,6 +152,12 @@ class Answer:
     rebuild_advised : bool
         A tree from scratch leads the action's tree by two paired errors and one point, and
         breaks no lock.
+
+    Examples
+    --------
+    >>> answer = Answer("re-estimate", "likely", "", {"score": Gain(0.01, 0.02)}, events=120)
+    >>> answer.to_dict()["confidence"]
+    'likely'
     """
 
     action: str

@@ -61,6 +61,12 @@ class Explanation:
         To consider rebuilding, where that is advised.
     event, count, total
         What happens to the people concerned, to how many new rows, of how many.
+
+    Examples
+    --------
+    >>> print(Explanation("Keep the deployed tree (likely).", "", "", "", "AUC 0.812.", ""))
+    Keep the deployed tree (likely).
+    AUC 0.812.
     """
 
     headline: str
