@@ -64,11 +64,11 @@ def beyond(text: str, made: Report) -> set[str]:
     numbers = {abs(float(n)) for other in others for n in _NUMBER.findall(other)}
     out = set()
     for share in told(text) - known(made):
-        value = _NUMBER.search(share.replace(",", ""))
-        assert value is not None
-        digits = len(value[0].partition(".")[2])
-        scale = 100 if share.endswith("%") else 1
-        if not any(abs(round(scale * n, digits) - float(value[0])) < 1e-9 for n in numbers):
+        low, *high = _NUMBER.findall(share.replace(",", "").partition("of")[0].replace("–", " "))
+        digits, scale = len(low.partition(".")[2]), 100 if share.endswith("%") else 1
+        # A range stands in JSON as its middle.
+        value, digits = ((float(low) + float(high[0])) / 2, 9) if high else (float(low), digits)
+        if not any(abs(round(scale * n, digits) - value) < 1e-9 for n in numbers):
             out.add(share)
     return out
 
