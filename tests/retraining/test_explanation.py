@@ -192,6 +192,13 @@ def test_counts_of_few_people_are_masked(cancer):
     assert "for 3 of the" in explain_retraining(other, min_cell=1).affected
 
 
+def test_outcomes_that_are_turned_round_are_suspected(cancer):
+    X, y, first, result = cancer
+    turned = retrain(first, X[250:], 1 - y[250:], **QUICK)
+    assert "worse than chance: are outcomes turned round?" in turned.explain()
+    assert "worse than chance" not in result.explain()
+
+
 def test_drift_is_said_of_trees_that_learnt_from_it(cancer):
     *_, result = cancer
     drifted = SimpleNamespace(detected=True)

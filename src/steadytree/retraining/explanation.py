@@ -18,6 +18,7 @@ from steadytree.core.tree_words import risk_name
 from steadytree.core.words import PLAIN, listed
 from steadytree.diff.words import given_up_words
 from steadytree.evaluation.flips import REGRESSION_FLIP
+from steadytree.evaluation.intervals import quantile
 from steadytree.retraining.answer import FEWEST_EVENTS, TOO_FEW, Forgone, Gain
 
 if TYPE_CHECKING:
@@ -223,7 +224,6 @@ def _changes(result: Retraining) -> str:
         if not result.deployed.is_classifier:
             return "What changes: no condition."
         return f"What changes: no condition. {otherwise or 'Every rule decides as before.'}"
-    parts = []
     edits = [edit for edit in result.edits if not edit.startswith("relabel")]
     parts = [f"{edit[:1].upper()}{edit[1:]}." for edit in edits[:SHOWN_EDITS]]
     if len(edits) > SHOWN_EDITS:
@@ -358,22 +358,26 @@ def _test(result: Retraining) -> str:
 
 
 def _warnings(result: Retraining) -> str:
-    parts, tree = list[str](), result.tree
+    parts: list[str] = []
+    tree = result.tree
     if result.deployed.is_classifier and result.action != "keep" and result.settings["n_folds"]:
         table = result.performance().droplevel("group")
         named = ("sensitivity", "specificity") if "sensitivity" in table.index else ("accuracy",)
         falls = [m for m in named if m in table.index and float(table["change_high"][m]) < 0]
         if falls:
-            whose = (
-                ""
-                if named == ("accuracy",)
-                else f" for {(tree.classes or ())[tree.decision.position]}"
-            )
+            whose = ""
+            if "accuracy" not in named:
+                whose = f" for {PLAIN.name((tree.classes or ())[tree.decision.position])}"
             fall = "falls" if len(falls) == 1 else "fall"
             parts.append(f"Beware: {listed(falls, 'and')}{whose} clearly {fall}.")
     kind = str(result.frontier["kind"][result.chosen])
     if result.drift is not None and result.drift.detected and kind not in ("CART", "own", "keep"):
         parts.append("The new rows no longer follow the old ones: only they were learnt from.")
+    score, error = (float(result.frontier[c]["keep"]) for c in ("score", "score_se"))
+    if result.deployed.is_classifier and score + quantile(0.95) * error < 0.5:
+        parts.append(
+            "The deployed tree ranks the new rows worse than chance: are outcomes turned round?"
+        )
     if result.changed_columns:
         names = listed([repr(name) for name in list(result.changed_columns)[:3]], "and")
         parts.append(f"Columns look changed: {names}.")
