@@ -48,6 +48,16 @@ def test_an_interrupt_that_got_lost_is_remembered() -> None:
 
 
 @pytest.mark.usefixtures("usual_interrupts")
+def test_what_stopped_a_run_does_not_stop_the_next_where_interrupts_are_ignored() -> None:
+    with remember_interrupt(), contextlib.suppress(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with remember_interrupt():
+        check_interrupt()
+
+
+@pytest.mark.usefixtures("usual_interrupts")
 def test_who_ignores_interrupts_goes_on_doing_so() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with remember_interrupt():

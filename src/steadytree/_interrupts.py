@@ -58,11 +58,14 @@ def remember_interrupt() -> Iterator[None]:
     that cannot pass it on. :func:`check_interrupt` then stops the work at its next step. Signals
     that somebody else handles or ignores are left to them.
     """
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGINT) is not _stop:
+        # Whoever handles signals, what stopped the work before must not stop this.
+        _asked.number, _asked.waiting = None, False
     ours = [number for number, usual in _USUAL.items() if signal.getsignal(number) == usual]
-    if signal.SIGINT not in ours or threading.current_thread() is not threading.main_thread():
+    if signal.SIGINT not in ours or not main:
         yield
         return
-    _asked.number, _asked.waiting = None, False
     before = {number: signal.signal(number, _stop) for number in ours}
     try:
         yield

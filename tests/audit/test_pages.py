@@ -388,7 +388,7 @@ def test_the_headline_is_of_the_recipe() -> None:
     assert abs(table.loc["AUC", "own"] - table.loc["AUC", "recipe"]) > 0.001
     text = result.explain(min_cell=1)
     found = re.search(
-        r"AUC on rows left out: ([\d.]+) to ([\d.]+) "
+        r"AUC on rows left out, \d+ of them \w+: ([\d.]+) to ([\d.]+) "
         r"\(([+-][\d.]+), 95 % interval ([+-][\d.]+) to ([+-][\d.]+)\)",
         text,
     )

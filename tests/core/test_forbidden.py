@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from steadytree.comparison import compare_trees
@@ -122,6 +123,12 @@ def test_no_candidate_uses_a_forbidden_feature(mixed, with_old):
         assert 0 not in tree.used_features, name
     assert 0 in result.deployed.used_features
     assert result.dissimilarity > 0
+    assert result.action == "change", "what is forbidden cannot be kept"
+    text = result.explain()
+    assert text.startswith("Change to another tree")
+    assert "Conditions on 'age' go, as they are forbidden." in text
+    risk = result.deployed.predict_proba(X[300:])[:, 1]
+    assert f": {roc_auc_score(y[300:], risk):.3f} to " in text
     assert result.frontier.loc["keep", "dissimilarity"] > 0
     assert result.settings["forbidden"] == [0]
     # The teacher does not see the feature either: other values of it change nothing.

@@ -234,15 +234,16 @@ def fall_back(
     """Return the candidate to be proposed in the end, and why if it is not the one named.
 
     A candidate that gives up a class falls back to re-estimated leaves; one that rows left out
-    show to be clearly worse than the deployed tree, or that changes nothing, to that tree.
+    show to be clearly worse than the deployed tree, or that changes nothing, to that tree. What
+    is forbidden cannot be kept: then nothing falls back to it.
     """
-    reason = ""
+    reason, stays = "", same_rules(scores.deployed, scores.own["keep"]) is not None
     lost = given_up(scores, name, decision)
     if lost:
         reason = f"the candidate {name!r} would give up predicting {listed(lost, 'and')}"
         fits = name != "re-estimate" and not given_up(scores, "re-estimate", decision)
-        name = "re-estimate" if fits else "keep"
-    if name == "keep":
+        name = "re-estimate" if fits else "keep" if stays else name
+    if name == "keep" or not stays:
         return name, reason
     gains = measure_gains(scores, name, decision, leave_out) if scores.folds else {}
     worse = [words for words, gain in gains.items() if gain.clearly_worse]
@@ -285,9 +286,9 @@ def draw_answer(
 ) -> Answer:
     """Draw the answer about the chosen candidate, which ``proposed`` may have fallen back to."""
     tree = scores.own[chosen]
-    action = "keep"
-    if frontier["kind"][chosen] != "keep":
-        action = "change" if same_rules(scores.deployed, tree) is None else "re-estimate"
+    action = "re-estimate" if frontier["kind"][chosen] != "keep" else "keep"
+    if same_rules(scores.deployed, tree) is None:
+        action = "change"  # also to what is left of it where conditions were forbidden
     if action == "keep" and scores.classifier and _another_policy(scores.deployed, decision):
         reason += "; the policy asked for is not applied"
     refused = proposed if proposed != chosen else ""

@@ -188,9 +188,8 @@ def _action(result: Retraining) -> str:
     answer = result.answer
     sure = f"({answer.confidence})"
     if answer.action == "change":
-        what = "Change to another tree"
-        if result.edits:
-            n = len([edit for edit in result.edits if not edit.startswith("relabel")])
+        what, n = "Change to another tree", len(_rule_edits(result))
+        if n:
             what = f"Change the deployed tree by {n} edit{'' if n == 1 else 's'}"
         return f"{what} {sure}."
     if answer.action == "re-estimate":
@@ -224,12 +223,21 @@ def _changes(result: Retraining) -> str:
         if not result.deployed.is_classifier:
             return "What changes: no condition."
         return f"What changes: no condition. {otherwise or 'Every rule decides as before.'}"
-    edits = [edit for edit in result.edits if not edit.startswith("relabel")]
+    edits = _rule_edits(result)
     parts = [f"{edit[:1].upper()}{edit[1:]}." for edit in edits[:SHOWN_EDITS]]
     if len(edits) > SHOWN_EDITS:
         parts.append(f"And {len(edits) - SHOWN_EDITS} more.")
+    removed = result.deployed.used_features & set(result.settings["forbidden"])
+    if removed:
+        names = listed([repr(result.space.feature_labels[j]) for j in sorted(removed)], "and")
+        parts.insert(0, f"Conditions on {names} go, as they are forbidden.")
     parts.append(f"Dissimilarity {_percent(result.dissimilarity)}.")
     return " ".join(["What changes:", *parts, otherwise]).strip()
+
+
+def _rule_edits(result: Retraining) -> list[str]:
+    """Edits of rules; labels are told apart."""
+    return [edit for edit in result.edits if not edit.startswith("relabel")]
 
 
 def _affected(result: Retraining, event: str, count: int, total: int, min_cell: int) -> str:
@@ -250,7 +258,7 @@ def _affected(result: Retraining, event: str, count: int, total: int, min_cell: 
 
 def _better(result: Retraining, min_cell: int) -> str:
     answer, name = result.answer, result.score_name
-    deployed = float(result.frontier["score"]["keep"])
+    deployed = result.deployed_score
     if result.settings["folds_interrupted"]:
         return "The folds were interrupted: how well it predicts is still to be measured."
     if answer.confidence == "unmeasured":
@@ -373,8 +381,8 @@ def _warnings(result: Retraining) -> str:
     kind = str(result.frontier["kind"][result.chosen])
     if result.drift is not None and result.drift.detected and kind not in ("CART", "own", "keep"):
         parts.append("The new rows no longer follow the old ones: only they were learnt from.")
-    score, error = (float(result.frontier[c]["keep"]) for c in ("score", "score_se"))
-    if result.deployed.is_classifier and score + quantile(0.95) * error < 0.5:
+    error = float(result.frontier["score_se"]["keep"])
+    if result.deployed.is_classifier and result.deployed_score + quantile(0.95) * error < 0.5:
         parts.append(
             "The deployed tree ranks the new rows worse than chance: are outcomes turned round?"
         )

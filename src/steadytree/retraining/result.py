@@ -457,6 +457,11 @@ class Retraining:
         return "AUC" if self.deployed.is_classifier else "R²"
 
     @property
+    def deployed_score(self) -> float:
+        """Score of the deployed tree on the new rows, which it was not trained on."""
+        return self.scores.score_estimate(self.chosen).deployed.value
+
+    @property
     def action(self) -> str:
         """What to do: "keep", "re-estimate" or "change"; ``tree`` is the tree of it."""
         return self.answer.action
@@ -592,7 +597,7 @@ class Retraining:
                 *(told.count, told.total, self.rows_name),
             ),
             score=(
-                *(score, float(self.frontier["score"]["keep"]), float(row["score"])),
+                *(score, self.deployed_score, float(row["score"])),
                 *(change, float(row["score_change_se"])),
             ),
             people=self,
