@@ -223,7 +223,7 @@ def _read(request: Mapping[str, Any]) -> tuple[RowTable, Tree | None, str]:
         tree = None
     else:
         tree = st.as_tree(Path(request["deployed"]))
-        rows = read_rows(path, target, tree=tree, with_unknown=True, **columns)
+        rows = read_rows(path, target, tree=tree, to_retrain=True, **columns)
         task = "classification" if tree.is_classifier else "regression"
     _check_size(path, len(rows.y))
     return rows, tree, task
