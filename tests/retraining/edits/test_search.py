@@ -17,7 +17,8 @@ from steadytree.growing.nodes import side_condition, split_of
 from steadytree.growing.teacher import TaughtRows
 from steadytree.readers.words.rules import tree_from_rules
 from steadytree.retraining import retrain
-from steadytree.retraining.edits.search import PricedEdits, lock_nodes
+from steadytree.retraining.edits.candidates import MOVED, REPLACED, Exchange
+from steadytree.retraining.edits.search import PricedEdits, _Edit, _told, lock_nodes
 from steadytree.retraining.search_options import SearchOptions
 from tests.growing.mixed import mixed_table, space_of
 from tests.retraining.edits.samples import LIMITS, PRICES, problem, search, stump
@@ -166,6 +167,21 @@ def test_a_rule_is_never_moved_to_itself():
     for text in run.path((0.05, 0.0))[-1].edits:
         before, _, after = text.removeprefix("move ").partition(" to ")
         assert before != after
+
+
+def test_a_condition_that_is_exchanged_again_is_told_by_its_ends():
+    """A cut moved three times was told as three edits, two of them to cuts of no tree."""
+
+    def edit(text, was, now, *sides):
+        return _Edit(Exchange(text, was, now), sides)
+
+    grown = _Edit("split a leaf in 2 on b <= 1", (True,))
+    edits = [edit(MOVED, "a <= 5", "a <= 6"), grown, edit(MOVED, "a <= 6", "a <= 4")]
+    assert _told(edits) == ["move a <= 5 to a <= 4", "split a leaf in 2 on b <= 1"]
+    assert _told([*edits, edit(REPLACED, "a <= 4", "c <= 1")])[0] == "replace a <= 5 by c <= 1"
+    assert _told([*edits, edit(MOVED, "a <= 4", "a <= 5")]) == ["split a leaf in 2 on b <= 1"]
+    elsewhere = edit(MOVED, "a <= 4", "a <= 3", False)
+    assert _told([*edits, elsewhere])[-1] == "move a <= 4 to a <= 3"
 
 
 def test_prices_must_not_rise():

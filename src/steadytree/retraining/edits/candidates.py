@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,17 @@ from steadytree.growing.best_first import Grown, GrowthRules
 from steadytree.growing.binning import FloatArray, Split
 from steadytree.growing.nodes import NodeFactory, SearchNode, Way, side_condition
 
-__all__ = ["SAME_ROWS", "Candidate", "EditLimits", "candidates_of", "forget"]
+__all__ = [
+    "MOVED",
+    "REPLACED",
+    "SAME_ROWS",
+    "Candidate",
+    "EditLimits",
+    "Exchange",
+    "Words",
+    "candidates_of",
+    "forget",
+]
 
 GROW_SIZES = (2, 3)
 SMALL_TREE = 8
@@ -40,16 +51,31 @@ class EditLimits:
     root_sizes: tuple[int, ...] = ()  # further sizes to try when the whole tree is rebuilt
 
 
+class Exchange(NamedTuple):
+    """Another condition in one's place, both in words: "move age <= 50 to age <= 52"."""
+
+    text: str
+    was: str
+    now: str
+
+    def __str__(self) -> str:
+        return self.text.format(self.was, self.now)
+
+
+Words = str | Exchange
+MOVED, REPLACED = "move {} to {}", "replace {} by {}"
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One edit: what it saves, what it is (told only if asked), and the node to put in place."""
 
     gain: float
     kind: str
-    tell: Callable[[Way], str]
+    tell: Callable[[Way], Words]
     node: SearchNode
 
-    def text(self, way: Way) -> str:
+    def text(self, way: Way) -> Words:
         """Return the edit in words; ``way`` are the conditions above."""
         return self.tell(way)
 
@@ -104,7 +130,7 @@ def _kept(node: SearchNode, key: str, compute: Callable[[], list[Candidate]]) ->
     return node.cache[key]  # type: ignore[no-any-return]
 
 
-def _edit(old: SearchNode, new: SearchNode, kind: str, tell: Callable[[Way], str]) -> Candidate:
+def _edit(old: SearchNode, new: SearchNode, kind: str, tell: Callable[[Way], Words]) -> Candidate:
     return Candidate(old.loss - new.loss, kind, tell, new)
 
 
@@ -142,13 +168,13 @@ def _grown(
     return out
 
 
-def _growth_words(node: SearchNode, new: SearchNode, space: FeatureSpace, way: Way) -> str:
+def _growth_words(node: SearchNode, new: SearchNode, space: FeatureSpace, way: Way) -> Words:
     first, size = side_condition(new.parts[0], space, way=way), new.n_leaves
     if node.is_leaf:
         return f"split a leaf in {size} on {first}"
     was = side_condition(node.parts[0], space, way=way)
     if size == node.n_leaves == 2 and new.parts[0].feature == node.parts[0].feature:
-        return f"move {was} to {first}"  # the same thing, said more simply
+        return Exchange(MOVED, str(was), str(first))  # the same thing, said more simply
     start = "" if str(first) == str(was) else f", starting at {first}"
     return f"rebuild the part below {was} with {size} leaves{start}"
 
@@ -238,16 +264,16 @@ def _moves(
         if new == split:
             continue
         if new not in done:
-            tell = partial(_exchange_words, "move {} to {}", split, new, make.table.words_space)
+            tell = partial(_exchange_words, MOVED, split, new, make.table.words_space)
             done[new] = _edit(node, _resplit(make, node, new), "move", tell)
         yield done[new]
 
 
 def _exchange_words(
     text: str, old: Split, new: Split, space: FeatureSpace, way: Way, *, left: bool = True
-) -> str:
+) -> Exchange:
     was = side_condition(old, space, way=way)
-    return text.format(was, side_condition(new, space, left=left, way=way))
+    return Exchange(text, str(was), str(side_condition(new, space, left=left, way=way)))
 
 
 def _set_moves(routing: _Routing, split: Split, n_categories: int) -> list[Split]:
@@ -313,7 +339,7 @@ def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[
     found.sort(key=lambda item: item[:3])
     for _, _, flipped, condition in found[:2]:
         new = condition()
-        tell = partial(_exchange_words, "replace {} by {}", split, new, space, left=not flipped)
+        tell = partial(_exchange_words, REPLACED, split, new, space, left=not flipped)
         yield _edit(node, _resplit(make, node, new, flipped=flipped), "swap", tell)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,9 +36,13 @@ from steadytree.growing.nodes import (
 )
 from steadytree.growing.teacher import TaughtRows
 from steadytree.retraining.edits.candidates import (
+    MOVED,
+    REPLACED,
     SAME_ROWS,
     Candidate,
     EditLimits,
+    Exchange,
+    Words,
     candidates_of,
     forget,
 )
@@ -61,9 +66,17 @@ class EditedTree:
 
     price: float
     tree: Tree
-    edits: tuple[str, ...]  # in words, in the order they were made; relabelled leaves last
+    edits: tuple[str, ...]  # in words, in the order they were made; relabelled leaves last.
+    # A condition that was exchanged more than once is told once, by what it was and became.
     distance: float  # d'(A, T) of the metric variant
     root: SearchNode | None = None  # the tree while the search's rows are at hand
+
+
+class _Edit(NamedTuple):
+    """An edit in words, and the sides that the way to its place takes."""
+
+    words: Words
+    sides: tuple[bool, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +84,7 @@ class _Step:
     """A tree on the way of the search, and the edits that led to it."""
 
     root: SearchNode
-    edits: tuple[str, ...]
+    edits: tuple[_Edit, ...]
 
 
 class PricedEdits:
@@ -125,7 +138,7 @@ class PricedEdits:
             # Labels that a new policy gives the deployed tree are the ones to be steady about.
             self.root = self.make.from_tree(deployed.relabelled(self.decision), rows, kept)
         self.start = self.root
-        self.edits: list[str] = []
+        self.edits: list[_Edit] = []
         self._in_parts: TreeInParts | None = None
 
     # -- outcomes -----------------------------------------------------------------
@@ -241,7 +254,7 @@ class PricedEdits:
             return False
         place, edit = best
         self.root = self._with_edit(place, edit.node)
-        self.edits.append(edit.text(place.way))
+        self.edits.append(_Edit(edit.text(place.way), tuple(left for _, left in place.way)))
         return True
 
     def _candidates(self, place: Place) -> list[Candidate]:
@@ -275,7 +288,7 @@ class PricedEdits:
     def export(self, root: SearchNode, edits: tuple[str, ...], price: float) -> EditedTree:
         """Write a tree that was found otherwise as the search writes its own."""
         self.price = price
-        return self._export(_Step(root, edits))
+        return self._export(_Step(root, tuple(_Edit(words, ()) for words in edits)))
 
     # -- results ------------------------------------------------------------------
 
@@ -290,7 +303,7 @@ class PricedEdits:
                 relabelled.append(
                     f"relabel a leaf from {classes[node.inherited_label]} to {classes[label]}"
                 )
-        edits = (*step.edits, *relabelled)
+        edits = (*_told(step.edits), *relabelled)
         tree = export_tree(
             root,
             self.space,
@@ -305,6 +318,25 @@ class PricedEdits:
         )
         distance = self.anchor.distance(root, self.outcome)
         return EditedTree(self.price, tree, edits, distance, step.root)
+
+
+def _told(edits: Iterable[_Edit]) -> list[str]:
+    """Edits in words; those of one condition as one, and none where it is as before."""
+    out: list[_Edit] = []
+    for edit in edits:
+        words = edit.words
+        for at, (before, sides) in enumerate(out):
+            if not (isinstance(words, Exchange) and isinstance(before, Exchange)):
+                continue
+            if sides == edit.sides and before.now == words.was:
+                text = MOVED if before.text == words.text == MOVED else REPLACED
+                del out[at]
+                if before.was != words.now:
+                    out.insert(at, _Edit(Exchange(text, before.was, words.now), sides))
+                break
+        else:
+            out.append(edit)
+    return [str(edit.words) for edit in out]
 
 
 def lock_nodes(tree: Tree, locked: Iterable[int]) -> frozenset[int]:
