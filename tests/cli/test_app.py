@@ -75,6 +75,7 @@ def test_as_a_module_and_as_a_program() -> None:
         ["retrain", "x.csv", "--target", "y"],
         ["show", "t.json", "--format", "prose"],
         ["fit", "x.csv", "--target", "y", "--seed", "one"],
+        ["fit", "x.csv", "--target", "y", "--seed", "-1"],
     ],
 )
 def test_bad_usage_is_code_2(run: Run, arguments: list[str]) -> None:

@@ -361,12 +361,26 @@ def test_a_threshold_asks_for_the_positive_class(run: Run, files: Files) -> None
 def test_a_final_test_says_what_sensitivity_is_to(run: Run, files: Files) -> None:
     result = run(
         *("retrain", files.new, "--deployed", files.tree, "--target", "outcome", *FAST),
-        *("--positive", "benign", "--test", files.old),
+        *("--positive", "benign", "--test", files.old, "--no-masking"),
     )
     assert result.code == 0, result.err
     lines = result.out.splitlines()
     head = "Final test on 280 rows that nothing was trained on; sensitivity to benign"
     assert "sensitivity" in lines[lines.index(head) + 1]
+
+
+def test_a_final_test_tells_no_mean_over_few_people(run: Run, files: Files) -> None:
+    """Sensitivity, cost and Brier score with all their digits are equations in counts."""
+    shared = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome", *FAST)
+    result = run(*shared, "--test", files.old, "--json")
+    assert result.code == 0, result.err
+    for row in result.document["test"]:
+        told = {"tree", "n", "score", "score_se", "score_change", "change_low", "change_high"}
+        assert set(row) == {*told, "flips"}
+        assert row["score"] == round(row["score"], 3)
+    text = run(*shared, "--test", files.old).out
+    assert "Final test on 280 rows that nothing was trained on\n" in text
+    assert "sensitivity" not in text.split("Final test on")[2].split("\n\n")[0]
 
 
 def test_a_new_category_is_a_warning(run: Run, files: Files, tmp_path: Path) -> None:

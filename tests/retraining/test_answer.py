@@ -186,6 +186,8 @@ def test_a_policy_that_is_not_applied_is_said():
     assert result.action == "keep"
     assert result.tree.decision == result.deployed.decision
     assert "the policy asked for is not applied" in result.explain().splitlines()[0]
+    kept = retrain(first, X[700:], y[700:], decision_threshold=0.3, select="distance", **QUICK)
+    assert kept.answer.reason == "the policy asked for is not applied"  # the only reason
 
 
 def test_every_label_follows_the_policy_steadily_in_every_tree_we_make():
@@ -221,3 +223,20 @@ def test_a_final_test_scores_three_trees_and_refuses_rows_seen(cancer):
     for seen in (new, slice(360, None)):
         with pytest.raises(st.exceptions.InputError, match="expected test rows that nothing was"):
             retrain(first, X[new], y[new], test=(X[seen], y[seen]), **QUICK)
+
+
+def test_what_a_final_test_lacks_is_said_before_the_search(cancer):
+    X, y, first, _ = cancer
+    new, test, one = slice(250, 400), slice(400, None), np.flatnonzero(y[400:] == 1) + 400
+    wrong = {
+        r"expected test=\(X, y\), .* got DataFrame": X[test],
+        "different outcomes, got 0 rows with none": (X[:0], y[:0]),
+        "different outcomes, got .* rows with one": (X.iloc[one], y[one]),
+        "unseen 7": (X[test], np.where(y[test] == 1, 7, 0)),
+        "the very rows that the deployed tree was made from": (X[:250][::-1], y[:250][::-1]),
+    }
+    steps = []
+    for words, rows in wrong.items():
+        with pytest.raises(st.exceptions.InputError, match=words):
+            retrain(first, X[new], y[new], test=rows, progress=lambda *a: steps.append(a))
+    assert steps == []

@@ -218,6 +218,7 @@ def command(
     }
     frontier = result.told_frontier(min_cell)
     explanation = result.explain(min_cell=min_cell)
+    final_scores = result.told_test(min_cell)
     diff = result.diff.to_dict(min_cell=min_cell)
     folder.tree(result.tree, accepted=gate_check.passed)
     folder.table("candidates.csv", frontier)
@@ -239,7 +240,7 @@ def command(
         **result.answer.to_dict(),
         "explanation": explanation,
         "decision": decision_data(result.tree),
-        "test": result.test,
+        "test": final_scores,
         "edits": list(result.edits),
         "drift": _drift(result),
         "certificate": None
@@ -267,10 +268,10 @@ def command(
         f"Decisions that change, by {PLAIN.name(name)}\n{flips_text(t)}"
         for name, t in flips.items()
     ]
-    if final is not None and result.test is not None:
-        words = result.test.drop(columns=["n"]).to_string(float_format=lambda v: f"{v:.3f}")
+    if final is not None and final_scores is not None:
+        words = final_scores.drop(columns=["n"]).to_string(float_format=lambda v: f"{v:.3f}")
         head = f"Final test on {len(final.y):,} rows that nothing was trained on"
-        if "sensitivity" in result.test:
+        if "sensitivity" in final_scores:
             decision = result.tree.decision
             head += f"; sensitivity to {PLAIN.name((tree.classes or ())[decision.position])}"
         parts.insert(1, f"{head}\n{words}")

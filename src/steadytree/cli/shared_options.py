@@ -79,7 +79,13 @@ def options_in_order(*decorators: Decorator) -> Decorator:
 
 common_options = options_in_order(
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
+    click.option(
+        "--seed",
+        type=click.IntRange(0, 2**31 - 1),
+        default=0,
+        show_default=True,
+        help="Random seed.",
+    ),
     click.option("-q", "--quiet", is_flag=True, help="No progress, only the result."),
     click.option("-v", "--verbose", is_flag=True, help="Say more."),
 )

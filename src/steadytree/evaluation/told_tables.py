@@ -25,12 +25,20 @@ from steadytree.core.disclosure import (
     mask_partition,
     share_bin,
     share_step,
+    told_share,
 )
 from steadytree.core.words import PLAIN, WordStyle
 from steadytree.evaluation.decision_cells import tell_decisions
 from steadytree.evaluation.flips import MOVES
 
-__all__ = ["group_names", "tell_flips", "tell_moves", "tell_performance", "told_words"]
+__all__ = [
+    "group_names",
+    "tell_flips",
+    "tell_moves",
+    "tell_performance",
+    "tell_test",
+    "told_words",
+]
 
 _INTERVAL = re.compile(r"[(\[](?P<low>[^,]+), (?P<high>[^\])]+)[\])]")
 # Of measures that rest on the same counts, those that are told as ranges.
@@ -125,6 +133,24 @@ def _without_ends(names: list[str]) -> list[str]:
         else:
             out.append(f"over {low} to {high}")
     return out + (["(missing)"] if len(found) < len(names) else [])
+
+
+# -- the final test --------------------------------------------------------------------
+
+
+def tell_test(table: pd.DataFrame, min_cell: int) -> pd.DataFrame:
+    """Mask a table of :func:`steadytree.evaluation.final_test.score_on_test`.
+
+    Scores have three decimals, changed decisions are the middle of a range, and what a mean over
+    few people would tell is left out.
+    """
+    if min_cell <= 1:
+        return table
+    told = ["n", "score", "score_se", "score_change", "change_low", "change_high", "flips"]
+    out, n = table[told].copy(), int(table["n"].iloc[0])
+    out[told[1:-1]] = out[told[1:-1]].astype(float).round(3)
+    out["flips"] = [told_share(float(share) * n, n, min_cell) for share in table["flips"]]
+    return out
 
 
 # -- performance -----------------------------------------------------------------------

@@ -290,7 +290,7 @@ def draw_answer(
     if same_rules(scores.deployed, tree) is None:
         action = "change"  # also to what is left of it where conditions were forbidden
     if action == "keep" and scores.classifier and _another_policy(scores.deployed, decision):
-        reason += "; the policy asked for is not applied"
+        reason = "; ".join(filter(None, (reason, "the policy asked for is not applied")))
     refused = proposed if proposed != chosen else ""
     against = chosen if action != "keep" else refused or _asked(frontier)
     gains = measure_gains(scores, against, decision) if against else {}

@@ -36,7 +36,7 @@ from steadytree.evaluation.flips import (
 from steadytree.evaluation.gates import GATES, GateCheck, GateFault, check_gates
 from steadytree.evaluation.performance import performance_table
 from steadytree.evaluation.scores import predict_rows
-from steadytree.evaluation.told_tables import tell_flips, tell_moves, tell_performance
+from steadytree.evaluation.told_tables import tell_flips, tell_moves, tell_performance, tell_test
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
 from steadytree.retraining.answer import Answer, Forgone
 from steadytree.retraining.explanation import Explanation, explain_retraining
@@ -163,7 +163,8 @@ class Retraining:
     @property
     def rows_name(self) -> str:
         """What ``rows`` are: the new rows, or a sample of those of a table on disk."""
-        return f"rows{self._sampled_words}" if self._sampled_words else "new rows"
+        n_new = int(self.settings["n_new"])
+        return f"rows sampled from {n_new:,}" if self._sampled_words else "new rows"
 
     @property
     def _sampled_words(self) -> str:
@@ -391,6 +392,20 @@ class Retraining:
         scores = ["score", "score_se", "score_change", "score_change_se"]
         out[scores] = out[scores].round(3)
         return out
+
+    def told_test(self, min_cell: int = MIN_CELL) -> pd.DataFrame | None:
+        """Return ``test`` as it may be shown to people.
+
+        Parameters
+        ----------
+        min_cell : int, default 5
+            1 shows all.
+
+        Returns
+        -------
+        DataFrame or None
+        """
+        return None if self.test is None else tell_test(self.test, min_cell)
 
     def told_flips(self, by: Any, *, min_cell: int = MIN_CELL, level: float = 0.95) -> pd.DataFrame:
         """Return the table of :meth:`flips` by subgroup as it may be shown to people.

@@ -12,11 +12,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from steadytree.core.decision import Decision
 from steadytree.core.one_decision import warn_of_one_decision
-from steadytree.core.rows import CodedRows, code_outcomes
+from steadytree.core.rows import (
+    TRAINING_ROWS,
+    CodedRows,
+    code_outcomes,
+    fingerprint,
+    is_stamped,
+)
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, n_rows, without_columns
 from steadytree.core.tree import Tree
@@ -265,6 +272,7 @@ def retrain(
             stacklevel=2,
         )
         n_folds = 0
+    final = None if test is None else _read_test(problem, test)
     # 2. Folds of the new rows.
     folds = _folds(problem, n_folds, time, seed)
     # 3. Every candidate, made on all rows and again without each fold.
@@ -323,7 +331,7 @@ def retrain(
         drift=full.drift,
         selection_cost=selection_cost(frontier, chosen, asked, **rule, settle=settle),
         answer=answer,
-        test=_final_test(problem, trees, chosen, test),
+        test=None if final is None else _final_test(problem, trees, chosen, *final),
         space=problem.space,
         settings={
             "steadytree": version("steadytree"),
@@ -378,15 +386,35 @@ def _unmet(limits: Limits, frontier: pd.DataFrame, score: str) -> str:
     return unmet
 
 
+def _read_test(problem: Problem, test: Any) -> tuple[Any, NDArray[Any]]:
+    """Read the rows of a final test: what they lack is said before the search, not after it."""
+    if not (isinstance(test, (tuple, list)) and len(test) == 2):
+        raise InputError(
+            "expected test=(X, y), the rows of a final test and their outcomes, "
+            f"got {type(test).__name__}"
+        )
+    X = as_table(test[0], "test")
+    outcomes = code_outcomes(test[1], problem.deployed.classes, n_rows(X), name="the test rows' y")
+    if len(np.unique(outcomes)) < 2:
+        raise InputError(
+            f"expected test rows with different outcomes, got {len(outcomes):,} rows with "
+            f"{'one' if len(outcomes) else 'none'}: no score can be computed of them"
+        )
+    deployed = problem.deployed
+    rows = CodedRows(problem.space.encode(X, deployed.used_features), outcomes)
+    stamps = deployed.metadata.get(TRAINING_ROWS, ())
+    if is_stamped(fingerprint(problem.compared(rows)), stamps):
+        raise InputError(
+            "expected test rows that nothing was trained on, got the very rows that the deployed "
+            "tree was made from; pass others"
+        )
+    return X, outcomes
+
+
 def _final_test(
-    problem: Problem, trees: dict[str, Tree], chosen: str, test: tuple[Any, Any] | None
-) -> pd.DataFrame | None:
+    problem: Problem, trees: dict[str, Tree], chosen: str, X: Any, outcomes: NDArray[Any]
+) -> pd.DataFrame:
     """Score the deployed tree, the proposal and scratch on rows that nothing has seen."""
-    if test is None:
-        return None
-    X, y = test
-    X = as_table(X, "test")
-    outcomes = code_outcomes(y, problem.deployed.classes, n_rows(X), name="the test rows' y")
     shown = {
         "deployed": problem.deployed,
         "proposal": trees[chosen],
