@@ -7,6 +7,7 @@ import pytest
 from steadytree.core.disclosure import PeopleCount
 from steadytree.report import render, summarise
 from steadytree.report.people import happened_data, people_data
+from steadytree.report.render import measure_words
 from tests.report import samples
 
 
@@ -30,6 +31,16 @@ def test_a_small_subgroup_is_hidden_together_with_another() -> None:
     shown = next(group for group in groups.values() if group["n"] is not None)
     expected = int((result.X_new["site"] == shown["name"]).sum())
     assert shown["n"] == expected
+
+
+def test_numbers_that_are_rounded_for_masking_say_so() -> None:
+    """A Brier score of 0.068 was told as "0.060": in steps of 0.02, with three digits."""
+    result = samples.retraining()
+    for min_cell, about in ((5, True), (1, False)):
+        measures = summarise(result, min_cell=min_cell)["people"]["performance"]
+        told = {m["name"]: measure_words(m, "old") for m in measures}
+        for name in ("Brier score", "Calibration in the large"):
+            assert told[name].startswith("about ") == about
 
 
 def test_lower_min_cell_shows_the_small_group() -> None:

@@ -123,6 +123,15 @@ def _measure(row: Mapping[Any, Any], positive: str) -> dict[str, Any]:
     out["own"] = short("own")
     ranges = {"old": row["deployed_range"], "new": row["recipe_range"]}
     out["ranges"] = {side: told.words() for side, told in ranges.items() if told is not None}
+    if row["told"] == "range" and not out["ranges"]:
+        # Rounded so that a person more or less does not show: its digits must not say otherwise.
+        out["ranges"] = {
+            side: f"about {value:g}"
+            if kind != "signed share"
+            else f"about {PAGE.signed(100 * value, 0)}{PAGE.gap}%"
+            for side in ("old", "new")
+            if (value := out[side][0]) is not None
+        }
     out["n"] = None if math.isnan(row["n"]) else int(row["n"])
     # A measure that nobody is behind is not a number, and nothing to hide.
     out["masked"] = hidden or out["n"] == 0
