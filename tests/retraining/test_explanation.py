@@ -8,10 +8,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
+import steadytree as st
 from steadytree.retraining import retrain
 from steadytree.retraining.answer import TOO_FEW, Forgone, Gain, draw_answer
+from steadytree.retraining.certificate.statement import CertificateOptions
 from steadytree.retraining.explanation import alarm_words, explain_retraining, whom_words
 from tests.retraining.conftest import QUICK
 
@@ -33,18 +36,78 @@ def answering(result, **parts):
 
 def sentences(text):
     """Sentences of a text: a full stop ends one unless a digit follows."""
-    return [s for line in text.splitlines() for s in re.split(r"(?<=[.!])\s+(?=[A-Z])", line)]
+    return [s for line in text.splitlines() for s in re.split(r"(?<=[.!?])\s+(?=[A-Z])", line)]
+
+
+def check_screen(result):
+    names = sorted(result.space.feature_labels, key=len, reverse=True)
+    for min_cell in (1, 5):
+        text = result.explain(min_cell=min_cell)
+        assert len(text.splitlines()) <= LINES
+        for sentence in sentences(text):
+            # A column's name is one thing to read, however many words it has.
+            for name in names:
+                sentence = sentence.replace(name, name.replace(" ", "_"))
+            assert len(sentence.split()) <= WORDS, sentence
 
 
 @pytest.mark.parametrize("name", CHOSEN)
 def test_it_fits_a_screen(cancer, name):
     *_, result = cancer
-    text = choosing(result, name).explain()
-    assert len(text.splitlines()) <= LINES
-    for sentence in sentences(text):
-        # A condition is one thing to read, however many words it has.
-        words = re.sub(r"[\w ]+? (<=|>) [\d.]+", "condition", sentence).split()
-        assert len(words) <= WORDS, sentence
+    check_screen(choosing(result, name))
+
+
+AWKWARD = {
+    "a final test": {"test": slice(450, None)},
+    "no folds": {"n_folds": 0},
+    "locked": {"locked": "root", "price": 0.02, "select": None},
+    "forbidden": {"forbid": ["worst perimeter", "worst radius", "worst area"], "compare": True},
+    "limits unmet": {"max_flips": 0.0, "max_dissimilarity": 0.0, "min_gain": 0.5, "locked": "root"},
+    "certified": {"certify": CertificateOptions(depth=2, cut_points=16)},
+    "a policy not applied": {"select": "distance", "decision_threshold": 0.3},
+    "one decision": {"decision_threshold": 0.001},
+    "an own candidate": {"candidates": {"of mine": DecisionTreeClassifier(max_depth=2)}},
+    "turned round": {"turned": True, "X_old": None},
+    "few events": {"rows": slice(250, 290)},
+}
+
+
+@pytest.mark.filterwarnings("ignore::steadytree.exceptions.SteadyTreeWarning")
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_runs_fit_a_screen_too(cancer, name):
+    X, y, first, _ = cancer
+    options = {"X_old": X[:250], "rows": slice(250, 450), **AWKWARD[name]}
+    rows, turned = options.pop("rows"), options.pop("turned", False)
+    if options["X_old"] is not None:
+        options["y_old"] = y[:250]
+    if "test" in options:
+        options["test"] = X[options["test"]], y[options["test"]]
+    deployed = st.as_tree(first)
+    if "candidates" in options:
+        deployed = st.as_tree(DecisionTreeClassifier(max_leaf_nodes=5).fit(X[:250], y[:250]))
+        options["select"] = lambda frontier: "of mine"
+    result = retrain(deployed, X[rows], (1 - y if turned else y)[rows], **{**QUICK, **options})
+    check_screen(result)
+    # As if its rows were a sample of those on disk.
+    check_screen(replace(result, settings={**result.settings, "n_new": 1_000_000}))
+
+
+@pytest.mark.filterwarnings("ignore::steadytree.exceptions.SteadyTreeWarning")
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_diabetes])
+def test_several_classes_and_a_response_fit_a_screen(load):
+    X, y = load(return_X_y=True, as_frame=True)
+    model = st.DistilledTreeRegressor if load is load_diabetes else st.DistilledTreeClassifier
+    first = model(n_estimators=10, random_state=0).fit(X[::3], y[::3])
+    for price in (0.02, 5.0):
+        check_screen(retrain(first, X[1::3], y[1::3], price=price, select=None, **QUICK))
+
+
+def test_edits_speak_of_conditions_of_the_two_trees(cancer):
+    *_, result = cancer
+    for name in CHOSEN:
+        moves = [e.split(" to ") for e in choosing(result, name).edits if e.startswith("move ")]
+        made = [now for _, now in moves]
+        assert all(was.removeprefix("move ") not in made for was, _ in moves)
 
 
 @pytest.mark.parametrize("name", CHOSEN)

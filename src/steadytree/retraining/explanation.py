@@ -119,7 +119,9 @@ def explain_retraining(result: Retraining, min_cell: int = MIN_CELL) -> Explanat
     classifier = result.deployed.is_classifier
     event = "The decision changes"
     if not classifier:
-        event = f"The prediction moves by more than {REGRESSION_FLIP:.0%} of its range"
+        event = (
+            f"The prediction moves by more than {PLAIN.percent(REGRESSION_FLIP, 0)} of its range"
+        )
     changed = result.changed_decisions
     count, total = int(changed.sum()), len(changed)
     forgone, one = result.answer.forgone, result.one_decision

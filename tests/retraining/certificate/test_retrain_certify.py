@@ -49,7 +49,7 @@ def test_the_sentence_stands_in_explanation_and_report(improved, tmp_path):
     assert improved.explanation.warnings.endswith(words)
     assert improved.explain().endswith(words)
     page = improved.report(tmp_path / "report.html").read_text()
-    assert "Certificate: of all trees with at most 2 conditions in a rule" in page
+    assert "Certificate, for all trees with at most 2 conditions in a rule" in page
 
 
 def test_without_being_asked_there_is_no_certificate(cancer):

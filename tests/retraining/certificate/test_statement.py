@@ -32,7 +32,7 @@ SAID = Certificate(
 def test_a_closed_gap_says_that_none_is_better():
     words = SAID.words()
     assert "2 conditions in a rule on 64 cut points of 2 features (270,401 trees)" in words
-    assert "none has a lower objective than that tree (0.4150)" in words
+    assert "None has a lower objective than that tree (0.4150)" in words
     assert "It says nothing of larger changes" in words
     assert SAID.proved
     assert SAID.gap == 0
@@ -41,8 +41,8 @@ def test_a_closed_gap_says_that_none_is_better():
 def test_an_open_gap_says_what_could_still_be_gained():
     said = replace(SAID, lower_bound=0.412)
     assert not said.proved
-    assert "none has an objective below 0.4120" in said.words()
-    assert "at most 0.0030 of what the teacher sees could still be gained." in said.words()
+    assert "None has an objective below 0.4120" in said.words()
+    assert "At most 0.0030 of what the teacher sees could still be gained." in said.words()
 
 
 def test_a_gap_smaller_than_an_edit_is_called_so():
@@ -55,7 +55,7 @@ def test_a_better_tree_is_named():
     said = replace(SAID, lower_bound=0.40, best_objective=0.40, better=True)
     assert 'an objective of 0.4000 against 0.4150; it is the candidate "exact"' in said.words()
     said = replace(said, lower_bound=0.39)
-    assert "and none is below 0.3900" in said.words()
+    assert "None is below 0.3900" in said.words()
 
 
 def test_large_families_are_counted_in_powers_of_ten():

@@ -148,37 +148,33 @@ class Certificate:
         return self.best_objective - self.lower_bound <= CLOSED
 
     def words(self) -> str:
-        """Say it in two sentences: what is certified, and what is not.
+        """Say it in short sentences: what was compared, what is certified, and what is not.
 
         Returns
         -------
         str
         """
-        return f"{self._sentence()} {LIMITS}"
-
-    def _sentence(self) -> str:
         levels = "one condition" if self.depth == 1 else f"{self.depth} conditions"
-        family = (
-            f"of all trees with at most {levels} in a rule on {self.cut_points} cut points of "
-            f"{len(self.features)} features ({_about(self.n_trees)}), and of all that differ from "
-            f"the tree at price {self.price:g} in one part of that kind,"
+        return (
+            f"Certificate, for all trees with at most {levels} in a rule on {self.cut_points} cut "
+            f"points of {len(self.features)} features ({_about(self.n_trees)}). It holds as well "
+            f"for all that differ from the tree at price {self.price:g} in one part of that kind. "
+            f"{self._found()} {LIMITS}"
         )
+
+    def _found(self) -> str:
         if self.gap <= CLOSED:
-            return (
-                f"Certificate: {family} none has a lower objective than that tree "
-                f"({self.objective:.4f})."
-            )
+            return f"None has a lower objective than that tree ({self.objective:.4f})."
         if self.better:
-            rest = "" if self.proved else f", and none is below {self.lower_bound:.4f}"
+            rest = "" if self.proved else f" None is below {self.lower_bound:.4f}."
             return (
-                f"Certificate: {family} the best one met has an objective of "
-                f"{self.best_objective:.4f} against {self.objective:.4f}{rest}; it is the "
-                f'candidate "{EXACT}".'
+                f"The best one met has an objective of {self.best_objective:.4f} against "
+                f'{self.objective:.4f}; it is the candidate "{EXACT}".{rest}'
             )
         text = (
-            f"Certificate: {family} none has an objective below {self.lower_bound:.4f}; that of "
-            f"the tree itself is {self.objective:.4f}: at most {self.gap:.4f} of what the teacher "
-            "sees could still be gained"
+            f"None has an objective below {self.lower_bound:.4f}; that of the tree itself is "
+            f"{self.objective:.4f}. At most {self.gap:.4f} of what the teacher sees could still "
+            "be gained"
         )
         small = f", less than one edit must save ({self.edit_cost:g})"
         return f"{text}{small if self.gap <= self.edit_cost else ''}."
