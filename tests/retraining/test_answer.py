@@ -185,7 +185,9 @@ def test_a_policy_that_is_not_applied_is_said():
     result = retrain(first, X[700:], y[700:], decision_threshold=0.99, **QUICK)
     assert result.action == "keep"
     assert result.tree.decision == result.deployed.decision
-    assert "the policy asked for is not applied" in result.explain().splitlines()[0]
+    assert "; the policy asked for is not applied." in result.explain().splitlines()[0]
+    least = retrain(first, X[700:], y[700:], select="distance", decision_threshold=0.9, **QUICK)
+    assert least.answer.reason == "the policy asked for is not applied"
 
 
 def test_every_label_follows_the_policy_steadily_in_every_tree_we_make():

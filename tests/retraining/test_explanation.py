@@ -140,7 +140,7 @@ def test_what_is_given_up_is_named_with_its_lead_and_people(cancer):
     assert "the candidate 'mine' has" in words
     assert "It does not keep what is locked." in words
     none = answering(result, forgone=None).explanation
-    assert none.forgone == "Given up: nothing; no candidate leads."
+    assert none.forgone == "Given up: nothing; no candidate leads by a point or clearly."
 
 
 def test_a_clear_change_that_the_auc_does_not_see_is_said(cancer):
