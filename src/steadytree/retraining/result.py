@@ -343,7 +343,6 @@ class Retraining:
             parts=parts,
             min_cell=min_cell,
             level=level,
-            positive=self.deployed.decision.positive,
         )
 
     def told_changes(self, min_cell: int = MIN_CELL) -> dict[str, PeopleCount]:
