@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from steadytree.report import summarise
 from steadytree.retraining import retrain
 from steadytree.retraining.answer import TOO_FEW, Forgone, Gain, draw_answer
 from steadytree.retraining.explanation import alarm_words, explain_retraining, whom_words
@@ -124,6 +125,7 @@ def test_no_improvement_is_claimed_of_few_events():
     assert "no improvement is claimed" in text
     assert "95 % interval" not in text
     assert "Given up" not in text
+    assert "AUC" not in {fact["label"] for fact in summarise(result)["headline"]["facts"]}
 
 
 def test_what_is_given_up_is_named_with_its_lead_and_people(cancer):
