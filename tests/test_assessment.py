@@ -17,8 +17,8 @@ from steadytree.assessment import StabilityAssessment, assess_stability, perturb
 from steadytree.core.space import FeatureSpace
 from steadytree.diff import diff_trees
 from steadytree.distance import pairwise_tree_distances
-from steadytree.estimators import StableTreeClassifier, TreeRegressor
-from steadytree.exceptions import InputError, UnsupportedModelError
+from steadytree.estimators import DistilledTreeClassifier, StableTreeClassifier, TreeRegressor
+from steadytree.exceptions import InputError, OneDecisionWarning, UnsupportedModelError
 from tests.plotting.figures import bootstrap_trees
 
 
@@ -31,6 +31,16 @@ def cancer() -> tuple[pd.DataFrame, pd.Series]:
 def found(cancer: tuple[pd.DataFrame, pd.Series]) -> StabilityAssessment:
     learner = DecisionTreeClassifier(max_depth=3, min_samples_leaf=10)
     return assess_stability(learner, *cancer, n_resamples=8, random_state=0)
+
+
+def test_trees_that_decide_the_same_for_everybody_are_one_warning(
+    cancer: tuple[pd.DataFrame, pd.Series],
+) -> None:
+    learner = DistilledTreeClassifier(n_estimators=5, decision_threshold=1.0)
+    says = r"^4 of 4 trees decide the same for everybody\. The first decides \"0\" for all"
+    with pytest.warns(OneDecisionWarning, match=says) as said:
+        assess_stability(learner, *cancer, n_resamples=4, random_state=0)
+    assert len(said) == 1
 
 
 def test_every_pair_of_trees_is_compared(found: StabilityAssessment) -> None:

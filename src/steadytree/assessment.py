@@ -7,6 +7,7 @@ importances change when the training rows do.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,6 +23,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from steadytree._jobs import run_jobs
 from steadytree._views import notebook_view, plot_assessment
 from steadytree.core.format import plain_json
+from steadytree.core.one_decision import one_decision_of_leaves, warn_of_one_decision
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.words import PLAIN
@@ -29,7 +31,7 @@ from steadytree.distance import pairwise_tree_distances, tree_distance
 from steadytree.evaluation.folds import make_folds
 from steadytree.evaluation.holdout import Holdout, make_measure, scorer_name
 from steadytree.evaluation.scores import predict_rows
-from steadytree.exceptions import InputError, UnsupportedModelError
+from steadytree.exceptions import InputError, OneDecisionWarning, UnsupportedModelError
 from steadytree.growing.collections import draw_bootstrap
 from steadytree.growing.fitting import Task, TrainingData, fit_tree
 from steadytree.growing.split_counts import (
@@ -284,11 +286,19 @@ def assess_stability(
         raise UnsupportedModelError(
             f"expected an estimator that grows one tree, got {type(estimator).__name__}: {error}"
         ) from error
+    alike = [one_decision_of_leaves(tree) for tree in trees if tree.n_leaves > 1]
+    alike = [found for found in alike if found is not None]
+    if alike:
+        who = f"{len(alike)} of {len(trees)} trees decide the same for everybody. The first"
+        warn_of_one_decision(alike[0], who)
     return _report(estimator, trees, drawn, data, scoring, resample, n_jobs)
 
 
 def _refit(estimator: Any, data: TrainingData, rows: Rows, seed: int) -> Tree:
-    return fit_tree(estimator, data, rows, seed=seed)
+    with warnings.catch_warnings():
+        # Said once, of all of them.
+        warnings.simplefilter("ignore", OneDecisionWarning)
+        return fit_tree(estimator, data, rows, seed=seed)
 
 
 def _task_of(estimator: Any) -> Task:

@@ -70,6 +70,8 @@ def test_with_rows_and_outcomes(
     assert document["flips"] == pytest.approx(facts["flips"])
     assert document["score"]["change"] == pytest.approx(facts["change"], abs=5e-4)
     assert document["score"]["name"] == "AUC"
+    named = [policy["positive"] for policy in document["decision"].values()]
+    assert named == ["malignant"] * 2
     assert document["gates"] == {"passed": True, "results": []}
     groups = document["subgroups"]["clinic"]["flips"]
     assert [g["group"] for g in groups] == [f"clinic {i}" for i in range(4)]

@@ -134,7 +134,7 @@ def test_words_say_that_nobody_named_the_positive_class() -> None:
         (Decision(positive="c"), "ab", "positive= to name one of the classes 'a', 'b', got 'c'"),
         (Decision(0.2, positive="no"), (0, 1), "one of the classes 0, 1, got 'no'"),
         (Decision(positive="a"), "abc", "expected two classes for a positive class, got 3"),
-        (0.3, ("bad", "good"), "say positive='bad' or positive='good'"),
+        (0.3, ("bad", "good"), r"say positive='bad' or positive='good' in Decision\("),
         ("prevalence", ("bad", "good"), "say positive='bad' or positive='good'"),
         (Decision(costs={"bad": 1, "good": 2}), ("bad", "good"), "say positive='bad' or"),
     ],

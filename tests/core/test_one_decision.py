@@ -56,6 +56,22 @@ def test_a_threshold_that_all_reach_is_one_decision_too() -> None:
     )
 
 
+def test_where_nobody_named_a_class_it_is_the_one_that_nobody_gets() -> None:
+    """By the alphabet "good" comes second: what is to be found among loans is "bad"."""
+    y = np.full(100, "good")
+    y[[0, 1, *range(50, 60)]] = "bad"
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(np.floor(X / 50), y)
+    found = one_decision_of_leaves(read_model(model))
+    assert found is not None
+    assert found.words() == (
+        'the tree decides "good" for all 100 rows: "bad" needs a risk of 50 % and 12 % of rows '
+        "are bad. A threshold of 20 % would catch half of them."
+    )
+    named = one_decision_of_leaves(st.as_tree(read_model(model), st.Decision(positive="good")))
+    assert named is not None
+    assert (named.positive, named.event_share) == ("good", pytest.approx(0.88))
+
+
 def test_a_handful_of_events_is_not_told() -> None:
     for events in ((0, 4), (50, 46)):
         found = one_decision_of_leaves(stump(events))

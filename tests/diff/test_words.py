@@ -381,14 +381,22 @@ def test_labels_kept_near_a_threshold_in_one_sentence() -> None:
     near = seen(old, [(31, 100), (60, 80), (31, 100), (90, 100)])
     near = near.replace(decision=Decision(threshold=0.3))
     assert (
-        "Rules 1 and 3 keep their decision although the predicted share says otherwise, but is "
-        "within half a standard error of the threshold (200 training rows)."
+        "Rules 1 and 3 keep their decision: the predicted share is within half a standard error "
+        "of the threshold (200 training rows)."
     ) in diff_trees(old, near).to_text(min_cell=1).splitlines()
     one = seen(old, [(51, 100), (60, 80), (10, 100), (90, 100)])
     assert (
-        "Rule 1 keeps its decision although the predicted share says otherwise, but is "
-        "within half a standard error of the boundary (100 training rows)."
+        "Rule 1 keeps its decision: the predicted share is within half a standard error of the "
+        "boundary (100 training rows)."
     ) in diff_trees(old, one).to_text(min_cell=1).splitlines()
+    # Where the policy is steadier, both places say so: 35 of 100 are 1.1 standard errors above.
+    old = build(OLD)
+    near = seen(old, [(35, 100), (60, 80), (10, 100), (90, 100)])
+    near = near.replace(decision=Decision(threshold=0.3, steady=2))
+    text = diff_trees(old, near).to_text(min_cell=1)
+    assert "half a standard error" not in text
+    assert "the predicted share is within 2 standard errors of the threshold (100" in text
+    assert "label kept: the share is within 2 standard errors of the threshold" in text
 
 
 def test_names_in_markdown_are_read_as_they_are_written(evil: tuple[Tree, Tree]) -> None:

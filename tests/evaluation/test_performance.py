@@ -20,6 +20,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from steadytree.core.decision import Decision
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.intervals import (
     area_excess,
@@ -68,7 +69,10 @@ def test_measures_of_two_classes_are_scikit_learns() -> None:
     scores = two_trees()
     y, models = scores.y, {"deployed": scores.before, "recipe": scores.predictions("new")[0]}
     for positive in (1, 0):
-        table = table_of(scores, positive=positive).loc["all"]
+        new = scores.own["new"]
+        policy = Decision(positive=(new.classes or ())[positive]).resolve(new.classes or ())
+        own = {"new": new.replace(decision=policy)}
+        table = table_of(replace(scores, own=own)).loc["all"]
         for side, model in models.items():
             share = model.value[:, positive]
             expected = {

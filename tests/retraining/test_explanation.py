@@ -12,6 +12,7 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
+from steadytree.report import summarise
 from steadytree.retraining import retrain
 from steadytree.retraining.answer import TOO_FEW, Forgone, Gain, draw_answer
 from steadytree.retraining.certificate.statement import CertificateOptions
@@ -187,6 +188,7 @@ def test_no_improvement_is_claimed_of_few_events():
     assert "no improvement is claimed" in text
     assert "95 % interval" not in text
     assert "Given up" not in text
+    assert "AUC" not in {fact["label"] for fact in summarise(result)["headline"]["facts"]}
 
 
 def test_what_is_given_up_is_named_with_its_lead_and_people(cancer):
@@ -203,7 +205,7 @@ def test_what_is_given_up_is_named_with_its_lead_and_people(cancer):
     assert "the candidate 'mine' has" in words
     assert "It does not keep what is locked." in words
     none = answering(result, forgone=None).explanation
-    assert none.forgone == "Given up: nothing; no candidate leads."
+    assert none.forgone == "Given up: nothing; no candidate leads by a point or clearly."
 
 
 def test_a_clear_change_that_the_auc_does_not_see_is_said(cancer):

@@ -14,6 +14,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
+from steadytree.report import summarise
+from steadytree.retraining import retrain
+from tests.retraining.conftest import QUICK
 
 
 def test_the_model_predicts_and_inherits_the_threshold(cancer):
@@ -77,6 +80,25 @@ def test_performance_counts_decisions(cancer):
     assert set(table["interval"]) == {"DeLong", "Wilson", "t"}
     # Who is flagged needs no outcome, so the proposal's own tree says it.
     assert table.loc["flagged positive", "recipe"] == table.loc["flagged positive", "own"]
+
+
+@pytest.mark.parametrize("before", [None, st.Decision(0.6, positive="well")])
+def test_the_new_policy_s_positive_class_is_measured_and_named(cancer, before):
+    """Numbers of "well" once stood beside the words "for ill", and the other way round."""
+    X, y, *_ = cancer
+    y = np.where(y == 1, "well", "ill")
+    first = st.DistilledTreeClassifier(
+        n_estimators=10, max_leaf_nodes=6, decision_threshold=before, random_state=0
+    ).fit(X[:250], y[:250])
+    policy = st.Decision(0.2, positive="ill")
+    result = retrain(first, X[250:], y[250:], decision_threshold=policy, **QUICK)
+    found, truth = result.tree.predict(X[250:]), y[250:]
+    table = result.performance().loc["all"]
+    assert table.loc["sensitivity", "own"] == (found[truth == "ill"] == "ill").mean()
+    old = first.predict(X[250:])
+    assert table.loc["sensitivity", "deployed"] == (old[truth == "ill"] == "ill").mean()
+    names = [row["name"] for row in summarise(result)["people"]["performance"]]
+    assert "Sensitivity for ill" in names
 
 
 def test_the_table_says_which_tree_on_which_rows(cancer):

@@ -19,6 +19,7 @@ from steadytree.cli.shared_options import (
     scale_option,
     subgroup_option,
 )
+from steadytree.cli.show import decision_data
 from steadytree.cli.table_options import TableReading, table_options
 from steadytree.cli.tables import read_rows
 from steadytree.cli.told import flips_text, masking_document, published_frame
@@ -143,6 +144,7 @@ def command(
         "new": str(new),
         "identical": identical,
         "read": None if rows is None else rows.read.to_dict(),
+        "decision": {"old": decision_data(before), "new": decision_data(after)},
         "masking": masking_document(min_cell),
         **content,
         "gates": gate_check.to_dict(),

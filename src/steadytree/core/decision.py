@@ -410,9 +410,10 @@ def resolve_decision(
         asked = replace(asked, positive=known.positive)
     if len(classes) == 2 and asked.positive is None and obvious_positive(classes) is None:
         one, two = (f"{spelled}={quoted(c)}" for c in classes)
+        where = " in Decision(...)" if spelled == "positive" else ""
         raise InputError(
             "expected the class to be detected, by name, with a threshold, costs or "
-            f'"prevalence" on the classes {some_of(classes)}, got none; say {one} or {two}'
+            f'"prevalence", got none; say {one} or {two}{where}'
         )
     if asked.asks_rate:
         found = replace(asked, threshold=0.0).resolve(classes)  # 0 until the class is known

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IMPUTED",
+    "TAKES_MISSING",
     "fill_in",
     "imputed_codes",
     "imputed_entry",
@@ -31,6 +32,9 @@ __all__ = [
 
 IMPUTED = "imputed"
 """Where a tree's metadata names the columns, and what stands for a missing value of each."""
+
+TAKES_MISSING = "takes_missing"
+"""Where it names columns of numbers whose missing values its pipeline fills in and flags."""
 
 
 def imputed_codes(tree: Tree, space: FeatureSpace) -> dict[int, float]:
@@ -50,7 +54,8 @@ def imputed_codes(tree: Tree, space: FeatureSpace) -> dict[int, float]:
 
 def imputed_entry(tree: Tree) -> dict[str, Any]:
     """Return what the metadata of a tree made from this one should say."""
-    return {IMPUTED: tree.metadata[IMPUTED]} if tree.metadata.get(IMPUTED) else {}
+    said = (IMPUTED, TAKES_MISSING)
+    return {key: tree.metadata[key] for key in said if tree.metadata.get(key)}
 
 
 def never_missing(space: FeatureSpace, tree: Tree) -> FeatureSpace:

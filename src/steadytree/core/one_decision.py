@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.decision import obvious_positive
 from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.tree import Tree
 from steadytree.core.words import PLAIN
@@ -33,7 +34,8 @@ class OneDecision:
     label : class label
         What it decides for every row.
     positive : class label or None
-        The class to be detected; None for several classes.
+        The class to be detected: where nobody named one, the one that nobody gets. None for
+        several classes.
     event_share : float or None
         Share of the rows that are of the positive class; None where outcomes are not known, or
         where it would tell of fewer than 5 people.
@@ -121,6 +123,9 @@ def find_one_decision(
     label = tree.classes[int(labels[0])]
     if not two:
         return OneDecision(label, None, None, n_rows, None)
+    if at == labels[0] and _nobody_named(tree):
+        at, risk = 1 - at, 1 - risk
+        events = None if events is None else 1 - np.asarray(events, dtype=np.float64)
     share = threshold = None
     if events is not None and counted:
         happened = np.asarray(events, dtype=np.float64) * rows
@@ -132,6 +137,12 @@ def find_one_decision(
     if needed is None:
         needed = weight_of[1 - at] / sum(weight_of)
     return OneDecision(label, tree.classes[at], share, n_rows, threshold, needed)
+
+
+def _nobody_named(tree: Tree) -> bool:
+    """Whether the positive class is only the second by the alphabet."""
+    unnamed = tree.decision.positive is None and tree.decision.threshold is None
+    return unnamed and obvious_positive(tree.classes or ()) is None
 
 
 def one_decision_of_leaves(tree: Tree) -> OneDecision | None:

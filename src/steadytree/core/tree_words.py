@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steadytree.core.decision import STEADY
-from steadytree.core.imputed import IMPUTED
+from steadytree.core.imputed import IMPUTED, TAKES_MISSING
 from steadytree.core.lumped import LUMPED
 from steadytree.core.space import FeatureSpace
 from steadytree.core.words import PLAIN, Condition, WordStyle
@@ -72,6 +72,7 @@ def odd_values(tree: Tree, feature: int) -> tuple[bool, bool]:
     takes = told.get("takes") or () if isinstance(told, Mapping) else ()
     filled = tree.metadata.get(IMPUTED)
     missing = isinstance(filled, Mapping) and name in filled
+    missing = missing or name in (tree.metadata.get(TAKES_MISSING) or ())
     return missing or "missing" in takes, "unseen" in takes
 
 

@@ -435,6 +435,8 @@ class ToldDiff:
         limit = 0.5 if decision.threshold is None else decision.threshold
         if decision.threshold is None and decision.class_weight is not None:
             return []
+        if (tree.classes or ())[decision.position] != classes[positive]:
+            limit = 1 - limit
         yes = rule.label == classes[positive]
         here = view.where[side] == rule.path
         return view.rate(with_outcome, here, limit if yes else 0.0, 1.0 if yes else limit, steady)

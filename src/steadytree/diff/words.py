@@ -248,13 +248,12 @@ def kept_sentence(diff: TreeDiff, counted: str | None = None) -> str:
     what = f"Rule{'' if one else 's'} {numbers} keep{'s its' if one else ' their'} decision"
     if counted is None:
         counted = kept_rows(diff)
-    near = all("standard error" in rule.kept for rule in against)
-    end = "threshold" if diff.new.decision.threshold is not None else "boundary"
-    why = "says otherwise, but is" if near else "says otherwise"
-    by = f" within half a standard error of the {end}" if near else ""
+    reasons = {rule.kept.removeprefix("kept: the share ") for rule in against}
     rows = "of the rows" if counted.endswith("%") else "rows"
     whom = f" ({counted} {rows})" if counted else ""
-    return f"{what} although the predicted share {why}{by}{whom}."
+    if len(reasons) == 1 and "standard error" in (why := reasons.pop()):
+        return f"{what}: the predicted share {why}{whom}."
+    return f"{what} although the predicted share says otherwise{whom}."
 
 
 def kept_rows(diff: TreeDiff) -> str:

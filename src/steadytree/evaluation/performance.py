@@ -154,14 +154,13 @@ def performance_table(
     parts: Sequence[tuple[Any, Rows]],
     min_cell: int,
     level: float,
-    positive: Any = None,
 ) -> pd.DataFrame:
     """Measures of a candidate in each part of the rows, one line per measure.
 
-    ``positive`` names the positive class of two; by default it is that of the candidate.
+    The positive class of two is that of the candidate, for the deployed tree's measures too.
     """
     tree = scores.own[name]
-    at = tree.decision.position if positive is None else (tree.classes or ()).index(positive)
+    at = tree.decision.position
     records = []
     for group, rows in parts:
         for measured in _measures(scores, name, rows, at):

@@ -101,9 +101,9 @@ def happened_data(people: PeopleCount, min_cell: int) -> dict[str, Any]:
 
 def _measures(result: Retraining, table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the measures of one group, the positive class of two named."""
-    classes, positive = result.deployed.classes or (), "each class"
+    classes, positive = result.tree.classes or (), "each class"
     if len(classes) == 2:
-        positive = PAGE.name(classes[result.deployed.decision.position])
+        positive = PAGE.name(classes[result.tree.decision.position])
     return [_measure(row, positive) for row in table.to_dict("records")]
 
 

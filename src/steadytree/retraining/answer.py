@@ -50,6 +50,7 @@ LEAD, LEAD_ERRORS = 0.01, 2.0
 LEAST_LEAD = 0.001
 """Leads that a score of three decimals does not show are not named."""
 SCRATCH = "from scratch"
+NOT_APPLIED = "the policy asked for is not applied"
 
 
 @dataclass(frozen=True)
@@ -290,7 +291,7 @@ def draw_answer(
     if same_rules(scores.deployed, tree) is None:
         action = "change"  # also to what is left of it where conditions were forbidden
     if action == "keep" and scores.classifier and _another_policy(scores.deployed, decision):
-        reason = "; ".join(filter(None, (reason, "the policy asked for is not applied")))
+        reason = f"{reason}; {NOT_APPLIED}" if reason else NOT_APPLIED
     refused = proposed if proposed != chosen else ""
     against = chosen if action != "keep" else refused or _asked(frontier)
     gains = measure_gains(scores, against, decision) if against else {}

@@ -327,7 +327,7 @@ def _forgone(result: Retraining, forgone: Forgone | None) -> str:
     if result.answer.confidence in ("unmeasured", TOO_FEW):
         return ""
     if forgone is None:
-        return "Given up: nothing; no candidate leads."
+        return "Given up: nothing; no candidate leads by a point or clearly."
     what = OTHER.get(forgone.name, f"the tree at {forgone.name}")
     if not forgone.name.startswith("price ") and forgone.name not in OTHER:
         what = f"the candidate {forgone.name!r}"

@@ -481,7 +481,7 @@ def _columns_left_out(
         notes.append(
             f"column{'s' if several else ''} {some_of(extra)} "
             f"{'are' if several else 'is'} not among the deployed tree's features and "
-            f"{'are' if several else 'is'} ignored; to let new rules use {them}, fit a new tree, "
+            f"{'are' if several else 'is'} ignored. To let new rules use {them}, fit a new tree, "
             "or in Python pass space=FeatureSpace.from_data(X)"
             + (f" and old rows that have {them}, or none" if only_new else "")
         )

@@ -38,7 +38,7 @@ from steadytree.evaluation.performance import performance_table
 from steadytree.evaluation.scores import predict_rows
 from steadytree.evaluation.told_tables import tell_flips, tell_moves, tell_performance, tell_test
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
-from steadytree.retraining.answer import Answer, Forgone
+from steadytree.retraining.answer import TOO_FEW, Answer, Forgone
 from steadytree.retraining.explanation import Explanation, explain_retraining
 from steadytree.writers.like import rows_told_otherwise, write_like
 
@@ -344,7 +344,6 @@ class Retraining:
             parts=parts,
             min_cell=min_cell,
             level=level,
-            positive=self.deployed.decision.positive,
         )
 
     def told_changes(self, min_cell: int = MIN_CELL) -> dict[str, PeopleCount]:
@@ -611,7 +610,10 @@ class Retraining:
                 "" if self.deployed.is_classifier else told.event,
                 *(told.count, told.total, self.rows_name),
             ),
-            score=(
+            # Of too few events no improvement is claimed: the table has its intervals.
+            score=None
+            if self.confidence == TOO_FEW
+            else (
                 *(score, self.deployed_score, float(row["score"])),
                 *(change, float(row["score_change_se"])),
             ),

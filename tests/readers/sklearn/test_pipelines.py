@@ -161,6 +161,19 @@ def test_an_indicator_becomes_a_question_about_missing() -> None:
     assert "imputed" not in tree.metadata or "age" not in tree.metadata["imputed"]
 
 
+def test_what_is_filled_in_and_flagged_says_where_missing_goes() -> None:
+    """Also in a tree that never asks for the flag."""
+    X, _ = sample()
+    numbers = X[list(NUMBERS)]
+    pipeline = make_pipeline(SimpleImputer(add_indicator=True), small(2))
+    tree = same_everywhere(pipeline.fit(numbers, numbers["age"].fillna(0) > 40), numbers)
+    assert np.isfinite(tree.threshold[tree.feature >= 0]).all()
+    words = str(tree).splitlines()
+    assert len(words) == 2
+    assert sum("or missing" in line for line in words) == 1
+    assert [line.startswith("|-- age <=") for line in words] == [True, False]
+
+
 def test_a_number_that_stands_for_missing_is_asked_about() -> None:
     X, y = sample()
     ages = X[["age"]].fillna(-999.0)

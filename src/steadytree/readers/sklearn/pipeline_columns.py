@@ -23,6 +23,7 @@ from steadytree.core.tabular import Categories
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers.optimal.binarised import given_names
 from steadytree.readers.sklearn.pipeline_steps import (
+    FLAG,
     SAME,
     Origin,
     RawColumns,
@@ -306,6 +307,18 @@ class PipelineColumns:
             for value in [v for v in alike if v in fills.get(j, ())] + alike:
                 found.setdefault(j, value)
         return found
+
+    @property
+    def flagged(self) -> list[int]:
+        """Raw columns of numbers whose missing values are filled in, but told apart by a flag."""
+        return [
+            j
+            for j in self._made_of
+            if not self.categories[j]
+            and j not in self.imputed
+            and self.missing[j] is not None
+            and any(self.how[c] == FLAG for c in self.columns_of(j))
+        ]
 
     def _as_missing(self, raw: int, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Which rows are what the pipeline makes of a missing value of a raw column."""

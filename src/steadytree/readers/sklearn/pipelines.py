@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.core.imputed import IMPUTED, TAKES_MISSING
 from steadytree.core.limits import MAX_NODES
 from steadytree.core.quoting import quoted
 from steadytree.core.thresholds import double_threshold
@@ -326,10 +327,12 @@ class _Rewriting:
         names, kept = self.columns.feature_names or (), set(self._kept)
         dropped = [name for j, name in enumerate(names) if j not in kept]
         lumps = category_lumps(self.columns)
+        flagged = [self.columns.labels[j] for j in self.columns.flagged]
         return {
             **self.inner.metadata,
             "source": f"{source} in a pipeline",
-            **({"imputed": filled} if filled else {}),
+            **({IMPUTED: filled} if filled else {}),
+            **({TAKES_MISSING: flagged} if flagged else {}),
             **({"dropped": dropped} if dropped else {}),
             **({"pipeline_categories": lumps} if lumps else {}),
         }
