@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.assessment import StabilityAssessment as StabilityAssessment
     from steadytree.assessment import assess_stability as assess_stability
     from steadytree.comparison import TreeComparison as TreeComparison
-    from steadytree.comparison import compare_trees as compare_trees
+    from steadytree.comparison import compare as compare
     from steadytree.core.decision import Decision as Decision
     from steadytree.core.format import load_tree as load_tree
     from steadytree.core.format import save_tree as save_tree
@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.estimators import StableTreeRegressor as StableTreeRegressor
     from steadytree.estimators import TreeClassifier as TreeClassifier
     from steadytree.estimators import TreeRegressor as TreeRegressor
+    from steadytree.evaluation.plan import ChangePlan as ChangePlan
     from steadytree.plotting import ParetoFrontierDisplay as ParetoFrontierDisplay
     from steadytree.plotting import SensitivityDisplay as SensitivityDisplay
     from steadytree.plotting import SplitFrequencyDisplay as SplitFrequencyDisplay
@@ -36,12 +37,14 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.plotting import TreeMapDisplay as TreeMapDisplay
     from steadytree.readers import as_tree as as_tree
     from steadytree.readers.words.rules import tree_from_rules as tree_from_rules
-    from steadytree.retraining import CertificateOptions as CertificateOptions
     from steadytree.retraining import History as History
     from steadytree.retraining import Retraining as Retraining
+    from steadytree.retraining import Rows as Rows
     from steadytree.retraining import SearchOptions as SearchOptions
     from steadytree.retraining import retrain as retrain
-    from steadytree.retraining import retrain_sequence as retrain_sequence
+    from steadytree.retraining.certificate import Certificate as Certificate
+    from steadytree.retraining.certificate import CertificateOptions as CertificateOptions
+    from steadytree.retraining.certificate import certify as certify
     from steadytree.selection import pareto_mask as pareto_mask
     from steadytree.writers import export_tree as export_tree
 
@@ -52,7 +55,7 @@ __version__ = "0.1.0"
 _HOME = {
     "_versions": ("show_versions",),
     "assessment": ("StabilityAssessment", "assess_stability"),
-    "comparison": ("TreeComparison", "compare_trees"),
+    "comparison": ("TreeComparison", "compare"),
     "core.decision": ("Decision",),
     "core.format": ("load_tree", "save_tree"),
     "core.space": ("FeatureSpace",),
@@ -73,6 +76,7 @@ _HOME = {
         "TreeClassifier",
         "TreeRegressor",
     ),
+    "evaluation.plan": ("ChangePlan",),
     "plotting": (
         "ParetoFrontierDisplay",
         "SensitivityDisplay",
@@ -83,13 +87,13 @@ _HOME = {
     "readers": ("as_tree",),
     "readers.words.rules": ("tree_from_rules",),
     "retraining": (
-        "CertificateOptions",
         "History",
         "Retraining",
+        "Rows",
         "SearchOptions",
         "retrain",
-        "retrain_sequence",
     ),
+    "retraining.certificate": ("Certificate", "CertificateOptions", "certify"),
     "selection": ("pareto_mask",),
     "writers": ("export_tree",),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -44,17 +44,25 @@ from steadytree.core.words import PLAIN
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.distance import tree_distance
 from steadytree.evaluation.changed_columns import changed_columns, unknown_shares
-from steadytree.evaluation.cross_fitting import CrossFitted
+from steadytree.evaluation.cross_fitting import CrossFitted, decides_alike
 from steadytree.evaluation.flips import MOVES, flip_table, moved_shares, response_span, risk_moves
 from steadytree.evaluation.folds import check_rowwise
-from steadytree.evaluation.gates import GateCheck, GateFault, check_gates
+from steadytree.evaluation.locks import keeps_locks, resolve_locks
 from steadytree.evaluation.performance import measure_score
+from steadytree.evaluation.plan import ChangePlan
+from steadytree.evaluation.plan_check import (
+    ChangeMeasures,
+    PlanCheck,
+    PlanFault,
+    ScoreMeasures,
+    check_plan,
+)
 from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.evaluation.told_tables import tell_flips, tell_moves
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import read_model
 
-__all__ = ["TRAINED_ON", "ScoreChange", "TreeComparison", "compare_trees"]
+__all__ = ["TRAINED_ON", "ScoreChange", "TreeComparison", "compare"]
 
 
 TRAINED_ON = {
@@ -106,7 +114,7 @@ class ScoreChange:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TreeComparison:
-    """What :func:`compare_trees` found.
+    """What :func:`compare` found.
 
     Attributes
     ----------
@@ -120,13 +128,15 @@ class TreeComparison:
         Which rows get another decision from the new tree.
     own_word : tuple of str
         Features whose range or categories only the new tree's own space states: the
-        dissimilarity rests on its word, and no limit on it holds.
+        dissimilarity rests on its word, and no clause on it can be judged.
     changed_columns : mapping of str to str
         Columns of the rows that do not look like those the trees were made for (empty, other
-        units, other categories), and why: no limit on what is counted on them holds.
+        units, other categories), and why: what is counted on them cannot be judged.
     one_decision : mapping of str to str
         What "old" or "new" decides for everybody, in words, where it tells nobody apart: of
         the rows, or without them by what is stored in its leaves.
+    plan : ChangePlan
+        What was to be held; empty where nothing was asked.
 
     Examples
     --------
@@ -136,11 +146,11 @@ class TreeComparison:
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> old = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X[:200], y[:200])
     >>> new = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X[:400], y[:400])
-    >>> comparison = st.compare_trees(old, new, X[400:], y[400:], trained_on="neither")
+    >>> comparison = st.compare(old, new, X[400:], y[400:], trained_on="neither")
     >>> comparison
     TreeComparison(dissimilarity 50.0%, flips 13.6 %)
-    >>> print(comparison.check(max_flips=0.05).to_text())
-    rows with another decision 13.6 %, at most 5.0 %: failed
+    >>> print(comparison.check({"max_flips": 0.05}).to_text())
+    rows with another decision 13.6 %, at most 5.0 %: broken
     """
 
     diff: TreeDiff
@@ -149,6 +159,7 @@ class TreeComparison:
     own_word: tuple[str, ...] = ()
     changed_columns: Mapping[str, str] = field(default_factory=dict)
     one_decision: Mapping[str, str] = field(default_factory=dict)
+    plan: ChangePlan = field(default_factory=ChangePlan)
 
     @property
     def changed_decisions(self) -> NDArray[np.bool_] | None:
@@ -222,54 +233,69 @@ class TreeComparison:
             level=level,
         )
 
-    def check(self, *, accept: Collection[str] = (), **limits: Any) -> GateCheck:
-        """Hold the new tree against limits, as the command line does.
+    @cached_property
+    def plan_check(self) -> PlanCheck:
+        """Every clause of the plan: held, broken, or not to be judged."""
+        return self.check(self.plan)
+
+    def check(self, plan: Any) -> PlanCheck:
+        """Hold the change against a plan.
 
         Parameters
         ----------
-        accept : collection of str, optional
-            Columns that did change (see ``changed_columns``) and are right so.
-        **limits
-            ``max_dissimilarity``, ``max_flips``, ``max_moved_5``, ``max_moved_10``,
-            ``min_score_change``, ``max_leaves``; see
-            :func:`steadytree.retraining.check_gates`.
+        plan : ChangePlan, dict, path of a TOML file, or a list of these
 
         Returns
         -------
-        GateCheck
+        PlanCheck
         """
-        return check_gates(self, accept=accept, **limits)
+        return check_plan(_plan_of(plan, self.diff.old, self.diff.new), self._measures)
 
-    def gate_faults(self) -> list[GateFault]:
-        """Return why some measures say nothing, so that no limit on them holds.
+    @cached_property
+    def _measures(self) -> ChangeMeasures:
+        diff, rows = self.diff, self.rows
+        old, new = diff.old.in_space(diff.space), diff.new.in_space(diff.space)
 
-        Returns
-        -------
-        list of GateFault
-        """
-        faults = [GateFault.of_column(*item) for item in self.changed_columns.items()]
+        def keeps(item: Any) -> bool:
+            nodes = resolve_locks(item, old, diff.space, printed=diff.old)
+            return keeps_locks(new, old, nodes, diff.space)
+
+        score = None
+        if rows is not None and self.score is not None:
+            fitted = _as_they_are(diff, rows)
+
+            def score(part: NDArray[np.intp] | None) -> ScoreMeasures:
+                return ScoreMeasures.of(
+                    measure_score(fitted, "new", part), rows.y if part is None else rows.y[part]
+                )
+
+        labels = diff.new.feature_labels
+        return ChangeMeasures(
+            dissimilarity=self.dissimilarity,
+            n_leaves=new.n_leaves,
+            used=frozenset(labels[j] for j in diff.new.used_features),
+            keeps=keeps,
+            changed=self.changed_decisions,
+            moves=self.risk_moves,
+            table=None if rows is None else rows.table,
+            score=score,
+            same_decisions=old.is_classifier and old.classes == new.classes and decides_alike(old, new),
+            faults=self._faults(),
+        )
+
+    def _faults(self) -> list[PlanFault]:
+        """Return why some measures say nothing, so that no clause on them can be judged."""
+        faults = [PlanFault.of_column(*item) for item in self.changed_columns.items()]
         if self.own_word:
             names = ", ".join(map(repr, self.own_word))
             faults.append(
-                GateFault(
+                PlanFault(
                     f"only the new tree's own space says how far {names} can range; pass rows, or "
                     "an old tree that carries its space",
                     {"dissimilarity"},
                 )
             )
         return faults
-
-    def gate_measures(self) -> dict[str, float | None]:
-        """Return what :func:`steadytree.retraining.check_gates` holds against limits.
-
-        Returns
-        -------
-        dict of str to float or None
-            None for what could not be measured.
-        """
-        change = None if self.score is None else self.score.change
-        moved = self.risk_moved() or {}
-        return {**self.diff.gate_measures(), **moved, "score_change": change}
 
     def told_changes(self, min_cell: int = MIN_CELL) -> dict[str, PeopleCount]:
         """Say for how many rows decisions change and risks move, as far as it may be told.
@@ -375,6 +401,7 @@ class TreeComparison:
             "score": score if score is None or min_cell <= 1 else plain_json(score, 3),
             "changed_columns": dict(self.changed_columns),
             "one_decision": dict(self.one_decision),
+            "plan": self.plan_check.to_dict(),
             "diff": self.diff.to_dict(min_cell=min_cell),
         }
 
@@ -405,12 +432,13 @@ class TreeComparison:
         return notebook_view(self.diff)
 
 
-def compare_trees(
+def compare(
     old: Any,
     new: Any,
     X: Any = None,
     y: Any = None,
     *,
+    plan: Any = None,
     space: FeatureSpace | None = None,
     groups: Any = None,
     trained_on: str | None = None,
@@ -428,10 +456,12 @@ def compare_trees(
     y : array, optional
         Their outcomes, to score both trees (AUC or R²). The scores are honest for rows that
         neither tree was trained on; see ``trained_on``.
+    plan : ChangePlan, dict, path of a TOML file, or a list of these, optional
+        What the change must hold: ``.plan_check`` has a verdict on every clause.
     space : FeatureSpace, optional
         By default the one stored with the old tree, else made from the rows, else the one
-        stored with the new tree (no limit on the dissimilarity holds then: a tree that brings
-        its own yardstick can make any change look small). What the new tree needs besides, a
+        stored with the new tree (a limit on the dissimilarity cannot be judged then: a tree that
+        brings its own yardstick can make any change look small). What the new tree needs besides, a
         category or a column, is added.
     groups : array, optional
         Rows of one group (a patient) count as one observation in the error of the scores.
@@ -454,14 +484,15 @@ def compare_trees(
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> old = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:200], y[:200])
     >>> new = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:400], y[:400])
-    >>> comparison = st.compare_trees(old, new, X[400:], y[400:])
-    >>> comparison.check(max_dissimilarity=0.9, max_flips=0.5).passed
+    >>> plan = {"max_dissimilarity": 0.9, "max_flips": 0.5}
+    >>> st.compare(old, new, X[400:], y[400:], plan=plan).plan_check.held
     True
     """
     if trained_on not in TRAINED_ON:
         names = ", ".join(f'"{name}"' for name in TRAINED_ON if name)
         raise InputError(f"expected trained_on {names} or None, got {trained_on!r}")
     before, after = read_model(old), read_model(new)
+    asked = _plan_of(plan, before, after)
     if X is None and (y is not None or groups is not None):
         raise InputError("expected X with y or groups, got none; pass the rows as X")
     X = None if X is None else as_table(X)
@@ -470,7 +501,10 @@ def compare_trees(
     if X is None:
         diff = diff_trees(before, after, space=used)
         alike = _one_decision(diff, None, None)
-        return TreeComparison(diff=diff, own_word=yardstick.own_word, one_decision=alike)
+        own_word = yardstick.own_word
+        found = TreeComparison(diff=diff, own_word=own_word, one_decision=alike, plan=asked)
+        found.plan_check  # noqa: B018  what cannot be counted without rows is said at once
+        return found
     count = n_rows(X)
     rows = CodedRows(
         code_table(X, used, _used_columns(before, after)),
@@ -497,14 +531,28 @@ def compare_trees(
             SteadyTreeWarning,
             stacklevel=2,
         )
-    return TreeComparison(
+    compared = TreeComparison(
         diff=diff,
         score=score,
         rows=rows,
         own_word=yardstick.own_word,
         changed_columns=changed,
         one_decision=_one_decision(diff, rows, None if y is None else before.classes),
+        plan=asked,
     )
+    compared.plan_check  # noqa: B018  a column or outcomes that it lacks are said at once
+    return compared
+
+
+def _plan_of(plan: Any, old: Tree, new: Tree) -> ChangePlan:
+    """Read a plan; one that asks something is not held against the same tree twice."""
+    asked = ChangePlan.read(plan)
+    if asked and old == new:
+        raise InputError(
+            "expected two trees to hold a plan against, got the same tree twice; "
+            "pass the deployed tree and the new one"
+        )
+    return asked
 
 
 def _yardstick(
@@ -612,8 +660,9 @@ def _name_of(y: Any) -> str:
     return f"y ({y.name!r})" if isinstance(y, pd.Series) and y.name is not None else "y"
 
 
-def _score(diff: TreeDiff, rows: CodedRows, trained_on: str | None) -> ScoreChange:
-    scores = CrossFitted(
+def _as_they_are(diff: TreeDiff, rows: CodedRows) -> CrossFitted:
+    """Both trees beside each other, to be scored as they are: nothing was trained."""
+    return CrossFitted(
         coded=rows.coded,
         y=rows.y,
         deployed=diff.old.in_space(diff.space),
@@ -623,7 +672,10 @@ def _score(diff: TreeDiff, rows: CodedRows, trained_on: str | None) -> ScoreChan
         fixed=frozenset(["new"]),
         groups=rows.groups,
     )
-    measured = measure_score(scores, "new")
+
+
+def _score(diff: TreeDiff, rows: CodedRows, trained_on: str | None) -> ScoreChange:
+    measured = measure_score(_as_they_are(diff, rows), "new")
     return ScoreChange(
         name=measured.name,
         old=measured.estimate.deployed.value,

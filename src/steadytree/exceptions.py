@@ -7,12 +7,12 @@ from typing import ClassVar
 __all__ = [
     "ClippedThresholdWarning",
     "FeatureAlignmentError",
-    "GateError",
     "HistoryError",
     "InputError",
     "MissingDependencyError",
     "NotFittedTreeError",
     "OneDecisionWarning",
+    "PlanError",
     "SteadyTreeError",
     "SteadyTreeWarning",
     "TreeFormatError",
@@ -61,8 +61,8 @@ class MissingDependencyError(SteadyTreeError, ImportError):
     """An optional package is needed; the message names the extra that installs it."""
 
 
-class GateError(SteadyTreeError):
-    """A retrained tree failed a gate that was set for it."""
+class PlanError(SteadyTreeError):
+    """A clause of the plan for a new tree did not hold, or could not be judged."""
 
     exit_code: ClassVar[int] = 3
 

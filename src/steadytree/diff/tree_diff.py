@@ -183,20 +183,6 @@ class TreeDiff:
         """
         return tuple(r for r in self.rules if r.status in statuses)
 
-    def gate_measures(self) -> dict[str, float | None]:
-        """Return what :func:`steadytree.retraining.check_gates` holds against limits.
-
-        Returns
-        -------
-        dict of str to float or None
-            None for what could not be measured.
-        """
-        return {
-            "dissimilarity": self.dissimilarity,
-            "flips": self.flips,
-            "n_leaves": float(self.new.n_leaves),
-        }
-
     def told(self, min_cell: int = MIN_CELL, style: WordStyle = PLAIN) -> ToldDiff:
         """Return what may be told of the people behind it: the same for every page and text.
 

@@ -23,12 +23,12 @@ from steadytree.evaluation.cross_fitting import CrossFitted, same_rules
 from steadytree.evaluation.flips import classes_given_up
 from steadytree.evaluation.intervals import quantile
 from steadytree.evaluation.performance import measure_policy, measure_score
+from steadytree.evaluation.plan_check import FEWEST_EVENTS, count_events
 from steadytree.evaluation.scores import predict_rows
 
 __all__ = [
     "ACTIONS",
     "CONFIDENCES",
-    "FEWEST_EVENTS",
     "Answer",
     "Forgone",
     "Gain",
@@ -41,8 +41,6 @@ ACTIONS = ("keep", "re-estimate", "change")
 TOO_FEW = "too few events to measure"
 CONFIDENCES = ("confirmed", "likely", "unconfirmed", TOO_FEW, "unmeasured")
 
-FEWEST_EVENTS = 20
-"""New rows of either class below which no improvement is claimed."""
 WORSE_ERRORS = 2.0
 """A proposal that is worse than the deployed tree by so many standard errors is not made."""
 LEAD, LEAD_ERRORS = 0.01, 2.0
@@ -148,7 +146,7 @@ class Answer:
     events : int
         New rows of the rarer class (several classes: outside the largest one; a response: all).
     refused : str
-        Candidate that the action fell back from; else "".
+        Candidate that the action fell back from, or that the plan refused; else "".
     forgone : Forgone or None
     rebuild_advised : bool
         A tree from scratch leads the action's tree by two paired errors and one point, and
@@ -295,7 +293,8 @@ def draw_answer(
     refused = proposed if proposed != chosen else ""
     against = chosen if action != "keep" else refused or _asked(frontier)
     gains = measure_gains(scores, against, decision) if against else {}
-    events = _count_events(scores)
+    scored = scores.y if scores.scored is None else scores.y[scores.scored]
+    events = count_events(scored, classifier=scores.classifier)
     confidence = _confidence(action, gains, events, measured=bool(scores.folds))
     forgone = scratch = None
     if confidence not in (TOO_FEW, "unmeasured"):
@@ -316,13 +315,6 @@ def draw_answer(
 def _asked(frontier: pd.DataFrame) -> str:
     """Return what would have been proposed beside the deployed tree: the least change."""
     return "re-estimate" if "re-estimate" in frontier.index else ""
-
-
-def _count_events(scores: CrossFitted) -> int:
-    y = scores.y if scores.scored is None else scores.y[scores.scored]
-    if not scores.classifier:
-        return len(y)
-    return len(y) - int(np.bincount(y).max())
 
 
 def _confidence(action: str, gains: Mapping[str, Gain], events: int, *, measured: bool) -> str:

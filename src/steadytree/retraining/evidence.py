@@ -1,4 +1,4 @@
-"""No evidence, no change: the default choice among the candidates on a path of prices.
+"""No evidence, no change: how to choose among the candidates on a path of prices.
 
 A price says what a change must be worth to the teacher. On few rows a teacher sees patterns in
 noise, so the tree at the asked price is proposed only as far as rows that were left out confirm
@@ -14,35 +14,31 @@ from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.measures import PerRow, decision_costs, losses
 from steadytree.evaluation.scores import Score
 
-__all__ = ["EVIDENCE", "least_confirmed_change"]
+__all__ = ["ORDER", "least_confirmed_change"]
 
-EVIDENCE = "evidence"
-"""Name of the rule, for ``retrain(select=...)``."""
-
-# Re-estimated leaves change no rule, so they come before any edit.
 ORDER = {"re-estimate": 0, "priced edits": 1}
+"""Kinds of candidates on the path: re-estimated leaves change no rule and come before any edit."""
 
 
 def least_confirmed_change(
-    frontier: pd.DataFrame, price: float, scores: CrossFitted, leave_out: int | None = None
+    path: pd.DataFrame, scores: CrossFitted, leave_out: int | None = None
 ) -> str:
-    """Name of the least change that is not clearly worse than the tree at the asked price.
+    """Name of the least change that is not clearly worse than the tree nearest the asked price.
 
-    Compared on rows left out: the score of the frontier (AUC, R²), the squared error of the
-    predictions and the cost of the decisions; "clearly" is by more than one standard error of
-    the paired difference. Where no row was left out there is no evidence, and only the leaves
-    are estimated anew.
+    ``path`` are the candidates of the frontier that may be proposed, the lowest price nearest to
+    the one asked for. Compared on rows left out: the score of the frontier (AUC, R²), the squared
+    error of the predictions and the cost of the decisions; "clearly" is by more than one standard
+    error of the paired difference. Where no row was left out there is no evidence, and only the
+    leaves are estimated anew.
     """
     if not scores.folds:
-        return "re-estimate"
-    asked = str(frontier.index[frontier["price"] == price][0])
-    kind, prices = frontier["kind"], frontier["price"]
-    path = frontier[kind.isin(list(ORDER)) & ~(prices < price)]
+        return "re-estimate" if "re-estimate" in path.index else "keep"
+    asked = str(path["price"].idxmin())
     # Equal but for rounding is equal; dearer trees before cheaper ones.
     keys = zip(
         path["kind"].map(ORDER),
         path["dissimilarity"].round(12),
-        -path["price"].fillna(np.inf),
+        -path["price"],
         path.index,
         strict=True,
     )

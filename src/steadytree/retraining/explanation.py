@@ -19,7 +19,8 @@ from steadytree.core.words import PLAIN, listed
 from steadytree.diff.words import given_up_words
 from steadytree.evaluation.flips import REGRESSION_FLIP
 from steadytree.evaluation.intervals import quantile
-from steadytree.retraining.answer import FEWEST_EVENTS, TOO_FEW, Forgone, Gain
+from steadytree.evaluation.plan_check import FEWEST_EVENTS
+from steadytree.retraining.answer import TOO_FEW, Forgone, Gain
 
 if TYPE_CHECKING:
     from steadytree.core.tree import Tree
@@ -381,7 +382,7 @@ def _warnings(result: Retraining) -> str:
             fall = "falls" if len(falls) == 1 else "fall"
             parts.append(f"Beware: {listed(falls, 'and')}{whose} clearly {fall}.")
     kind = str(result.frontier["kind"][result.chosen])
-    if result.drift is not None and result.drift.detected and kind not in ("CART", "own", "keep"):
+    if result.drift is not None and result.drift.detected and kind != "keep":
         parts.append("The new rows no longer follow the old ones: only they were learnt from.")
     error = float(result.frontier["score_se"]["keep"])
     if result.deployed.is_classifier and result.deployed_score + quantile(0.95) * error < 0.5:
@@ -401,6 +402,4 @@ def _warnings(result: Retraining) -> str:
             f"Rules were searched on a sample of {int(result.settings['n_rows_structure']):,} of "
             f"the {int(result.settings['n_rows_values']):,} rows; leaves count all of them."
         )
-    if result.certificate is not None:
-        parts.append(result.certificate.words())
     return " ".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -33,18 +33,19 @@ from steadytree.evaluation.flips import (
     risk_moves,
     subgroups,
 )
-from steadytree.evaluation.gates import GATES, GateCheck, GateFault, check_gates
 from steadytree.evaluation.performance import performance_table
+from steadytree.evaluation.plan import ChangePlan
+from steadytree.evaluation.plan_check import PlanCheck
 from steadytree.evaluation.scores import predict_rows
 from steadytree.evaluation.told_tables import tell_flips, tell_moves, tell_performance, tell_test
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
 from steadytree.retraining.answer import TOO_FEW, Answer, Forgone
 from steadytree.retraining.explanation import Explanation, explain_retraining
+from steadytree.retraining.planned import CheckedCandidates
 from steadytree.writers.like import rows_told_otherwise, write_like
 
 if TYPE_CHECKING:
     from steadytree.growing.teacher import Drift
-    from steadytree.retraining.certificate.statement import Certificate
 
 __all__ = ["Retraining"]
 
@@ -63,8 +64,7 @@ class Retraining:
         The tree of every candidate, by the name it has in ``frontier``.
     frontier : DataFrame
         One row per candidate (index ``candidate``), from "keep" to "from scratch". Columns:
-        ``kind`` ("keep", "re-estimate": every rule kept, "priced edits", "exact": found by the
-        certificate, "from scratch", "CART", "own"),
+        ``kind`` ("keep", "re-estimate": every rule kept, "priced edits", "from scratch", "own"),
         ``price``, ``dissimilarity`` (0 to 1), ``distance`` (the paper's), ``score`` and
         ``score_se`` (ROC AUC or R², as on rows that the tree has not seen: the ``recipe`` of
         :meth:`performance`), ``score_change`` and ``score_change_se`` (paired, against keeping
@@ -80,8 +80,8 @@ class Retraining:
         What the drift switch saw; None without old rows.
     selection_cost : float
         How much the score of the chosen candidate is flattered by having been chosen
-        (its score minus that of the whole choosing procedure, cross-fitted); 0 for a fixed
-        price, NaN where it cannot be measured.
+        (its score minus that of the whole choosing procedure, cross-fitted); 0 where the
+        price alone decided, NaN where it cannot be measured.
     space : FeatureSpace
     settings : mapping
         Everything needed to repeat the run.
@@ -98,12 +98,14 @@ class Retraining:
     test : DataFrame or None
         Scores of the deployed tree, the proposal and a tree from scratch on test rows, where
         these were given.
-    certificate : Certificate or None
-        How much better any tree of a stated family could be than the tree at the price; None
-        where none was asked for.
+    plan : ChangePlan
+        What it was to keep to; empty where nothing was asked.
+    refused : Tree or None
+        What would have been proposed had the plan allowed it, where nothing but keeping the
+        deployed tree was left.
     changed_columns : mapping of str to str
         Columns of the new rows that do not look like those the deployed tree was made for
-        (empty, other units, other categories), and why. Gates do not hold on such rows.
+        (empty, other units, other categories), and why. No limit can be judged on such rows.
     notes : tuple of str
         What was met on the way and should be known, in sentences.
 
@@ -115,14 +117,14 @@ class Retraining:
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> deployed = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X[:300], y[:300])
     >>> result = st.retrain(
-    ...     deployed, X[300:], y[300:], X_old=X[:300], y_old=y[:300], n_folds=2,
-    ...     n_estimators=20, random_state=0,
+    ...     deployed, X[300:], y[300:], old=(X[:300], y[:300]), n_folds=2,
+    ...     search=st.SearchOptions(n_estimators=20), random_state=0,
     ... )
     >>> result
     Retraining(..., ...: ... leaves, dissimilarity ...%, flips ...)
     >>> list(result.frontier["kind"].unique()[:3])
     ['keep', 're-estimate', 'priced edits']
-    >>> result.check(max_dissimilarity=0.5).passed
+    >>> result.check({"max_dissimilarity": 0.5}).held
     True
     """
 
@@ -138,9 +140,10 @@ class Retraining:
     rows: CodedRows
     scores: CrossFitted
     answer: Answer
+    plan: ChangePlan = field(default_factory=ChangePlan)
+    refused: Tree | None = None
     test: pd.DataFrame | None = None
     notes: tuple[str, ...] = field(default=())
-    certificate: Certificate | None = None
     changed_columns: Mapping[str, str] = field(default_factory=dict)
 
     # -- the proposal -------------------------------------------------------------
@@ -524,55 +527,34 @@ class Retraining:
         """
         return str(explain_retraining(self, min_cell))
 
-    def gate_measures(self) -> dict[str, float | None]:
-        """Return what :meth:`check` holds against limits.
+    @cached_property
+    def plan_check(self) -> PlanCheck:
+        """Every clause of the plan: held, broken, or not to be judged.
 
-        Returns
-        -------
-        dict of str to float or None
-            None for what could not be measured.
+        Of the proposal; where the plan refused a candidate, of that one.
         """
-        return {
-            "dissimilarity": self.dissimilarity,
-            "flips": self.flips(),
-            **self.risk_moved(),
-            "score_change": float(self.frontier["score_change"][self.chosen]),
-            "n_leaves": float(self.tree.n_leaves),
-        }
+        name = self.chosen if self.refused is None else self.answer.refused
+        return self._candidates.check(self.plan, name)
 
-    def gate_faults(self) -> list[GateFault]:
-        """Return the columns for whose sake no limit holds: the proposal was learnt from them.
-
-        Returns
-        -------
-        list of GateFault
-        """
-        trees, labels = (self.deployed, self.tree), self.space.feature_labels
-        used = {labels[j] for tree in trees for j in tree.used_features}
-        every = {gate.measure for gate in GATES.values()}
-        return [
-            GateFault.of_column(name, words, every)
-            for name, words in self.changed_columns.items()
-            if name in used
-        ]
-
-    def check(self, *, accept: Collection[str] = (), **limits: Any) -> GateCheck:
-        """Hold the proposal against limits, as the command line does.
+    def check(self, plan: Any) -> PlanCheck:
+        """Hold the proposal against another plan.
 
         Parameters
         ----------
-        accept : sequence of str, optional
-            Columns that did change (see ``changed_columns``) and are right so.
-        **limits
-            ``max_dissimilarity``, ``max_flips``, ``max_moved_5``, ``max_moved_10``,
-            ``min_score_change``, ``max_leaves``; see
-            :func:`steadytree.retraining.check_gates`.
+        plan : ChangePlan, dict, path of a TOML file, or a list of these
 
         Returns
         -------
-        GateCheck
+        PlanCheck
         """
-        return check_gates(self, accept=accept, **limits)
+        return self._candidates.check(ChangePlan.read(plan), self.chosen)
+
+    @cached_property
+    def _candidates(self) -> CheckedCandidates:
+        return CheckedCandidates(
+            *(self.frontier, self.scores, self.space, self.X_new, self.changed_columns),
+            self.plan.locked,
+        )
 
     def report_content(self) -> ReportContent:
         """Return what the report shows of it.

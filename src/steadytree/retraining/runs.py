@@ -28,8 +28,8 @@ from steadytree.core.quoting import quoted
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, stack_tables
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
+from steadytree.evaluation.locks import keeps_locks
 from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
-from steadytree.growing.cart import cross_validated_cart
 from steadytree.growing.distillation import (
     MOST_CONDITIONS,
     MOST_LEAVES,
@@ -46,12 +46,10 @@ from steadytree.growing.teacher import (
     teach,
 )
 from steadytree.readers import read_model
-from steadytree.retraining.certificate.statement import EXACT, Certificate, CertificateOptions
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import CandidateTree
-from steadytree.retraining.locks import keeps_locks
-from steadytree.retraining.problem import Problem
+from steadytree.retraining.problem import Problem, TrainingRows
 from steadytree.retraining.search_options import SearchOptions
 from steadytree.retraining.structure_sample import STRUCTURE_ROWS
 
@@ -64,7 +62,7 @@ STAGES = 4
 
 RE_ESTIMATE = "re-estimate"
 """The tree that keeps every rule: its leaves estimated anew, their labels following steadily."""
-RESERVED = ("keep", RE_ESTIMATE, "from scratch", "CART", EXACT)
+RESERVED = ("keep", RE_ESTIMATE, "from scratch")
 
 EDITED_LEAVES = 24
 """Leaves that edits may reach where the data can pay for them; a tree from scratch, grown to
@@ -77,8 +75,7 @@ LARGER = 4
 class Run:
     """The candidates of one run, what its teacher was made of, and rows used.
 
-    ``n_structure`` rows taught the rules, ``n_values`` rows gave values and counts. A
-    certificate is made on all rows only.
+    ``n_structure`` rows taught the rules, ``n_values`` rows gave values and counts.
     """
 
     candidates: list[CandidateTree]
@@ -86,7 +83,16 @@ class Run:
     blend_share: float | None
     n_structure: int
     n_values: int
-    certificate: Certificate | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Teaching:
+    """The rows that edits are searched on as the teacher sees them, and who the teacher is."""
+
+    rows: TaughtRows
+    given: TrainingRows
+    drift: Drift | None
+    blend_share: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +102,7 @@ class CandidateMaker:
     ``problem`` has the user's tables only where an estimator of theirs has to be fitted.
     ``prices`` decrease; infinity comes first and stands for "re-estimate". ``locks`` are
     nodes of the deployed tree that edits may not touch, ``own`` the user's candidates, fitted
-    or not; ``compare`` adds cross-validated CART.
-    ``certify`` is the price of the tree to certify, and how.
+    or not.
     """
 
     problem: Problem
@@ -105,9 +110,7 @@ class CandidateMaker:
     options: SearchOptions
     locks: tuple[int, ...]
     own: Mapping[str, Any]
-    compare: bool
     seed: int
-    certify: tuple[float, CertificateOptions] | None = None
 
     def run(
         self,
@@ -123,8 +126,50 @@ class CandidateMaker:
         already: the tree at any price is the deployed one.
         """
         options = self.options if rows is None else self.options.in_folds()
+        teaching, deployed = self._teach(rows, options, n_jobs), self.problem.start
+        report("searching edits", 1)
+        _, path, scratch = self._search(teaching, options, report)
+        if rows is None:
+            stamp = {
+                TRAINING_ROWS: self.problem.stamps,
+                **forbidden_entry(self.problem.space, self.problem.forbidden),
+                **imputed_entry(self.problem.deployed),
+                **lumped_entry(self.problem.deployed),
+            }
+            path = [
+                replace(e, tree=e.tree.replace(metadata={**e.tree.metadata, **stamp}))
+                for e in path
+            ]
+            scratch = scratch.replace(metadata={**scratch.metadata, **stamp})
+            if self.problem.nothing_new:
+                path = [replace(e, tree=deployed, edits=(), distance=0.0) for e in path]
+        out = [CandidateTree("keep", "keep", deployed)]
+        for edited in path:
+            name, kind = f"price {edited.price:g}", "priced edits"
+            if np.isposinf(edited.price):
+                name = kind = RE_ESTIMATE
+            out.append(CandidateTree(name, kind, edited.tree, edited.price, edited.edits))
+        out.append(CandidateTree("from scratch", "from scratch", scratch))
+        out = [self._looked_at(replace(c, tree=self._as_the_pipeline(c.tree))) for c in out]
+        for name, model in self.own.items():
+            tree, fitted_here = self._own_tree(name, model, rows)
+            candidate = CandidateTree(name, "own", tree, cross_fitted=fitted_here)
+            out.append(self._looked_at(candidate))
+        given = teaching.given
+        return Run(out, teaching.drift, teaching.blend_share, len(given.every), given.n_all)
+
+    def priced_edits(self, n_jobs: int | None) -> tuple[PricedEdits, list[EditedTree]]:
+        """Search on all rows once more: for whoever asks the search itself."""
+        teaching = self._teach(None, self.options, n_jobs)
+        search, path, _ = self._search(teaching, self.options, lambda step, done: None)
+        return search, path
+
+    def _teach(
+        self, rows: NDArray[np.intp] | None, options: SearchOptions, n_jobs: int | None
+    ) -> _Teaching:
+        """Choose a teacher, and ask it about the rows."""
         given = self.problem.training_rows(rows, most=STRUCTURE_ROWS, seed=self.seed)
-        old, new, every = given.old, given.new, given.every
+        old, new = given.old, given.new
         teacher: Teacher | BlendedTeacher
         teacher, targets, drift = choose_teacher(
             self.problem.space,
@@ -135,13 +180,13 @@ class CandidateMaker:
             n_jobs=n_jobs,
             seed=self.seed,
         )
-        share, deployed = None, self.problem.start
+        share = None
         if old is None:
-            teacher, targets = blend_with_deployed(teacher, deployed, new)
+            teacher, targets = blend_with_deployed(teacher, self.problem.start, new)
             share = teacher.share
         taught = teach(
             teacher,
-            every,
+            given.every,
             targets,
             copies=options.copies,
             n_old=0 if old is None else len(old),
@@ -150,53 +195,11 @@ class CandidateMaker:
             batches=given.batches,
             seed=self.seed + 12,
         )
-        report("searching edits", 1)
-        search, path, scratch = self._search(taught, every, options, report)
-        certificate, exact = self._certify(search, path, rows is None, report)
-        if rows is None:
-            stamp = {
-                TRAINING_ROWS: self.problem.stamps,
-                **forbidden_entry(self.problem.space, self.problem.forbidden),
-                **imputed_entry(self.problem.deployed),
-                **lumped_entry(self.problem.deployed),
-            }
-            path, exact = (
-                [
-                    replace(e, tree=e.tree.replace(metadata={**e.tree.metadata, **stamp}))
-                    for e in some
-                ]
-                for some in (path, exact)
-            )
-            scratch = scratch.replace(metadata={**scratch.metadata, **stamp})
-            if self.problem.nothing_new:
-                path = [replace(e, tree=deployed, edits=(), distance=0.0) for e in path]
-        out = [CandidateTree("keep", "keep", deployed)]
-        for edited in path:
-            name, kind = f"price {edited.price:g}", "priced edits"
-            if np.isposinf(edited.price):
-                name = kind = RE_ESTIMATE
-            out.append(CandidateTree(name, kind, edited.tree, edited.price, edited.edits))
-        out += [CandidateTree(EXACT, EXACT, e.tree, edits=e.edits) for e in exact]
-        out.append(CandidateTree("from scratch", "from scratch", scratch))
-        if self.compare:
-            cart = cross_validated_cart(
-                self.problem.space,
-                self.problem.training_rows(rows).every,
-                classes=deployed.classes,
-                decision=self.problem.decision,
-                seed=self.seed,
-            )
-            out.append(CandidateTree("CART", "CART", cart))
-        out = [self._looked_at(replace(c, tree=self._as_the_pipeline(c.tree))) for c in out]
-        for name, model in self.own.items():
-            tree, fitted_here = self._own_tree(name, model, rows)
-            candidate = CandidateTree(name, "own", tree, cross_fitted=fitted_here)
-            out.append(self._looked_at(candidate))
-        return Run(out, drift, share, len(every), given.n_all, certificate)
+        return _Teaching(taught, given, drift, share)
 
     def _looked_at(self, candidate: CandidateTree) -> CandidateTree:
         """Return a candidate that says whether it keeps what is locked, as edits always do."""
-        if candidate.kind not in ("from scratch", "CART", "own"):
+        if candidate.kind not in ("from scratch", "own"):
             return candidate
         start, space = self.problem.start, self.problem.space
         return replace(candidate, keeps_locks=keeps_locks(candidate.tree, start, self.locks, space))
@@ -206,41 +209,18 @@ class CandidateMaker:
         imputed = missing_as_imputed(tree, self.problem.imputed)
         return sides_as_lumped(imputed, self.problem.lumped)
 
-    def _certify(
-        self,
-        search: PricedEdits,
-        path: Sequence[EditedTree],
-        all_rows: bool,
-        report: Callable[[str, int], None],
-    ) -> tuple[Certificate | None, list[EditedTree]]:
-        """Return a certificate where one is asked for, and the better tree where there is one.
-
-        Without a fold there always is one, that at the price where none is better: it is what
-        the same recipe gives there.
-        """
-        if self.certify is None or self.problem.nothing_new:
-            return None, []
-        # Compiled loops: imported only where they are needed.
-        from steadytree.retraining.certificate.certify import certify_search
-
-        price, options = self.certify
-        edited = next(e for e in path if e.price == price)
-        done = certify_search(search, edited, options, lambda step, *_: report(step, STAGES - 1))
-        if done.better is None:
-            return done.certificate, [] if all_rows else [edited]
-        return done.certificate, [done.better]
-
     def _search(
         self,
-        taught: TaughtRows,
-        every: CodedRows,
+        teaching: _Teaching,
         options: SearchOptions,
         report: Callable[[str, int], None],
     ) -> tuple[PricedEdits, list[EditedTree], Tree]:
         """Make the edited trees by decreasing price, and the one from scratch."""
         space, deployed = self.problem.space, self.problem.start
-        n_classes = self.problem.n_classes
-        size = options.max_leaf_nodes or size_by_minority(every.y, n_classes, most=EDITED_LEAVES)
+        taught, y = teaching.rows, teaching.given.every.y
+        size = options.max_leaf_nodes or size_by_minority(
+            y, self.problem.n_classes, most=EDITED_LEAVES
+        )
         like_for_like = max(MOST_LEAVES, deployed.n_leaves)
         search = PricedEdits(
             deployed,
@@ -371,22 +351,13 @@ def _runs(
 
         return maker.run(tasks[number], n_jobs, within)
 
-    first = 0
-    if maker.certify is not None:
-        run = here(0)
-        yield run
-        # Without a fold a better tree is looked for only where there is one on all rows.
-        better = run.certificate is not None and run.certificate.better
-        maker, first = maker if better else replace(maker, certify=None), 1
-    if first == len(tasks):
-        return
-    workers = Workers(n_jobs, prefer="processes", most=len(tasks) - first)
+    workers = Workers(n_jobs, prefer="processes", most=len(tasks))
     if workers.elsewhere or workers.count > 1:
         shared = workers.share(maker)
-        each = ((shared, rows) for rows in tasks[first:])
+        each = ((shared, rows) for rows in tasks)
         yield from workers.run(_run_in_worker, each, stream=True, batch_size=1, pre_dispatch="all")
         return
-    for number in range(first, len(tasks)):
+    for number in range(len(tasks)):
         yield here(number)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from math import inf
 from numbers import Integral, Real
@@ -59,7 +60,7 @@ class SearchOptions:
     Examples
     --------
     >>> import steadytree as st
-    >>> options = st.SearchOptions(n_estimators=50, max_leaf_nodes=6)  # for retrain(options=...)
+    >>> options = st.SearchOptions(n_estimators=50, max_leaf_nodes=6)  # for retrain(search=...)
     >>> options.max_depth
     8
     """
@@ -94,31 +95,18 @@ class SearchOptions:
         return f"the default is {getattr(cls, name)!r}"
 
     @classmethod
-    def read(cls, options: SearchOptions | None, changes: dict[str, Any]) -> SearchOptions:
-        """Options as given, or the defaults, with single entries changed by keyword.
+    def of_settings(cls, settings: Mapping[str, Any]) -> SearchOptions:
+        """Return the options of a result from its settings, as :meth:`record` wrote them.
 
         Parameters
         ----------
-        options : SearchOptions or None
-        changes : dict
-            Entries that replace those of the options.
+        settings : mapping
 
         Returns
         -------
         SearchOptions
         """
-        known = [f.name for f in fields(cls)]
-        unknown = [name for name in changes if name not in known]
-        if unknown:
-            raise TypeError(
-                f"expected arguments of retrain or entries of SearchOptions ({', '.join(known)}), "
-                f"got {', '.join(map(repr, unknown))}"
-            )
-        if options is not None and not isinstance(options, cls):
-            raise InputError(
-                f"expected SearchOptions(...) as options, got {type(options).__name__}"
-            )
-        return replace(options or cls(), **changes)
+        return cls(**{f.name: settings[f.name] for f in fields(cls) if f.name in settings})
 
     def in_folds(self) -> SearchOptions:
         """Options of the runs that only score: half the teacher's trees, at least 50.

@@ -44,7 +44,7 @@ from steadytree.retraining.certificate.statement import (
 )
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 
-__all__ = ["Certified", "certify_search"]
+__all__ = ["certify_search"]
 
 Report = Callable[[str, int, int], None]
 
@@ -55,14 +55,6 @@ SLOWER = 200.0
 ROW_COST = 0.1
 """Cost of adding one number to a sum, in leaves looked at."""
 EDIT = "the best tree that the certificate found"
-
-
-@dataclass(frozen=True, eq=False)
-class Certified:
-    """A certificate, and the better tree where one was met (or else None)."""
-
-    certificate: Certificate
-    better: EditedTree | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +70,7 @@ def certify_search(
     edited: EditedTree,
     options: CertificateOptions,
     report: Report | None = None,
-) -> Certified:
+) -> Certificate:
     """Certify the tree at one price of a search that has run; ``report(step, done, total)``."""
     assert edited.root is not None
     found, price = edited.root, edited.price
@@ -125,9 +117,9 @@ def certify_search(
         best_objective=value,
         lower_bound=min(lower, out.best, value),
         edit_cost=objective.edit_cost,
-        better=better is not None,
+        tree=None if better is None else better.tree,
     )
-    return Certified(certificate, better)
+    return certificate
 
 
 def _bound(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from math import log10
 from typing import Any
 
+from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.retraining.search_options import check_number, check_whole
 
-__all__ = ["EXACT", "Certificate", "CertificateOptions", "count_trees"]
+__all__ = ["Certificate", "CertificateOptions", "count_trees"]
 
 DEEPEST = 3
-EXACT = "exact"
-"""Name and kind of the candidate that a certificate found to be better."""
 CLOSED = 1e-8
 LIMITS = (
     "It says nothing of larger changes, of other cut points, nor of whether the teacher is right."
@@ -38,7 +37,7 @@ class CertificateOptions:
     Examples
     --------
     >>> import steadytree as st
-    >>> st.CertificateOptions(depth=2, cut_points=32)  # for retrain(certify=...)
+    >>> st.CertificateOptions(depth=2, cut_points=32)  # for certify(options=...)
     CertificateOptions(depth=2, cut_points=32, work=200000000.0)
     """
 
@@ -57,29 +56,6 @@ class CertificateOptions:
         if self.cut_points is not None:
             check_whole(self.cut_points, "cut_points", least=1, fix="64 are usual")
         check_number(self.work, "work", fix="the default is 2e8")
-
-    @classmethod
-    def read(cls, certify: Any) -> CertificateOptions | None:
-        """Options as given to ``retrain``, None where no certificate is asked for.
-
-        Parameters
-        ----------
-        certify : bool or CertificateOptions
-
-        Returns
-        -------
-        CertificateOptions or None
-        """
-        if certify is None or certify is False:
-            return None
-        if certify is True:
-            return cls()
-        if not isinstance(certify, cls):
-            raise InputError(
-                f"expected certify True, False or CertificateOptions(...), got {certify!r}; "
-                "CertificateOptions(depth=2) is about trees of two levels"
-            )
-        return certify
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +85,8 @@ class Certificate:
         No tree of the family has a lower objective.
     edit_cost : float
         What an edit must save.
-    better : bool
-        Whether a tree was met that is better by more than that; it is then the candidate
-        "exact".
+    tree : Tree or None
+        A tree that is better by more than that, where one was met.
 
     Examples
     --------
@@ -119,7 +94,7 @@ class Certificate:
     >>> certificate = Certificate(
     ...     price=0.25, depth=2, cut_points=32, features=("age", "income"), n_trees=34849,
     ...     min_samples_leaf=8, objective=0.42, best_objective=0.42, lower_bound=0.41,
-    ...     edit_cost=0.001, better=False,
+    ...     edit_cost=0.001,
     ... )
     >>> certificate.proved, round(certificate.gap, 6)
     (False, 0.01)
@@ -135,7 +110,7 @@ class Certificate:
     best_objective: float
     lower_bound: float
     edit_cost: float
-    better: bool
+    tree: Tree | None = None
 
     @property
     def gap(self) -> float:
@@ -165,11 +140,11 @@ class Certificate:
     def _found(self) -> str:
         if self.gap <= CLOSED:
             return f"None has a lower objective than that tree ({self.objective:.4f})."
-        if self.better:
+        if self.tree is not None:
             rest = "" if self.proved else f" None is below {self.lower_bound:.4f}."
             return (
                 f"The best one met has an objective of {self.best_objective:.4f} against "
-                f'{self.objective:.4f}; it is the candidate "{EXACT}".{rest}'
+                f"{self.objective:.4f}.{rest}"
             )
         text = (
             f"None has an objective below {self.lower_bound:.4f}; that of the tree itself is "
@@ -186,8 +161,10 @@ class Certificate:
         -------
         dict
         """
+        numbers = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "tree"}
         return {
-            **asdict(self),
+            **numbers,
+            "better": self.tree is not None,
             "features": list(self.features),
             "gap": self.gap,
             "proved": self.proved,

@@ -25,6 +25,7 @@ from steadytree.core.decision import Decision
 from steadytree.core.scale import share_of_range
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.evaluation.locks import lock_nodes
 from steadytree.exceptions import InputError
 from steadytree.growing.binning import BinnedTable, FloatArray
 from steadytree.growing.node_export import export_tree
@@ -337,17 +338,3 @@ def _told(edits: Iterable[_Edit]) -> list[str]:
         else:
             out.append(edit)
     return [str(edit.words) for edit in out]
-
-
-def lock_nodes(tree: Tree, locked: Iterable[int]) -> frozenset[int]:
-    """Nodes to lock: those given, and for a leaf every condition on its way."""
-    out: set[int] = set()
-    for node in locked:
-        if not 0 <= node < tree.n_nodes:
-            raise InputError(f"expected locked nodes below {tree.n_nodes}, got {node}")
-        out.add(node)
-        if tree.is_leaf[node]:
-            above = node
-            while (above := int(tree.parent[above])) >= 0:
-                out.add(above)
-    return frozenset(out)

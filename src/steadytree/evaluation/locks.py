@@ -19,9 +19,8 @@ from steadytree.core.tree import Tree
 from steadytree.core.tree_words import branch_texts, split_condition
 from steadytree.core.words import PAGE
 from steadytree.exceptions import InputError
-from steadytree.retraining.edits.search import lock_nodes
 
-__all__ = ["keeps_locks", "resolve_locks"]
+__all__ = ["keeps_locks", "lock_nodes", "resolve_locks"]
 
 View = tuple[Tree, FeatureSpace | None]
 
@@ -50,6 +49,20 @@ def resolve_locks(
                 f"the deployed tree, got {item!r}; rules are listed by TreeClassifier(tree).rules()"
             )
         out |= found
+    return frozenset(out)
+
+
+def lock_nodes(tree: Tree, locked: Iterable[int]) -> frozenset[int]:
+    """Nodes to lock: those given, and for a leaf every condition on its way."""
+    out: set[int] = set()
+    for node in locked:
+        if not 0 <= node < tree.n_nodes:
+            raise InputError(f"expected locked nodes below {tree.n_nodes}, got {node}")
+        out.add(node)
+        if tree.is_leaf[node]:
+            above = node
+            while (above := int(tree.parent[above])) >= 0:
+                out.add(above)
     return frozenset(out)
 
 

@@ -1,0 +1,434 @@
+"""Whether a new tree keeps to a plan, clause by clause: held, broken, or not to be judged.
+
+A limit is no proof where little was seen: one unchanged row shows nothing of a hundred. So a
+counted share holds its limit only if the upper end of its 95 % interval does, a change of the
+score only if the lower end does, and on too few rows neither is judged. What is not judged does
+not hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.core.format import plain_json
+from steadytree.core.words import PLAIN
+from steadytree.evaluation.flips import MOVES, ROUNDING, subgroups
+from steadytree.evaluation.intervals import wilson
+from steadytree.evaluation.performance import Measured
+from steadytree.evaluation.plan import LIMITS, ChangePlan
+from steadytree.exceptions import InputError, PlanError
+
+__all__ = [
+    "BROKEN",
+    "COUNTED",
+    "FEWEST_EVENTS",
+    "FEWEST_ROWS",
+    "HELD",
+    "NOT_JUDGED",
+    "VERDICTS",
+    "ChangeMeasures",
+    "Clause",
+    "PlanCheck",
+    "PlanFault",
+    "ScoreMeasures",
+    "check_plan",
+    "count_events",
+]
+
+VERDICTS = HELD, BROKEN, NOT_JUDGED = "held", "broken", "not judged"
+COUNTED = frozenset({"flips", "moved_5", "moved_10", "score_change"})
+"""Measures that are counted on rows."""
+MEASURES = frozenset({limit.measure for limit in LIMITS.values()})
+
+FEWEST_ROWS = 100
+"""Rows below which no share of them is judged."""
+FEWEST_EVENTS = 20
+"""Rows of the rarer class below which no score is judged, and no improvement is claimed."""
+
+# Limits are decimal numbers that people type: 0.1 must not fail on the last bit.
+LAST_BIT = 1e-12
+
+Rows = NDArray[np.intp]
+
+
+# -- what is measured ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PlanFault:
+    """Why some measures say nothing: no clause on them can be judged.
+
+    ``words`` is a clause ("column 'age' is empty in these rows"); ``column`` names the column of
+    the rows that somebody may accept as it is.
+    """
+
+    words: str
+    measures: Collection[str] = COUNTED
+    column: str | None = None
+
+    @classmethod
+    def of_column(
+        cls, name: str, words: str, measures: Collection[str] = COUNTED
+    ) -> PlanFault:
+        """Say what is wrong with a column of the rows."""
+        return cls(f"column {name!r} {words}", measures, name)
+
+
+@dataclass(frozen=True)
+class ScoreMeasures:
+    """Scores of both trees on the same rows, the change with its 95 % interval, and events.
+
+    NaN where nothing was measured.
+    """
+
+    name: str
+    old: float
+    new: float
+    change: float
+    low: float
+    high: float
+    events: int
+
+    @classmethod
+    def of(cls, measured: Measured, y: NDArray[Any]) -> ScoreMeasures:
+        """Take the honest score from a line of a performance table."""
+        estimate, half = measured.estimate, measured.change_margin(0.95)
+        change = estimate.change.value
+        scores = (estimate.deployed.value, estimate.recipe.value)
+        events = count_events(y, classifier=measured.name == "AUC")
+        return cls(measured.name, *scores, change, change - half, change + half, events)
+
+    @property
+    def worse_than_chance(self) -> bool:
+        """Whether both trees predict worse than one that knows nothing."""
+        return max(self.old, self.new) < (0.5 if self.name == "AUC" else 0.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChangeMeasures:
+    """All that a plan can ask about a change from one tree to another.
+
+    ``changed`` and ``moves`` say of each row whether its decision changes and how far its risk
+    moves; ``table`` are the rows, for groups by column. ``score`` measures some rows (None: all).
+    ``same_tree`` and ``same_decisions``: no row anywhere could be decided or seen otherwise.
+    ``keeps`` says whether something locked is as it was.
+    """
+
+    dissimilarity: float
+    n_leaves: int
+    used: Collection[str]
+    keeps: Callable[[Any], bool]
+    changed: NDArray[np.bool_] | None = None
+    moves: NDArray[np.float64] | None = None
+    table: Any = None
+    score: Callable[[Rows | None], ScoreMeasures] | None = None
+    same_tree: bool = False
+    same_decisions: bool = False
+    faults: Sequence[PlanFault] = ()
+
+    def hits(self, measure: str) -> NDArray[np.bool_] | None:
+        """Which rows a share counts; None where there are no rows."""
+        if measure == "flips":
+            return self.changed
+        return None if self.moves is None else self.moves > MOVES[measure] + ROUNDING
+
+
+def count_events(y: NDArray[Any], *, classifier: bool) -> int:
+    """Rows of the rarer class (several classes: outside the largest one; a response: all)."""
+    if not classifier or not len(y):
+        return len(y)
+    return len(y) - int(np.bincount(y).max())
+
+
+# -- what is found ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clause:
+    """One clause of a plan, what was measured, and whether it holds.
+
+    Attributes
+    ----------
+    name : str
+        Entry of the plan: "max_flips", "locked".
+    limit : float or str
+        What is locked, or forbidden, is a text.
+    verdict : {"held", "broken", "not judged"}
+    measured : float
+        NaN where nothing could be measured, and for what is locked or forbidden.
+    low, high : float
+        The 95 % interval, where the measure has one.
+    n : int or None
+        Rows that it rests on; of a score the events.
+    group : str or None
+        The group of rows it is about: "sex = f".
+    reason : str
+        Why it is not judged, or broken although the estimate is within the limit.
+
+    Examples
+    --------
+    >>> from steadytree.evaluation.plan_check import Clause
+    >>> Clause(name="max_leaves", limit=8, measured=9, verdict="broken").text
+    'leaves 9, at most 8: broken'
+    """
+
+    name: str
+    limit: float | str
+    verdict: str
+    measured: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int | None = None
+    group: str | None = None
+    reason: str = ""
+
+    @property
+    def held(self) -> bool:
+        """Whether it holds; what could not be judged does not."""
+        return self.verdict == HELD
+
+    @property
+    def text(self) -> str:
+        """Return it in words: "dissimilarity 12.0 %, at most 10.0 %: broken"."""
+        return f"{self.finding}: {self.verdict}{self.reason and f' ({self.reason})'}"
+
+    @property
+    def finding(self) -> str:
+        """Return what was asked and measured in words, without the verdict."""
+        if isinstance(self.limit, str):
+            return f"{self.name} {self.limit!r}"
+        limit = LIMITS[self.name]
+        side = "at most" if limit.upper else "at least"
+        measured = "unknown" if math.isnan(self.measured) else limit.show(self.measured)
+        where = "" if self.group is None else f"{self.group}: "
+        return f"{where}{limit.words} {measured}, {side} {limit.show(self.limit)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; null for what was not measured.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "name": self.name,
+            "group": self.group,
+            "limit": self.limit,
+            "measured": plain_json(self.measured),
+            "low": plain_json(self.low),
+            "high": plain_json(self.high),
+            "n": self.n,
+            "verdict": self.verdict,
+            "reason": self.reason or None,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True)
+class PlanCheck:
+    """Every clause of a plan with its verdict; true when all of them hold.
+
+    Attributes
+    ----------
+    clauses : tuple of Clause
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import steadytree as st
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> old = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X[:200], y[:200])
+    >>> new = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X[:400], y[:400])
+    >>> check = st.compare(old, new, X[400:], y[400:]).check({"max_flips": 0.05})
+    >>> check.held, [clause.name for clause in check.not_held]
+    (False, ['max_flips'])
+    """
+
+    clauses: tuple[Clause, ...] = field(default=())
+
+    @property
+    def held(self) -> bool:
+        """Whether every clause holds (also when there is none)."""
+        return all(clause.held for clause in self.clauses)
+
+    @property
+    def not_held(self) -> tuple[Clause, ...]:
+        """The clauses that are broken or could not be judged."""
+        return tuple(clause for clause in self.clauses if not clause.held)
+
+    def __bool__(self) -> bool:
+        return self.held
+
+    def to_text(self) -> str:
+        """Return one line per clause.
+
+        Returns
+        -------
+        str
+        """
+        return "\n".join(clause.text for clause in self.clauses)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: ``held`` and ``clauses``.
+
+        Returns
+        -------
+        dict
+        """
+        return {"held": self.held, "clauses": [clause.to_dict() for clause in self.clauses]}
+
+    def raise_if_not_held(self) -> None:
+        """Raise ``PlanError`` naming every clause that does not hold."""
+        if not self.held:
+            lines = "; ".join(clause.text for clause in self.not_held)
+            raise PlanError(
+                f"expected every clause of the plan to hold, got {len(self.not_held)} that "
+                f"{'does' if len(self.not_held) == 1 else 'do'} not: {lines}; "
+                "keep the deployed tree, raise the price of change, or revise the plan"
+            )
+
+    def refusal(self) -> str:
+        """Say why the plan does not let the tree pass, a sentence for each clause.
+
+        Returns
+        -------
+        str
+        """
+        texts = [clause.text for clause in self.not_held]
+        return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in texts)
+
+
+# -- the check -------------------------------------------------------------------------
+
+
+def check_plan(plan: ChangePlan, measures: ChangeMeasures) -> PlanCheck:
+    """Judge every clause of a plan.
+
+    Raises
+    ------
+    InputError
+        For a clause about rows or outcomes that were not given.
+    """
+    clauses = [_locked(item, measures) for item in plan.locked]
+    clauses += [_forbidden(name, measures) for name in plan.forbid or ()]
+    faults = [f for f in measures.faults if f.column is None or f.column not in plan.accept]
+    for name, column, limit in plan.limits():
+        measure = LIMITS[name].measure
+        wrong = [fault.words for fault in faults if measure in fault.measures]
+        for group, rows in _groups(column, name, measures):
+            judged = _judge(name, limit, measures, rows)
+            if wrong and not measures.same_tree:
+                judged |= {"verdict": NOT_JUDGED, "reason": " and ".join(wrong)}
+            clauses.append(Clause(name=name, limit=limit, group=group, **judged))
+    return PlanCheck(tuple(clauses))
+
+
+def _locked(item: Any, measures: ChangeMeasures) -> Clause:
+    verdict = HELD if measures.keeps(item) else BROKEN
+    return Clause(name="locked", limit=str(item), verdict=verdict)
+
+
+def _forbidden(name: Any, measures: ChangeMeasures) -> Clause:
+    verdict = BROKEN if name in measures.used else HELD
+    return Clause(name="forbid", limit=str(name), verdict=verdict)
+
+
+def _groups(
+    column: str | None, name: str, measures: ChangeMeasures
+) -> Iterator[tuple[str | None, Rows | None]]:
+    if column is None:
+        yield None, None
+        return
+    if measures.table is None:
+        raise InputError(f"expected rows for per_group.{column}.{name}, got none; pass X")
+    for group, rows in subgroups(measures.table, column):
+        yield f"{PLAIN.name(column)} = {PLAIN.name(group)}", rows
+
+
+def _judge(
+    name: str, limit: float, measures: ChangeMeasures, rows: Rows | None
+) -> dict[str, Any]:
+    measure = LIMITS[name].measure
+    if measure in ("dissimilarity", "n_leaves"):
+        value = float(getattr(measures, measure))
+        return {"measured": value, "verdict": HELD if value <= limit + LAST_BIT else BROKEN}
+    if measure == "score_change":
+        return _judge_score(name, limit, measures, rows)
+    hits = measures.hits(measure)
+    if hits is None:
+        raise InputError(
+            f"expected rows for {name}, got none; pass the rows to count as X"
+        )
+    hits = hits if rows is None else hits[rows]
+    exact = measures.same_tree or (measure == "flips" and measures.same_decisions)
+    return _judge_share(limit, int(hits.sum()), len(hits), exact=exact)
+
+
+def _judge_share(limit: float, hits: int, n: int, *, exact: bool) -> dict[str, Any]:
+    """Judge a counted share; ``exact``: no row anywhere could be counted."""
+    if exact:
+        return {"measured": 0.0, "low": 0.0, "high": 0.0, "n": n, "verdict": HELD}
+    low, high = wilson(hits, n)
+    share = hits / n if n else math.nan
+    out: dict[str, Any] = {"measured": share, "low": low, "high": high, "n": n}
+    if n < FEWEST_ROWS:
+        few = f"{n} row{'' if n == 1 else 's'}, at least {FEWEST_ROWS} are needed"
+        return {**out, "verdict": NOT_JUDGED, "reason": few}
+    if high <= limit + LAST_BIT:
+        return {**out, "verdict": HELD}
+    within = share <= limit + LAST_BIT
+    reason = f"on {n:,} rows it could be as much as {PLAIN.percent(high, 1)}" if within else ""
+    return {**out, "verdict": BROKEN, "reason": reason}
+
+
+def _judge_score(
+    name: str, limit: float, measures: ChangeMeasures, rows: Rows | None
+) -> dict[str, Any]:
+    if measures.score is None:
+        raise InputError(
+            f"expected rows with outcomes for {name}, got none; pass the rows as X and their "
+            "outcomes as y"
+        )
+    if measures.same_tree:
+        verdict = HELD if limit <= LAST_BIT else BROKEN
+        return {"measured": 0.0, "low": 0.0, "high": 0.0, "verdict": verdict}
+    found = measures.score(rows)
+    out: dict[str, Any] = {
+        "measured": found.change,
+        "low": found.low,
+        "high": found.high,
+        "n": found.events,
+    }
+    reason = _says_nothing(found)
+    if reason:
+        return {**out, "verdict": NOT_JUDGED, "reason": reason}
+    reached = found.change >= limit - LAST_BIT
+    if name == "min_gain":
+        return {**out, "verdict": HELD if reached else BROKEN}
+    if found.low >= limit - LAST_BIT:
+        return {**out, "verdict": HELD}
+    reason = f"it could be as little as {PLAIN.signed(found.low)}" if reached else ""
+    return {**out, "verdict": BROKEN, "reason": reason}
+
+
+def _says_nothing(found: ScoreMeasures) -> str:
+    """Say why scores cannot be judged; "" where they can."""
+    what = "event" if found.name == "AUC" else "row"
+    if found.events < FEWEST_EVENTS:
+        several = "" if found.events == 1 else "s"
+        return f"{found.events} {what}{several}, at least {FEWEST_EVENTS} are needed"
+    if math.isnan(found.change):
+        return "no rows were left out to measure it"
+    if found.worse_than_chance:
+        return (
+            f"both trees predict worse than chance ({found.name} {found.old:.3f} and "
+            f"{found.new:.3f}): are outcomes turned round?"
+        )
+    return ""
