@@ -279,7 +279,9 @@ class TreeComparison:
             moves=self.risk_moves,
             table=None if rows is None else rows.table,
             score=score,
-            same_decisions=old.is_classifier and old.classes == new.classes and decides_alike(old, new),
+            same_decisions=old.is_classifier
+            and old.classes == new.classes
+            and decides_alike(old, new),
             faults=self._faults(),
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 import pandas as pd
@@ -13,19 +12,20 @@ from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.shared_options import (
     FILE,
     example,
-    gate_options,
     masking_option,
     output_options,
+    plan_of,
+    plan_option,
     scale_option,
     subgroup_option,
 )
 from steadytree.cli.show import decision_data
 from steadytree.cli.table_options import TableReading, table_options
-from steadytree.cli.tables import read_rows
+from steadytree.cli.tables import read_rows, with_columns
 from steadytree.cli.told import flips_text, masking_document, published_frame
-from steadytree.comparison import TRAINED_ON, compare_trees
+from steadytree.comparison import TRAINED_ON, compare
 from steadytree.core.words import PLAIN
-from steadytree.exceptions import GateError, InputError
+from steadytree.exceptions import InputError, PlanError
 
 __all__ = ["command"]
 
@@ -34,7 +34,7 @@ __all__ = ["command"]
     "compare",
     epilog=example(
         "steadytree compare old.json new.json --data patients.csv --target died",
-        "--max-dissimilarity 0.1 --max-flips 0.05 --min-score-change -0.01",
+        "--plan max_dissimilarity=0.1 --plan max_flips=0.05",
     ),
 )
 @click.argument("old", type=FILE)
@@ -53,7 +53,7 @@ __all__ = ["command"]
 @table_options
 @subgroup_option
 @masking_option
-@gate_options
+@plan_option
 @scale_option(None, "Measure moves over each feature's range, or by shares of DATA's rows.")
 @output_options("compare", "diff.json", "diff.md", "report.html")
 def command(
@@ -70,24 +70,23 @@ def command(
     subgroups: tuple[str, ...],
     min_cell: int,
     scale: str | None,
-    accepted: tuple[str, ...],
+    plans: tuple[str, ...],
     output: Output,
     folder: OutFolder,
     seed: int,
-    **gates: Any,
 ) -> int:
     """Say what changed from the tree in the file OLD to the one in NEW.
 
     The files are ours or another library's: whatever `steadytree show` reads.
 
-    Ends with code 3 when a gate does not hold.
+    Ends with code 3 when a clause of the plan does not hold, or cannot be judged.
     """
     before, after = reading.tree(old, old_tree_index), reading.tree(new, new_tree_index)
-    gated = any(limit is not None for limit in gates.values())
-    if gated and old_tree_index == new_tree_index and old.samefile(new):
+    plan = plan_of(plans)
+    if plan and old_tree_index == new_tree_index and old.samefile(new):
         raise InputError(
-            f"expected two files to hold against limits, got one twice: {old} and {new}; a tree "
-            "compared with itself holds every limit: name the deployed tree and the new one"
+            f"expected two trees to hold a plan against, got the same tree twice: {old} and {new}; "
+            "name the deployed tree and the new one"
         )
     identical = before == after
     if identical:
@@ -100,30 +99,21 @@ def command(
             data, target, group=group, subgroups=subgroups, tree=before, reading=table_reading
         )
         output.say(rows.read.to_text(everything=output.verbosity > 0))
-    for counted in ("max_flips", "max_moved_5", "max_moved_10"):
-        if gates[counted] is not None and rows is None:
-            flag = "--" + counted.replace("_", "-")
-            raise InputError(f"expected --data with {flag}, got none; name the rows to count")
     if scale == "quantile" and rows is None:
         raise InputError(
             "expected --data with --scale quantile, got none; name the rows that thresholds pass"
         )
-    if gates["min_score_change"] is not None and target is None:
-        raise InputError(
-            "expected --data and --target with --min-score-change, got none; "
-            "a score needs rows and their outcomes"
-        )
-    found = compare_trees(
+    found = compare(
         before,
         after,
-        None if rows is None else rows.X,
+        None if rows is None else with_columns(rows, plan.per_group),
         None if rows is None or target is None else rows.y,
+        plan=plan,
         scale=scale,
         groups=None if rows is None else rows.groups,
         trained_on=trained_on,
     )
-    gate_check = found.check(accept=accepted, **gates)
-    gate_check = gate_check.masked(found.told_changes(min_cell), min_cell)
+    check = found.plan_check
     tables: dict[str, pd.DataFrame] = {}
     if rows is not None:
         tables = {
@@ -132,11 +122,11 @@ def command(
     folder.document("diff.json", found.diff.to_dict(min_cell=min_cell))
     folder.text("diff.md", found.diff.to_markdown(min_cell=min_cell))
     folder.report("report.html", found.diff, min_cell=min_cell)
-    code = 0 if gate_check.passed else GateError.exit_code
+    code = 0 if check.held else PlanError.exit_code
     text = [found.to_text(min_cell=min_cell)]
     text += [f"By {PLAIN.name(name)}\n{flips_text(table)}" for name, table in tables.items()]
-    if gate_check.results:
-        text.append(gate_check.to_text())
+    if check.clauses:
+        text.append(check.to_text())
     content = found.to_dict(min_cell=min_cell)
     diff = content.pop("diff")
     document = {
@@ -147,12 +137,11 @@ def command(
         "decision": {"old": decision_data(before), "new": decision_data(after)},
         "masking": masking_document(min_cell),
         **content,
-        "gates": gate_check.to_dict(),
         "subgroups": {name: {"flips": published_frame(t)} for name, t in tables.items()},
         "diff": diff,
         "files": folder.files,
     }
     folder.finish(code)
     output.result("\n\n".join(text), document, exit_code=code)
-    output.say_gates(gate_check)
+    output.say_plan(check)
     return code

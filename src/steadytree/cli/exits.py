@@ -13,7 +13,7 @@ EXIT_CODES = {
     0: "done",
     1: "failed",
     2: "bad usage or input",
-    3: "a gate did not hold",
+    3: "a clause of the plan did not hold, or could not be judged",
     130: "interrupted",
     143: "ended by SIGTERM",
 }

@@ -22,7 +22,7 @@ from steadytree.core.atomic import write_atomic
 from steadytree.core.format import plain_json, save_tree
 from steadytree.core.harmless import harmless, harmless_cell
 from steadytree.core.tree import Tree
-from steadytree.evaluation.gates import GateCheck
+from steadytree.evaluation.plan_check import PlanCheck
 from steadytree.exceptions import MissingDependencyError
 
 __all__ = ["OutFolder", "Output"]
@@ -56,10 +56,10 @@ class Output:
         head = {"schema_version": SCHEMA_VERSION, "command": self.command, "exit_code": exit_code}
         print_document({**head, **{k: plain_json(v) for k, v in document.items()}})
 
-    def say_gates(self, check: GateCheck) -> None:
-        """Tell how many gates did not hold, if any."""
-        if not check.passed:
-            self.say(f"{len(check.failed)} of {len(check.results)} gates did not hold")
+    def say_plan(self, check: PlanCheck) -> None:
+        """Tell how many clauses of a plan did not hold, if any."""
+        if not check.held:
+            self.say(f"{len(check.not_held)} of {len(check.clauses)} clauses did not hold")
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Any]:
@@ -158,7 +158,7 @@ class OutFolder:
         self.text(name, safe.to_csv())
 
     def tree(self, tree: Tree, *, accepted: bool = True) -> None:
-        """Write the tree; under another name if a gate refused it, so that nobody deploys it."""
+        """Write the tree; under another name if the plan refused it, so that nobody deploys it."""
         self._write(TREE if accepted else REFUSED_TREE, lambda path: save_tree(tree, path))
 
     def report(self, name: str, subject: Any, **options: Any) -> None:

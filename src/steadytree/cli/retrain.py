@@ -20,36 +20,30 @@ from steadytree.cli.shared_options import (
     FILE,
     data_options,
     example,
-    forbid_option,
-    gate_options,
     jobs_option,
-    limits_of,
-    limits_option,
     masking_option,
     option_of,
     output_options,
+    plan_of,
+    plan_option,
     policy_of,
     policy_options,
     subgroup_option,
 )
 from steadytree.cli.show import decision_data
 from steadytree.cli.table_options import TableReading, table_options
-from steadytree.cli.tables import RowTable, read_rows
+from steadytree.cli.tables import RowTable, read_rows, with_columns
 from steadytree.cli.told import flips_text, masking_document, published_frame
 from steadytree.core.atomic import check_writable
 from steadytree.core.format import plain_json
 from steadytree.core.tabular import column_values
 from steadytree.core.words import PLAIN
-from steadytree.exceptions import GateError
-from steadytree.retraining import Retraining, SearchOptions, retrain
+from steadytree.exceptions import PlanError
+from steadytree.retraining import Retraining, Rows, SearchOptions, retrain
 from steadytree.retraining.disk_rows import MEMORY_ROWS
-from steadytree.retraining.evidence import EVIDENCE
 from steadytree.retraining.history import History
-from steadytree.selection import RULES
 
 __all__ = ["command"]
-
-PRICE = "price"
 
 
 @click.command(
@@ -57,14 +51,15 @@ PRICE = "price"
     help=f"""Retrain the deployed tree on the rows of DATA (CSV or Parquet).
 
     Proposes the tree that changes least among those that predict as well as can be had,
-    explains every change, and ends with code 3 when a gate does not hold.
+    within the plan, and explains every change. Ends with code 3 where a clause of the plan
+    does not hold: the deployed tree is then kept.
 
     Parquet files of more than {DISK_ROWS:,} rows, DATA and --old together, are not read into
     memory: rules and scores come from a sample of {MEMORY_ROWS:,}, leaves count all rows.
     """,
     epilog=example(
         "steadytree retrain 2024.csv --deployed model/tree.json --target died",
-        "--old 2023.csv --out proposal --choose max-flips=0.03 --min-score-change 0",
+        "--old 2023.csv --out proposal --plan max_flips=0.03 --plan min_gain=0.01",
     ),
 )
 @click.argument("data", type=FILE)
@@ -78,31 +73,7 @@ PRICE = "price"
 )
 @table_options
 @option_of("--price", retrain, "price", "Price of change.", type=float)
-@click.option(
-    "--select",
-    type=click.Choice([EVIDENCE, PRICE, *RULES]),
-    default=EVIDENCE,
-    show_default=True,
-    help="How to choose: as much of the tree at the price as rows left out confirm (evidence), "
-    "that tree itself (price), the least change near the best score (tolerance, "
-    "one_se), both balanced, the best score, or the least change (distance).",
-)
-@option_of("--tolerance", retrain, "tolerance", "For --select tolerance.", type=float)
-@limits_option
-@click.option(
-    "--lock",
-    "locks",
-    multiple=True,
-    metavar="TEXT",
-    help='What may not change: "root", a feature, or a rule in words. Repeat.',
-)
-@forbid_option
-@click.option("--compare", "with_cart", is_flag=True, help="Add independently retrained CART.")
-@click.option(
-    "--certify",
-    is_flag=True,
-    help="Bound how much better any tree of a stated family could be than the one at the price.",
-)
+@plan_option
 @policy_options(" By default as the deployed tree.")
 @option_of("--folds", retrain, "n_folds", "For scores.", type=click.IntRange(0))
 @option_of("--trees", SearchOptions, "n_estimators", "Of the teacher.", type=click.IntRange(1))
@@ -110,10 +81,9 @@ PRICE = "price"
 @click.option("--history", type=FILE, metavar="FILE", help="Record the proposal in this history.")
 @subgroup_option
 @masking_option
-@gate_options
 @output_options(
     *("retrain", "tree.json", "candidates.csv", "diff.json", "diff.md", "report.html"),
-    note="refused-tree.json where a gate does not hold",
+    note="refused-tree.json alone where the plan does not hold",
 )
 def command(
     data: Path,
@@ -127,13 +97,7 @@ def command(
     test: Path | None,
     table_reading: TableReading,
     price: float,
-    select: str,
-    tolerance: float,
-    limits: tuple[str, ...],
-    locks: tuple[str, ...],
-    forbidden: tuple[str, ...],
-    with_cart: bool,
-    certify: bool,
+    plans: tuple[str, ...],
     decision_threshold: str | None,
     positive: str | None,
     folds: int,
@@ -142,13 +106,12 @@ def command(
     history: Path | None,
     subgroups: tuple[str, ...],
     min_cell: int,
-    accepted: tuple[str, ...],
     output: Output,
     folder: OutFolder,
     seed: int,
-    **gates: Any,
 ) -> int:
     """Retrain the deployed tree on the rows of a file; the help page is above."""
+    plan = plan_of(plans)
     tree = reading.tree(deployed, tree_index)
     policy = policy_of(decision_threshold, positive, tree.classes, tree.decision)
     past = None
@@ -180,34 +143,27 @@ def command(
     with output.progress("retrain") as report:
         result = retrain(
             tree,
-            rows.X,
+            with_columns(rows, plan.per_group) if isinstance(rows, RowTable) else rows.X,
             rows.y,
-            X_old=None if before is None else before.X,
-            y_old=None if before is None else before.y,
+            old=None
+            if before is None
+            else Rows(before.X, before.y, groups=groups_of(before, group, as_text=not on_disk)),
             test=None if final is None else (final.X, final.y),
             price=price,
-            select=None if select == PRICE else select,
-            tolerance=tolerance,
-            **limits_of(limits),
-            locked=locks,
-            forbid=forbidden or None,
-            compare=with_cart,
-            certify=certify,
-            decision_threshold=policy,
+            plan=plan,
+            decision=policy,
             groups=groups_of(rows, group, as_text=not on_disk),
-            groups_old=groups_of(before, group, as_text=not on_disk),
             time=rows.time,
             n_folds=folds,
-            n_estimators=trees,
+            search=SearchOptions(n_estimators=trees),
             n_jobs=jobs,
             random_state=seed,
             progress=report,
         )
     if result.settings["folds_interrupted"]:
-        raise click.Abort  # no gate can be checked: nothing is written
-    gate_check = result.check(accept=accepted, **gates)
-    gate_check = gate_check.masked(result.told_changes(min_cell), min_cell)
-    code = 0 if gate_check.passed else GateError.exit_code
+        raise click.Abort  # the plan cannot be checked: nothing is written
+    check = result.plan_check
+    code = 0 if check.held else PlanError.exit_code
     people = {
         name: rows.column(name) if isinstance(rows, RowTable) else column_values(result.X_new, name)
         for name in subgroups
@@ -220,15 +176,17 @@ def command(
     explanation = result.explain(min_cell=min_cell)
     final_scores = result.told_test(min_cell)
     diff = result.diff.to_dict(min_cell=min_cell)
-    folder.tree(result.tree, accepted=gate_check.passed)
+    folder.tree(result.refused or result.tree, accepted=check.held)
     folder.table("candidates.csv", frontier)
     folder.document("diff.json", diff)
     folder.text("diff.md", result.diff.to_markdown(min_cell=min_cell))
     folder.report("report.html", result, subgroups=people, min_cell=min_cell)
     version = None
-    if past is not None:
+    if past is not None and check.held:
         version = past.append(result, note=f"retrained on {data.name}")
         output.say(f"recorded as version {version} of {history}: proposed")
+    elif past is not None:
+        output.say(f"not recorded in {history}: the plan does not hold")
     document = {
         "deployed": str(deployed),
         "read": [summary.to_dict() for summary in summaries],
@@ -243,14 +201,11 @@ def command(
         "test": final_scores,
         "edits": list(result.edits),
         "drift": _drift(result),
-        "certificate": None
-        if result.certificate is None
-        else plain_json(result.certificate.to_dict(), 4),
         "notes": list(result.notes),
         "changed_columns": dict(result.changed_columns),
         "frontier": frontier,
         "performance": published_frame(result.told_performance(min_cell=min_cell)),
-        "gates": gate_check.to_dict(),
+        "plan": check.to_dict(),
         "subgroups": {
             name: {
                 "flips": published_frame(flips[name]),
@@ -275,10 +230,10 @@ def command(
             decision = result.tree.decision
             head += f"; sensitivity to {PLAIN.name((tree.classes or ())[decision.position])}"
         parts.insert(1, f"{head}\n{words}")
-    parts += [gate_check.to_text()] if gate_check.results else []
+    parts += [check.to_text()] if check.clauses else []
     folder.finish(code)
     output.result("\n\n".join(parts), document, exit_code=code)
-    output.say_gates(gate_check)
+    output.say_plan(check)
     return code
 
 

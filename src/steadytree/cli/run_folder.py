@@ -54,7 +54,7 @@ __all__ = [
 MANIFEST = "manifest.json"
 TREE = "tree.json"
 REFUSED_TREE = "refused-tree.json"
-"""Where a tree goes that a gate refused: no script that deploys ``tree.json`` takes it."""
+"""Where a tree goes that a plan refused: no script that deploys ``tree.json`` takes it."""
 
 FORMAT = "steadytree-run"
 VERSION = 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
+import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,6 +24,7 @@ from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.quoting import quoted, some_of
 from steadytree.core.scale import SCALES
 from steadytree.core.words import listed
+from steadytree.evaluation.plan import LIMITS, ChangePlan, plan_setting
 from steadytree.exceptions import InputError
 
 __all__ = [
@@ -32,14 +33,13 @@ __all__ = [
     "data_options",
     "example",
     "forbid_option",
-    "gate_options",
     "jobs_option",
-    "limits_of",
-    "limits_option",
     "masking_option",
     "option_of",
     "options_in_order",
     "output_options",
+    "plan_of",
+    "plan_option",
     "policy_of",
     "policy_options",
     "scale_option",
@@ -179,70 +179,26 @@ forbid_option = click.option(
     help="What no rule may be about; nothing is learnt from it either. Repeat.",
 )
 
-gate_options = options_in_order(
-    click.option("--max-dissimilarity", type=float, metavar="SHARE", help="Gate: 0.1 is 10 %."),
-    click.option(
-        "--max-flips", type=float, metavar="SHARE", help="Gate: rows with another decision."
-    ),
-    *(
-        click.option(
-            f"--max-moved-{points}",
-            type=float,
-            metavar="SHARE",
-            help=f"Gate: rows whose risk moves over {points} points.",
-        )
-        for points in (5, 10)
-    ),
-    click.option(
-        "--min-score-change",
-        type=float,
-        metavar="NUMBER",
-        help="Gate: new minus old AUC or R²; -0.01 allows to lose a point.",
-    ),
-    click.option("--max-leaves", type=int, metavar="COUNT", help="Gate: leaves of the tree."),
-    click.option(
-        "--accept-column",
-        "accepted",
-        multiple=True,
-        metavar="COLUMN",
-        help="Let gates hold although this column is not what the trees were made for (empty, "
-        "other units, all rows on one side). Repeat.",
-    ),
-)
-"""The command ends with code 3 when a gate does not hold."""
-
-
-LIMITS = ("max-flips", "max-dissimilarity", "min-gain")
-
-limits_option = click.option(
-    "--choose",
-    "limits",
+plan_option = click.option(
+    "--plan",
+    "plans",
     multiple=True,
-    metavar="LIMIT=NUMBER",
-    help=f"Choose in words instead of by price: {', '.join(LIMITS[:-1])} (a share: 0.03 is 3 %) or "
-    f"{LIMITS[-1]} (AUC or R²). Repeat. The options called --max... and --min... choose nothing: "
-    "they are gates.",
+    metavar="PLAN",
+    help="What the new tree may change: a TOML file, or one setting such as max_flips=0.03, "
+    "locked=root, forbid=race or per_group.sex.max_flips=0.05. Repeat.",
 )
+"""The command ends with code 3 where a clause does not hold."""
 
 
-def limits_of(given: tuple[str, ...]) -> dict[str, Any]:
-    """Read ``--choose max-flips=0.03`` as arguments of the Python call."""
-    limits: dict[str, Any] = {}
-    for text in given:
-        name, _, number = text.partition("=")
-        try:
-            value = float(number)
-        except ValueError:
-            value = float("nan")
-        if name not in LIMITS or math.isnan(value):
-            raise InputError(
-                f"expected LIMIT=NUMBER as --choose, with a limit of {', '.join(LIMITS)}, "
-                f"got {text!r}; write for example --choose max-flips=0.03"
-            )
-        if name.replace("-", "_") in limits:
-            raise InputError(f"expected {name} once in --choose, got it twice; leave one out")
-        limits[name.replace("-", "_")] = value
-    return limits
+def plan_of(given: Sequence[str]) -> ChangePlan:
+    """Read ``--plan``: files and single settings, joined."""
+    return ChangePlan.read([_one_plan(text) for text in given])
+
+
+def _one_plan(text: str) -> Any:
+    if "=" not in text or (os.path.isfile(text) and text.partition("=")[0] not in LIMITS):
+        return Path(text)
+    return plan_setting(text)
 
 
 def policy_options(inherited: str = "") -> Decorator:

@@ -22,7 +22,7 @@ from steadytree.core.tabular import outcome_values
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 
-__all__ = ["RowTable", "check_columns", "read_rows", "read_training"]
+__all__ = ["RowTable", "check_columns", "read_rows", "read_training", "with_columns"]
 
 
 def check_columns(table: pd.DataFrame, path: Path, named: Iterable[tuple[str, str]]) -> None:
@@ -127,6 +127,13 @@ def read_rows(
             columns=_described(table, columns, roles),
         ),
     )
+
+
+def with_columns(rows: RowTable, names: Iterable[str]) -> pd.DataFrame:
+    """Return the predictors with other columns of the file, such as those of a plan's groups."""
+    lacking = [name for name in names if name not in rows.X.columns]
+    check_columns(rows.table, rows.read.path, [("--plan per_group", name) for name in lacking])
+    return rows.X.assign(**{name: rows.column(name) for name in lacking})
 
 
 def read_training(path: Path, target: str, task: str, **columns: Any) -> tuple[RowTable, str]:

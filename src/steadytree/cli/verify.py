@@ -10,7 +10,7 @@ from steadytree.cli.output import Output
 from steadytree.cli.run_folder import MANIFEST, problems_of, read_manifest
 from steadytree.cli.shared_options import FILE, common_options, example
 from steadytree.core.harmless import one_line
-from steadytree.exceptions import GateError
+from steadytree.exceptions import PlanError
 
 __all__ = ["command"]
 
@@ -21,7 +21,7 @@ __all__ = ["command"]
 def command(folder: Path, as_json: bool, seed: int, quiet: bool, verbose: bool) -> int:
     """Check that FOLDER holds one whole run: every file as its manifest.json says.
 
-    Ends with code 3 where it does not, and where a gate of the run did not hold.
+    Ends with code 3 where it does not, and where the plan of the run did not hold.
     """
     output = Output("verify", as_json=as_json, verbosity=verbose - quiet)
     problems = problems_of(folder)
@@ -35,8 +35,8 @@ def command(folder: Path, as_json: bool, seed: int, quiet: bool, verbose: bool) 
     if problems:
         lines = [f"{shown}: not one whole run ({ran})", *(f"  {p}" for p in problems)]
     elif not accepted:
-        lines.append(f"  it ended with code {manifest['exit_code']}: a gate did not hold")
-    code = 0 if held else GateError.exit_code
+        lines.append(f"  it ended with code {manifest['exit_code']}: its plan did not hold")
+    code = 0 if held else PlanError.exit_code
     document = {
         "folder": str(folder),
         "whole": not problems,

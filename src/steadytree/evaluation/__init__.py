@@ -1,1 +1,1 @@
-"""How good a tree is and for whom: scores with errors, folds, flips, tables and gates."""
+"""How good a tree is and for whom: scores with errors, folds, flips, tables and plans."""

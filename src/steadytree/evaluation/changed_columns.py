@@ -1,6 +1,6 @@
 """Notice that a column of the rows is not what the trees were made for.
 
-A gate counts rows. Where a column that the trees use is empty, in other units or coded
+A plan counts rows. Where a column that the trees use is empty, in other units or coded
 otherwise, every row goes to the same side of every split on it: two trees that differ there
 decide alike, and a limit on changed decisions is held by rows that say nothing. So each column
 in use is held against what the trees and their space remember of it.

@@ -55,7 +55,12 @@ LIMITS: Mapping[str, Limit] = {
     "max_moved_10": Limit("moved_10", True, "rows whose risk moves over 10 points", *_SHARE),
     "max_dissimilarity": Limit("dissimilarity", True, "dissimilarity", *_SHARE),
     "min_gain": Limit(
-        "score_change", False, "gain in the score", PLAIN.signed, lambda v: v > 0, "a number above 0"
+        "score_change",
+        False,
+        "gain in the score",
+        PLAIN.signed,
+        lambda v: v > 0,
+        "a number above 0",
     ),
     "min_score_change": Limit(
         "score_change", False, "change of the score", PLAIN.signed, lambda v: True, "a number"
@@ -353,7 +358,9 @@ def _check_limit(value: Any, name: str, where: str) -> None:
     number = isinstance(value, Real) and not isinstance(value, bool)
     if number and abs(value) < _LARGEST and limit.valid(float(value)):
         return
-    fix = "0.03 is 3 %" if limit.expected.startswith("a share") else f"leave {name} out for no limit"
+    fix = (
+        "0.03 is 3 %" if limit.expected.startswith("a share") else f"leave {name} out for no limit"
+    )
     raise InputError(f"expected {limit.expected} as {where}, got {quoted(value)}; {fix}")
 
 

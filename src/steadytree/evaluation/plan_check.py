@@ -73,9 +73,7 @@ class PlanFault:
     column: str | None = None
 
     @classmethod
-    def of_column(
-        cls, name: str, words: str, measures: Collection[str] = COUNTED
-    ) -> PlanFault:
+    def of_column(cls, name: str, words: str, measures: Collection[str] = COUNTED) -> PlanFault:
         """Say what is wrong with a column of the rows."""
         return cls(f"column {name!r} {words}", measures, name)
 
@@ -352,9 +350,7 @@ def _groups(
         yield f"{PLAIN.name(column)} = {PLAIN.name(group)}", rows
 
 
-def _judge(
-    name: str, limit: float, measures: ChangeMeasures, rows: Rows | None
-) -> dict[str, Any]:
+def _judge(name: str, limit: float, measures: ChangeMeasures, rows: Rows | None) -> dict[str, Any]:
     measure = LIMITS[name].measure
     if measure in ("dissimilarity", "n_leaves"):
         value = float(getattr(measures, measure))
@@ -363,9 +359,7 @@ def _judge(
         return _judge_score(name, limit, measures, rows)
     hits = measures.hits(measure)
     if hits is None:
-        raise InputError(
-            f"expected rows for {name}, got none; pass the rows to count as X"
-        )
+        raise InputError(f"expected rows for {name}, got none; pass the rows to count as X")
     hits = hits if rows is None else hits[rows]
     exact = measures.same_tree or (measure == "flips" and measures.same_decisions)
     return _judge_share(limit, int(hits.sum()), len(hits), exact=exact)

@@ -360,7 +360,7 @@ def prepare_problem(
     if changed:
         _warn(
             f"{'; '.join(changed_notes)}. Convert or complete the new rows first; on rows that "
-            "are right as they are, gates hold only where the column is accepted by name"
+            "are right as they are, a plan can be judged only where it accepts the column by name"
         )
     for note in (*notes, *overlap):
         _warn(note)

@@ -25,7 +25,7 @@ from steadytree.core.forbidden import forbidden_entry
 from steadytree.core.imputed import imputed_entry, missing_as_imputed
 from steadytree.core.lumped import lumped_entry, sides_as_lumped
 from steadytree.core.quoting import quoted
-from steadytree.core.rows import TRAINING_ROWS, CodedRows, stack_tables
+from steadytree.core.rows import TRAINING_ROWS, stack_tables
 from steadytree.core.tree import Tree
 from steadytree.evaluation.folds import Fold
 from steadytree.evaluation.locks import keeps_locks
@@ -137,8 +137,7 @@ class CandidateMaker:
                 **lumped_entry(self.problem.deployed),
             }
             path = [
-                replace(e, tree=e.tree.replace(metadata={**e.tree.metadata, **stamp}))
-                for e in path
+                replace(e, tree=e.tree.replace(metadata={**e.tree.metadata, **stamp})) for e in path
             ]
             scratch = scratch.replace(metadata={**scratch.metadata, **stamp})
             if self.problem.nothing_new:
