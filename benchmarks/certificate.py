@@ -64,7 +64,7 @@ def certified(name: str, leaves: int, prices: tuple[float, ...]) -> list[dict[st
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             options = {"n_folds": 0, "random_state": 0}
-            st.retrain(first, X[half:], y[half:], X_old=X[:half], y_old=y[:half], **options)
+            st.retrain(first, X[half:], y[half:], old=(X[:half], y[:half]), **options)
     finally:
         runs.PricedEdits.path = search_path  # type: ignore[method-assign]
     return out

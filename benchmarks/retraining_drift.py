@@ -50,13 +50,7 @@ def one(kind: str, strength: float, seed: int) -> dict[str, Any]:
     X_test, y_test = draw(N_TEST, kind, strength, rng)
     first = DistilledTreeClassifier(decision_threshold="prevalence", random_state=seed)
     result = retrain(
-        first.fit(X_old, y_old),
-        X_new,
-        y_new,
-        X_old=X_old,
-        y_old=y_old,
-        n_folds=0,
-        random_state=seed,
+        first.fit(X_old, y_old), X_new, y_new, old=(X_old, y_old), n_folds=0, random_state=seed
     )
 
     def score(name: str) -> float:

@@ -152,7 +152,15 @@ def two_jobs(n: int, repeats: int) -> Line:
     """Two workers against one, by the clock: a busy machine shows less than there is."""
     deployed, X, y = problem(n, 40)
     # Workers are started, and load what they need, before the first measurement.
-    retrain(deployed, X[:300], y[:300], n_jobs=2, n_estimators=5, n_folds=2, random_state=0)
+    retrain(
+        deployed,
+        X[:300],
+        y[:300],
+        n_jobs=2,
+        search=SearchOptions(n_estimators=5),
+        n_folds=2,
+        random_state=0,
+    )
     one, two = take_turns(
         [
             lambda: retrain(deployed, X, y, n_jobs=1, random_state=0),
@@ -186,7 +194,9 @@ def alone(n: int) -> dict[str, float]:
 def measure_alone(n: int) -> dict[str, float]:
     """What :func:`alone` asks for."""
     deployed, X, y = problem(n, 40)
-    retrain(deployed, X[:300], y[:300], n_estimators=5, n_folds=0, random_state=0)
+    retrain(
+        deployed, X[:300], y[:300], search=SearchOptions(n_estimators=5), n_folds=0, random_state=0
+    )
     before = time.process_time()
     retrain(deployed, X, y, n_folds=0, random_state=0)
     seconds = time.process_time() - before
@@ -233,7 +243,14 @@ def main() -> None:
         return
     # A first call loads and compiles what later calls share.
     deployed, X, y = problem(500, 40)
-    retrain(deployed, X, y, n_estimators=5, n_folds=2, random_state=np.random.RandomState(0))
+    retrain(
+        deployed,
+        X,
+        y,
+        search=SearchOptions(n_estimators=5),
+        n_folds=2,
+        random_state=np.random.RandomState(0),
+    )
     lines: list[Line] = []
     for line in measured(options):
         lines.append(line)

@@ -78,9 +78,7 @@ def make_scene() -> Scene:
     cart = DecisionTreeClassifier(max_leaf_nodes=5, min_samples_leaf=20, random_state=0)
     deployed = st.as_tree(cart.fit(X[:old], y[:old]), POLICY)
     anew = st.as_tree(cart.fit(X[:seen], y[:seen]), POLICY)
-    result = st.retrain(
-        deployed, X[old:seen], y[old:seen], X_old=X[:old], y_old=y[:old], random_state=0
-    )
+    result = st.retrain(deployed, X[old:seen], y[old:seen], old=(X[:old], y[:old]), random_state=0)
     space = st.FeatureSpace.from_data(X[:seen], y[:seen])
     X_test, y_test = X[seen:], y[seen:]
 

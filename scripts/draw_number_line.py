@@ -73,7 +73,7 @@ def make_pairs() -> tuple[Pair, ...]:
     cart = DecisionTreeClassifier(max_leaf_nodes=4, min_samples_leaf=10, random_state=0)
     deployed = st.as_tree(cart.fit(X[:half], y[:half]), space=space)
     same = st.retrain(
-        deployed, X[half:], y[half:], X_old=X[:half], y_old=y[:half], n_folds=0, random_state=0
+        deployed, X[half:], y[half:], old=(X[:half], y[:half]), n_folds=0, random_state=0
     ).trees["re-estimate"]
     used = {COLUMNS[j] for j in deployed.feature[deployed.feature >= 0]}
     draw = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""``compare_trees``: every number counted here by hand, and what the command line prints."""
+"""``compare``: every number counted here by hand, and what the command line prints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.comparison import TreeComparison, compare_trees
+from steadytree.comparison import TreeComparison, compare
 from steadytree.core import space as space_module
 from steadytree.core import tree as tree_module
 from steadytree.core.format import plain_json
@@ -35,7 +35,7 @@ def cancer() -> tuple[Any, ...]:
 
 @pytest.fixture(scope="module")
 def compared(cancer: tuple[Any, ...]) -> TreeComparison:
-    return compare_trees(*cancer)
+    return compare(*cancer)
 
 
 def test_every_number_is_the_one_its_own_call_gives(cancer, compared):
@@ -60,7 +60,7 @@ def test_subgroups_and_groups(cancer, compared):
     assert (table["n"] * table["flips"]).sum() == pytest.approx(compared.changed_decisions.sum())
     assert compared.flips("mean radius")["n"].sum() == len(X)
     patients = np.arange(len(y)) // 2
-    clustered = compare_trees(old, new, X, y, groups=patients)
+    clustered = compare(old, new, X, y, groups=patients)
     assert clustered.score.change == compared.score.change
     assert clustered.score.change_se != compared.score.change_se
 
@@ -94,18 +94,18 @@ def test_in_words_and_as_data(compared, tmp_path: Path):
 def test_whose_rows_they_are_is_said(cancer):
     """A tree scored on rows it was trained on is flattered; without a word nobody knows."""
     old, new, X, y = cancer
-    assert "may have been trained on these rows" in compare_trees(old, new, X, y).to_text()
+    assert "may have been trained on these rows" in compare(old, new, X, y).to_text()
     for trained_on, words in (
         ("neither", "Neither tree was trained on these rows."),
         ("new", "The new tree was trained on these rows: its score is flattered."),
         ("old", "The old tree was trained on these rows: its score is flattered."),
         ("both", "Both trees were trained on these rows: their scores are flattered."),
     ):
-        told = compare_trees(old, new, X, y, trained_on=trained_on)
+        told = compare(old, new, X, y, trained_on=trained_on)
         assert told.to_text().endswith(words)
         assert told.to_dict()["score"]["trained_on"] == trained_on
     with pytest.raises(InputError, match=r'expected trained_on "old".* got \'me\''):
-        compare_trees(old, new, X, y, trained_on="me")
+        compare(old, new, X, y, trained_on="me")
 
 
 def test_moves_in_risk_are_counted(cancer, compared):
@@ -149,7 +149,7 @@ def test_rows_are_coded_once(monkeypatch):
             return usual(table, **options)
 
         monkeypatch.setattr(module, "encode_table", counting)
-    found = compare_trees(first, second, X, y, space=second.feature_space_)
+    found = compare(first, second, X, y, space=second.feature_space_)
     found.flips("colour")
     found.to_text()
     found.to_dict()
@@ -159,14 +159,14 @@ def test_rows_are_coded_once(monkeypatch):
 def test_without_rows_or_outcomes(cancer):
     old, new, X, _ = cancer
     space = st.FeatureSpace.from_data(X)
-    rules = compare_trees(old, new, space=space)
+    rules = compare(old, new, space=space)
     assert (rules.flips(), rules.score, rules.rows) == (None, None, None)
     assert rules.to_text() == (
         f"{rules.diff.to_text()}\n\nPolicy of both trees: the class with the largest share."
     )
     with pytest.raises(InputError, match="expected rows to count by subgroup"):
         rules.flips("mean radius")
-    counted = compare_trees(old, new, X)
+    counted = compare(old, new, X)
     assert counted.score is None
     assert counted.flips() == np.mean(old.predict(X) != new.predict(X))
     with pytest.raises(InputError, match="min_score_change"):
@@ -185,7 +185,7 @@ def test_a_tree_that_decides_the_same_for_everybody_is_said(cancer):
         f"{100 * y.mean():.0f} % of rows are 1"
     )
     with pytest.warns(OneDecisionWarning, match=says) as said:
-        found = compare_trees(old, strict, X, y)
+        found = compare(old, strict, X, y)
     assert len(said) == 1
     assert said[0].filename == __file__
     half = np.floor(100 * old.value[old.leaves, 1].max())
@@ -196,9 +196,9 @@ def test_a_tree_that_decides_the_same_for_everybody_is_said(cancer):
     assert "Policy of the new tree: flags 1 from a risk of 99 % on." in found.to_text()
     assert "The risk of 1 moves by more than 5 points for" in found.to_text()
     with pytest.warns(OneDecisionWarning, match='for all 169 rows: "1" needs a risk of 99 %[.]$'):
-        compare_trees(old, strict, X)  # nobody knows the outcomes
+        compare(old, strict, X)  # nobody knows the outcomes
     with pytest.warns(OneDecisionWarning, match='the old tree decides "0" for all 400 rows'):
-        assert list(compare_trees(strict, old, space=space).one_decision) == ["old"]
+        assert list(compare(strict, old, space=space).one_decision) == ["old"]
 
 
 def test_regression():
@@ -206,7 +206,7 @@ def test_regression():
     old = DecisionTreeRegressor(max_depth=2, random_state=0).fit(X[:150], y[:150])
     new = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X[:300], y[:300])
     space = st.FeatureSpace.from_data(X, y, task="regression")
-    found = compare_trees(old, new, X[300:], y[300:], space=space)
+    found = compare(old, new, X[300:], y[300:], space=space)
     assert found.score.name == "R2"
     assert found.score.new == pytest.approx(r2_score(y[300:], new.predict(X[300:])))
     moved = np.abs(new.predict(X[300:]) - old.predict(X[300:])) > 0.05 * np.ptp(y)
@@ -218,7 +218,7 @@ def test_the_share_of_changed_decisions_is_counted_once():
     """A sum of ten weights of 0.1 gave 0.30000000000000004 here."""
     X = np.arange(10.0)[:, None]
     old, new = (DecisionTreeClassifier(max_depth=1).fit(X, X[:, 0] > t) for t in (4, 1))
-    found = compare_trees(old, new, X, space=st.FeatureSpace.from_data(X))
+    found = compare(old, new, X, space=st.FeatureSpace.from_data(X))
     assert found.flips() == found.diff.flips == found.changed_decisions.mean() == 0.3
     assert found.changed_decisions is found.diff.changed_decisions
     double = st.diff_trees(old, new, X, space=found.diff.space, sample_weight=np.full(10, 2))
@@ -229,11 +229,11 @@ def test_trees_with_other_classes_are_compared_by_label():
     X = np.arange(40.0)[:, None]
     old = DecisionTreeClassifier(max_depth=1).fit(X, np.where(X[:, 0] < 20, "a", "b"))
     new = DecisionTreeClassifier(max_depth=1).fit(X, np.where(X[:, 0] < 10, "b", "c"))
-    found = compare_trees(old, new, X, space=st.FeatureSpace.from_data(X))
+    found = compare(old, new, X, space=st.FeatureSpace.from_data(X))
     assert found.flips() == 1  # "a" became "b", "b" became "c"
     assert found.changed_decisions.all()
     with pytest.raises(InputError, match="expected the same classes to compare scores"):
-        compare_trees(old, new, X, np.full(40, "a"), space=st.FeatureSpace.from_data(X))
+        compare(old, new, X, np.full(40, "a"), space=st.FeatureSpace.from_data(X))
 
 
 def test_one_hot_columns_stand_in_for_the_feature():
@@ -247,7 +247,7 @@ def test_one_hot_columns_stand_in_for_the_feature():
     new = DecisionTreeClassifier(max_depth=4, random_state=0).fit(wide, y)
     changed = old.predict(wide) != new.predict(wide)
     for table in (wide, X[["age", "colour"]]):
-        found = compare_trees(old, new, table, y, space=space)
+        found = compare(old, new, table, y, space=space)
         np.testing.assert_array_equal(found.changed_decisions, changed)
         assert found.flips() == pytest.approx(changed.mean())
 
@@ -263,23 +263,28 @@ def test_bad_input_is_named(cancer):
     ]
     for args, options, words in cases:
         with pytest.raises(InputError, match=words):
-            compare_trees(*args, **options)
+            compare(*args, **options)
     with pytest.raises(FeatureAlignmentError, match=r"expected space=\.\.\., got none"):
-        compare_trees(old, new)
+        compare(old, new)
 
 
 def test_rows_that_a_tree_was_made_from_are_recognised() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     first = DistilledTreeClassifier(n_estimators=5, random_state=0).fit(X[:300], y[:300])
     again = retrain(
-        first, X[300:], y[300:], X_old=X[:300], y_old=y[:300], n_folds=0, n_estimators=5
+        first,
+        X[300:],
+        y[300:],
+        old=(X[:300], y[:300]),
+        n_folds=0,
+        search=SearchOptions(n_estimators=5),
     ).tree
     parts = ((0, 300, "old"), (300, 569, "new"), (0, 569, "new"), (0, 200, None))
     for start, stop, trained_on in parts:
-        found = compare_trees(first, again, X[start:stop], y[start:stop])
+        found = compare(first, again, X[start:stop], y[start:stop])
         assert found.score is not None
         assert found.score.trained_on == trained_on
-    assert compare_trees(first, first, X[:300], y[:300]).score.trained_on == "both"  # type: ignore[union-attr]
-    told = compare_trees(first, again, X[300:], y[300:], trained_on="neither").score
+    assert compare(first, first, X[:300], y[:300]).score.trained_on == "both"  # type: ignore[union-attr]
+    told = compare(first, again, X[300:], y[300:], trained_on="neither").score
     assert told is not None
     assert told.trained_on == "neither"

@@ -168,7 +168,12 @@ def calls() -> dict[str, tuple[Callable[[], Any], list[bytes]]]:
             DecisionTreeClassifier(max_depth=4), X, y, n_resamples=8, random_state=0
         ),
         "retrain": lambda: st.retrain(
-            first, mixed[300:], outcome[300:], n_estimators=10, n_folds=2, random_state=0
+            first,
+            mixed[300:],
+            outcome[300:],
+            search=st.SearchOptions(n_estimators=10),
+            n_folds=2,
+            random_state=0,
         ),
     }
     return {name: (call, bytes_of(call())) for name, call in made.items()}

@@ -64,11 +64,10 @@ for now, approver in (
         history.tree(),
         X[arrived],
         held[arrived],
-        X_old=X[past],
-        y_old=held[past],
-        select=None,  # the tree at the price, as agreed
+        old=(X[past], held[past]),
+        select=None,
         n_folds=3,
-        n_estimators=50,
+        search=st.SearchOptions(n_estimators=50),
         random_state=0,
     )
     number = history.append(

@@ -79,9 +79,7 @@ print(st.as_tree(deployed))
 # The other applications arrive. What a tree was made without stays forbidden.
 
 settings = {"n_folds": 2, "n_estimators": 30, "random_state": 0}
-result = st.retrain(
-    deployed, X_new, y_new, X_old=X_old, y_old=y_old, **settings
-)
+result = st.retrain(deployed, X_new, y_new, old=(X_old, y_old), **settings)
 print(result.explain())
 
 # %%
@@ -110,7 +108,7 @@ cart = make_pipeline(
 policy = st.as_tree(deployed).decision
 before = st.as_tree(cart.fit(X_old, y_old), policy)
 after = st.as_tree(cart.fit(table, refused), policy)
-anew = st.compare_trees(before, after, X_new, y_new)
+anew = st.compare(before, after, X_new, y_new)
 anew.flips(by="race")
 
 # %%
@@ -135,12 +133,10 @@ for order in range(6):
     before = st.as_tree(cart.fit(X_old, y_old), policy)
     after = st.as_tree(cart.fit(table, refused), policy)
     for name, change in (
-        ("CART fitted anew", st.compare_trees(before, after, X_new, y_new)),
+        ("CART fitted anew", st.compare(before, after, X_new, y_new)),
         (
             "retrained with steadytree",
-            st.retrain(
-                deployed, X_new, y_new, X_old=X_old, y_old=y_old, **settings
-            ),
+            st.retrain(deployed, X_new, y_new, old=(X_old, y_old), **settings),
         ),
     ):
         flips = 100 * change.flips(by="race")["flips"]

@@ -36,7 +36,7 @@ old, new = (st.as_tree(cart.fit(X[:n], y[:n])) for n in (half, seen))
 # a size.
 
 space = st.FeatureSpace.from_data(X[:seen], y[:seen])
-comparison = st.compare_trees(
+comparison = st.compare(
     old, new, X[seen:], y[seen:], space=space, trained_on="neither"
 )
 comparison

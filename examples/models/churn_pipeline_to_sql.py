@@ -77,10 +77,9 @@ result = st.retrain(
     pipeline,
     X_new,
     y_new,
-    X_old=X_old,
-    y_old=y_old,
+    old=(X_old, y_old),
     n_folds=3,
-    n_estimators=50,
+    search=st.SearchOptions(n_estimators=50),
     random_state=0,
 )
 print(result.explain())

@@ -83,7 +83,7 @@ for name, tree in {
     "corrected": corrected.tree,
     "learnt": learnt,
 }.items():
-    change = st.compare_trees(
+    change = st.compare(
         card, tree, X_test, y_test, space=space, trained_on="neither"
     )
     rows[name] = {

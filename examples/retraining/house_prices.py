@@ -43,8 +43,7 @@ result = st.retrain(
     deployed,
     X[new],
     price[new],
-    X_old=X[old],
-    y_old=price[old],
+    old=(X[old], price[old]),
     n_folds=3,
     random_state=0,
 )
@@ -60,7 +59,7 @@ cart = DecisionTreeRegressor(
 )
 before = st.as_tree(cart.fit(X[old], price[old]))
 after = st.as_tree(cart.fit(X[old | new], price[old | new]))
-anew = st.compare_trees(before, after, X[new], price[new])
+anew = st.compare(before, after, X[new], price[new])
 print(f"CART fitted anew: {anew.dissimilarity:.0%} dissimilar")
 print(f"retrained with steadytree: {result.dissimilarity:.1%} dissimilar")
 

@@ -63,7 +63,9 @@ settings = {
     "random_state": 0,
 }
 free = st.retrain(written, X[new], recurred[new], **settings)
-locked = st.retrain(written, X[new], recurred[new], locked="root", **settings)
+locked = st.retrain(
+    written, X[new], recurred[new], plan={"locked": "root"}, **settings
+)
 print(f"Free:\n{free.tree}\n\nFirst question locked:\n{locked.tree}")
 
 # %%

@@ -67,11 +67,10 @@ result = st.retrain(
     deployed,
     X[new],
     outcome[new],
-    X_old=X[old],
-    y_old=outcome[old],
+    old=(X[old], outcome[old]),
     space=st.FeatureSpace.from_data(X, outcome),
     n_folds=3,
-    n_estimators=50,
+    search=st.SearchOptions(n_estimators=50),
     random_state=0,
 )
 print(result.explain())

@@ -51,11 +51,10 @@ result = st.retrain(
     deployed,
     X[new],
     died[new],
-    X_old=X[old],
-    y_old=died[old],
+    old=(X[old], died[old]),
     groups=crash[new],
     n_folds=3,
-    n_estimators=50,
+    search=st.SearchOptions(n_estimators=50),
     random_state=0,
 )
 print(result.explain())
@@ -79,7 +78,7 @@ pairs = {
 }
 flips = {"one half": {}, "the prevalence": {}}
 for name, (first, second) in pairs.items():
-    change = st.compare_trees(
+    change = st.compare(
         first, second, X[later], died[later], trained_on="neither"
     )
     was, now = (

@@ -83,8 +83,7 @@ result = st.retrain(
     deployed,
     X[half:],
     y[half:],
-    X_old=X[:half],
-    y_old=y[:half],
+    old=(X[:half], y[:half]),
     space=space,
     random_state=0,
 )

@@ -37,8 +37,7 @@ result = st.retrain(
     key,
     X[new],
     species[new],
-    X_old=X[old],
-    y_old=species[old],
+    old=(X[old], species[old]),
     n_folds=3,
     random_state=0,
 )

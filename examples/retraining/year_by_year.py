@@ -61,10 +61,9 @@ for now in range(1987, 1993):
         ours,
         X[arrived],
         died[arrived],
-        X_old=X[past],
-        y_old=died[past],
+        old=(X[past], died[past]),
         n_folds=2,
-        n_estimators=30,
+        search=st.SearchOptions(n_estimators=30),
         random_state=0,
     )
     anew = st.as_tree(cart.fit(X[past | arrived], died[past | arrived]))
@@ -72,9 +71,7 @@ for now in range(1987, 1993):
         ("steadytree", ours, result.tree),
         ("CART", theirs, anew),
     ):
-        change = st.compare_trees(
-            was, tree, X[ahead], died[ahead], space=space
-        )
+        change = st.compare(was, tree, X[ahead], died[ahead], space=space)
         rows.append(
             {
                 "how": name,

@@ -383,7 +383,7 @@ def test_the_headline_is_of_the_recipe() -> None:
     case = make_case("nhefs", QUICK_ROWS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        result = case.retrain(n_folds=2, copies=1)
+        result = case.retrain(n_folds=2, search=SearchOptions(copies=1))
     table = result.performance().loc["all"]
     assert abs(table.loc["AUC", "own"] - table.loc["AUC", "recipe"]) > 0.001
     text = result.explain(min_cell=1)
@@ -411,12 +411,12 @@ def test_the_headline_is_of_the_recipe() -> None:
 
 
 def test_compared_trees_and_their_scores() -> None:
-    """``compare_trees`` on rows that neither tree was trained on: every number of its text."""
+    """``compare`` on rows that neither tree was trained on: every number of its text."""
     audit = audit_of("attrition")
     case, old, new = audit.case, st.as_tree(audit.case.model), audit.result.trees["from scratch"]
     half = len(case.y_new) // 2
     X, y = case.X_new[:half], case.y_new[:half]
-    told = st.compare_trees(old, new, X, y, trained_on="neither")
+    told = st.compare(old, new, X, y, trained_on="neither")
     leaf = [np.full(half, -1) for _ in range(2)]
     for tree, where in zip((old, new), leaf, strict=True):
         for node, rows in enumerate(rows_at_nodes(tree, X)):

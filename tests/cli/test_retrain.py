@@ -199,8 +199,7 @@ def test_defaults_are_those_of_the_python_call(run: Run, files: Files, tmp_path:
     columns = list(tree.feature_names)
     in_python = retrain(
         *(tree, new[columns], new["outcome"].to_numpy()),
-        X_old=old[columns],
-        y_old=old["outcome"].to_numpy(),
+        old=(old[columns], old["outcome"].to_numpy()),
         random_state=0,
     )
     assert load_tree(tmp_path / "tree.json") == in_python.tree

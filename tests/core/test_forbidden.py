@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.comparison import compare_trees
+from steadytree.comparison import compare
 from steadytree.core.forbidden import (
     forbidden_before,
     forbidden_features,
@@ -75,14 +75,14 @@ def test_forbidden_columns_are_part_of_the_rows_a_tree_is_known_by():
     no_folds = {**FAST, "n_folds": 0}
     for forbid in ((), "age"):
         with pytest.warns(SteadyTreeWarning, match="made from these very rows"):
-            same = retrain(first, X, y, forbid=forbid, **no_folds)
+            same = retrain(first, X, y, plan={"forbid": forbid}, **no_folds)
         assert same.dissimilarity == 0
-    result = retrain(first, *mixed_table(200, 1), forbid="age", **no_folds)
-    score = compare_trees(first, result.tree, *mixed_table(200, 1)).score
+    result = retrain(first, *mixed_table(200, 1), plan={"forbid": "age"}, **no_folds)
+    score = compare(first, result.tree, *mixed_table(200, 1)).score
     assert score.trained_on == "new"
     # A rule that is forbidden now is learnt anew, though the rows are the same.
     free = DistilledTreeClassifier(n_estimators=8, random_state=0).fit(X, y)
-    anew = retrain(free, X, y, forbid="age", **no_folds)
+    anew = retrain(free, X, y, plan={"forbid": "age"}, **no_folds)
     assert anew.dissimilarity > 0
     assert anew.tree.observed is not None
 
@@ -118,7 +118,7 @@ def test_no_candidate_uses_a_forbidden_feature(mixed, with_old):
     X, y, first = mixed
     assert 0 in first.to_tree().used_features
     old = {"X_old": X[:300], "y_old": y[:300]} if with_old else {}
-    result = retrain(first, X[300:], y[300:], forbid=["age"], compare=True, **old, **FAST)
+    result = retrain(first, X[300:], y[300:], plan={"forbid": ["age"]}, compare=True, **old, **FAST)
     for name, tree in result.trees.items():
         assert 0 not in tree.used_features, name
     assert 0 in result.deployed.used_features
@@ -134,26 +134,35 @@ def test_no_candidate_uses_a_forbidden_feature(mixed, with_old):
     # The teacher does not see the feature either: other values of it change nothing.
     other = X[300:].assign(age=X["age"][300:].to_numpy()[::-1])
     past = {"X_old": X[:300].assign(age=50.0), "y_old": y[:300]} if with_old else {}
-    again = retrain(first, other, y[300:], forbid="age", compare=True, **past, **FAST)
+    again = retrain(first, other, y[300:], plan={"forbid": "age"}, compare=True, **past, **FAST)
     for name, tree in result.trees.items():
         np.testing.assert_array_equal(tree.value, again.trees[name].value, err_msg=name)
 
 
 def test_locks_hold_in_what_is_left(mixed):
     X, y, first = mixed
-    result = retrain(first, X[300:], y[300:], forbid="age", locked="colour", price=0.02, **FAST)
+    result = retrain(
+        first, X[300:], y[300:], plan={"forbid": "age", "locked": "colour"}, price=0.02, **FAST
+    )
     assert 2 in result.tree.used_features
 
 
 def test_bad_forbidden_features_are_named(mixed):
     X, y, first = mixed
     with pytest.raises(InputError, match="in forbid, got 'agge'; did you mean 'age'"):
-        retrain(first, X[300:], y[300:], forbid=["agge"], **FAST)
+        retrain(first, X[300:], y[300:], plan={"forbid": ["agge"]}, **FAST)
     own = DecisionTreeClassifier(max_depth=2, random_state=0)
     numbers, deployed = X[["age", "noise"]], DecisionTreeClassifier(max_depth=2, random_state=0)
     deployed.fit(numbers[:300], y[:300])
     with pytest.raises(InputError, match=r"candidate 'mine' not to use .* rules on \['age'\]"):
-        retrain(deployed, numbers[300:], y[300:], forbid="age", candidates={"mine": own}, **FAST)
+        retrain(
+            deployed,
+            numbers[300:],
+            y[300:],
+            plan={"forbid": "age"},
+            candidates={"mine": own},
+            **FAST,
+        )
 
 
 def test_what_a_tree_was_made_without_stays_forbidden(mixed, tmp_path):
@@ -170,7 +179,7 @@ def test_what_a_tree_was_made_without_stays_forbidden(mixed, tmp_path):
         assert not any(age in tree.used_features for tree in result.trees.values())
         deployed = result.tree
         assert forbidden_before(deployed) == ("age",)
-    free = retrain(deployed, X[550:], y[550:], forbid=[], **options)
+    free = retrain(deployed, X[550:], y[550:], plan={"forbid": []}, **options)
     assert free.settings["forbidden"] == []
     assert any(age in tree.used_features for tree in free.trees.values())
     # A stranger's file may say anything.

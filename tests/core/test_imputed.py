@@ -90,7 +90,11 @@ def test_every_tree_of_a_retraining_treats_missing_values_as_imputed() -> None:
     deployed = st.as_tree(model)
     deployed = deployed.replace(metadata={**deployed.metadata, "imputed": fills})
     result = st.retrain(
-        *(deployed, X[500:], y[500:]), n_folds=2, n_estimators=20, compare=True, random_state=0
+        *(deployed, X[500:], y[500:]),
+        n_folds=2,
+        search=st.SearchOptions(n_estimators=20),
+        compare=True,
+        random_state=0,
     )
     assert not result.space.can_be_missing[0]
     assert result.space.can_be_missing[1]

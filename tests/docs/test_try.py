@@ -277,7 +277,7 @@ def test_the_report_is_the_librarys(built_in: Any, tryit: ModuleType, tmp_path: 
     table = tumours()
     X, y = table.drop(columns="diagnosis"), table["diagnosis"].to_numpy()
     deployed = st.DistilledTreeClassifier(n_estimators=50, random_state=0).fit(X[:284], y[:284])
-    result = st.retrain(deployed, X[284:], y[284:], X_old=X[:284], y_old=y[:284], **tryit.SETTINGS)
+    result = st.retrain(deployed, X[284:], y[284:], old=(X[:284], y[:284]), **tryit.SETTINGS)
     assert told_by(made) == written(result, tmp_path)
     assert (made["old"], made["new"], made["task"]) == (284, 285, "classification")
 
@@ -376,12 +376,7 @@ def test_a_table_of_ones_own_gives_the_librarys_report(
     X, y = table[["a", "b"]].astype({"b": "category"}), table["again"].to_numpy(dtype=object)
     deployed = st.DistilledTreeClassifier(n_estimators=50, random_state=0).fit(X[:80], y[:80])
     result = st.retrain(
-        deployed,
-        *(X[80:], y[80:]),
-        X_old=X[:80],
-        y_old=y[:80],
-        time=np.arange(80),
-        **tryit.SETTINGS,
+        deployed, *(X[80:], y[80:]), old=(X[:80], y[:80]), time=np.arange(80), **tryit.SETTINGS
     )
     assert told_by(answers["class"]) == written(result, tmp_path)
     assert result.settings["folds"] == "time"

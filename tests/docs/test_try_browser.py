@@ -201,7 +201,7 @@ def test_what_is_saved_is_what_is_shown(finished: Any, tmp_path: Path) -> None:
     table = pd.read_csv(ROOT / "docs" / "try" / "breast-cancer.csv")
     X, y = table.drop(columns="diagnosis"), table["diagnosis"]
     with pytest.warns(st.exceptions.SteadyTreeWarning, match="from these very rows"):
-        st.retrain(tree, X[284:], y[284:], X_old=X[:284], y_old=y[:284], random_state=0)
+        st.retrain(tree, X[284:], y[284:], old=(X[:284], y[:284]), random_state=0)
 
 
 def test_the_report_opens_in_a_tab_of_its_own(finished: Any) -> None:

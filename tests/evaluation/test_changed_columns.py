@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.comparison import compare_trees
+from steadytree.comparison import compare
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.evaluation.changed_columns import (
@@ -112,13 +112,13 @@ def test_categories_under_other_names(stored, words):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert compare_trees(tree, tree, X).changed_columns == {}
+        assert compare(tree, tree, X).changed_columns == {}
     codes = X["colour"].map({"red": 0, "green": 1, "blue": 2, "grey": 3})
     with (
         pytest.warns(SteadyTreeWarning, match=f"'colour' {words}"),
         pytest.warns(OneDecisionWarning, match='decides "yes" for all'),
     ):
-        compared = compare_trees(tree, tree, X.assign(colour=codes.astype(object)))
+        compared = compare(tree, tree, X.assign(colour=codes.astype(object)))
     assert set(compared.changed_columns) == {"colour"}
     assert not compared.check(max_flips=0.5).passed
     assert compared.check(max_flips=0.5, accept=["colour"]).passed

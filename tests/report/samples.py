@@ -62,7 +62,7 @@ def retraining() -> Retraining:
         y[300:],
         space=space,
         n_folds=3,
-        n_estimators=40,
+        search=SearchOptions(n_estimators=40),
         random_state=0,
     )
 
@@ -93,7 +93,7 @@ def below_retraining() -> Retraining:
     y = np.where((X["x"] >= 0) ^ (rng.random(300) < 0.2), "a", "b")
     written = tree_from_rules("x < 110:\n    x >= 0: a\n    else: b\nelse: b")
     options: dict[str, Any] = {"select": None, "n_folds": 2, "n_estimators": 10, "random_state": 0}
-    return retrain(written, X, y, locked="x", **options)
+    return retrain(written, X, y, plan={"locked": "x"}, **options)
 
 
 ENCODERS: dict[str, Any] = {
@@ -161,7 +161,7 @@ def regression_retraining() -> Retraining:
         X[221:].reset_index(drop=True),
         y[221:].to_numpy(),
         n_folds=2,
-        n_estimators=20,
+        search=SearchOptions(n_estimators=20),
         random_state=0,
     )
 

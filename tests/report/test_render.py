@@ -231,7 +231,7 @@ def test_a_final_test_is_the_first_table() -> None:
         y[300:500],
         test=(X[500:], y[500:]),
         n_folds=0,
-        n_estimators=10,
+        search=SearchOptions(n_estimators=10),
         random_state=0,
     )
     page = render(result, min_cell=1)

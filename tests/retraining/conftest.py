@@ -24,7 +24,7 @@ def cancer():
     first = DistilledTreeClassifier(
         n_estimators=20, max_leaf_nodes=8, decision_threshold="prevalence", random_state=0
     ).fit(X[:250], y[:250])
-    result = retrain(first, X[250:], y[250:], X_old=X[:250], y_old=y[:250], compare=True, **QUICK)
+    result = retrain(first, X[250:], y[250:], old=(X[:250], y[:250]), compare=True, **QUICK)
     return X, y, first, result
 
 

@@ -172,7 +172,7 @@ def test_a_candidate_that_gives_up_a_class_falls_back(cancer):
 def test_the_same_rows_again_change_nothing(cancer):
     X, y, _, result = cancer
     with pytest.warns(st.exceptions.SteadyTreeWarning, match="made from these very rows"):
-        again = retrain(result.tree, X[250:], y[250:], X_old=X[:250], y_old=y[:250], **QUICK)
+        again = retrain(result.tree, X[250:], y[250:], old=(X[:250], y[:250]), **QUICK)
     assert again.action == "keep"
     assert again.answer.reason == "the new rows change nothing"
     assert again.explain().startswith("Keep the deployed tree (unmeasured).")
@@ -182,11 +182,11 @@ def test_a_policy_that_is_not_applied_is_said():
     X, y = rare_outcomes()
     first = DecisionTreeClassifier(max_depth=3, class_weight="balanced", random_state=0)
     first.fit(X[:700], y[:700])
-    result = retrain(first, X[700:], y[700:], decision_threshold=0.99, **QUICK)
+    result = retrain(first, X[700:], y[700:], decision=0.99, **QUICK)
     assert result.action == "keep"
     assert result.tree.decision == result.deployed.decision
     assert "; the policy asked for is not applied." in result.explain().splitlines()[0]
-    least = retrain(first, X[700:], y[700:], select="distance", decision_threshold=0.9, **QUICK)
+    least = retrain(first, X[700:], y[700:], select="distance", decision=0.9, **QUICK)
     assert least.answer.reason == "the policy asked for is not applied"
 
 
@@ -199,7 +199,7 @@ def test_every_label_follows_the_policy_steadily_in_every_tree_we_make():
         first = st.DistilledTreeClassifier(
             n_estimators=20, decision_threshold=policy, random_state=seed
         ).fit(X[:250], y[:250])
-        result = retrain(first, X[250:], y[250:], X_old=X[:250], y_old=y[:250], **QUICK)
+        result = retrain(first, X[250:], y[250:], old=(X[:250], y[:250]), **QUICK)
         trees = [("first", st.as_tree(first)), *result.trees.items()]
         trees += [named for fold in result.scores.in_folds for named in fold.items()]
         for name, tree in trees:

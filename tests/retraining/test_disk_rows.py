@@ -88,9 +88,7 @@ def test_a_small_table_on_disk_gives_what_it_gives_in_memory(mixed, on_disk, for
     named = {"groups": "patient", "sample_weight": "weight", "time": "day"}
     arrays = {argument: new[column].to_numpy() for argument, column in named.items()}
     X_new, X_old = (t.drop(columns=["died", "weight", "patient", "day"]) for t in (new, old))
-    wanted = retrain(
-        mixed[2], X_new, new["died"], X_old=X_old, y_old=old["died"], **arrays, **QUICK
-    )
+    wanted = retrain(mixed[2], X_new, new["died"], old=(X_old, old["died"]), **arrays, **QUICK)
     if form == "lazy":
         tables = predictors(new_path, "weight", "patient", "day"), predictors(old_path)
     else:
@@ -99,7 +97,7 @@ def test_a_small_table_on_disk_gives_what_it_gives_in_memory(mixed, on_disk, for
         tables = new_path, old_path
         if form == "dataset":
             tables = tuple(ds.dataset(path) for path in tables)
-    found = retrain(mixed[2], tables[0], "died", X_old=tables[1], y_old="died", **named, **QUICK)
+    found = retrain(mixed[2], tables[0], "died", old=(tables[1], "died"), **named, **QUICK)
     assert found.chosen == wanted.chosen
     for name, tree in wanted.trees.items():
         assert found.trees[name] == tree
@@ -201,9 +199,7 @@ def test_weights_of_all_rows_count(mixed, on_disk, small_memory):
         predictors(new_path, "weight"),
         "died",
         sample_weight="weight",
-        X_old=predictors(old_path, "weight"),
-        y_old="died",
-        sample_weight_old="weight",
+        old=Rows(predictors(old_path, "weight"), "died", sample_weight="weight"),
         **ONCE,
     )
     seen = result.trees["re-estimate"].observed
@@ -220,9 +216,7 @@ def test_groups_stay_whole(mixed, on_disk, small_memory):
             predictors(new_path, "patient"),
             "died",
             groups="patient",
-            X_old=predictors(old_path, "patient"),
-            y_old="died",
-            groups_old="patient",
+            old=Rows(predictors(old_path, "patient"), "died", groups="patient"),
             **ONCE,
         )
     drawn, times = np.unique(result.groups, return_counts=True)
@@ -241,7 +235,7 @@ def test_new_rows_in_memory_beside_old_rows_on_disk(mixed, on_disk, monkeypatch)
     monkeypatch.setattr(disk_rows, "MEMORY_ROWS", 100)
     X = new.drop(columns=["died", "weight", "patient", "day"])
     before = predictors(old_path)
-    result = retrain(mixed[2], X[:60], new["died"][:60], X_old=before, y_old="died", **ONCE)
+    result = retrain(mixed[2], X[:60], new["died"][:60], old=(before, "died"), **ONCE)
     assert len(result.rows) == result.settings["n_rows_scores"] == 60
     assert result.settings["n_rows_structure"] == pytest.approx(110, abs=2)
     assert result.settings["n_rows_values"] == 180
@@ -255,21 +249,15 @@ def test_prevalence_is_that_of_all_rows(mixed, on_disk, small_memory):
         mixed[2],
         predictors(new_path),
         "died",
-        X_old=predictors(old_path),
-        y_old="died",
-        decision_threshold="prevalence",
+        old=(predictors(old_path), "died"),
+        decision="prevalence",
         **ONCE,
     )
     rate = (new["died"].sum() + old["died"].sum()) / 520
     assert result.tree.decision.threshold == rate
     memory = new[["age", "dose", "colour", "noise"]], new["died"]
     result = retrain(
-        mixed[2],
-        *memory,
-        X_old=predictors(old_path),
-        y_old="died",
-        decision_threshold="prevalence",
-        **ONCE,
+        mixed[2], *memory, old=(predictors(old_path), "died"), decision="prevalence", **ONCE
     )
     assert result.tree.decision.threshold == rate
 
@@ -284,7 +272,7 @@ def test_the_same_rows_again_are_nothing_new(mixed, on_disk, small_memory):
     # And in memory, where all rows are looked at, they are known too.
     names = ["age", "dose", "colour", "noise"]
     with pytest.warns(SteadyTreeWarning, match="made from these very rows"):
-        retrain(result.tree, new[names], new["died"], X_old=old[names], y_old=old["died"], **ONCE)
+        retrain(result.tree, new[names], new["died"], old=(old[names], old["died"]), **ONCE)
 
 
 # -- what the sample does not show ----------------------------------------------------------
@@ -338,7 +326,7 @@ def test_tables_that_overlap_are_refused(mixed, on_disk, small_memory, tmp_path)
         pytest.warns(SteadyTreeWarning, match="are also among the old rows"),
         pytest.raises(InputError, match="in both tables; on disk they cannot be told apart"),
     ):
-        retrain(mixed[2], predictors(new_path), "died", X_old=X, y_old=both["died"], **ONCE)
+        retrain(mixed[2], predictors(new_path), "died", old=(X, both["died"]), **ONCE)
 
 
 # -- errors ---------------------------------------------------------------------------------
@@ -354,7 +342,7 @@ def test_errors_name_the_column(mixed, on_disk, tmp_path):
     with pytest.raises(InputError, match=r"name of a column as groups, .* got ndarray"):
         retrain(*call, "died", groups=np.zeros(400), **ONCE)
     with pytest.raises(InputError, match=r"as y_old, as the rows stay on disk .* got NoneType"):
-        retrain(*call, "died", X_old=new_path, **ONCE)
+        retrain(*call, "died", old=(new_path, MISSING_Y_OLD), **ONCE)
     with pytest.raises(FeatureAlignmentError, match=r"without \['age'\]"):
         retrain(mixed[2], pl.scan_parquet(new_path).drop("age"), "died", **ONCE)
     with pytest.raises(InputError, match=r"expected predictors in .*, got no column besides"):

@@ -92,7 +92,9 @@ def test_the_choice_is_the_least_change_that_is_not_clearly_worse(seed):
 def test_without_rows_left_out_the_price_decides_or_nothing_changes():
     X, y = noise(0)
     model = deployed_on(X[:150], y[:150])
-    result = retrain(model, X[150:], y[150:], n_estimators=20, n_folds=0, random_state=0)
+    result = retrain(
+        model, X[150:], y[150:], search=SearchOptions(n_estimators=20), n_folds=0, random_state=0
+    )
     assert result.chosen == "price 0.25"
     assert least_confirmed_change(result.frontier, 0.25, result.scores) == "re-estimate"
 

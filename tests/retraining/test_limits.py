@@ -123,7 +123,7 @@ def test_the_proposal_holds_the_limits(mixed):
     args, quick = (first, X[300:], 1 - y[300:]), {**QUICK, "n_folds": 3}
     free = retrain(*args, **quick).frontier
     assert free["flips"].max() > 0.3
-    at_most = retrain(*args, max_flips=0.2, max_dissimilarity=0.9, **quick)
+    at_most = retrain(*args, plan={"max_flips": 0.2, "max_dissimilarity": 0.9}, **quick)
     row = at_most.frontier.loc[at_most.chosen]
     assert row["flips"] <= 0.2
     assert row["dissimilarity"] <= 0.9
@@ -138,13 +138,13 @@ def test_the_proposal_holds_the_limits(mixed):
 def test_the_least_change_that_gains_enough_is_chosen_or_none(mixed):
     X, y, first = mixed
     args, quick = (first, X[300:], 1 - y[300:]), {**QUICK, "n_folds": 3}
-    result = retrain(*args, min_gain=0.05, **quick)
+    result = retrain(*args, plan={"min_gain": 0.05}, **quick)
     table, chosen = result.frontier, result.frontier.loc[result.chosen]
     assert chosen["score_change"] >= 0.05
     closer = table[table["dissimilarity"] < chosen["dissimilarity"]]
     assert (closer["score_change"] < 0.05).all()
     assert np.isfinite(result.selection_cost)
-    none = retrain(*args, min_gain=0.99, **quick)
+    none = retrain(*args, plan={"min_gain": 0.99}, **quick)
     assert none.chosen == "keep"
     with pytest.raises(InputError, match=r"scores to choose by min_gain=0\.05, got none"):
-        retrain(*args, min_gain=0.05, **{**QUICK, "n_folds": 0})
+        retrain(*args, plan={"min_gain": 0.05}, **{**QUICK, "n_folds": 0})

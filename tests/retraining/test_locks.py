@@ -56,7 +56,12 @@ def test_locks(mixed, kind):
     feature = tree.feature_labels[tree.feature[0]]
     locked = {"root": "root", "node": 0, "feature": [feature], "condition": root, "rule": rule}
     result = retrain(
-        first, X[300:], 1 - y[300:], locked=locked[kind], price=0.0, **{**QUICK, "n_folds": 0}
+        first,
+        X[300:],
+        1 - y[300:],
+        plan={"locked": locked[kind]},
+        price=0.0,
+        **{**QUICK, "n_folds": 0},
     )
     assert split_of(result.tree, 0) == split_of(result.deployed, 0)
     assert result.edits

@@ -62,7 +62,7 @@ def test_every_set_of_every_tree_follows_the_order(peak: bool) -> None:
     nominal = first_tree(X.astype({"grade": pd.CategoricalDtype(LEVELS)}), y)
     if peak:
         assert any(not along_the_order(s, 5) for s in sets_of(nominal.to_tree()))
-    result = retrain(first, X_new, y_new, X_old=X, y_old=y, compare=True, **QUICK)
+    result = retrain(first, X_new, y_new, old=(X, y), compare=True, **QUICK)
     found = [left for tree in result.trees.values() for left in sets_of(tree)]
     assert len(set(found)) > 2
     assert all(along_the_order(left, 5) for left in found)
@@ -154,7 +154,7 @@ def test_another_order_of_the_same_categories_is_refused() -> None:
     with pytest.raises(InputError, match=expected):
         retrain(first, alphabet, y_new, **QUICK)
     with pytest.raises(InputError, match="in X_old"):
-        retrain(first, X_new, y_new, X_old=X.assign(grade=alphabet["grade"]), y_old=y, **QUICK)
+        retrain(first, X_new, y_new, old=(X.assign(grade=alphabet["grade"]), y), **QUICK)
 
 
 def test_new_grades_take_their_declared_place() -> None:

@@ -90,10 +90,7 @@ def test_a_partial_overlap_counts_once_and_is_not_scored():
     assert len(problem.old) == 120
     np.testing.assert_array_equal(problem.scored, np.arange(180) >= 80)
     with pytest.warns(SteadyTreeWarning, match="also among the old rows"):
-        result = retrain(
-            first, X[120:], y[120:], X_old=X[:200], y_old=y[:200],
-            n_estimators=5, n_folds=2, random_state=0,
-        )  # fmt: skip
+        result = retrain(first, X[120:], y[120:], old=(X[:200], y[:200]), search=SearchOptions(n_estimators=5), n_folds=2, random_state=0)  # fmt: skip
     for name in ("keep", result.chosen, "from scratch"):
         unscored = np.isnan(result.scores.left_out(name, losses))
         np.testing.assert_array_equal(unscored, np.arange(180) < 80)
@@ -188,10 +185,7 @@ def test_noise_stays_noise_where_old_and_new_overlap(kind):
         first = DecisionTreeClassifier(max_depth=4, min_samples_leaf=8, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            result = retrain(
-                first.fit(X[old], y[old]), X[new], y[new], X_old=X[old], y_old=y[old],
-                n_estimators=20, n_folds=3, random_state=seed, **groups,
-            )  # fmt: skip
+            result = retrain(first.fit(X[old], y[old]), X[new], y[new], old=(X[old], y[old]), search=SearchOptions(n_estimators=20), n_folds=3, random_state=seed, **groups)  # fmt: skip
         scores.append(result.frontier.loc[["keep", result.chosen, "from scratch"], "score"])
     mean = np.mean(scores, axis=0)
     assert (np.abs(mean - 0.5) < 0.04).all(), mean

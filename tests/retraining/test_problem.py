@@ -49,7 +49,7 @@ def test_each_table_is_coded_once(mixed, tmp_path, monkeypatch, stored_space):
 
     monkeypatch.setattr(FeatureSpace, "of_known_features", looking)
     deployed = first.to_tree() if stored_space else first.to_tree().replace(space=None)
-    result = retrain(deployed, new, y[300:500], X_old=old, y_old=y[:300], compare=True, **QUICK)
+    result = retrain(deployed, new, y[300:500], old=(old, y[:300]), compare=True, **QUICK)
     result.explain()
     result.flips("colour")
     result.performance("colour")
@@ -302,7 +302,14 @@ def test_classes_keep_their_type(tmp_path, outcomes, classes):
         X = pl.from_pandas(X)
     first = DistilledTreeClassifier(n_estimators=4, max_leaf_nodes=3, random_state=0)
     first.fit(X[:80], outcomes[:80])
-    result = retrain(first, X[80:], outcomes[80:], n_estimators=4, n_folds=0, random_state=0)
+    result = retrain(
+        first,
+        X[80:],
+        outcomes[80:],
+        search=SearchOptions(n_estimators=4),
+        n_folds=0,
+        random_state=0,
+    )
     loaded = load_tree(save_tree(result.tree, tmp_path / "tree.json"))
     assert loaded.space.categories == (None, None, (False, True), ("a", "b"))
     for found in (

@@ -91,7 +91,7 @@ def test_the_new_policy_s_positive_class_is_measured_and_named(cancer, before):
         n_estimators=10, max_leaf_nodes=6, decision_threshold=before, random_state=0
     ).fit(X[:250], y[:250])
     policy = st.Decision(0.2, positive="ill")
-    result = retrain(first, X[250:], y[250:], decision_threshold=policy, **QUICK)
+    result = retrain(first, X[250:], y[250:], decision=policy, **QUICK)
     found, truth = result.tree.predict(X[250:]), y[250:]
     table = result.performance().loc["all"]
     assert table.loc["sensitivity", "own"] == (found[truth == "ill"] == "ill").mean()

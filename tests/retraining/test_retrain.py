@@ -61,7 +61,7 @@ def test_mixed_data_without_old_rows(mixed):
 
 def test_drift_is_seen_and_said(mixed):
     X, y, first = mixed
-    result = retrain(first, X[300:], 1 - y[300:], X_old=X[:300], y_old=y[:300], price=0.05, **QUICK)
+    result = retrain(first, X[300:], 1 - y[300:], old=(X[:300], y[:300]), price=0.05, **QUICK)
     assert result.drift is not None
     assert result.drift.detected
     assert "no longer follow" in result.explain()
@@ -76,7 +76,7 @@ def test_several_classes():
     rows = np.random.default_rng(0).permutation(150)
     X, names = X[rows], names[rows]
     first = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:75], names[:75])
-    result = retrain(first, X[75:], names[75:], X_old=X[:75], y_old=names[:75], **QUICK)
+    result = retrain(first, X[75:], names[75:], old=(X[:75], names[:75]), **QUICK)
     assert result.tree.classes == ("setosa", "versicolor", "virginica")
     assert (result.model.predict(X[75:]) == names[75:]).mean() > 0.9
     assert {"AUC", "accuracy", "balanced accuracy", "Brier score"} == set(
@@ -89,8 +89,8 @@ def test_polars_frames_and_pickle(mixed):
     X, y, first = mixed
     frames = [polars.from_pandas(part) for part in (X[:300], X[300:500])]
     quick = {**QUICK, "n_folds": 0}
-    plain = retrain(first, X[300:500], y[300:500], X_old=X[:300], y_old=y[:300], **quick)
-    result = retrain(first, frames[1], y[300:500], X_old=frames[0], y_old=y[:300], **quick)
+    plain = retrain(first, X[300:500], y[300:500], old=(X[:300], y[:300]), **quick)
+    result = retrain(first, frames[1], y[300:500], old=(frames[0], y[:300]), **quick)
     assert result.tree == plain.tree
     assert result.flips(by="colour")["n"].sum() == 200
     again = pickle.loads(pickle.dumps(result))
@@ -102,7 +102,7 @@ def test_regression():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     first = DecisionTreeRegressor(max_leaf_nodes=6, min_samples_leaf=10, random_state=0)
     first.fit(X[:200], y[:200])
-    result = retrain(first, X[200:], y[200:], X_old=X[:200], y_old=y[:200], **QUICK)
+    result = retrain(first, X[200:], y[200:], old=(X[:200], y[:200]), **QUICK)
     assert not result.tree.is_classifier
     assert result.frontier.loc["re-estimate", "n_edits"] == 0
     assert "R²" in result.explain()
@@ -141,7 +141,7 @@ def test_sample_weights_and_progress(mixed, capsys):
         y[300:],
         sample_weight=weight,
         progress=lambda *step: seen.append(step),
-        verbose=1,
+        progress=True,
         **QUICK,
     )
     assert result.tree.predict_proba(X)[:, 1].mean() > plain.tree.predict_proba(X)[:, 1].mean()
@@ -164,9 +164,8 @@ def test_without_drift_nothing_changes():
             first.fit(X[:900], y[:900]),
             X[900:],
             y[900:],
-            X_old=X[:900],
-            y_old=y[:900],
-            n_estimators=50,
+            old=(X[:900], y[:900]),
+            search=SearchOptions(n_estimators=50),
             n_folds=0,
             random_state=seed,
         )
@@ -200,7 +199,7 @@ def test_retraining_again_on_the_same_rows_changes_nothing(mixed, with_old):
 def test_every_leaf_is_what_its_rows_say(mixed):
     """Recomputed from the raw rows: counts, the observed rate, and the prediction."""
     X, y, first = mixed
-    result = retrain(first, X[300:], y[300:], X_old=X[:300], y_old=y[:300], **QUICK)
+    result = retrain(first, X[300:], y[300:], old=(X[:300], y[:300]), **QUICK)
     for name in ("re-estimate", "price 0.2", "price 0.05", "from scratch"):
         tree, seen = result.trees[name], result.trees[name].observed
         leaf = tree.apply(X)
@@ -234,7 +233,7 @@ def test_a_new_threshold_does_not_touch_what_was_decided(mixed):
         X[["age", "dose"]].fillna(0)[:300], y[:300]
     )
     table = X[["age", "dose"]].fillna(0)[300:]
-    result = retrain(deployed, table, y[300:], decision_threshold=0.4, **QUICK)
+    result = retrain(deployed, table, y[300:], decision=0.4, **QUICK)
     assert result.action in ("re-estimate", "change")  # the policy was asked for, so it is applied
     np.testing.assert_array_equal(result.deployed.predict(table), deployed.predict(table))
     changed = np.mean(deployed.predict(table) != result.tree.predict(table))
@@ -250,7 +249,7 @@ def test_class_weights_are_inherited_as_a_policy():
     deployed = DecisionTreeClassifier(
         max_depth=3, class_weight="balanced", min_samples_leaf=20, random_state=0
     ).fit(X[:800], y[:800])
-    result = retrain(deployed, X[800:], y[800:], X_old=X[:800], y_old=y[:800], **QUICK)
+    result = retrain(deployed, X[800:], y[800:], old=(X[:800], y[:800]), **QUICK)
     np.testing.assert_array_equal(result.deployed.predict(X), deployed.predict(X))
     sick = X[y == 1]
     before, after = (np.mean(m.predict(sick) == 1) for m in (deployed, result.tree))
@@ -281,7 +280,7 @@ def test_a_tree_that_flags_nobody_is_a_loud_warning():
     first = DecisionTreeClassifier(max_depth=2, class_weight="balanced", random_state=0)
     first.fit(X[:700], y[:700])
     with pytest.warns(SteadyTreeWarning, match='the proposal decides "0" for all 700 rows') as seen:
-        result = retrain(first, X[700:], y[700:], decision_threshold=0.9, select=None, **QUICK)
+        result = retrain(first, X[700:], y[700:], decision=0.9, select=None, **QUICK)
     assert len(seen) == 1
     assert result.one_decision is not None
     assert result.classes_given_up == {1: True}

@@ -64,7 +64,7 @@ def test_an_interrupt_of_the_folds_leaves_the_proposal(mixed, monkeypatch, inter
 
     monkeypatch.setattr(CandidateMaker, "run", interrupted)
     with pytest.warns(SteadyTreeWarning, match="folds were interrupted"):
-        early = retrain(*args, max_flips=0.5, **quick)
+        early = retrain(*args, plan={"max_flips": 0.5}, **quick)
     assert early.chosen == f"price {DEFAULT_PRICE:g}"
     assert early.trees == whole.trees
     assert early.settings["folds_interrupted"]

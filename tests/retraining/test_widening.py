@@ -35,7 +35,7 @@ def test_the_space_is_made_from_the_rows_where_the_tree_has_none(cancer):
     X, y, _, _ = cancer
     plain = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:250], y[:250])
     quick = {**QUICK, "n_folds": 0}
-    result = retrain(plain, X[250:], y[250:], X_old=X[:250], y_old=y[:250], **quick)
+    result = retrain(plain, X[250:], y[250:], old=(X[:250], y[:250]), **quick)
     expected = FeatureSpace.from_data(X, y)
     np.testing.assert_array_equal(result.space.lower, expected.lower)
     np.testing.assert_array_equal(result.space.upper, expected.upper)

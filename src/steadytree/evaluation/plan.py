@@ -215,7 +215,8 @@ class ChangePlan:
             found = tomllib.loads(content.decode("utf-8-sig"))
         except UnicodeDecodeError as error:
             raise InputError(
-                f"{path}: expected TOML in UTF-8, got other bytes at {error.start}; save it as UTF-8"
+                f"{path}: expected TOML in UTF-8, got other bytes at {error.start}; "
+                "save it as UTF-8"
             ) from None
         except tomllib.TOMLDecodeError as error:
             raise InputError(

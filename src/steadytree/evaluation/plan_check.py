@@ -345,7 +345,9 @@ def _groups(
         yield None, None
         return
     if measures.table is None:
-        raise InputError(f"expected rows for per_group.{column}.{name}, got none; pass X")
+        raise InputError(
+            f"expected rows for per_group.{column}.{name}, got none; pass X, or --data"
+        )
     for group, rows in subgroups(measures.table, column):
         yield f"{PLAIN.name(column)} = {PLAIN.name(group)}", rows
 
@@ -359,7 +361,9 @@ def _judge(name: str, limit: float, measures: ChangeMeasures, rows: Rows | None)
         return _judge_score(name, limit, measures, rows)
     hits = measures.hits(measure)
     if hits is None:
-        raise InputError(f"expected rows for {name}, got none; pass the rows to count as X")
+        raise InputError(
+            f"expected rows for {name}, got none; pass the rows to count: X, or --data"
+        )
     hits = hits if rows is None else hits[rows]
     exact = measures.same_tree or (measure == "flips" and measures.same_decisions)
     return _judge_share(limit, int(hits.sum()), len(hits), exact=exact)
@@ -387,8 +391,8 @@ def _judge_score(
 ) -> dict[str, Any]:
     if measures.score is None:
         raise InputError(
-            f"expected rows with outcomes for {name}, got none; pass the rows as X and their "
-            "outcomes as y"
+            f"expected rows with outcomes for {name}, got none; pass X and y, or --data and "
+            "--target"
         )
     if measures.same_tree:
         verdict = HELD if limit <= LAST_BIT else BROKEN

@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
@@ -27,7 +28,7 @@ from steadytree.core.tabular import as_table, n_rows, without_columns
 from steadytree.core.tree import Tree
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.final_test import score_on_test
-from steadytree.evaluation.flips import flipped, moved_shares, response_span, risk_moves
+from steadytree.evaluation.flips import flipped, moved_shares, response_span, risk_moves, subgroups
 from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
 from steadytree.evaluation.locks import resolve_locks
 from steadytree.evaluation.plan import ChangePlan
@@ -195,6 +196,8 @@ def retrain(
         seed,
     )
     given["X_new"] = as_table(given["X_new"], "X")
+    for column in asked.per_group:  # one that is not there is said before the search
+        list(subgroups(given["X_new"], column))
     given["groups"] = check_rowwise(given["groups"], n_rows(given["X_new"]), "groups")
     time = given.pop("time")
     problem = prepare_problem(deployed, **given, forbid=asked.forbid, space=space)

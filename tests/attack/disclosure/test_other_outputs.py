@@ -35,11 +35,10 @@ def result() -> st.Retraining:
         made.folder / "model" / "tree.json",
         new[names],
         new[OUTCOME],
-        X_old=old[names],
-        y_old=old[OUTCOME],
+        old=(old[names], old[OUTCOME]),
         select=None,
         n_folds=2,
-        n_estimators=10,
+        search=st.SearchOptions(n_estimators=10),
         random_state=0,
     )
 

@@ -58,7 +58,7 @@ plain = subprocess.run(
 assert float(plain.stdout) == found
 
 # Growing, retraining, saving.
-result = st.retrain(old, X[285:], y[285:], X_old=X[:285], y_old=y[:285], n_folds=2, random_state=0)
+result = st.retrain(old, X[285:], y[285:], old=(X[:285], y[:285]), n_folds=2, random_state=0)
 assert result.diff.to_text()
 tree = st.as_tree(result.model)
 st.save_tree(tree, "tree.json")

@@ -80,11 +80,10 @@ def test_other_outcomes_and_no_folds(task):
     first = kind(n_estimators=10, max_leaf_nodes=4, random_state=0).fit(X[:130], y[:130])
     result = retrain(
         *(first, X[130:], y[130:]),
-        X_old=X[:130],
-        y_old=y[:130],
+        old=(X[:130], y[:130]),
         certify=SMALL,
         n_folds=0,
-        n_estimators=10,
+        search=SearchOptions(n_estimators=10),
         random_state=0,
     )
     said = result.certificate
@@ -95,7 +94,7 @@ def test_other_outcomes_and_no_folds(task):
 def test_locks_and_certificates_exclude_each_other(mixed):
     X, y, first = mixed
     with pytest.raises(InputError, match="expected nothing locked where a certificate"):
-        retrain(first, X[300:], y[300:], locked="root", certify=True, **QUICK)
+        retrain(first, X[300:], y[300:], plan={"locked": "root"}, certify=True, **QUICK)
     with pytest.raises(InputError, match="expected certify True, False"):
         retrain(first, X[300:], y[300:], certify="yes", **QUICK)
 

@@ -330,7 +330,9 @@ def test_retrained_on_raw_rows_and_back_in_the_pipeline(seed: int) -> None:
     model = make_pipeline(columns, DecisionTreeClassifier(max_depth=3, random_state=seed))
     model.fit(X, y)
     y_new = y_new ^ (X_new["age"] > 55).to_numpy()
-    result = st.retrain(model, X_new, y_new, n_folds=0, n_estimators=30, random_state=seed)
+    result = st.retrain(
+        model, X_new, y_new, n_folds=0, search=st.SearchOptions(n_estimators=30), random_state=seed
+    )
     written = result.to_like(model)
     np.testing.assert_array_equal(written.predict(X_new), result.tree.predict(X_new))
     rows = raw_rows(seed + 90, 5000, unseen=True)
@@ -370,7 +372,9 @@ def test_categories_that_arrived_since_the_pipeline_was_fitted(lumps: str, holes
     model = make_pipeline(columns, DecisionTreeClassifier(max_depth=4, random_state=0)).fit(X, y)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Found unknown categories")
-        result = st.retrain(model, X_new, y_new, n_folds=0, n_estimators=30, random_state=0)
+        result = st.retrain(
+            model, X_new, y_new, n_folds=0, search=st.SearchOptions(n_estimators=30), random_state=0
+        )
         rows = raw_rows(7, 5000, unseen=True)
         rows.loc[::50, "town"] = "a third"
         for name in ("from scratch", result.chosen):

@@ -123,7 +123,9 @@ def test_retrained_and_back() -> None:
     frame, fresh = table(0), table(1, n=800)
     model = small(frame, max_depth=3)
     y = outcome(fresh, "binary", 1)
-    result = st.retrain(model, fresh, y, n_folds=0, n_estimators=20, random_state=0)
+    result = st.retrain(
+        model, fresh, y, n_folds=0, search=st.SearchOptions(n_estimators=20), random_state=0
+    )
     written = result.to_like(model)
     np.testing.assert_array_equal(written.predict(fresh), result.tree.predict(fresh))
 

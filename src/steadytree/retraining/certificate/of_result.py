@@ -55,7 +55,8 @@ def certify(
     >>> import steadytree as st
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> X = X[["mean radius", "mean texture"]]
-    >>> deployed = st.DistilledTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X[:300], y[:300])
+    >>> first = st.DistilledTreeClassifier(max_leaf_nodes=4, random_state=0)
+    >>> deployed = first.fit(X[:300], y[:300])
     >>> result = st.retrain(deployed, X[300:], y[300:], n_folds=0, random_state=0)
     >>> options = st.CertificateOptions(depth=1, cut_points=8)
     >>> st.certify(result, options=options).gap >= 0
