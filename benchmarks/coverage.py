@@ -64,7 +64,7 @@ from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.performance import performance_table
 from steadytree.evaluation.scores import auc
 from steadytree.readers import as_tree
-from steadytree.retraining import retrain
+from steadytree.retraining import SearchOptions, retrain
 
 # Two prices make a path; more of them take time.
 module_of_retrain = importlib.import_module("steadytree.retraining.retrain")
@@ -159,8 +159,11 @@ def simulate(
             n_estimators=N_ESTIMATORS, decision_threshold="prevalence", random_state=seed
         )
         deployed = as_tree(own.fit(X_old, y_old))
-    old = {"X_old": X_old, "y_old": y_old} if old_rows else {}
-    quick: dict[str, Any] = {"n_estimators": N_ESTIMATORS, "copies": 1, "random_state": seed}
+    old = {"old": (X_old, y_old)} if old_rows else {}
+    quick: dict[str, Any] = {
+        "search": SearchOptions(n_estimators=N_ESTIMATORS, copies=1),
+        "random_state": seed,
+    }
     with warnings.catch_warnings(), mock.patch.object(module_of_retrain, "PRICES", PRICES):
         warnings.simplefilter("ignore")
         result = retrain(deployed, X_new, y_new, **quick, **old)
@@ -405,12 +408,15 @@ def label_changes(n_new: int, rate: float, old_rows: bool, steady: float, seed: 
     X_new, y_new = draw(n_new, "noise", rate, False, rng)
     model = DecisionTreeClassifier(max_depth=3, min_samples_leaf=10, random_state=seed)
     deployed = as_tree(model.fit(X_old, y_old), decision_threshold=rate)
-    old = {"X_old": X_old, "y_old": y_old} if old_rows else {}
-    quick: dict[str, Any] = {"n_estimators": N_ESTIMATORS, "copies": 1, "n_folds": 0}
+    old = {"old": (X_old, y_old)} if old_rows else {}
+    quick: dict[str, Any] = {
+        "search": SearchOptions(n_estimators=N_ESTIMATORS, copies=1),
+        "n_folds": 0,
+    }
     with warnings.catch_warnings(), mock.patch.object(module_of_retrain, "PRICES", ()):
         warnings.simplefilter("ignore")
         policy = Decision(steady=steady)
-        quick |= {"decision_threshold": policy, "price": 50.0, "random_state": seed}
+        quick |= {"decision": policy, "price": 50.0, "random_state": seed}
         result = retrain(deployed, X_new, y_new, **quick, **old)
     new = result.trees["re-estimate"]
     leaf, before = new.apply(X_new), result.deployed.apply(X_new)

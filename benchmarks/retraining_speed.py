@@ -40,7 +40,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.growing.cart import PAPER_GRID
 from steadytree.readers import as_tree
-from steadytree.retraining import retrain
+from steadytree.retraining import SearchOptions, retrain
 
 TABLE = Path(__file__).with_suffix(".md")
 DEPLOYED_ROWS = 20_000

@@ -83,7 +83,7 @@ def cases() -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
     for name in ("wdbc", "rotterdam", "support2"):
         rows = split_set(name, 0)
         given = (cart(rows, 0, everything=False), rows.X_new, rows.y_new)
-        yield f"{name}, 5 folds", given, {"X_old": rows.X_old, "y_old": rows.y_old}
+        yield f"{name}, 5 folds", given, {"old": (rows.X_old, rows.y_old)}
     for n, n_folds in ((2_000, 5), (20_000, 5), (20_000, 0), (200_000, 0)):
         words = f"{n_folds} folds" if n_folds else "no folds"
         yield f"synthetic {n:,} × 16, {words}", problem(n, 16), {"n_folds": n_folds}

@@ -20,7 +20,7 @@ from steadytree.core import tree as tree_module
 from steadytree.core.format import plain_json
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.exceptions import FeatureAlignmentError, GateError, InputError, OneDecisionWarning
-from steadytree.retraining import retrain
+from steadytree.retraining import SearchOptions, retrain
 from tests.growing.mixed import mixed_table
 
 

@@ -241,7 +241,7 @@ def test_a_rule_added_in_one_line_serves_stable_trees_and_retraining(monkeypatch
         select="smallest",
         tolerance=1.0,
         n_folds=2,
-        search=SearchOptions(n_estimators=10),
+        n_estimators=10,
         random_state=0,
     )
     assert update.tree.n_leaves == update.frontier["n_leaves"].min()

@@ -78,7 +78,11 @@ print(st.as_tree(deployed))
 # %%
 # The other applications arrive. What a tree was made without stays forbidden.
 
-settings = {"n_folds": 2, "n_estimators": 30, "random_state": 0}
+settings = {
+    "n_folds": 2,
+    "search": st.SearchOptions(n_estimators=30),
+    "random_state": 0,
+}
 result = st.retrain(deployed, X_new, y_new, old=(X_old, y_old), **settings)
 print(result.explain())
 

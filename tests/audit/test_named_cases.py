@@ -41,7 +41,7 @@ def test_mortgages_refused_insurance_stay_within_what_was_observed(old_rows: boo
     assert np.round(denied, 3).tolist() == [0.919, 0.909]
     model: Any = DecisionTreeClassifier(max_depth=3, min_samples_leaf=20, random_state=0)
     model.fit(case.X_old, case.y_old)
-    old = {"X_old": case.X_old, "y_old": case.y_old} if old_rows else {}
+    old = {"old": (case.X_old, case.y_old)} if old_rows else {}
     told = []
     for _ in range(3):  # fed back with the same rows, as it once fell to 22 %
         result = st.retrain(
@@ -70,7 +70,7 @@ def test_a_leaf_of_churners_only_says_so() -> None:
     case = make_case("churn", 2500)
     parts = (case.X_old, case.y_old), (case.X_new, case.y_new)
     pure = 0
-    for tree in case.retrain(search=SearchOptions(n_estimators=20)).trees.values():
+    for tree in case.retrain(n_estimators=20).trees.values():
         if tree.observed is None:
             continue
         reached = [rows_at_nodes(tree, X) for X, _ in parts]
@@ -94,11 +94,15 @@ def test_no_leaf_of_one_or_two_birds(name: str) -> None:
     case = make_case(name)
     model = st.DistilledTreeClassifier(min_samples_leaf=8, n_estimators=20, random_state=0)
     model.fit(case.X_old, case.y_old)
-    old = {"X_old": case.X_old, "y_old": case.y_old} if SETS[name].old_rows else {}
+    old = {"old": (case.X_old, case.y_old)} if SETS[name].old_rows else {}
     result = st.retrain(
         *(model, case.X_new, case.y_new),
         **old,
-        **{"n_folds": 0, "n_estimators": 20, "min_samples_leaf": 8, "random_state": 0},
+        **{
+            "n_folds": 0,
+            "search": st.SearchOptions(n_estimators=20, min_samples_leaf=8),
+            "random_state": 0,
+        },
     )
     for name_of_tree, tree in result.trees.items():
         birds = [len(rows) for rows in rows_at_nodes(tree, case.X_new)]

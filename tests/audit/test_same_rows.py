@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from steadytree.retraining import SearchOptions
 from tests.audit.sets import SETS, Case, make_case
 
 TIMES = 5
-QUICK = {"n_estimators": 5, "copies": 0}
+QUICK = {"search": SearchOptions(n_estimators=5, copies=0)}
 QUICK_SETS = ("mortgage", "credit cards", "mgus2", "icu", "arrests", "hawks", "wine", "diabetes")
 """With and without old rows, of every kind of model and outcome; the slow test has all sets."""
 

@@ -20,10 +20,10 @@ from steadytree.core.format import load_tree, save_tree
 from steadytree.core.space import FeatureSpace
 from steadytree.estimators import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.retraining import retrain
+from steadytree.retraining import SearchOptions, retrain
 from tests.growing.mixed import mixed_table
 
-FAST = {"n_estimators": 8, "n_folds": 2, "random_state": 0}
+FAST = {"search": SearchOptions(n_estimators=8), "n_folds": 2, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_conditions_give_way_to_their_heavier_side(mixed):
 def test_no_candidate_uses_a_forbidden_feature(mixed, with_old):
     X, y, first = mixed
     assert 0 in first.to_tree().used_features
-    old = {"X_old": X[:300], "y_old": y[:300]} if with_old else {}
+    old = {"old": (X[:300], y[:300])} if with_old else {}
     result = retrain(first, X[300:], y[300:], plan={"forbid": ["age"]}, compare=True, **old, **FAST)
     for name, tree in result.trees.items():
         assert 0 not in tree.used_features, name
@@ -133,7 +133,7 @@ def test_no_candidate_uses_a_forbidden_feature(mixed, with_old):
     assert result.settings["forbidden"] == [0]
     # The teacher does not see the feature either: other values of it change nothing.
     other = X[300:].assign(age=X["age"][300:].to_numpy()[::-1])
-    past = {"X_old": X[:300].assign(age=50.0), "y_old": y[:300]} if with_old else {}
+    past = {"old": (X[:300].assign(age=50.0), y[:300])} if with_old else {}
     again = retrain(first, other, y[300:], plan={"forbid": "age"}, compare=True, **past, **FAST)
     for name, tree in result.trees.items():
         np.testing.assert_array_equal(tree.value, again.trees[name].value, err_msg=name)
@@ -172,7 +172,7 @@ def test_what_a_tree_was_made_without_stays_forbidden(mixed, tmp_path):
     deployed = load_tree(tmp_path / "tree.json")
     assert forbidden_before(deployed) == ("age",)
     age = list(X.columns).index("age")
-    options = {**FAST, "price": 0.0, "select": None}
+    options = {**FAST, "price": 0.0}
     for rows in (slice(200, 400), slice(400, 550)):  # inherited again and again
         result = retrain(deployed, X[rows], y[rows], **options)
         assert result.settings["forbidden"] == [age]

@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from steadytree.evaluation.gates import GATES
 
 from reproduction.data import load_case_study
-from steadytree.evaluation.gates import GATES
 from tests.docs.fences import DOCS, fences
 
 RECIPES = DOCS / "guide" / "gates"

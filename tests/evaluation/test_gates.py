@@ -8,9 +8,9 @@ import math
 from typing import Any
 
 import pytest
+from steadytree.evaluation.gates import COUNTED, GATES, GateFault, check_gates
 
 from steadytree.core.disclosure import PeopleCount
-from steadytree.evaluation.gates import COUNTED, GATES, GateFault, check_gates
 from steadytree.exceptions import GateError, InputError
 from tests.diff.trees import Leaf, Split, build
 

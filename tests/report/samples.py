@@ -24,7 +24,7 @@ from steadytree.estimators._results import stable_content
 from steadytree.growing.encoding import ColumnEncoder
 from steadytree.readers import as_tree
 from steadytree.readers.words.rules import tree_from_rules
-from steadytree.retraining import Retraining, retrain
+from steadytree.retraining import Retraining, SearchOptions, retrain
 from steadytree.selection import pareto_mask
 
 HOSTILE = {
@@ -81,7 +81,11 @@ def graded_retraining() -> Retraining:
     encoder = ColumnEncoder(space)
     model = DecisionTreeClassifier(max_leaf_nodes=6, min_samples_leaf=6, random_state=0)
     deployed = encoder.to_tree(model.fit(encoder.transform(space.encode(X))[:150], y[:150]))
-    options: dict[str, Any] = {"select": None, "n_folds": 2, "n_estimators": 10, "random_state": 0}
+    options: dict[str, Any] = {
+        "n_folds": 2,
+        "search": SearchOptions(n_estimators=10),
+        "random_state": 0,
+    }
     return retrain(deployed, X[150:].reset_index(drop=True), y[150:], **options)
 
 
@@ -92,7 +96,11 @@ def below_retraining() -> Retraining:
     X = pd.DataFrame({"x": rng.integers(-50, 200, 300)})
     y = np.where((X["x"] >= 0) ^ (rng.random(300) < 0.2), "a", "b")
     written = tree_from_rules("x < 110:\n    x >= 0: a\n    else: b\nelse: b")
-    options: dict[str, Any] = {"select": None, "n_folds": 2, "n_estimators": 10, "random_state": 0}
+    options: dict[str, Any] = {
+        "n_folds": 2,
+        "search": SearchOptions(n_estimators=10),
+        "random_state": 0,
+    }
     return retrain(written, X, y, plan={"locked": "x"}, **options)
 
 
@@ -147,7 +155,11 @@ def pipeline(encoder: str, fills: bool) -> Any:
 def pipeline_retraining(encoder: str = "codes", fills: bool = True) -> Retraining:
     """A pipeline that takes missing values and new categories; 300 rows arrive."""
     X = pipeline_rows(300, 3)
-    options: dict[str, Any] = {"n_folds": 2, "n_estimators": 10, "random_state": 0}
+    options: dict[str, Any] = {
+        "n_folds": 2,
+        "search": SearchOptions(n_estimators=10),
+        "random_state": 0,
+    }
     return retrain(pipeline(encoder, fills), X, pipeline_outcome(X, 4), price=0.02, **options)
 
 

@@ -18,7 +18,7 @@ from steadytree.exceptions import SteadyTreeWarning
 from steadytree.report import render, summarise, write_report
 from steadytree.report.notebook import tree_diff_html
 from steadytree.report.render import script_safe_json
-from steadytree.retraining import retrain
+from steadytree.retraining import SearchOptions, retrain
 from tests.report import samples
 from tests.report.page import Page
 

@@ -18,7 +18,7 @@ from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
 from steadytree.report import summarise
 from steadytree.report.render import render
-from steadytree.retraining import retrain
+from steadytree.retraining import SearchOptions, retrain
 from tests.report import samples
 
 SCHEMA = json.loads(
@@ -150,7 +150,7 @@ def test_provenance_names_data_seed_versions_and_how_the_score_was_made() -> Non
 def test_the_seed_on_the_page_repeats_the_run(random_state: Any) -> None:
     X, y = samples.breast_cancer()
     model = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X[:200], y[:200])
-    options: dict[str, Any] = {"n_folds": 2, "n_estimators": 10}
+    options: dict[str, Any] = {"n_folds": 2, "search": SearchOptions(n_estimators=10)}
     first = retrain(model, X[200:400], y[200:400], random_state=random_state, **options)
     labels = {e["label"]: e["value"] for e in summarise(first)["provenance"]}
     if random_state == 7:

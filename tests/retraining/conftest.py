@@ -9,11 +9,11 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from steadytree.estimators.distilled import DistilledTreeClassifier
-from steadytree.retraining import retrain
+from steadytree.retraining import SearchOptions, retrain
 from tests.growing.mixed import mixed_table
 from tests.retraining.histories import three_lines
 
-QUICK = {"n_estimators": 20, "n_folds": 2, "random_state": 0}
+QUICK = {"search": SearchOptions(n_estimators=20), "n_folds": 2, "random_state": 0}
 
 
 @pytest.fixture(scope="session")

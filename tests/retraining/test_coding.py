@@ -32,7 +32,7 @@ def test_other_codes_for_the_same_are_refused(mixed):
         retrain(first, shouted, y[300:], **QUICK)
     # Without a stored space the tree's own categories, and those of the old rows, are known.
     bare = first.to_tree().replace(space=None)
-    for old in ({}, {"X_old": X[:300], "y_old": y[:300]}):
+    for old in ({}, {"old": (X[:300], y[:300])}):
         with pytest.raises(InputError, match="got 0, 1, 2, 3 in 100%"):
             retrain(bare, coded, y[300:], **old, **QUICK)
 
@@ -76,7 +76,7 @@ def test_numbers_that_stand_for_the_same_category():
 def test_other_units_are_noted(mixed, factor, with_old):
     X, y, first = mixed
     new = X[300:].assign(age=X["age"][300:] * factor)
-    old = {"X_old": X[:300], "y_old": y[:300]} if with_old else {}
+    old = {"old": (X[:300], y[:300])} if with_old else {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         problem = prepare_problem(first, new, y[300:], **old)

@@ -18,15 +18,15 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
-from steadytree.retraining import disk_rows, disk_tables, retrain
+from steadytree.retraining import Rows, SearchOptions, disk_rows, disk_tables, retrain
 from steadytree.retraining.disk_rows import DiskRows, load_sample
 from steadytree.retraining.structure_sample import draw_rows
 from tests.growing.mixed import mixed_table
 
 ROOT = Path(__file__).parents[2]
 
-QUICK = {"n_estimators": 10, "n_folds": 2, "random_state": 0}
-ONCE = {**QUICK, "n_folds": 0, "price": 0.05, "select": None}
+QUICK = {"search": SearchOptions(n_estimators=10), "n_folds": 2, "random_state": 0}
+ONCE = {**QUICK, "n_folds": 0, "price": 0.05}
 NEW, OLD = slice(300, 700), slice(0, 120)
 
 
@@ -143,7 +143,7 @@ def test_leaves_count_all_rows_and_rules_come_from_the_sample(
     mixed, on_disk, small_memory, with_old
 ):
     new, old, new_path, old_path = on_disk
-    before = {"X_old": predictors(old_path), "y_old": "died"} if with_old else {}
+    before = {"old": (predictors(old_path), "died")} if with_old else {}
     result = retrain(mixed[2], predictors(new_path), "died", **before, **ONCE)
     n_all = 520 if with_old else 400
     assert result.settings["n_new"] == 400
@@ -163,7 +163,7 @@ def test_leaves_count_all_rows_and_rules_come_from_the_sample(
 
 
 def test_what_is_said_of_rows_says_of_which(mixed, on_disk, small_memory, tmp_path):
-    result = retrain(mixed[2], predictors(on_disk[2]), "died", **{**QUICK, "select": None})
+    result = retrain(mixed[2], predictors(on_disk[2]), "died", **{**QUICK})
     n = len(result.rows)
     text = result.explain()
     assert f"Rules and scores are from a sample of {n} of the 400 new rows." in text
@@ -264,7 +264,7 @@ def test_prevalence_is_that_of_all_rows(mixed, on_disk, small_memory):
 
 def test_the_same_rows_again_are_nothing_new(mixed, on_disk, small_memory):
     new, old, new_path, old_path = on_disk
-    X, before = predictors(new_path), {"X_old": predictors(old_path), "y_old": "died"}
+    X, before = predictors(new_path), {"old": (predictors(old_path), "died")}
     result = retrain(mixed[2], X, "died", **before, **ONCE)
     with pytest.warns(SteadyTreeWarning, match="made from these very rows"):
         again = retrain(result.tree, X, "died", **before, **{**ONCE, "random_state": 5})
@@ -318,7 +318,7 @@ def test_tables_that_overlap_are_refused(mixed, on_disk, small_memory, tmp_path)
     new, old, new_path, _ = on_disk
     both = pd.concat([old, new[:50]], ignore_index=True)
     both.to_parquet(tmp_path / "both.parquet")
-    before = {"X_old": predictors(tmp_path / "both.parquet"), "y_old": "died"}
+    before = {"old": (predictors(tmp_path / "both.parquet"), "died")}
     with pytest.raises(InputError, match=r"got \d+% of a sample of the new rows in both tables"):
         retrain(mixed[2], predictors(new_path), "died", **before, **ONCE)
     X = both[["age", "dose", "colour", "noise"]]

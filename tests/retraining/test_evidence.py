@@ -9,10 +9,10 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.evaluation.scores import Score
-from steadytree.retraining import retrain
+from steadytree.retraining import SearchOptions, retrain
 from steadytree.retraining.evidence import _clearly_worse, least_confirmed_change
 
-QUICK = {"n_estimators": 20, "n_folds": 3}
+QUICK = {"search": SearchOptions(n_estimators=20), "n_folds": 3}
 
 
 def noise(seed, n=350):
@@ -29,7 +29,7 @@ def test_noise_changes_no_rule_and_the_price_alone_would():
     for seed in range(9):
         X, y = noise(seed)
         model = deployed_on(X[:150], y[:150])
-        old = {"X_old": X[:150], "y_old": y[:150]}
+        old = {"old": (X[:150], y[:150])}
         result = retrain(model, X[150:], y[150:], **old, **QUICK, random_state=seed)
         rules.append(result.action == "change")
         flips.append(result.flips())

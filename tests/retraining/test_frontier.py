@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from steadytree.retraining.limits import Limits
 
 from steadytree.core.space import FeatureSpace
 from steadytree.distance import tree_distance
 from steadytree.exceptions import ClippedThresholdWarning, InputError
 from steadytree.retraining import retrain
 from steadytree.retraining.frontier import CandidateTree, build_frontier, choose, selection_cost
-from steadytree.retraining.limits import Limits
 from tests.evaluation.test_cross_fitting import cross_fitted, fit
 from tests.retraining.conftest import QUICK
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from steadytree.retraining.limits import Limits
 
 from steadytree.exceptions import InputError
 from steadytree.retraining import retrain
-from steadytree.retraining.limits import Limits
 from tests.retraining.conftest import QUICK
 
 

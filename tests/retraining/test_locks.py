@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from steadytree.retraining.locks import keeps_locks, resolve_locks
 
 from steadytree.core.rules import tree_rules
 from steadytree.core.space import FeatureSpace
@@ -19,7 +20,6 @@ from steadytree.exceptions import InputError
 from steadytree.growing.nodes import split_of
 from steadytree.readers.words.rules import tree_from_rules
 from steadytree.retraining import retrain, retrain_sequence
-from steadytree.retraining.locks import keeps_locks, resolve_locks
 from tests.growing.mixed import mixed_table
 from tests.report.samples import mixed_diff
 from tests.retraining.conftest import QUICK

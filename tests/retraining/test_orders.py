@@ -17,7 +17,11 @@ from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import retrain
 from tests.strategies import examples
 
-QUICK: dict[str, Any] = {"n_estimators": 10, "n_folds": 0, "random_state": 0}
+QUICK: dict[str, Any] = {
+    "search": st.SearchOptions(n_estimators=10),
+    "n_folds": 0,
+    "random_state": 0,
+}
 LEVELS = ("none", "low", "middle", "high", "extreme")
 
 
@@ -194,7 +198,7 @@ def test_a_tree_without_a_space_takes_the_order_of_the_rows() -> None:
     X_new, y_new = graded_rows(200, 1)
     bare = first_tree(X.astype({"grade": object}), y).to_tree().replace(space=None)
     assert bare.categories[0] == tuple(sorted(LEVELS))
-    for old in ({}, {"X_old": X, "y_old": y}):
+    for old in ({}, {"old": (X, y)}):
         result = retrain(bare, X_new, y_new, **old, **QUICK)
         assert result.space.categories[0] == LEVELS
         assert result.space.ordered.tolist() == [True, False]

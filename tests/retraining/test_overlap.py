@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from steadytree.core.rows import CodedRows
 from steadytree.evaluation.measures import losses
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.retraining import retrain
+from steadytree.retraining import SearchOptions, retrain
 from steadytree.retraining.overlap import find_copies, scored_rows
 from steadytree.retraining.problem import prepare_problem
 

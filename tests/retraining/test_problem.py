@@ -18,7 +18,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.distance import tree_distance
 from steadytree.estimators import DistilledTreeClassifier
 from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
-from steadytree.retraining import retrain
+from steadytree.retraining import SearchOptions, retrain
 from steadytree.retraining.problem import prepare_problem
 from tests.retraining.conftest import QUICK
 
@@ -155,14 +155,14 @@ def test_retraining_on_the_quantile_scale(mixed):
 # -- columns as people have them ------------------------------------------------------------
 
 NO_FOLDS = {**QUICK, "n_folds": 0}
-FAST = {**QUICK, "n_estimators": 5}
+FAST = {**QUICK, "search": SearchOptions(n_estimators=5)}
 
 
 @pytest.mark.parametrize("column", ["age", "colour", "dose", "noise"])
 @pytest.mark.parametrize("with_old", [False, True])
 def test_a_column_may_be_missing_throughout_in_the_new_rows(mixed, column, with_old):
     X, y, first = mixed
-    old = {"X_old": X[:300], "y_old": y[:300]} if with_old else {}
+    old = {"old": (X[:300], y[:300])} if with_old else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SteadyTreeWarning)
         result = retrain(first, X[300:].assign(**{column: np.nan}), y[300:], **old, **FAST)
@@ -176,7 +176,7 @@ def test_columns_the_tree_does_not_use_may_be_lacking(mixed, tmp_path):
     new = X[[used]][300:]
     np.testing.assert_array_equal(tree.predict(new), tree.predict(X[300:]))
     for deployed in (tree, tree.replace(space=None)):
-        for old in ({}, {"X_old": X[:300], "y_old": y[:300]}):
+        for old in ({}, {"old": (X[:300], y[:300])}):
             with pytest.warns(
                 SteadyTreeWarning, match="the new rows lack .* which the deployed tree"
             ):
@@ -228,7 +228,7 @@ def test_added_columns_are_named_and_can_be_considered(mixed):
     with pytest.warns(SteadyTreeWarning, match="'marker', 'other' are .* and old rows that have"):
         prepare_problem(first, wide[300:], y[300:], X_old=X[:300], y_old=y[:300])
     space = FeatureSpace.from_data(wide)
-    for old in ({}, {"X_old": wide[:300], "y_old": y[:300]}):
+    for old in ({}, {"old": (wide[:300], y[:300])}):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             result = retrain(

@@ -16,7 +16,7 @@ from steadytree.evaluation.cross_fitting import ranks_alike
 from steadytree.evaluation.measures import losses
 from steadytree.evaluation.scores import predict_rows
 from steadytree.exceptions import SteadyTreeWarning
-from steadytree.retraining import retrain
+from steadytree.retraining import SearchOptions, retrain
 from tests.growing.mixed import mixed_table
 from tests.retraining.conftest import QUICK
 
@@ -181,7 +181,7 @@ def test_without_drift_nothing_changes():
 @pytest.mark.parametrize("with_old", [True, False])
 def test_retraining_again_on_the_same_rows_changes_nothing(mixed, with_old):
     X, y, first = mixed
-    old = {"X_old": X[:300], "y_old": y[:300]} if with_old else {}
+    old = {"old": (X[:300], y[:300])} if with_old else {}
     options = {**QUICK, "price": 0.05, "n_folds": 0}
     tree = retrain(first, X[300:], y[300:], **old, **options).tree
     assert tree != first.to_tree()

@@ -49,8 +49,8 @@ def test_values_and_counts_come_from_all_rows(mixed, monkeypatch, with_old):
     X, y, first = mixed
     monkeypatch.setattr(runs, "STRUCTURE_ROWS", 150)
     new, old = slice(300, 700), slice(0, 120)
-    before = {"X_old": X[old], "y_old": y[old]} if with_old else {}
-    quick = {**QUICK, "n_folds": 0, "price": 0.05, "select": None}
+    before = {"old": (X[old], y[old])} if with_old else {}
+    quick = {**QUICK, "n_folds": 0, "price": 0.05}
     result = retrain(first, X[new], y[new], **before, **quick)
     n_all = 520 if with_old else 400
     assert result.settings["n_rows_values"] == n_all

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.exceptions import InputError
-from steadytree.retraining import CertificateOptions, retrain
+from steadytree.retraining import CertificateOptions, SearchOptions, retrain
 from steadytree.retraining.edits.search import PricedEdits
 from tests.growing.mixed import mixed_table
 from tests.retraining.conftest import QUICK

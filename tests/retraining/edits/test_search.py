@@ -222,7 +222,12 @@ def test_an_edit_names_no_category_that_cannot_arrive_there():
         term in a month, two years: yes
         else: no
     """)
-    options = {"n_folds": 0, "select": None, "price": 0.05, "n_estimators": 20, "random_state": 0}
+    options = {
+        "n_folds": 0,
+        "price": 0.05,
+        "search": SearchOptions(n_estimators=20),
+        "random_state": 0,
+    }
     found = retrain(deployed, X, y, space=FeatureSpace.from_data(X, y), **options)
     assert len(found.edits) == 1
     assert found.edits[0].startswith("rebuild the part below term is two years with 2 leaves")
