@@ -73,7 +73,7 @@ class Attack:
             other = self.folder / "warm" / "fit" / "tree.json"
             return ["compare", self.deployed, other, "--data", self.new, *seen]
         # Every other proposal is refused, so that the names of the trees change places.
-        gate = ["--max-leaves", 1] if self.seed % 2 else []
+        gate = ["--plan", "max_leaves=1"] if self.seed % 2 else []
         search = ["--trees", 3, "--folds", 2 if jobs else 0, *(["--jobs", jobs] if jobs else [])]
         return [
             *("retrain", self.new, "--deployed", self.deployed, *search, *gate, *seen),

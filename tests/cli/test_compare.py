@@ -14,7 +14,6 @@ from sklearn.metrics import roc_auc_score
 
 from steadytree.core.decision import Decision
 from steadytree.core.format import load_tree, save_tree
-from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
 from tests.cli.conftest import Files, Run
 
@@ -72,7 +71,7 @@ def test_with_rows_and_outcomes(
     assert document["score"]["name"] == "AUC"
     named = [policy["positive"] for policy in document["decision"].values()]
     assert named == ["malignant"] * 2
-    assert document["gates"] == {"passed": True, "results": []}
+    assert document["plan"] == {"held": True, "clauses": []}
     groups = document["subgroups"]["clinic"]["flips"]
     assert [g["group"] for g in groups] == [f"clinic {i}" for i in range(4)]
     n = sum(g["n"] for g in groups)
@@ -121,72 +120,74 @@ def test_files(run: Run, files: Files, other: Path, tmp_path: Path) -> None:
 def test_the_same_tree_twice(run: Run, files: Files, tmp_path: Path) -> None:
     copy = tmp_path / "copy.json"
     copy.write_bytes(files.tree.read_bytes())
-    result = run("compare", files.tree, copy, "--max-dissimilarity", 0)
+    result = run("compare", files.tree, copy)
     assert result.code == 0
     assert result.out.startswith("No rule changed")
 
 
-# -- gates: every combination of limits, each unset, held or broken --------------------------
+# -- plans: every combination of limits, each unset, held or broken --------------------------
 
-GATES = ("max_dissimilarity", "max_flips", "min_score_change", "max_leaves")
-
-
-def limit(gate: str, state: str, tree: Tree, facts: dict[str, float], apart: float) -> float:
-    """A limit that the pair of trees holds, or breaks."""
-    held = state == "held"
-    return {
-        "max_dissimilarity": apart + (0.01 if held else -0.001),
-        "max_flips": facts["flips"] + (0.01 if held else -0.001),
-        "min_score_change": facts["change"] + (-0.01 if held else 0.01),
-        "max_leaves": tree.n_leaves + (0 if held else -1),
-    }[gate]
+LIMITS = ("max_flips", "max_dissimilarity", "min_score_change", "max_leaves")
 
 
 @pytest.fixture(scope="module")
-def apart(files: Files, other: Path) -> float:
-    from steadytree.diff import diff_trees
+def measured(run: Run, files: Files, other: Path, facts: dict[str, float]) -> dict[str, Any]:
+    """The interval of what each clause measures."""
+    plan = [item for name in LIMITS for item in ("--plan", f"{name}=1")]
+    data = ("--data", files.new, "--target", "outcome", "-q", "--json")
+    clauses = run("compare", files.tree, other, *data, *plan).document["plan"]["clauses"]
+    found = {clause["name"]: clause for clause in clauses}
+    assert found["max_flips"]["measured"] == pytest.approx(facts["flips"])
+    assert found["min_score_change"]["measured"] == pytest.approx(facts["change"])
+    return found
 
-    return diff_trees(load_tree(files.tree), load_tree(other)).dissimilarity
+
+def limit(name: str, state: str, clause: dict[str, Any]) -> float:
+    """A limit that the pair of trees holds, or breaks."""
+    held = state == "held"
+    if name == "max_leaves":
+        return float(clause["measured"]) - (not held)
+    if name == "min_score_change":
+        return float(clause["low"]) + (-0.01 if held else 0.01)
+    end = "high" if name == "max_flips" else "measured"
+    return float(clause[end]) + (0.01 if held else -0.001)
 
 
 @pytest.mark.parametrize(
-    "states", list(itertools.product(["unset", "held", "broken"], repeat=len(GATES)))
+    "states", list(itertools.product(["unset", "held", "broken"], repeat=len(LIMITS)))
 )
-def test_every_combination_of_gates(
-    run: Run,
-    files: Files,
-    other: Path,
-    facts: dict[str, float],
-    apart: float,
-    states: tuple[str, ...],
+def test_every_combination_of_limits(
+    run: Run, files: Files, other: Path, measured: dict[str, Any], states: tuple[str, ...]
 ) -> None:
-    tree = load_tree(other)
-    options: list[Any] = []
-    for gate, state in zip(GATES, states, strict=True):
-        if state != "unset":
-            value = limit(gate, state, tree, facts, apart)
-            options += [f"--{gate.replace('_', '-')}={value}"]
+    asked = [(n, s) for n, s in zip(LIMITS, states, strict=True) if s != "unset"]
+    options = [("--plan", f"{name}={limit(name, s, measured[name]):.9g}") for name, s in asked]
     result = run(
         *("compare", files.tree, other, "--data", files.new, "--target", "outcome", "-q"),
-        *(*options, "--json"),
+        *(item for option in options for item in option),
+        "--json",
     )
     expected = 3 if "broken" in states else 0
     assert result.code == expected
-    gates = result.document["gates"]
+    plan = result.document["plan"]
     assert result.document["exit_code"] == expected
-    assert gates["passed"] == (expected == 0)
-    set_ones = [(g, s) for g, s in zip(GATES, states, strict=True) if s != "unset"]
-    assert [(r["name"], r["passed"]) for r in gates["results"]] == [
-        (gate, state == "held") for gate, state in set_ones
-    ]
-    assert all(r["measured"] is not None for r in gates["results"])
+    assert plan["held"] == (expected == 0)
+    assert [(c["name"], c["verdict"]) for c in plan["clauses"]] == asked
 
 
-def test_a_broken_gate_in_words(run: Run, files: Files, other: Path) -> None:
-    result = run("compare", files.tree, other, "--max-dissimilarity", 0)
+def test_a_broken_clause_in_words(run: Run, files: Files, other: Path) -> None:
+    result = run("compare", files.tree, other, "--plan", "max_dissimilarity=0")
     assert result.code == 3
-    assert ", at most 0.0 %: failed" in result.out
-    assert "1 of 1 gates did not hold" in result.err
+    assert ", at most 0.0 %: broken" in result.out
+    assert "1 of 1 clauses did not hold" in result.err
+
+
+def test_groups_and_locks_of_a_plan(run: Run, files: Files, other: Path) -> None:
+    """The columns of groups need be no predictors."""
+    plan = ("--plan", "per_group.clinic.max_flips=1", "--plan", "locked=root")
+    result = run("compare", files.tree, other, "--data", files.new, *plan, "--json", "-q")
+    locked, *groups = result.document["plan"]["clauses"]
+    assert (locked["name"], locked["verdict"]) == ("locked", "broken")
+    assert {clause["group"] for clause in groups} == {f"clinic = clinic {i}" for i in range(4)}
 
 
 # -- bad input -------------------------------------------------------------------------------
@@ -195,10 +196,10 @@ def test_a_broken_gate_in_words(run: Run, files: Files, other: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--max-flips", "0.1"], "expected --data with --max-flips, got none"),
-        (["--min-score-change", "0"], "expected --data and --target with --min-score-change"),
+        (["--plan", "max_flips=0.1"], "expected rows for max_flips, got none; pass the rows"),
+        (["--plan", "min_score_change=0"], "expected rows with outcomes for min_score_change"),
         (["--target", "outcome"], "expected --data with --target, --group or --subgroup"),
-        (["--max-dissimilarity", "2"], "expected a share between 0 and 1 as max_dissimilarity"),
+        (["--plan", "max_dissimilarity=2"], "expected a share from 0 to 1 as max_dissimilarity"),
         (["--data", "DATA", "--target", "radius"], "expected the trees' classes"),
         (["--data", "DATA", "--subgroup", "town"], "as --subgroup, got 'town'"),
         (["--data", "DIABETES"], "got none called 'radius'"),

@@ -8,7 +8,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import click
 import pandas as pd
 import pytest
 
@@ -17,7 +16,6 @@ from steadytree.core.format import load_tree, plain_json, save_tree
 from steadytree.core.tree import Tree
 from steadytree.retraining import retrain
 from steadytree.retraining.history import History
-from steadytree.selection import RULES
 from tests.cli.conftest import Files, Run
 
 FAST = ("--trees", 10, "--folds", 2, "-q")
@@ -29,7 +27,7 @@ def test_the_whole_story(run: Run, files: Files, tmp_path: Path) -> None:
     result = run(
         *("retrain", files.new_parquet, "--deployed", files.tree, "--target", "outcome"),
         *("--old", files.old, "--out", tmp_path / "out", "--history", past, "--json"),
-        *("--subgroup", "clinic", "--compare", "--max-flips", 1, *FAST),
+        *("--subgroup", "clinic", "--plan", "max_flips=1", *FAST),
     )
     assert result.code == 0, result.err
     document = result.document
@@ -45,13 +43,13 @@ def test_the_whole_story(run: Run, files: Files, tmp_path: Path) -> None:
     assert document["flips"] == pytest.approx(flips)
     assert document["diff"]["flips"] == pytest.approx(flips)
     names = [row["candidate"] for row in document["frontier"]]
-    assert {"keep", "re-estimate", "from scratch", "CART"} <= set(names)
+    assert {"keep", "re-estimate", "from scratch"} <= set(names)
     assert pd.read_csv(out / "candidates.csv")["candidate"].tolist() == names
     assert sum(row["chosen"] for row in document["frontier"]) == 1
     groups = document["subgroups"]["clinic"]
     assert sum(row["n"] for row in groups["flips"]) == len(X)
     assert {row["group"] for row in groups["performance"]} == set(X["clinic"])
-    assert document["gates"]["results"][0]["name"] == "max_flips"
+    assert document["plan"]["clauses"][0]["name"] == "max_flips"
     assert document["history_version"] == 2
     history = History.open(past)
     assert history.status(2) == "proposed"
@@ -79,17 +77,18 @@ def test_time_and_groups_make_the_folds(run: Run, files: Files) -> None:
         assert result.document["settings"]["folds"] == folds
 
 
-def test_a_broken_gate_is_code_3_and_its_tree_is_none_to_deploy(
+def test_a_plan_that_is_not_held_is_code_3_and_its_tree_is_none_to_deploy(
     run: Run, files: Files, tmp_path: Path
 ) -> None:
     """Nor is the tree of an earlier run left under the name that a script deploys."""
     given = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome", *FAST)
     assert run(*given, "--out", tmp_path).code == 0
     assert (tmp_path / "tree.json").exists()
-    result = run(*given, "--max-leaves", 1, "--out", tmp_path, "--json")
+    result = run(*given, "--plan", "max_leaves=1", "--out", tmp_path, "--json")
     assert result.code == 3
     assert result.document["exit_code"] == 3
-    assert result.document["gates"]["passed"] is False
+    assert result.document["plan"]["held"] is False
+    assert result.document["action"] == "keep"
     assert not (tmp_path / "tree.json").exists()
     assert str(tmp_path / "refused-tree.json") in result.document["files"]
     assert load_tree(tmp_path / "refused-tree.json").n_leaves > 1
@@ -112,7 +111,7 @@ def test_the_deployed_tree_is_never_replaced(run: Run, files: Files, tmp_path: P
     for spelling in spellings:
         result = run(
             *("retrain", files.new, "--deployed", deployed, "--target", "outcome"),
-            *("--max-leaves", 1, "--out", f"{tmp_path}/{spelling}", *FAST),
+            *("--plan", "max_leaves=1", "--out", f"{tmp_path}/{spelling}", *FAST),
         )
         assert result.code == 2, spelling
         assert "tree.json is the file given as --deployed" in result.err
@@ -157,34 +156,36 @@ def test_a_history_that_cannot_be_written_is_found_before_the_work(
         assert "no.csv" not in result.err
 
 
-@pytest.mark.parametrize("rule", [("tolerance", "--tolerance", 1), ("distance",)])
-def test_choosing_by_a_rule(run: Run, files: Files, rule: tuple[str, ...]) -> None:
-    result = run(
-        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome", "--json"),
-        *("--select", *rule, *FAST),
-    )
-    assert result.code == 0, result.err
-    assert result.document["dissimilarity"] == 0
-
-
-def test_choosing_in_words_leaves_the_gates_alone(run: Run, files: Files) -> None:
-    """The same words as a limit to choose by, and as a gate that may fail."""
+def test_a_plan_of_a_file_and_of_settings(run: Run, files: Files, tmp_path: Path) -> None:
     given = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome", "--json", *FAST)
-    result = run(*given, "--choose", "max-flips=0.03", "--choose", "max-dissimilarity=0.4")
-    assert result.code == 0, result.err
-    assert result.document["settings"]["limits"] == {"max_flips": 0.03, "max_dissimilarity": 0.4}
-    assert result.document["flips"] <= 0.03
-    assert result.document["gates"]["results"] == []
-    twice = run(*given, "--choose", "max-flips=0.03", "--select", "score")
-    assert twice.code == 2
-    assert "expected either select or limits (max_flips=0.03), got both" in twice.err
-    assert "--choose max-flips=0.03" in run("retrain", "--help").out
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'schema = "steadytree-plan"\nversion = 1\nmax_dissimilarity = 0.4\n'
+        "[per_group.clinic]\nmax_flips = 1.0\n[per_group.size]\nmax_flips = 1.0\n"
+    )
+    result = run(*given, "--plan", plan, "--plan", "max_leaves=40", "--subgroup", "clinic")
+    assert result.code in (0, 3), result.err
+    asked = result.document["settings"]["plan"]
+    assert asked["max_dissimilarity"] == 0.4
+    assert asked["max_leaves"] == 40
+    clauses = result.document["plan"]["clauses"]
+    groups = {clause["group"].partition(" = ")[0] for clause in clauses if clause["group"]}
+    assert groups == {"clinic", "size"}
+    lost = run(*given, "--plan", "per_group.town.max_flips=0.1")
+    assert lost.code == 2
+    assert "as --plan per_group, got 'town'" in lost.err
+    assert "max_flips=0.03" in run("retrain", "--help").out
 
 
-def test_every_rule_can_be_selected() -> None:
-    (select,) = (option for option in command.params if option.name == "select")
-    assert isinstance(select.type, click.Choice)
-    assert list(select.type.choices) == ["evidence", "price", *RULES]
+def test_what_a_plan_refuses_is_not_recorded(run: Run, files: Files, tmp_path: Path) -> None:
+    past = tmp_path / "history.jsonl"
+    History.open(past).append(files.tree, approved_by="Dr Adams")
+    given = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome", "--json")
+    result = run(*given, "--plan", "max_leaves=1", "--history", past, "--trees", 10, "--folds", 2)
+    assert result.code == 3
+    assert result.document["history_version"] is None
+    assert f"not recorded in {past}: the plan does not hold" in result.err
+    assert len(History.open(past).versions) == 1
 
 
 def test_defaults_are_those_of_the_python_call(run: Run, files: Files, tmp_path: Path) -> None:
@@ -205,8 +206,8 @@ def test_defaults_are_those_of_the_python_call(run: Run, files: Files, tmp_path:
     assert load_tree(tmp_path / "tree.json") == in_python.tree
     assert result.document["settings"] == plain_json(in_python.published_settings)
     shared = {
-        **{"price": "price", "tolerance": "tolerance", "select": "select", "folds": "n_folds"},
-        **{"with_cart": "compare", "decision_threshold": "decision_threshold", "jobs": "n_jobs"},
+        **{"price": "price", "folds": "n_folds"},
+        **{"decision_threshold": "decision", "jobs": "n_jobs"},
     }
     given = ["rows.csv", "--deployed", "tree.json", "--target", "outcome"]
     defaults = command.make_context("retrain", given).params
@@ -467,23 +468,14 @@ def test_forbidden_columns(run: Run, files: Files, tmp_path: Path) -> None:
     root = tree.feature_labels[tree.feature[0]]
     arguments = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome")
     fast = ("--trees", 5, "--folds", 0, "-q", "--json")
-    result = run(*arguments, "--forbid", root, "--forbid", "size", "--out", tmp_path, *fast)
+    forbid = ("--plan", f"forbid={root}", "--plan", "forbid=size")
+    result = run(*arguments, *forbid, "--out", tmp_path, *fast)
     assert result.code == 0, result.err
     proposed = load_tree(tmp_path / "tree.json")
     used = {proposed.feature_labels[j] for j in proposed.used_features}
     assert used
     assert not {root, "size"} & used
     assert len(result.document["settings"]["forbidden"]) == 2
-    wrong = run(*arguments, "--forbid", "sise", *fast)
+    wrong = run(*arguments, "--plan", "forbid=sise", *fast)
     assert wrong.code == 2
     assert "in forbid, got 'sise'; did you mean 'size'?" in wrong.err
-
-
-def test_a_certificate_is_part_of_the_document(run: Run, files: Files) -> None:
-    what = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome", "--json")
-    result = run(*what, "--certify", "--folds", 0, "--trees", 10, "-q")
-    assert result.code == 0, result.err
-    said = result.document["certificate"]
-    assert said["lower_bound"] <= said["best_objective"] <= said["objective"]
-    assert said["words"] in result.document["explanation"]
-    assert run(*what, *FAST).document["certificate"] is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,17 @@ from click.testing import CliRunner
 from steadytree.cli.shared_options import (
     data_options,
     example,
-    gate_options,
-    limits_of,
     masking_option,
     option_of,
     options_in_order,
     output_options,
+    plan_of,
+    plan_option,
     policy_of,
 )
 from steadytree.core.decision import Decision
 from steadytree.core.disclosure import MIN_CELL
+from steadytree.evaluation.plan import ChangePlan
 from steadytree.exceptions import InputError
 
 
@@ -47,11 +49,10 @@ def test_an_option_has_the_default_of_the_python_call() -> None:
 def test_options_stand_in_the_order_given() -> None:
     def command(**_: Any) -> None: ...
 
-    both = options_in_order(data_options, gate_options)
+    both = options_in_order(data_options, plan_option)
     assert flags(click.command()(both(command))) == [
         *("--target", "--time", "--group"),
-        *("--max-dissimilarity", "--max-flips", "--max-moved-5", "--max-moved-10"),
-        *("--min-score-change", "--max-leaves", "--accept-column"),
+        "--plan",
     ]
 
 
@@ -134,20 +135,34 @@ def test_a_positive_class_is_asked_for_by_name() -> None:
         policy_of(None, "a", ("a", "b", "c"))
 
 
-def test_limits_to_choose_by_are_read_as_arguments() -> None:
-    assert limits_of(("max-flips=0.03", "min-gain=.01")) == {"max_flips": 0.03, "min_gain": 0.01}
-    assert limits_of(()) == {}
+def test_plans_are_files_and_single_settings_joined(tmp_path: Path) -> None:
+    file = tmp_path / "plan=a.toml"
+    file.write_text('schema = "steadytree-plan"\nversion = 1\nmax_leaves = 8\nlocked = ["age"]\n')
+    given = (str(file), "max_flips=0.03", "locked=root", "per_group.sex.max_flips=0.05")
+    expected = ChangePlan(
+        max_leaves=8,
+        max_flips=0.03,
+        locked=["age", "root"],
+        per_group={"sex": {"max_flips": 0.05}},
+    )
+    assert plan_of(given) == expected
+    assert plan_of(()) == ChangePlan()
 
 
-@pytest.mark.parametrize("text", ["max-flips", "max-flips=", "max-flips=few", "flips=1", "=1"])
-def test_a_limit_that_cannot_be_read_is_answered_with_an_example(text: str) -> None:
-    with pytest.raises(InputError, match=r"got .*; write for example --choose max-flips=0\.03"):
-        limits_of((text,))
-
-
-def test_a_limit_given_twice_is_refused() -> None:
-    with pytest.raises(InputError, match="expected max-flips once"):
-        limits_of(("max-flips=0.1", "max-flips=0.2"))
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("max_flips=few",), "expected a share from 0 to 1 as max_flips, got 'max_flips=few'"),
+        (("flips=1",), "per_group.COLUMN.LIMIT, got 'flips=1'; write for example max_flips=0.03"),
+        (("lost.toml",), "expected a readable plan file, got No such file"),
+        (("max_flips=0.1", "max_flips=0.2"), "expected max_flips once in the plans"),
+    ],
+)
+def test_a_plan_that_cannot_be_read_is_answered_with_an_example(
+    given: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        plan_of(given)
 
 
 def test_numbers_about_few_people_are_hidden_unless_asked_for() -> None:

@@ -166,7 +166,7 @@ def test_a_column_that_is_almost_empty(
     deployed = ("--deployed", tmp_path / "distilled" / "tree.json", "--target", "outcome")
     again = run(
         *("retrain", paths[1], *deployed, "--old", paths[0]),
-        *("--compare", "--trees", 5, "--folds", 3),
+        *("--trees", 5, "--folds", 3),
     )
     assert again.code == 0, again.err
     assessed = run(

@@ -68,8 +68,8 @@ def commands(old: Path, new: Path, tree: Path) -> dict[str, list[object]]:
             "--data",
             new,
             *data,
-            "--max-flips",
-            0,
+            "--plan",
+            "max_flips=0",
         ],
         "assess": ["assess", old, "--target", TARGET, "--learner", "cart", "--resamples", 3],
         "no file": ["fit", old.with_name("no\x1b]0;x\nFORGED.csv"), "--target", "x"],
@@ -77,7 +77,16 @@ def commands(old: Path, new: Path, tree: Path) -> dict[str, list[object]]:
         "no command": ["dance\x1b\nFORGED"],
         "no option": ["fit", "--d\x1b\nFORGED"],
         "no choice": ["show", tree, "--format", "x\x1b\nFORGED"],
-        "no lock": ["retrain", new, "--deployed", tree, "--target", TARGET, "--lock", "x\x1b\nF"],
+        "no lock": [
+            "retrain",
+            new,
+            "--deployed",
+            tree,
+            "--target",
+            TARGET,
+            "--plan",
+            "locked=x\x1b\nF",
+        ],
     }
 
 

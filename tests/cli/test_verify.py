@@ -35,7 +35,7 @@ def test_a_run_whose_gate_did_not_hold_is_none_to_deploy(
     given = ("fit", files.old, "--target", "outcome", "--learner", "cart", "--max-leaves", 2, "-q")
     assert run(*given, "--out", tmp_path / "other").code == 0
     other, out = tmp_path / "other" / "tree.json", tmp_path / "compared"
-    compared = run("compare", files.tree, other, "--max-dissimilarity", 0, "--out", out)
+    compared = run("compare", files.tree, other, "--plan", "max_dissimilarity=0", "--out", out)
     assert compared.code == 3, compared.err
     result = run("verify", out, "--json")
     assert result.code == 3

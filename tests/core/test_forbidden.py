@@ -118,7 +118,7 @@ def test_no_candidate_uses_a_forbidden_feature(mixed, with_old):
     X, y, first = mixed
     assert 0 in first.to_tree().used_features
     old = {"old": (X[:300], y[:300])} if with_old else {}
-    result = retrain(first, X[300:], y[300:], plan={"forbid": ["age"]}, compare=True, **old, **FAST)
+    result = retrain(first, X[300:], y[300:], plan={"forbid": ["age"]}, **old, **FAST)
     for name, tree in result.trees.items():
         assert 0 not in tree.used_features, name
     assert 0 in result.deployed.used_features
@@ -134,7 +134,7 @@ def test_no_candidate_uses_a_forbidden_feature(mixed, with_old):
     # The teacher does not see the feature either: other values of it change nothing.
     other = X[300:].assign(age=X["age"][300:].to_numpy()[::-1])
     past = {"old": (X[:300].assign(age=50.0), y[:300])} if with_old else {}
-    again = retrain(first, other, y[300:], plan={"forbid": "age"}, compare=True, **past, **FAST)
+    again = retrain(first, other, y[300:], plan={"forbid": "age"}, **past, **FAST)
     for name, tree in result.trees.items():
         np.testing.assert_array_equal(tree.value, again.trees[name].value, err_msg=name)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
 
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.retraining import SearchOptions, retrain
@@ -24,7 +25,8 @@ def cancer():
     first = DistilledTreeClassifier(
         n_estimators=20, max_leaf_nodes=8, decision_threshold="prevalence", random_state=0
     ).fit(X[:250], y[:250])
-    result = retrain(first, X[250:], y[250:], old=(X[:250], y[:250]), compare=True, **QUICK)
+    cart = {"CART": DecisionTreeClassifier(min_samples_leaf=10, random_state=0)}
+    result = retrain(*(first, X[250:], y[250:]), old=(X[:250], y[:250]), candidates=cart, **QUICK)
     return X, y, first, result
 
 

@@ -127,7 +127,7 @@ def test_rebuilding_is_advised_where_scratch_clearly_leads(cancer):
     X, y, *_ = cancer
     blind = X.assign(**dict.fromkeys(X.columns[1:], 0.0))
     stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(blind[:100], y[:100])
-    free = retrain(stump, X[250:], y[250:], select=None, price=1e9, **QUICK)
+    free = retrain(stump, X[250:], y[250:], price=1e9, **QUICK)
     assert free.rebuild_advised
     assert free.tree is not free.trees["from scratch"]
     table = free.frontier.copy()
@@ -139,24 +139,22 @@ def test_rebuilding_is_advised_where_scratch_clearly_leads(cancer):
 
 
 def test_what_is_clearly_worse_on_rows_left_out_is_not_proposed():
-    """A candidate of the user's that knows one poor column: the deployed tree stays."""
+    """A candidate that knows one poor column: the deployed tree stays."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X, y = X.sample(frac=1, random_state=0), y.sample(frac=1, random_state=0).to_numpy()
     first = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:250], y[:250])
     poor = X.assign(**{name: 0.0 for name in X.columns if name != "mean smoothness"})
     poor = DecisionTreeClassifier(max_depth=3, random_state=0).fit(poor[:250], y[:250])
-    result = retrain(
-        *(first, X[250:], y[250:]),
-        candidates={"poor": poor},
-        select=lambda table: "poor",
-        **QUICK,
+    result = retrain(first, X[250:], y[250:], candidates={"poor": poor}, **QUICK)
+    decision = result.deployed.decision
+    chosen, reason = fall_back("poor", result.scores, decision)
+    assert chosen == "keep"
+    assert "'poor' is clearly worse on rows left out (AUC" in reason
+    answer = draw_answer(
+        *(result.frontier, result.scores, decision), proposed="poor", chosen=chosen, reason=reason
     )
-    assert result.action == "keep"
-    assert result.tree == result.deployed
-    assert result.answer.refused == "poor"
-    assert "'poor' is clearly worse on rows left out (AUC" in result.answer.reason
-    assert result.answer.gains["score"].clear == -1
-    assert result.confidence == "confirmed"
+    assert (answer.action, answer.refused, answer.confidence) == ("keep", "poor", "confirmed")
+    assert answer.gains["score"].clear == -1
 
 
 def test_a_candidate_that_gives_up_a_class_falls_back(cancer):
@@ -186,8 +184,9 @@ def test_a_policy_that_is_not_applied_is_said():
     assert result.action == "keep"
     assert result.tree.decision == result.deployed.decision
     assert "; the policy asked for is not applied." in result.explain().splitlines()[0]
-    least = retrain(first, X[700:], y[700:], select="distance", decision=0.9, **QUICK)
-    assert least.answer.reason == "the policy asked for is not applied"
+    refused = retrain(first, X[700:], y[700:], plan={"min_gain": 0.9}, decision=0.9, **QUICK)
+    assert refused.answer.reason.startswith("the plan refuses the candidate ")
+    assert refused.answer.reason.endswith("; the policy asked for is not applied")
 
 
 def test_every_label_follows_the_policy_steadily_in_every_tree_we_make():

@@ -342,7 +342,7 @@ def test_errors_name_the_column(mixed, on_disk, tmp_path):
     with pytest.raises(InputError, match=r"name of a column as groups, .* got ndarray"):
         retrain(*call, "died", groups=np.zeros(400), **ONCE)
     with pytest.raises(InputError, match=r"as y_old, as the rows stay on disk .* got NoneType"):
-        retrain(*call, "died", old=(new_path, MISSING_Y_OLD), **ONCE)
+        retrain(*call, "died", old=(new_path, None), **ONCE)
     with pytest.raises(FeatureAlignmentError, match=r"without \['age'\]"):
         retrain(mixed[2], pl.scan_parquet(new_path).drop("age"), "died", **ONCE)
     with pytest.raises(InputError, match=r"expected predictors in .*, got no column besides"):

@@ -15,7 +15,6 @@ import steadytree as st
 from steadytree.report import summarise
 from steadytree.retraining import retrain
 from steadytree.retraining.answer import TOO_FEW, Forgone, Gain, draw_answer
-from steadytree.retraining.certificate.statement import CertificateOptions
 from steadytree.retraining.explanation import alarm_words, explain_retraining, whom_words
 from tests.retraining.conftest import QUICK
 
@@ -61,14 +60,18 @@ def test_it_fits_a_screen(cancer, name):
 AWKWARD = {
     "a final test": {"test": slice(450, None)},
     "no folds": {"n_folds": 0},
-    "locked": {"locked": "root", "price": 0.02, "select": None},
-    "forbidden": {"forbid": ["worst perimeter", "worst radius", "worst area"], "compare": True},
-    "limits unmet": {"max_flips": 0.0, "max_dissimilarity": 0.0, "min_gain": 0.5, "locked": "root"},
-    "certified": {"certify": CertificateOptions(depth=2, cut_points=16)},
-    "a policy not applied": {"select": "distance", "decision_threshold": 0.3},
-    "one decision": {"decision_threshold": 0.001},
+    "locked": {"plan": {"locked": "root"}, "price": 0.02},
+    "forbidden": {"plan": {"forbid": ["worst perimeter", "worst radius", "worst area"]}},
+    "a plan that refuses": {
+        "plan": {
+            **{"max_flips": 0.0, "max_dissimilarity": 0.0, "min_gain": 0.5, "locked": "root"},
+            "per_group": {"mean radius": {"max_flips": 0.01, "min_score_change": 0.1}},
+        }
+    },
+    "a policy not applied": {"plan": {"min_gain": 0.9}, "decision": 0.3},
+    "one decision": {"decision": 0.001},
     "an own candidate": {"candidates": {"of mine": DecisionTreeClassifier(max_depth=2)}},
-    "turned round": {"turned": True, "X_old": None},
+    "turned round": {"turned": True, "old": None},
     "few events": {"rows": slice(250, 290)},
 }
 
@@ -77,16 +80,13 @@ AWKWARD = {
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_runs_fit_a_screen_too(cancer, name):
     X, y, first, _ = cancer
-    options = {"X_old": X[:250], "rows": slice(250, 450), **AWKWARD[name]}
+    options = {"old": (X[:250], y[:250]), "rows": slice(250, 450), **AWKWARD[name]}
     rows, turned = options.pop("rows"), options.pop("turned", False)
-    if options["X_old"] is not None:
-        options["y_old"] = y[:250]
     if "test" in options:
         options["test"] = X[options["test"]], y[options["test"]]
     deployed = st.as_tree(first)
     if "candidates" in options:
         deployed = st.as_tree(DecisionTreeClassifier(max_leaf_nodes=5).fit(X[:250], y[:250]))
-        options["select"] = lambda frontier: "of mine"
     result = retrain(deployed, X[rows], (1 - y if turned else y)[rows], **{**QUICK, **options})
     check_screen(result)
     # As if its rows were a sample of those on disk.
@@ -100,7 +100,7 @@ def test_several_classes_and_a_response_fit_a_screen(load):
     model = st.DistilledTreeRegressor if load is load_diabetes else st.DistilledTreeClassifier
     first = model(n_estimators=10, random_state=0).fit(X[::3], y[::3])
     for price in (0.02, 5.0):
-        check_screen(retrain(first, X[1::3], y[1::3], price=price, select=None, **QUICK))
+        check_screen(retrain(first, X[1::3], y[1::3], price=price, **QUICK))
 
 
 def test_edits_speak_of_conditions_of_the_two_trees(cancer):

@@ -66,7 +66,7 @@ def test_every_set_of_every_tree_follows_the_order(peak: bool) -> None:
     nominal = first_tree(X.astype({"grade": pd.CategoricalDtype(LEVELS)}), y)
     if peak:
         assert any(not along_the_order(s, 5) for s in sets_of(nominal.to_tree()))
-    result = retrain(first, X_new, y_new, old=(X, y), compare=True, **QUICK)
+    result = retrain(first, X_new, y_new, old=(X, y), **QUICK)
     found = [left for tree in result.trees.values() for left in sets_of(tree)]
     assert len(set(found)) > 2
     assert all(along_the_order(left, 5) for left in found)
@@ -166,7 +166,7 @@ def test_new_grades_take_their_declared_place() -> None:
     X_new, y_new = graded_rows(300, 1)
     first = first_tree(X, y)
     with pytest.warns(SteadyTreeWarning, match="new categories of 'grade': 'middle'"):
-        result = retrain(first, X_new, y_new, price=0.0, select=None, **QUICK)
+        result = retrain(first, X_new, y_new, price=0.0, **QUICK)
     assert result.space.categories[0] == LEVELS
     assert all(along_the_order(left, 5) for left in sets_of(result.tree))
     as_text = X_new.astype({"grade": object})
@@ -187,7 +187,7 @@ def test_a_deployed_tree_without_an_order_keeps_working() -> None:
     assert result.tree == text.tree
     # With the order in the space, new rules follow it; those that stay need not.
     space = st.FeatureSpace.from_data(pd.concat([X, X_new]), y=None)
-    result = retrain(nominal, X_new, y_new, space=space, price=0.0, select=None, **QUICK)
+    result = retrain(nominal, X_new, y_new, space=space, price=0.0, **QUICK)
     fresh = sets_of(result.trees["from scratch"])
     assert fresh
     assert all(along_the_order(left, 5) for left in fresh)

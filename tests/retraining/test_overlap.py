@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from steadytree.core.rows import CodedRows
 from steadytree.evaluation.measures import losses
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.retraining import SearchOptions, retrain
+from steadytree.retraining import Rows, SearchOptions, retrain
 from steadytree.retraining.overlap import find_copies, scored_rows
 from steadytree.retraining.problem import prepare_problem
 
@@ -90,7 +90,13 @@ def test_a_partial_overlap_counts_once_and_is_not_scored():
     assert len(problem.old) == 120
     np.testing.assert_array_equal(problem.scored, np.arange(180) >= 80)
     with pytest.warns(SteadyTreeWarning, match="also among the old rows"):
-        result = retrain(first, X[120:], y[120:], old=(X[:200], y[:200]), search=SearchOptions(n_estimators=5), n_folds=2, random_state=0)  # fmt: skip
+        result = retrain(
+            *(first, X[120:], y[120:]),
+            old=(X[:200], y[:200]),
+            n_folds=2,
+            search=SearchOptions(n_estimators=5),
+            random_state=0,
+        )
     for name in ("keep", result.chosen, "from scratch"):
         unscored = np.isnan(result.scores.left_out(name, losses))
         np.testing.assert_array_equal(unscored, np.arange(180) < 80)
@@ -181,11 +187,19 @@ def test_noise_stays_noise_where_old_and_new_overlap(kind):
             order = np.argsort(np.where(who < 100, rng.random(400), 2.0), kind="stable")
             X, y, who = X[order], y[order], who[order]
             old, new = np.arange(100), np.arange(100, 400)
-            groups = {"groups": who[new], "groups_old": who[old]}
+            groups = {"groups": who[new]}
+            before = Rows(X[old], y[old], groups=who[old])
         first = DecisionTreeClassifier(max_depth=4, min_samples_leaf=8, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            result = retrain(first.fit(X[old], y[old]), X[new], y[new], old=(X[old], y[old]), search=SearchOptions(n_estimators=20), n_folds=3, random_state=seed, **groups)  # fmt: skip
+            result = retrain(
+                *(first.fit(X[old], y[old]), X[new], y[new]),
+                old=before,
+                n_folds=3,
+                search=SearchOptions(n_estimators=20),
+                random_state=seed,
+                **groups,
+            )
         scores.append(result.frontier.loc[["keep", result.chosen, "from scratch"], "score"])
     mean = np.mean(scores, axis=0)
     assert (np.abs(mean - 0.5) < 0.04).all(), mean

@@ -49,7 +49,7 @@ def test_each_table_is_coded_once(mixed, tmp_path, monkeypatch, stored_space):
 
     monkeypatch.setattr(FeatureSpace, "of_known_features", looking)
     deployed = first.to_tree() if stored_space else first.to_tree().replace(space=None)
-    result = retrain(deployed, new, y[300:500], old=(old, y[:300]), compare=True, **QUICK)
+    result = retrain(deployed, new, y[300:500], old=(old, y[:300]), **QUICK)
     result.explain()
     result.flips("colour")
     result.performance("colour")
@@ -96,20 +96,23 @@ def test_bad_input_is_named(cancer, mixed):
         ((first, X[250:], np.ones(319, dtype=int)), {}, "at least two classes in y_new"),
         ((first, X[250:], y[250:-1]), {}, "expected 319 outcomes in y_new"),
         ((first, X[:0], y[:0]), {}, "expected rows in X_new"),
-        ((first, *new), {"X_old": X[:250]}, "both X_old and y_old"),
+        (
+            (first, *new),
+            {"old": X[:250]},
+            "expected old=(X, y) or old=Rows(X, y, ...), got DataFrame",
+        ),
+        ((first, *new), {"old": (X[:250], None)}, "both the old rows and their outcomes"),
         ((first, *new), {"price": -1}, "number >= 0 as price, got -1; the default is 0.25"),
         ((first, *new), {"price": "x"}, "number >= 0 as price, got 'x'; the default is 0.25"),
         ((first, *new), {"price": float("nan")}, "as price, got nan"),
-        ((first, *new), {"tolerance": "x"}, "tolerance >= 0, got 'x'; it is a share"),
-        ((first, *new), {"edit_cost": "x"}, "number >= 0 as edit_cost, got 'x'; the default is"),
-        ((first, *new), {"select": 3}, "or a function, got 3"),
+        ((first, *new), {"search": {"n_estimators": 5}}, "SearchOptions(...) as search, got dict"),
         ((first, *new), {"n_folds": "x"}, "whole number >= 2 as n_folds, got 'x'; the default is"),
-        ((first, *new), {"max_flips": "x"}, "from 0 to 1 as max_flips, got 'x'; 0.03 is 3 %"),
-        ((first, *new), {"select": "best"}, 'select None, "evidence"'),
+        ((first, *new), {"plan": {"max_flips": "x"}}, "as max_flips, got 'x'; 0.03 is 3 %"),
+        ((first, *new), {"plan": 3}, "a list of these as plan, got int"),
         ((first, *new), {"n_folds": 1}, "whole number >= 2 as n_folds, got 1; the default"),
-        ((first, *new), {"locked": "no such rule"}, "got 'no such rule'"),
-        ((first, *new), {"locked": 3.5}, "a rule of the deployed tree, got 3.5"),
-        ((first, *new), {"forbid": 3.5}, "names of features in forbid, got 3.5"),
+        ((first, *new), {"plan": {"locked": "no such rule"}}, "got 'no such rule'"),
+        ((first, *new), {"plan": {"locked": 3.5}}, "texts or whole numbers as locked, got 3.5"),
+        ((first, *new), {"plan": {"forbid": 3.5}}, "texts or whole numbers as forbid, got 3.5"),
         ((first, *new), {"n_jobs": "x"}, "whole number or None as n_jobs, got 'x'"),
         ((first, *new), {"space": "x"}, "expected space to be a FeatureSpace, got str"),
         ((first, *new), {"sample_weight": "x"}, "finite weights >= 0 in sample_weight"),
@@ -118,7 +121,7 @@ def test_bad_input_is_named(cancer, mixed):
         ((first, X[250:], y[250:].astype(str)), {}, "got the same as str; convert the outcomes to"),
         ((first, *new), {"groups": [1, 2]}, "expected 319 entries in groups"),
         ((first, *new), {"sample_weight": -np.ones(319)}, "finite weights >= 0"),
-        ((regression, *new), {"decision_threshold": 0.3}, "two classes for a decision_threshold"),
+        ((regression, *new), {"decision": 0.3}, "two classes for a decision_threshold"),
     ]
     for args, options, words in cases:
         with pytest.raises(InputError) as error:

@@ -15,7 +15,7 @@ from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.evaluation.cross_fitting import ranks_alike
 from steadytree.evaluation.measures import losses
 from steadytree.evaluation.scores import predict_rows
-from steadytree.exceptions import SteadyTreeWarning
+from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import SearchOptions, retrain
 from tests.growing.mixed import mixed_table
 from tests.retraining.conftest import QUICK
@@ -134,14 +134,14 @@ def test_sample_weights_and_progress(mixed, capsys):
     X, y, first = mixed
     seen = []
     weight = np.where(y[300:] == 1, 3.0, 1.0)
-    plain = retrain(first, X[300:], y[300:], **{**QUICK, "n_folds": 0})
+    plain = retrain(first, X[300:], y[300:], progress=True, **{**QUICK, "n_folds": 0})
+    assert "retrain: 4/4 done" in capsys.readouterr().err
     result = retrain(
         first,
         X[300:],
         y[300:],
         sample_weight=weight,
         progress=lambda *step: seen.append(step),
-        progress=True,
         **QUICK,
     )
     assert result.tree.predict_proba(X)[:, 1].mean() > plain.tree.predict_proba(X)[:, 1].mean()
@@ -152,7 +152,9 @@ def test_sample_weights_and_progress(mixed, capsys):
     words = [step for step, *_ in seen]
     assert "retraining on all rows: searching edits" in words
     assert "scoring fold 2 of 2: searching edits" in words
-    assert "retrain: 12/12 done" in capsys.readouterr().err
+    assert not capsys.readouterr().err
+    with pytest.raises(InputError, match="True, None or a function as progress, got int"):
+        retrain(first, X[300:], y[300:], progress=1, **QUICK)
 
 
 def test_without_drift_nothing_changes():
@@ -280,7 +282,7 @@ def test_a_tree_that_flags_nobody_is_a_loud_warning():
     first = DecisionTreeClassifier(max_depth=2, class_weight="balanced", random_state=0)
     first.fit(X[:700], y[:700])
     with pytest.warns(SteadyTreeWarning, match='the proposal decides "0" for all 700 rows') as seen:
-        result = retrain(first, X[700:], y[700:], decision=0.9, select=None, **QUICK)
+        result = retrain(first, X[700:], y[700:], decision=0.9, **QUICK)
     assert len(seen) == 1
     assert result.one_decision is not None
     assert result.classes_given_up == {1: True}
@@ -300,7 +302,7 @@ def test_a_class_is_not_given_up_under_the_same_policy():
     first = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:700], y[:700])
     assert 1 in first.predict(X[:700])
     gone = np.where(np.random.default_rng(0).random(700) < 0.9, 0, y[700:])
-    result = retrain(first, X[700:], gone, select=None, price=1e6, **QUICK)
+    result = retrain(first, X[700:], gone, price=1e6, **QUICK)
     assert result.action == "keep"
     assert result.tree == result.deployed
     assert "would give up predicting 1" in result.explain().splitlines()[0]

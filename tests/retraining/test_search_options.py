@@ -1,22 +1,18 @@
-"""``SearchOptions``: given as an object or by keyword, checked, and recorded."""
+"""``SearchOptions``: checked, and recorded in the settings of a result."""
 
 from __future__ import annotations
 
 import pytest
 
 from steadytree.exceptions import InputError
-from steadytree.retraining import SearchOptions, retrain
+from steadytree.retraining import SearchOptions
 
 
-def test_keywords_change_single_entries():
-    base = SearchOptions(n_estimators=40, max_depth=5)
-    assert SearchOptions.read(None, {}) == SearchOptions()
-    assert SearchOptions.read(base, {"max_depth": 6}) == SearchOptions(n_estimators=40, max_depth=6)
-
-
-def test_an_unknown_keyword_is_answered_with_the_known_ones():
-    with pytest.raises(TypeError, match=r"SearchOptions \(n_estimators, .*\), got 'n_fold'"):
-        retrain(None, None, None, n_fold=3)
+def test_options_are_read_back_from_the_settings_of_a_result():
+    for given in ({}, {"copies": 1, "edit_cost": 0.01}, {"max_leaf_nodes": 5, "label_weight": 2.0}):
+        options = SearchOptions(n_estimators=40, **given)
+        settings = {"price": 0.25, **options.record()}
+        assert SearchOptions.of_settings(settings) == options
 
 
 @pytest.mark.parametrize(
@@ -31,11 +27,6 @@ def test_an_unknown_keyword_is_answered_with_the_known_ones():
 def test_bad_entries_are_named(entries, words):
     with pytest.raises(InputError, match=words):
         SearchOptions(**entries)
-
-
-def test_something_else_as_options_is_named():
-    with pytest.raises(InputError, match="expected SearchOptions"):
-        SearchOptions.read({"n_estimators": 5}, {})  # type: ignore[arg-type]
 
 
 def test_runs_that_only_score_ask_half_the_trees():

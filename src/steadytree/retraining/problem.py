@@ -295,8 +295,10 @@ def prepare_problem(
     """Read the deployed tree, fix the space, code the rows; say what does not fit."""
     tree = read_model(deployed).with_plain_shares()
     if (X_old is None) != (y_old is None):
-        given = "X_old" if y_old is None else "y_old"
-        raise InputError(f"expected both X_old and y_old or neither, got only {given}")
+        given = "rows" if y_old is None else "outcomes"
+        raise InputError(
+            f"expected both the old rows and their outcomes, got only {given}; pass old=(X, y)"
+        )
     X_new = as_table(X_new, "X_new")
     X_old = None if X_old is None else as_table(X_old, "X_old")
     for table, name in ((X_new, "X_new"), (X_old, "X_old")):

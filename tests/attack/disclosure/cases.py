@@ -69,7 +69,7 @@ CASES = {
         only_groups=("AgeGroup", "person"),
         with_names=True,
         fit=("--learner", "cart", "--max-leaves", "6"),
-        retrain=("--select", "price", "--max-flips", "0.02"),
+        retrain=("--plan", "max_flips=0.02"),
     ),
     "penguins": Case(
         "penguins",
@@ -77,7 +77,7 @@ CASES = {
         subgroups=("island", "sex"),
         only_groups=("island", "sex"),
         fit=("--max-leaves", "6"),
-        retrain=("--select", "price", "--max-dissimilarity", "0.2"),
+        retrain=("--plan", "max_dissimilarity=0.2"),
     ),
     "colon": Case(
         "colon",
@@ -85,7 +85,7 @@ CASES = {
         subgroups=("rx", "perfor", "extent"),
         only_groups=("perfor",),
         fit=("--learner", "cart", "--max-leaves", "8", "--decision-threshold", "prevalence"),
-        retrain=("--select", "price", "--max-flips", "0.01", "--max-moved-5", "0.3"),
+        retrain=("--plan", "max_flips=0.01", "--plan", "max_moved_5=0.3"),
     ),
     "credit": Case(
         "credit",
@@ -95,14 +95,12 @@ CASES = {
         with_names=True,
         fit=("--max-leaves", "8"),
         retrain=(
-            "--lock",
-            "root",
+            "--plan",
+            "locked=root",
             "--price",
             "0.1",
-            "--select",
-            "price",
-            "--min-score-change",
-            "0",
+            "--plan",
+            "min_score_change=0",
         ),
         share_old=0.6,
     ),
@@ -112,7 +110,7 @@ CASES = {
         subgroups=("area_code", "number_customer_service_calls"),
         only_groups=("area_code",),
         fit=("--max-leaves", "10"),
-        retrain=("--compare", "--price", "0.05", "--select", "price"),
+        retrain=("--price", "0.05"),
         old_rows=False,
         share_old=0.6,
     ),
@@ -121,7 +119,7 @@ CASES = {
         3000,
         subgroups=("sex", "diabetes"),
         fit=("--max-leaves", "8", "--decision-threshold", "prevalence"),
-        retrain=("--select", "price", "--max-flips", "0.05"),
+        retrain=("--plan", "max_flips=0.05"),
     ),
     "births": Case(
         "births",
@@ -129,7 +127,7 @@ CASES = {
         subgroups=("HispMom", "Plural"),
         only_groups=("RaceMom", "MomRace"),
         fit=("--max-leaves", "6"),
-        retrain=("--select", "price"),
+        retrain=(),
     ),
 }
 """Two classes, three classes and a response; small groups, a locked root, gates, no old rows."""

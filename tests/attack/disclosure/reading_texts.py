@@ -175,7 +175,7 @@ def read_document(reader: Reader, document: Mapping[str, Any], source: str = "--
         for side in ("old", "new"):
             if (area := told(score[side])) is not None:
                 reader.area(side, area)
-    for gate in document["gates"]["results"]:
+    for gate in document["plan"]["clauses"]:
         event = gate["name"].removeprefix("max_")
         if event in EVENTS:
             for key in ("measured", "text"):

@@ -127,7 +127,9 @@ def _problem_of(result: Retraining, old: Any) -> Problem:
             f"expected the old rows of the retraining, which had {had}, got "
             f"{'none' if given is None else f'{given:,}'}; pass old=(X, y) as retrain was given it"
         )
-    y = rows.y if result.deployed.classes is None else result.deployed.class_names(rows.y)
+    y, policy = rows.y, None
+    if result.deployed.classes is not None:
+        y, policy = result.deployed.class_names(rows.y), result.trees["re-estimate"].decision
     with warnings.catch_warnings():
         # All of it was said when the tree was retrained.
         warnings.simplefilter("ignore", SteadyTreeWarning)
@@ -142,6 +144,6 @@ def _problem_of(result: Retraining, old: Any) -> Problem:
             groups=rows.groups,
             groups_old=None if before is None or rows.groups is None else before.groups,
             forbid=[result.space.feature_labels[j] for j in settings["forbidden"]],
-            decision_threshold=result.trees["re-estimate"].decision,
+            decision_threshold=policy,
             space=result.space,
         )

@@ -1,4 +1,4 @@
-"""Ways to fool a gate: broken rows, a yardstick of one's own, a tree against itself."""
+"""Ways to fool a plan: broken rows, a yardstick of one's own, a tree against itself."""
 
 from __future__ import annotations
 
@@ -43,30 +43,31 @@ BROKEN: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_no_gate_holds_on_a_broken_column(
+def test_no_clause_holds_on_a_broken_column(
     run: Run, files: Files, moved: Path, first_column: str, how: str, tmp_path: Path
 ) -> None:
-    gate = ("--target", "outcome", "--max-flips", "0.02")
-    intact = run("compare", files.tree, moved, "--data", files.new, *gate)
+    plan = ("--target", "outcome", "--plan", "max_flips=0.02")
+    intact = run("compare", files.tree, moved, "--data", files.new, *plan)
     assert intact.code == 3, "the moved threshold changes decisions"
     table = pd.read_csv(files.new)
     table[first_column] = BROKEN[how](table[first_column])
     broken = tmp_path / "broken.csv"
     table.to_csv(broken, index=False)
-    result = run("compare", files.tree, moved, "--data", broken, *gate, "--json")
+    result = run("compare", files.tree, moved, "--data", broken, *plan, "--json")
     assert result.code == 3
-    (entry,) = result.document["gates"]["results"]
-    assert f"column {first_column!r}" in entry["faults"][0]
+    (clause,) = result.document["plan"]["clauses"]
+    assert clause["verdict"] == "not judged"
+    assert f"column {first_column!r}" in clause["reason"]
     assert first_column in result.document["changed_columns"]
     assert f"Warning: column {first_column!r}" in result.err
     # Whoever knows better says so by name.
-    accepted = run("compare", files.tree, moved, "--data", broken, *gate, *accept(first_column))
+    accepted = run("compare", files.tree, moved, "--data", broken, *plan, *accept(first_column))
     assert accepted.code == 0
-    assert run(*("compare", files.tree, moved, "--data", broken, *gate), *accept("size")).code == 3
+    assert run(*("compare", files.tree, moved, "--data", broken, *plan), *accept("size")).code == 3
 
 
 def accept(column: str) -> tuple[str, str]:
-    return ("--accept-column", column)
+    return ("--plan", f"accept={column}")
 
 
 @pytest.mark.parametrize("how", ["in other units", "one number throughout"])
@@ -79,7 +80,16 @@ def test_nor_when_retraining(
     table.to_csv(broken, index=False)
     arguments = [
         *("retrain", broken, "--deployed", files.tree, "--target", "outcome", "--json"),
-        *("--trees", "10", "--folds", "2", "--max-dissimilarity", "1", "--max-flips", "1"),
+        *(
+            "--trees",
+            "10",
+            "--folds",
+            "2",
+            "--plan",
+            "max_dissimilarity=1",
+            "--plan",
+            "max_flips=1",
+        ),
     ]
     result = run(*arguments)
     assert result.code == 3
@@ -107,33 +117,53 @@ def test_the_new_tree_brings_no_yardstick_of_its_own(
     save_tree(own_space(load_tree(moved), 1e9), vast)
     honest = run("compare", files.tree, moved, "--json").document["dissimilarity"]
     assert honest > 0.02
-    alone = run("compare", bare, vast, "--max-dissimilarity", "0.01", "--json")
+    alone = run("compare", bare, vast, "--plan", "max_dissimilarity=0.01", "--json")
     assert alone.code == 3
     assert alone.document["dissimilarity"] < 1e-6, "what its own ranges make of the change"
-    assert "own space" in alone.document["gates"]["results"][0]["faults"][0]
+    assert "own space" in alone.document["plan"]["clauses"][0]["reason"]
     with_rows = run(
-        *("compare", bare, vast, "--data", files.new, "--max-dissimilarity", "0.01", "--json")
+        *("compare", bare, vast, "--data", files.new, "--plan", "max_dissimilarity=0.01", "--json")
     )
     assert with_rows.code == 3
     assert with_rows.document["dissimilarity"] > 0.02
-    stored = run("compare", files.tree, vast, "--max-dissimilarity", "0.01", "--json")
+    stored = run("compare", files.tree, vast, "--plan", "max_dissimilarity=0.01", "--json")
     assert stored.document["dissimilarity"] == pytest.approx(honest)
 
 
 def test_a_tree_is_not_held_against_itself(run: Run, files: Files, tmp_path: Path) -> None:
     link = tmp_path / "link.json"
     link.symlink_to(files.tree)
-    for twin in (files.tree, link):
-        result = run("compare", files.tree, twin, "--max-dissimilarity", "0.1")
-        assert result.code == 2
-        assert "expected two files to hold against limits, got one twice" in result.err
-    # Without a limit nobody is fooled; a copy is a retraining that changed nothing.
-    assert run("compare", files.tree, link).code == 0
     copy = tmp_path / "copy.json"
     copy.write_bytes(files.tree.read_bytes())
-    result = run("compare", files.tree, copy, "--max-dissimilarity", "0.1", "--json")
-    assert (result.code, result.document["identical"]) == (0, True)
-    assert "Both files hold the very same tree." in result.err
+    for twin in (files.tree, link, copy):
+        result = run("compare", files.tree, twin, "--plan", "max_dissimilarity=0.1")
+        assert result.code == 2
+        assert "expected two trees to hold a plan against, got the same tree twice" in result.err
+        # Without a plan nobody is fooled.
+        assert run("compare", files.tree, twin).code == 0
+    assert "Both files hold the very same tree." in run("compare", files.tree, copy).err
+
+
+def test_few_rows_and_turned_outcomes_hold_nothing(
+    run: Run, files: Files, moved: Path, tmp_path: Path
+) -> None:
+    """One row held max_flips, two rows min_score_change; turned outcomes gained."""
+    table = pd.read_csv(files.new)
+    few, turned = tmp_path / "few.csv", tmp_path / "turned.csv"
+    pd.concat([part[:1] for _, part in table.groupby("outcome")]).to_csv(few, index=False)
+    names = {"malignant": "benign", "benign": "malignant"}
+    table.assign(outcome=table["outcome"].map(names)).to_csv(turned, index=False)
+    for rows, plan in (
+        (few, "max_flips=1"),
+        (few, "min_score_change=-1"),
+        (turned, "min_score_change=-1"),
+        (turned, "min_gain=0.001"),
+    ):
+        data = ("--data", rows, "--target", "outcome", "--plan", plan, "--json")
+        result = run("compare", files.tree, moved, *data)
+        assert result.code == 3
+        (clause,) = result.document["plan"]["clauses"]
+        assert clause["verdict"] == "not judged"
 
 
 def test_compare_after_a_retraining_that_met_a_new_category(
@@ -150,6 +180,6 @@ def test_compare_after_a_retraining_that_met_a_new_category(
     new = out / "tree.json"
     assert "xl" in str(load_tree(new).categories)
     for rows in ((), ("--data", data, "--target", "outcome")):
-        compared = run("compare", files.tree, new, *rows, "--max-dissimilarity", "1", "--json")
+        compared = run("compare", files.tree, new, *rows, "--plan", "max_dissimilarity=1", "--json")
         assert compared.code == 0
     assert compared.document["flips"] == retrained.document["flips"]
