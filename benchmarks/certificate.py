@@ -19,7 +19,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 
 import steadytree as st
 from steadytree.retraining import runs
-from steadytree.retraining.certificate.certify import certify_search
+from steadytree.retraining.certificate.certify_search import certify_search
 
 HERE = Path(__file__).parent
 SETS = {
@@ -92,7 +92,7 @@ def main() -> None:
         "# Certificates on real data\n\n"
         "`python -m benchmarks.certificate`; A is our own first tree of 4 or 8 leaves, four "
         "sevenths of the rows are old. Objectives are shares of what the teacher sees; the "
-        "family is chosen by `certify=True`. CPU seconds on one core, without compiling.\n\n"
+        "family is chosen by `certify`. CPU seconds on one core, without compiling.\n\n"
         f"{HEAD}{''.join(map(line, rows))}\n"
         f"Of {len(rows)} certificates {closed} prove the best tree met to be the best of its "
         f"family, {small} leave no more open than an edit must save; in {better} a tree was met "

@@ -19,7 +19,7 @@ from steadytree.core import space as space_module
 from steadytree.core import tree as tree_module
 from steadytree.core.format import plain_json
 from steadytree.estimators.distilled import DistilledTreeClassifier
-from steadytree.exceptions import FeatureAlignmentError, GateError, InputError, OneDecisionWarning
+from steadytree.exceptions import FeatureAlignmentError, InputError, OneDecisionWarning, PlanError
 from steadytree.retraining import SearchOptions, retrain
 from tests.growing.mixed import mixed_table
 
@@ -65,12 +65,38 @@ def test_subgroups_and_groups(cancer, compared):
     assert clustered.score.change_se != compared.score.change_se
 
 
-def test_gates(compared):
-    assert compared.check(max_dissimilarity=1, max_flips=1, min_score_change=-1, max_leaves=8)
-    broken = compared.check(max_dissimilarity=0, min_score_change=0.9)
-    assert [result.name for result in broken.failed] == ["max_dissimilarity", "min_score_change"]
-    with pytest.raises(GateError):
-        broken.raise_if_failed()
+def test_plans(cancer, compared):
+    limits = {"max_dissimilarity": 1, "max_flips": 1, "min_score_change": -1, "max_leaves": 8}
+    assert compared.check(limits).held
+    assert compared.plan_check.clauses == ()
+    old, new, X, y = cancer
+    plan = {"max_dissimilarity": 0, "min_score_change": 0.9, "forbid": "mean area"}
+    broken = compare(old, new, X, y, plan=plan).plan_check
+    assert [clause.name for clause in broken.not_held] == ["max_dissimilarity", "min_score_change"]
+    with pytest.raises(PlanError):
+        broken.raise_if_not_held()
+    line = compared.check({"min_score_change": 0}).clauses[0]
+    half = 1.959964 * compared.score.change_se
+    assert line.low == pytest.approx(compared.score.change - half, abs=1e-6)
+    used = compared.diff.new.feature_labels[min(compared.diff.new.used_features)]
+    assert not compared.check({"forbid": used}).held
+
+
+def test_a_plan_that_cannot_be_checked_is_refused_at_once(cancer):
+    old, new, X, y = cancer
+    for rows, plan, words in (
+        ((), {"max_flips": 0.1}, "expected rows for max_flips"),
+        ((X,), {"min_gain": 0.1}, "expected rows with outcomes for min_gain"),
+        ((X, y), {"per_group": {"ward": {"max_flips": 0.1}}}, "got by='ward'"),
+        ((X, y), {"locked": "no such rule"}, "expected locked to name"),
+        ((X, y), {"flips": 0.1}, "expected entries of a plan among"),
+    ):
+        with pytest.raises(InputError, match=words):
+            compare(old, new, *rows, plan=plan)
+    for twin in (old, st.as_tree(old)):
+        with pytest.raises(InputError, match="to hold a plan against, got the same tree twice"):
+            compare(old, twin, X, y, plan={"max_flips": 1.0})
+    assert compare(old, old, X, y).dissimilarity == 0
 
 
 def test_in_words_and_as_data(compared, tmp_path: Path):
@@ -115,8 +141,9 @@ def test_moves_in_risk_are_counted(cancer, compared):
     shares = {"moved_5": (moves > 0.05).mean(), "moved_10": (moves > 0.1).mean()}
     assert compared.risk_moved() == compared.to_dict()["risk_moved"] == shares
     assert "moves by more than 5 points for" in compared.to_text()
-    assert compared.check(max_moved_5=shares["moved_5"])
-    assert not compared.check(max_moved_10=shares["moved_10"] / 2)
+    checked = compared.check({"max_moved_5": 1, "max_moved_10": shares["moved_10"] / 2})
+    assert [clause.verdict for clause in checked.clauses] == ["held", "broken"]
+    assert [clause.measured for clause in checked.clauses] == list(shares.values())
 
 
 def test_the_command_prints_what_the_call_finds(cancer, compared, tmp_path: Path, capsys):
@@ -170,7 +197,7 @@ def test_without_rows_or_outcomes(cancer):
     assert counted.score is None
     assert counted.flips() == np.mean(old.predict(X) != new.predict(X))
     with pytest.raises(InputError, match="min_score_change"):
-        counted.check(min_score_change=0)
+        counted.check({"min_score_change": 0})
 
 
 def test_a_tree_that_decides_the_same_for_everybody_is_said(cancer):

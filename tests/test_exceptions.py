@@ -7,10 +7,10 @@ import pytest
 from steadytree import exceptions
 from steadytree.exceptions import (
     ClippedThresholdWarning,
-    GateError,
     InputError,
     MissingDependencyError,
     NotFittedTreeError,
+    PlanError,
     SteadyTreeError,
     UnsupportedModelError,
     WriteError,
@@ -34,7 +34,7 @@ def test_all_names_are_errors_or_warnings_with_a_docstring() -> None:
         (NotFittedTreeError, AttributeError, 2),
         (MissingDependencyError, ImportError, 1),
         (WriteError, OSError, 1),
-        (GateError, SteadyTreeError, 3),
+        (PlanError, SteadyTreeError, 3),
     ],
 )
 def test_errors_can_be_caught_as_the_natural_builtin(

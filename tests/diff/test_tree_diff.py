@@ -104,17 +104,6 @@ def test_counts_and_statuses_agree() -> None:
     assert len(diff.with_status("moved", "dropped")) == 4
 
 
-def test_gates_are_given_what_is_known() -> None:
-    without = diff_trees(build(OLD), build(NEW))
-    assert without.gate_measures() == {
-        "dissimilarity": without.dissimilarity,
-        "flips": None,
-        "n_leaves": 4.0,
-    }
-    with_rows = diff_trees(build(OLD), build(NEW), rows(0))
-    assert with_rows.gate_measures()["flips"] == with_rows.flips is not None
-
-
 def test_the_report_is_told_of_people_only_where_rows_were_counted() -> None:
     content = diff_trees(build(OLD), build(NEW)).report_content()
     assert content.affected is None

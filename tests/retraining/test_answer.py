@@ -229,7 +229,7 @@ def test_what_a_final_test_lacks_is_said_before_the_search(cancer):
     X, y, first, _ = cancer
     new, test, one = slice(250, 400), slice(400, None), np.flatnonzero(y[400:] == 1) + 400
     wrong = {
-        r"expected test=\(X, y\), .* got DataFrame": X[test],
+        r"expected test=\(X, y\) or .* got DataFrame": X[test],
         "different outcomes, got 0 rows with none": (X[:0], y[:0]),
         "different outcomes, got .* rows with one": (X.iloc[one], y[one]),
         "unseen 7": (X[test], np.where(y[test] == 1, 7, 0)),

@@ -76,7 +76,7 @@ def test_numbers_that_stand_for_the_same_category():
 def test_other_units_are_noted(mixed, factor, with_old):
     X, y, first = mixed
     new = X[300:].assign(age=X["age"][300:] * factor)
-    old = {"old": (X[:300], y[:300])} if with_old else {}
+    old = {"X_old": X[:300], "y_old": y[:300]} if with_old else {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         problem = prepare_problem(first, new, y[300:], **old)

@@ -335,19 +335,19 @@ def test_tables_that_overlap_are_refused(mixed, on_disk, small_memory, tmp_path)
 def test_errors_name_the_column(mixed, on_disk, tmp_path):
     new, _, new_path, _ = on_disk
     call = (mixed[2], new_path)
-    with pytest.raises(InputError, match="name of a column as y_new, as the rows stay on disk"):
+    with pytest.raises(InputError, match="name of a column as y, as the rows stay on disk"):
         retrain(*call, new["died"], **ONCE)
-    with pytest.raises(InputError, match="as y_new, got 'dead'; it has 'age', 'dose'"):
+    with pytest.raises(InputError, match="as y, got 'dead'; it has 'age', 'dose'"):
         retrain(*call, "dead", **ONCE)
     with pytest.raises(InputError, match=r"name of a column as groups, .* got ndarray"):
         retrain(*call, "died", groups=np.zeros(400), **ONCE)
-    with pytest.raises(InputError, match=r"as y_old, as the rows stay on disk .* got NoneType"):
+    with pytest.raises(InputError, match=r"as old y, as the rows stay on disk .* got NoneType"):
         retrain(*call, "died", old=(new_path, None), **ONCE)
     with pytest.raises(FeatureAlignmentError, match=r"without \['age'\]"):
         retrain(mixed[2], pl.scan_parquet(new_path).drop("age"), "died", **ONCE)
     with pytest.raises(InputError, match=r"expected predictors in .*, got no column besides"):
         retrain(mixed[2], pl.scan_parquet(new_path).select("died"), "died", **ONCE)
-    with pytest.raises(InputError, match="expected rows in X_new, got none in the lazy frame"):
+    with pytest.raises(InputError, match="expected rows in X, got none in the lazy frame"):
         retrain(mixed[2], predictors(new_path).filter(pl.col("age") > 1e9), "died", **ONCE)
     with pytest.raises(InputError, match="got unseen 2, 3; a new class needs a new tree"):
         retrain(mixed[2], predictors(new_path).with_columns(pl.col("died") + 2), "died", **ONCE)

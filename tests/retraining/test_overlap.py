@@ -160,9 +160,9 @@ def test_groups_of_old_rows_are_checked():
     new, old = (first, X[30:], y[30:]), {"X_old": X[:30], "y_old": y[:30]}
     ids = np.arange(30)
     for options, words in (
-        ({"groups": ids, "groups_old": ids}, "expected X_old and y_old with groups_old"),
-        ({**old, "groups_old": ids}, "expected groups with groups_old"),
-        ({**old, "groups": ids, "groups_old": ids[:5]}, "expected 30 entries in groups_old"),
+        ({"groups": ids, "groups_old": ids}, "expected old rows with their groups"),
+        ({**old, "groups_old": ids}, "expected groups with those of the old rows"),
+        ({**old, "groups": ids, "groups_old": ids[:5]}, "expected 30 groups of the old rows"),
         ({**old, "groups": ids, "groups_old": ids.astype(str)}, "of the same type as groups"),
     ):
         with pytest.raises(InputError, match=words):
@@ -176,7 +176,7 @@ def test_noise_stays_noise_where_old_and_new_overlap(kind):
     scores = []
     for seed in range(8):
         X, y = noise(400, seed)
-        groups = {}
+        groups, who = {}, None
         old, new = np.arange(200), np.arange(100, 400)
         if kind == "groups":
             who = np.arange(400) // 2
@@ -188,7 +188,7 @@ def test_noise_stays_noise_where_old_and_new_overlap(kind):
             X, y, who = X[order], y[order], who[order]
             old, new = np.arange(100), np.arange(100, 400)
             groups = {"groups": who[new]}
-            before = Rows(X[old], y[old], groups=who[old])
+        before = Rows(X[old], y[old], groups=None if who is None else who[old])
         first = DecisionTreeClassifier(max_depth=4, min_samples_leaf=8, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

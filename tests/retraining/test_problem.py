@@ -93,9 +93,9 @@ def test_bad_input_is_named(cancer, mixed):
         ),
         ((regression, X[250:], names[y[250:]]), {}, "is a regression tree"),
         ((regression, X[250:], np.ones(319)), {}, "outcomes that vary"),
-        ((first, X[250:], np.ones(319, dtype=int)), {}, "at least two classes in y_new"),
-        ((first, X[250:], y[250:-1]), {}, "expected 319 outcomes in y_new"),
-        ((first, X[:0], y[:0]), {}, "expected rows in X_new"),
+        ((first, X[250:], np.ones(319, dtype=int)), {}, "at least two classes in y,"),
+        ((first, X[250:], y[250:-1]), {}, "expected 319 outcomes in y,"),
+        ((first, X[:0], y[:0]), {}, "expected rows in X,"),
         (
             (first, *new),
             {"old": X[:250]},
@@ -116,7 +116,7 @@ def test_bad_input_is_named(cancer, mixed):
         ((first, *new), {"n_jobs": "x"}, "whole number or None as n_jobs, got 'x'"),
         ((first, *new), {"space": "x"}, "expected space to be a FeatureSpace, got str"),
         ((first, *new), {"sample_weight": "x"}, "finite weights >= 0 in sample_weight"),
-        ((first, None, y[250:]), {}, "expected a table in X_new"),
+        ((first, None, y[250:]), {}, "expected a table in X "),
         ((first, X[250:], np.where(y[250:] == 1, np.nan, 0)), {}, "an outcome in every row"),
         ((first, X[250:], y[250:].astype(str)), {}, "got the same as str; convert the outcomes to"),
         ((first, *new), {"groups": [1, 2]}, "expected 319 entries in groups"),
@@ -259,7 +259,7 @@ def test_lists_of_rows_and_nullable_outcomes(mixed, tmp_path):
     result.report(tmp_path / "report.html")
     frame = retrain(first, X[300:], y[300:], **FAST)
     np.testing.assert_array_equal(frame.tree.value, result.tree.value)
-    with pytest.raises(InputError, match="an outcome in every row of y_new, got 1 missing"):
+    with pytest.raises(InputError, match="an outcome in every row of y, got 1 missing"):
         retrain(first, rows, outcome.where(np.arange(400) > 0), **QUICK)
 
 

@@ -121,7 +121,10 @@ def test_headline_and_table_agree_to_the_last_digit(cancer):
         assert half == pytest.approx(norm.ppf(0.975) * row["score_se"], rel=1e-12)
         half = line["change_high"] - line["change"]
         assert half == pytest.approx(norm.ppf(0.975) * row["score_change_se"], rel=1e-9)
-    assert result.gate_measures()["score_change"] == result.frontier["score_change"][result.chosen]
+    (clause,) = result.check({"min_score_change": -1}).clauses
+    line = result.performance().loc[("all", "AUC")]
+    found = (clause.measured, clause.low, clause.high)
+    assert found == tuple(line[["change", "change_low", "change_high"]])
 
 
 def test_moves_in_risk_are_counted_and_gated(cancer):
@@ -133,8 +136,9 @@ def test_moves_in_risk_are_counted_and_gated(cancer):
     assert 0 < moved["moved_10"] <= moved["moved_5"]
     assert result.frontier.loc[result.chosen, ["moved_5", "moved_10"]].to_dict() == moved
     assert result.frontier.loc["keep", ["moved_5", "moved_10"]].tolist() == [0, 0]
-    assert not result.check(max_moved_5=moved["moved_5"] / 2)
-    assert result.check(max_moved_5=moved["moved_5"], max_moved_10=moved["moved_10"])
+    checked = result.check({"max_moved_5": moved["moved_5"] / 2, "max_moved_10": 1.0})
+    assert [clause.verdict for clause in checked.clauses] == ["broken", "held"]
+    assert [clause.measured for clause in checked.clauses] == list(moved.values())
     table = result.flips(by="mean radius")
     assert (table["moved_5"] * table["n"]).sum() == pytest.approx((moves > 0.05).sum())
 

@@ -241,7 +241,7 @@ def test_a_new_threshold_does_not_touch_what_was_decided(mixed):
     changed = np.mean(deployed.predict(table) != result.tree.predict(table))
     assert result.flips() == changed > 0.1
     assert result.tree.decision_threshold == 0.4
-    assert not result.check(max_flips=0.01).passed
+    assert not result.check({"max_flips": 0.01}).held
 
 
 def test_class_weights_are_inherited_as_a_policy():

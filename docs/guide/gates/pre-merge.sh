@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Refuse a branch whose tree moves farther from main's than the limits allow.
+# Refuse a branch whose tree moves farther from main's than main's plan allows.
 #
 #   docs/guide/gates/pre-merge.sh          # in a clone, on the branch
 #
-# Ends with 0 (may be merged), 3 (a limit does not hold; gate/report.html says what changed)
+# Ends with 0 (may be merged), 3 (a clause does not hold; gate/report.html says what changed)
 # or another code (nothing could be said, so nothing may be merged).
 set -euo pipefail
 
 base=${BASE:-main}
 tree=${TREE:-model/tree.json}
+plan=${PLAN:-plan.toml}
 rows=${ROWS:-data/check.csv} # rows that neither tree was trained on
 target=${TARGET:-died}
 
@@ -28,9 +29,10 @@ fi
 deployed=$(mktemp -d)
 trap 'rm -rf "$deployed"' EXIT
 git show "$base:$tree" >"$deployed/tree.json"
+# The plan as the base branch has it: the branch under test cannot loosen it.
+git show "$base:$plan" >"$deployed/plan.toml"
 
 steadytree verify "$(dirname "$tree")"
 steadytree compare "$deployed/tree.json" "$tree" \
     --data "$rows" --target "$target" --trained-on neither \
-    --max-dissimilarity 0.3 --max-flips 0.1 --min-score-change -0.02 \
-    --out gate
+    --plan "$deployed/plan.toml" --out gate

@@ -145,7 +145,7 @@ def subgroups(X: Any, by: Any) -> Iterator[tuple[Any, NDArray[np.intp]]]:
     if values.shape != (count,):
         raise InputError(
             f"expected one subgroup per row, {count} in all, got shape {values.shape}; "
-            "pass the name of a column or an array aligned with X_new"
+            "pass the name of a column or an array with an entry per row"
         )
     series = pd.Series(values)
     if series.dtype.kind in "fi" and series.nunique() > MOST_LEVELS:

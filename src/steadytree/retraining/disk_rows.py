@@ -26,6 +26,7 @@ from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
 from steadytree.readers import read_model
 from steadytree.retraining.disk_tables import DiskTable, is_on_disk, open_table
+from steadytree.retraining.given_rows import name_of
 from steadytree.retraining.overlap import beyond_chance
 from steadytree.retraining.structure_sample import draw_ordinals, share_sample
 from steadytree.retraining.widening import refuse_infinities
@@ -70,15 +71,15 @@ class DiskRows:
     @classmethod
     def read(cls, tree: Tree, which: str, given: Mapping[str, Any], seed: int) -> DiskRows:
         """Open a table, find its columns, and count its outcomes."""
-        table = open_table(given[f"X_{which}"], f"X_{which}")
+        table = open_table(given[f"X_{which}"], name_of("X", which))
         named: dict[str, Any] = {
             part: given.get(argument)
             for part, argument in NAMED[which].items()
             if given.get(argument) is not None
         }
         outcome = given[f"y_{which}"]
-        arguments = [(NAMED[which][part], name) for part, name in named.items()]
-        table.require([(f"y_{which}", outcome), *arguments])
+        arguments = [(name_of(part, which), name) for part, name in named.items()]
+        table.require([(name_of("y", which), outcome), *arguments])
         known = set(tree.feature_names or ())
         others = {outcome, *(name for name in named.values() if name not in known)}
         predictors = tuple(name for name in table.names if name not in others)
@@ -113,13 +114,13 @@ class DiskRows:
             )
         if not counts.sum():
             raise InputError(
-                f"expected rows in X_{self.which}, got none in {self.table.source}; "
+                f"expected rows in {name_of('X', self.which)}, got none in {self.table.source}; "
                 "pass the rows that arrived"
             )
         return replace(self, counts=counts, in_bins=bins)
 
     def _outcomes(self, y: NDArray[Any]) -> NDArray[Any]:
-        return code_outcomes(y, self.classes, len(y), name=f"y_{self.which}")
+        return code_outcomes(y, self.classes, len(y), name=name_of("y", self.which))
 
     def _strata(self, y: NDArray[Any]) -> NDArray[Any]:
         """Position of the class of each row; a response has one stratum."""
@@ -223,7 +224,7 @@ class DiskRows:
         """Go through all rows as the space codes them."""
         for frame, y, weight in self.frames(space):
             coded = space.encode(frame, tree.used_features)
-            yield CodedRows(refuse_infinities(coded, space, f"X_{self.which}"), y, weight)
+            yield CodedRows(refuse_infinities(coded, space, name_of("X", self.which)), y, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +262,7 @@ def load_sample(
     tree = read_model(deployed)
     rows = {w: DiskRows.read(tree, w, given, seed) for w in which}
     in_memory = {
-        w: 0 if given[f"X_{w}"] is None else n_rows(as_table(given[f"X_{w}"], f"X_{w}"))
+        w: 0 if given[f"X_{w}"] is None else n_rows(as_table(given[f"X_{w}"], name_of("X", w)))
         for w in ("old", "new")
         if w not in which
     }
@@ -304,7 +305,7 @@ def _of_class(
     y = given[f"y_{which}"]
     if y is None:
         return 0
-    return int((code_outcomes(y, tree.classes, len(y), name=f"y_{which}") == at).sum())
+    return int((code_outcomes(y, tree.classes, len(y), name=name_of("y", which)) == at).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,7 +406,7 @@ def look_at_rows(problem: Problem, left: RowsOnDisk) -> tuple[Problem, list[str]
         look = _Look.empty(rows, space)
         for frame, y, weight in rows.frames(space):
             coded = space.encode(frame, deployed.used_features)
-            look.add(frame, refuse_infinities(coded, space, f"X_{rows.which}"))
+            look.add(frame, refuse_infinities(coded, space, name_of("X", rows.which)))
             compared = problem.compared(CodedRows(coded, y, weight))
             totals[old] += int(row_hashes(compared, weighted=True).sum(dtype=np.uint64))
             if old:

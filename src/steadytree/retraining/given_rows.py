@@ -7,7 +7,7 @@ from typing import Any
 
 from steadytree.exceptions import InputError
 
-__all__ = ["Rows", "read_rows"]
+__all__ = ["Rows", "name_of", "read_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,3 +47,8 @@ def read_rows(given: Any, name: str) -> Rows | None:
         f"expected {name}=(X, y) or {name}=Rows(X, y, ...), got {type(given).__name__}; "
         "pass the rows together with their outcomes"
     )
+
+
+def name_of(part: str, which: str) -> str:
+    """Return what a part of the "new" or the "old" rows is called in messages: "old X"."""
+    return part if which == "new" else f"old {part}"

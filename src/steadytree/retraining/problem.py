@@ -299,9 +299,9 @@ def prepare_problem(
         raise InputError(
             f"expected both the old rows and their outcomes, got only {given}; pass old=(X, y)"
         )
-    X_new = as_table(X_new, "X_new")
-    X_old = None if X_old is None else as_table(X_old, "X_old")
-    for table, name in ((X_new, "X_new"), (X_old, "X_old")):
+    X_new = as_table(X_new, "X")
+    X_old = None if X_old is None else as_table(X_old, "old X")
+    for table, name in ((X_new, "X"), (X_old, "old X")):
         if table is None:
             continue
         find_columns(table, tree.feature_names, tree.n_features, tree.used_features)
@@ -317,10 +317,10 @@ def prepare_problem(
         X_new, X_old = without_columns(X_new, unread), without_columns(X_old, unread)
         found, coded_old = _coded(tree, space, X_new, X_old)
     fixed = found.space
-    y_codes = code_outcomes(y_new, tree.classes, n_rows(X_new), name="y_new")
+    y_codes = code_outcomes(y_new, tree.classes, n_rows(X_new), name="y")
     y_before = None
     if y_old is not None:
-        y_before = code_outcomes(y_old, tree.classes, n_rows(X_old), name="y_old")
+        y_before = code_outcomes(y_old, tree.classes, n_rows(X_old), name="old y")
     fixed = with_outcome(fixed, tree, y_codes, y_before)
     imputed, lumped = imputed_codes(tree, fixed), lumped_codes(tree, fixed)
     fixed = may_be_missing(fixed, lumped)
@@ -336,12 +336,12 @@ def prepare_problem(
         old = CodedRows(
             coded_old,
             y_before,
-            _weights(sample_weight_old, len(y_before), "sample_weight_old"),
+            _weights(sample_weight_old, len(y_before), "the old rows' sample_weight"),
             _old_groups(groups_old, groups, len(y_before)),
             table=X_old,
         )
     elif groups_old is not None:
-        raise InputError("expected X_old and y_old with groups_old, got neither; pass them too")
+        raise InputError("expected old rows with their groups, got groups alone; pass the rows too")
     anchored = missing_as_imputed(tree.in_space(fixed), imputed)
     _check_classes(anchored, new, old)
     dropped = frozenset(tree.metadata.get("dropped") or ())
@@ -408,7 +408,7 @@ def _coded(
     if X_old is None:
         return found, None
     coded = found.space.encode(X_old, found.needed)
-    return found, refuse_infinities(coded, found.space, "X_old")
+    return found, refuse_infinities(coded, found.space, "old X")
 
 
 def _unread(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> dict[str, str]:
@@ -531,15 +531,15 @@ def _old_groups(groups_old: Any, groups: NDArray[Any] | None, n: int) -> NDArray
     if groups_old is None:
         return None
     if groups is None:
-        raise InputError("expected groups with groups_old, got none; pass the new rows' groups")
+        raise InputError("expected groups with those of the old rows, got none; pass the new rows' groups")
     array = np.asarray(groups_old)
     if array.shape != (n,):
         raise InputError(
-            f"expected {n} entries in groups_old, one per old row, got shape {array.shape}"
+            f"expected {n} groups of the old rows, one per row, got shape {array.shape}"
         )
     if (array.dtype.kind in "fiub") != (groups.dtype.kind in "fiub"):
         raise InputError(
-            f"expected groups_old of the same type as groups, got {array.dtype} and "
+            f"expected groups of the old rows of the same type as groups, got {array.dtype} and "
             f"{groups.dtype}; a group has one name in both"
         )
     return array
@@ -570,7 +570,7 @@ def _check_classes(tree: Tree, new: CodedRows, old: CodedRows | None) -> None:
     if tree.classes is None:
         if not np.ptp(new.y) > 0:
             raise InputError(
-                "expected outcomes that vary in y_new, got the same number in every row; "
+                "expected outcomes that vary in y, got the same number in every row; "
                 "nothing can be learned from them"
             )
         return
@@ -578,7 +578,7 @@ def _check_classes(tree: Tree, new: CodedRows, old: CodedRows | None) -> None:
     if (counts > 0).sum() < 2:
         only = tree.classes[int(counts.argmax())]
         raise InputError(
-            f"expected at least two classes in y_new, got only {only!r}; "
+            f"expected at least two classes in y, got only {only!r}; "
             "wait for rows of the other class before retraining"
         )
     gone = [repr(tree.classes[k]) for k in np.flatnonzero(counts == 0)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from steadytree.core.decision import STEADY
 from steadytree.growing.nodes import leaves_of
-from steadytree.retraining.certificate.certify import certify_search
+from steadytree.retraining.certificate.certify_search import certify_search
 from steadytree.retraining.certificate.cuts import choose_cuts
 from steadytree.retraining.certificate.statement import CertificateOptions
 from tests.retraining.certificate.brute_force import Judge, all_trees, random_tree

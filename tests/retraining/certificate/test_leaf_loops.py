@@ -7,7 +7,13 @@ import sys
 
 import pytest
 
-from steadytree.retraining.certificate import certify, leaf_loops, objective, sides, subtree_loops
+from steadytree.retraining.certificate import (
+    certify_search,
+    leaf_loops,
+    objective,
+    sides,
+    subtree_loops,
+)
 from steadytree.retraining.certificate.statement import CertificateOptions
 from tests.retraining.certificate.samples import TASKS, small_search
 
@@ -17,7 +23,7 @@ def test_plain_loops_certify_the_same(task, monkeypatch):
     run = small_search(task, 1, n=60)
     edited = run.path((0.05,))[0]
     options = CertificateOptions(depth=2, cut_points=5)
-    compiled = certify.certify_search(run, edited, options).certificate
+    compiled = certify_search.certify_search(run, edited, options).certificate
     monkeypatch.setenv("STEADYTREE_NO_NUMBA", "1")
     for loops in (leaf_loops, subtree_loops):
         name = loops.__name__.rpartition(".")[2]
@@ -25,11 +31,11 @@ def test_plain_loops_certify_the_same(task, monkeypatch):
         plain = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, spec.name, plain)
         spec.loader.exec_module(plain)
-        for module in (certify, objective, sides):
+        for module in (certify_search, objective, sides):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, plain)
-    assert not certify.leaf_loops.COMPILED
-    again = certify.certify_search(run, edited, options).certificate
+    assert not certify_search.leaf_loops.COMPILED
+    again = certify_search.certify_search(run, edited, options).certificate
     assert again.cut_points == compiled.cut_points
     assert again.lower_bound == pytest.approx(compiled.lower_bound, abs=1e-9)
     assert again.best_objective == pytest.approx(compiled.best_objective, abs=1e-9)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from steadytree.exceptions import InputError
+from steadytree.readers.words.rules import tree_from_rules
 from steadytree.retraining.certificate.statement import (
     Certificate,
     CertificateOptions,
@@ -25,7 +26,6 @@ SAID = Certificate(
     best_objective=0.415,
     lower_bound=0.415,
     edit_cost=0.001,
-    better=False,
 )
 
 
@@ -52,8 +52,10 @@ def test_a_gap_smaller_than_an_edit_is_called_so():
 
 
 def test_a_better_tree_is_named():
-    said = replace(SAID, lower_bound=0.40, best_objective=0.40, better=True)
-    assert 'an objective of 0.4000 against 0.4150; it is the candidate "exact"' in said.words()
+    said = replace(
+        SAID, lower_bound=0.40, best_objective=0.40, tree=tree_from_rules("x <= 1: no\nelse: yes")
+    )
+    assert "an objective of 0.4000 against 0.4150." in said.words()
     said = replace(said, lower_bound=0.39)
     assert "None is below 0.3900" in said.words()
 
@@ -78,13 +80,7 @@ def test_as_data_it_holds_everything():
     assert data["words"] == SAID.words()
 
 
-def test_options_are_read_and_refused():
-    assert CertificateOptions.read(False) is None
-    assert CertificateOptions.read(True) == CertificateOptions()
-    asked = CertificateOptions(depth=2)
-    assert CertificateOptions.read(asked) is asked
-    with pytest.raises(InputError, match=r"expected certify True, False or .* got 2"):
-        CertificateOptions.read(2)
+def test_options_that_make_no_sense_are_refused():
     with pytest.raises(InputError, match="depth of at most 3"):
         CertificateOptions(depth=4)
     with pytest.raises(InputError, match="cut_points"):

@@ -102,9 +102,9 @@ def certify(
             "pass the very old rows that retrain was given"
         )
     # Compiled loops: imported only where they are needed.
-    from steadytree.retraining.certificate.certify import certify_search
+    from steadytree.retraining.certificate.certify_search import certify_search
 
-    return certify_search(search, edited, options or CertificateOptions())
+    return certify_search(search, edited, options or CertificateOptions()).certificate
 
 
 def _problem_of(result: Retraining, old: Any) -> Problem:

@@ -44,7 +44,7 @@ from steadytree.retraining.certificate.statement import (
 )
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 
-__all__ = ["certify_search"]
+__all__ = ["Certified", "certify_search"]
 
 Report = Callable[[str, int, int], None]
 
@@ -55,6 +55,14 @@ SLOWER = 200.0
 ROW_COST = 0.1
 """Cost of adding one number to a sum, in leaves looked at."""
 EDIT = "the best tree that the certificate found"
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """A certificate, and the better tree as the search left it where one was found."""
+
+    certificate: Certificate
+    better: EditedTree | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +78,7 @@ def certify_search(
     edited: EditedTree,
     options: CertificateOptions,
     report: Report | None = None,
-) -> Certificate:
+) -> Certified:
     """Certify the tree at one price of a search that has run; ``report(step, done, total)``."""
     assert edited.root is not None
     found, price = edited.root, edited.price
@@ -119,7 +127,7 @@ def certify_search(
         edit_cost=objective.edit_cost,
         tree=None if better is None else better.tree,
     )
-    return certificate
+    return Certified(certificate, better)
 
 
 def _bound(
