@@ -70,7 +70,7 @@ def test_plans(cancer, compared):
     assert compared.check(limits).held
     assert compared.plan_check.clauses == ()
     old, new, X, y = cancer
-    plan = {"max_dissimilarity": 0, "min_score_change": 0.9, "forbid": "mean area"}
+    plan = {"max_dissimilarity": 0, "min_score_change": 0.9, "forbid": "no such column"}
     broken = compare(old, new, X, y, plan=plan).plan_check
     assert [clause.name for clause in broken.not_held] == ["max_dissimilarity", "min_score_change"]
     with pytest.raises(PlanError):
@@ -85,7 +85,6 @@ def test_plans(cancer, compared):
 def test_a_plan_that_cannot_be_checked_is_refused_at_once(cancer):
     old, new, X, y = cancer
     for rows, plan, words in (
-        ((), {"max_flips": 0.1}, "expected rows for max_flips"),
         ((X,), {"min_gain": 0.1}, "expected rows with outcomes for min_gain"),
         ((X, y), {"per_group": {"ward": {"max_flips": 0.1}}}, "got by='ward'"),
         ((X, y), {"locked": "no such rule"}, "expected locked to name"),
@@ -93,6 +92,8 @@ def test_a_plan_that_cannot_be_checked_is_refused_at_once(cancer):
     ):
         with pytest.raises(InputError, match=words):
             compare(old, new, *rows, plan=plan)
+    with pytest.raises(InputError, match="expected rows for max_flips"):
+        compare(old, new, space=st.FeatureSpace.from_data(X), plan={"max_flips": 0.1})
     for twin in (old, st.as_tree(old)):
         with pytest.raises(InputError, match="to hold a plan against, got the same tree twice"):
             compare(old, twin, X, y, plan={"max_flips": 1.0})
@@ -109,7 +110,7 @@ def test_in_words_and_as_data(compared, tmp_path: Path):
     assert json.loads(json.dumps(content)) == content
     assert list(content) == [
         *("dissimilarity", "distance", "flips", "risk_moved", "score", "changed_columns"),
-        *("one_decision", "diff"),
+        *("one_decision", "plan", "diff"),
     ]
     assert compared.report(tmp_path / "r.html") == tmp_path / "r.html"
     assert "<html" in (tmp_path / "r.html").read_text()

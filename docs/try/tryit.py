@@ -30,12 +30,17 @@ from steadytree.core.quoting import quoted
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeError, SteadyTreeWarning
 
-__all__ = ["MOST_ROWS", "SETTINGS", "answer", "look", "propose", "use_scrypt"]
+__all__ = ["MOST_ROWS", "SETTINGS", "TREES", "answer", "look", "propose", "use_scrypt"]
 
 MOST_ROWS = 20_000
 """More rows than this are refused: without compiled loops they take minutes."""
 
-SETTINGS: dict[str, Any] = {"n_estimators": 50, "n_folds": 3, "random_state": 0}
+TREES = 50
+SETTINGS: dict[str, Any] = {
+    "search": st.SearchOptions(n_estimators=TREES),
+    "n_folds": 3,
+    "random_state": 0,
+}
 """Of the retraining; half the trees and fewer folds than by default, for the same reason."""
 
 Tell = Callable[[str, int, int], None]
@@ -116,19 +121,18 @@ def propose(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
         warnings.simplefilter("always", SteadyTreeWarning)
         rows, deployed, task = _read(request)
         old, new = _divided(rows, request.get("old"), has_tree=deployed is not None)
-        X_old, y_old = (rows.X.iloc[old], rows.y[old]) if len(old) else (None, None)
+        rows_old = (rows.X.iloc[old], rows.y[old]) if len(old) else None
         if deployed is None:
             if task == "classification":
                 _check_classes(rows.y[old])
             tell(f"Growing a first tree on {len(old):,} old rows", 0, 0)
             grow = st.DistilledTreeRegressor if task == "regression" else st.DistilledTreeClassifier
-            shared = {k: SETTINGS[k] for k in ("n_estimators", "random_state")}
-            deployed = grow(**shared).fit(X_old, y_old)
+            deployed = grow(n_estimators=TREES, random_state=0).fit(*rows_old)
         result = st.retrain(
             deployed,
             rows.X.iloc[new],
             rows.y[new],
-            old=(X_old, y_old),
+            old=rows_old,
             time=None if rows.time is None else rows.time[new],
             progress=lambda step, done, total: tell(_step_words(step), done, total),
             **SETTINGS,

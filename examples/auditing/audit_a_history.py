@@ -65,7 +65,6 @@ for now, approver in (
         X[arrived],
         held[arrived],
         old=(X[past], held[past]),
-        select=None,
         n_folds=3,
         search=st.SearchOptions(n_estimators=50),
         random_state=0,

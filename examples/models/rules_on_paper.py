@@ -51,10 +51,9 @@ print(card)
 
 # %%
 # A tree learnt from the data of 332 women, and the card retrained on the same
-# women: it pays for every change. ``select=None`` asks for the tree at the
-# price, also where the evidence for it is not clear; the space lets new rules
-# use all columns. The other 200 women, given as ``test=``, train and choose
-# nothing.
+# women: it pays for every change. Without folds the price alone decides, also
+# where the evidence is not clear; the space lets new rules use all columns. The
+# other 200 women, given as ``test=``, train and choose nothing.
 
 space = st.FeatureSpace.from_data(X, y)
 learnt = st.DistilledTreeClassifier(
@@ -69,7 +68,7 @@ corrected = st.retrain(
     y_train,
     test=(X_test, y_test),
     space=space,
-    select=None,
+    n_folds=0,
     random_state=0,
 )
 print(corrected.explain())

@@ -18,7 +18,7 @@ from tests.audit.sets import Case, make_case
 __all__ = ["QUICK", "QUICK_ROWS", "Array", "Audit", "leaves", "weights"]
 
 QUICK_ROWS = 300
-QUICK = {"copies": 1}
+QUICK = {"search": st.SearchOptions(n_estimators=10, copies=1)}
 
 Array = np.ndarray[Any, Any]
 

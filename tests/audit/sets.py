@@ -73,10 +73,10 @@ class Case:
 
     def retrain(self, deployed: Any = None, **options: Any) -> st.Retraining:
         """Retrain the model in force, or another one, on the very same rows."""
-        given: dict[str, Any] = {"sample_weight": self.w_new}
+        given: dict[str, Any] = {"sample_weight": self.w_new, "random_state": 0, "n_folds": 0}
         if self.old_rows:
-            given |= {"X_old": self.X_old, "y_old": self.y_old, "sample_weight_old": self.w_old}
-        given |= {"random_state": 0, "select": None, "n_folds": 0, "n_estimators": 10} | options
+            given["old"] = st.Rows(self.X_old, self.y_old, sample_weight=self.w_old)
+        given |= {"search": st.SearchOptions(n_estimators=10)} | options
         model = self.model if deployed is None else deployed
         return st.retrain(model, self.X_new, self.y_new, **given)
 

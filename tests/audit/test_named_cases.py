@@ -47,7 +47,6 @@ def test_mortgages_refused_insurance_stay_within_what_was_observed(old_rows: boo
         result = st.retrain(
             *(model, case.X_new, case.y_new),
             **old,
-            select=None,
             n_folds=0,
             search=st.SearchOptions(n_estimators=10, copies=1),
             random_state=0,
@@ -70,7 +69,7 @@ def test_a_leaf_of_churners_only_says_so() -> None:
     case = make_case("churn", 2500)
     parts = (case.X_old, case.y_old), (case.X_new, case.y_new)
     pure = 0
-    for tree in case.retrain(n_estimators=20).trees.values():
+    for tree in case.retrain(search=st.SearchOptions(n_estimators=20)).trees.values():
         if tree.observed is None:
             continue
         reached = [rows_at_nodes(tree, X) for X, _ in parts]

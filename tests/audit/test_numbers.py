@@ -379,4 +379,4 @@ def test_every_number_can_be_recomputed(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_every_number_can_be_recomputed_on_all_rows(name: str) -> None:
-    audit_everything(Audit.of(name, None, n_estimators=50, n_folds=2))
+    audit_everything(Audit.of(name, None, search=st.SearchOptions(n_estimators=50), n_folds=2))

@@ -383,7 +383,7 @@ def test_the_headline_is_of_the_recipe() -> None:
     case = make_case("nhefs", QUICK_ROWS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        result = case.retrain(n_folds=2, copies=1)
+        result = case.retrain(n_folds=2, search=st.SearchOptions(n_estimators=10, copies=1))
     table = result.performance().loc["all"]
     assert abs(table.loc["AUC", "own"] - table.loc["AUC", "recipe"]) > 0.001
     text = result.explain(min_cell=1)

@@ -50,4 +50,4 @@ def test_five_retrainings_are_one(name: str) -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_five_retrainings_are_one_on_all_rows(name: str, old_rows: bool) -> None:
     case = dataclasses.replace(make_case(name), old_rows=old_rows)
-    assert_identical(retrain_again_and_again(case, n_estimators=50))
+    assert_identical(retrain_again_and_again(case, search=SearchOptions(n_estimators=50)))

@@ -185,7 +185,7 @@ def test_the_policy_allows_this_site_alone_and_the_script_of_the_report() -> Non
 def test_the_page_says_the_limits_that_hold(tryit: ModuleType) -> None:
     page = (TRY / "app.html").read_text(encoding="utf-8")
     assert f"up to {tryit.MOST_ROWS:,} of them" in page
-    assert f"trees ({tryit.SETTINGS['n_estimators']})" in page
+    assert f"trees ({tryit.TREES})" in page
     assert f"folds ({tryit.SETTINGS['n_folds']})" in page
 
 

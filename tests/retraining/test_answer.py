@@ -184,7 +184,7 @@ def test_a_policy_that_is_not_applied_is_said():
     assert result.action == "keep"
     assert result.tree.decision == result.deployed.decision
     assert "; the policy asked for is not applied." in result.explain().splitlines()[0]
-    refused = retrain(first, X[700:], y[700:], plan={"min_gain": 0.9}, decision=0.9, **QUICK)
+    refused = retrain(first, X[700:], y[700:], plan={"min_gain": 0.9}, decision=0.4, **QUICK)
     assert refused.answer.reason.startswith("the plan refuses the candidate ")
     assert refused.answer.reason.endswith("; the policy asked for is not applied")
 

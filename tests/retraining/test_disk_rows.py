@@ -415,7 +415,7 @@ import sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 from sklearn.tree import DecisionTreeClassifier
 from benchmarks.memory import peak_mebibytes
-from steadytree.retraining import disk_rows, disk_tables, retrain
+from steadytree.retraining import SearchOptions, disk_rows, disk_tables, retrain
 
 path, n_groups = sys.argv[1], int(sys.argv[2])
 disk_rows.MEMORY_ROWS, disk_tables.BATCH_ROWS = 5_000, 20_000
@@ -429,7 +429,8 @@ for _ in range(n_groups):
     writer.write_table(table, row_group_size=100_000)
 writer.close()
 deployed = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:1000], y[:1000])
-result = retrain(deployed, path, "y", n_estimators=10, n_folds=0, random_state=0)
+options = {"search": SearchOptions(n_estimators=10), "n_folds": 0, "random_state": 0}
+result = retrain(deployed, path, "y", **options)
 assert result.trees["re-estimate"].observed.rows()[0] == 100_000 * n_groups
 print(int(peak_mebibytes()))
 """

@@ -531,7 +531,9 @@ def _old_groups(groups_old: Any, groups: NDArray[Any] | None, n: int) -> NDArray
     if groups_old is None:
         return None
     if groups is None:
-        raise InputError("expected groups with those of the old rows, got none; pass the new rows' groups")
+        raise InputError(
+            "expected groups with those of the old rows, got none; pass the new rows' groups"
+        )
     array = np.asarray(groups_old)
     if array.shape != (n,):
         raise InputError(

@@ -36,7 +36,6 @@ def result() -> st.Retraining:
         new[names],
         new[OUTCOME],
         old=(old[names], old[OUTCOME]),
-        select=None,
         n_folds=2,
         search=st.SearchOptions(n_estimators=10),
         random_state=0,
