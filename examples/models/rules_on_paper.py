@@ -52,8 +52,8 @@ print(card)
 # %%
 # A tree learnt from the data of 332 women, and the card retrained on the same
 # women: it pays for every change. Without folds the price alone decides, also
-# where the evidence is not clear; the space lets new rules use all columns. The
-# other 200 women, given as ``test=``, train and choose nothing.
+# where the evidence is not clear; the space lets new rules use all columns.
+# The other 200 women, given as ``test=``, train and choose nothing.
 
 space = st.FeatureSpace.from_data(X, y)
 learnt = st.DistilledTreeClassifier(

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from steadytree.comparison import compare
 from steadytree.core.decision import Decision
 from steadytree.core.format import load_tree, save_tree
 from steadytree.distance import tree_distance
@@ -131,12 +132,12 @@ LIMITS = ("max_flips", "max_dissimilarity", "min_score_change", "max_leaves")
 
 
 @pytest.fixture(scope="module")
-def measured(run: Run, files: Files, other: Path, facts: dict[str, float]) -> dict[str, Any]:
-    """The interval of what each clause measures."""
-    plan = [item for name in LIMITS for item in ("--plan", f"{name}=1")]
-    data = ("--data", files.new, "--target", "outcome", "-q", "--json")
-    clauses = run("compare", files.tree, other, *data, *plan).document["plan"]["clauses"]
-    found = {clause["name"]: clause for clause in clauses}
+def measured(files: Files, other: Path, facts: dict[str, float]) -> dict[str, Any]:
+    """What each clause measures, with its interval."""
+    rows = pd.read_csv(files.new)
+    plan = dict.fromkeys(LIMITS, 1)
+    check = compare(files.tree, other, rows, rows["outcome"], plan=plan).plan_check
+    found = {clause.name: clause.to_dict() for clause in check.clauses}
     assert found["max_flips"]["measured"] == pytest.approx(facts["flips"])
     assert found["min_score_change"]["measured"] == pytest.approx(facts["change"])
     return found

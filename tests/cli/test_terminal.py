@@ -59,7 +59,7 @@ def commands(old: Path, new: Path, tree: Path) -> dict[str, list[object]]:
         "markdown": ["show", tree, "--format", "markdown"],
         "retrain": [
             *("retrain", new, "--deployed", tree, "--old", old, *data),
-            *("--trees", 5, "--folds", 2, "--max-leaves", 1),
+            *("--trees", 5, "--folds", 2, "--plan", "max_leaves=1"),
         ],
         "compare": [
             "compare",

@@ -29,7 +29,7 @@ def test_a_whole_run_passes_and_a_changed_one_does_not(
     assert "tree.json is not the file that the run wrote" in failed.out
 
 
-def test_a_run_whose_gate_did_not_hold_is_none_to_deploy(
+def test_a_run_whose_plan_did_not_hold_is_none_to_deploy(
     run: Run, files: Files, tmp_path: Path
 ) -> None:
     given = ("fit", files.old, "--target", "outcome", "--learner", "cart", "--max-leaves", 2, "-q")
@@ -41,7 +41,7 @@ def test_a_run_whose_gate_did_not_hold_is_none_to_deploy(
     assert result.code == 3
     assert result.document["whole"] is True
     assert result.document["accepted"] is False
-    assert "it ended with code 3: a gate did not hold" in run("verify", out).out
+    assert "it ended with code 3: its plan did not hold" in run("verify", out).out
 
 
 def test_what_no_run_wrote_is_bad_input(run: Run, tmp_path: Path) -> None:

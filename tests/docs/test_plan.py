@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from steadytree.evaluation.gates import GATES
 
 from reproduction.data import load_case_study
+from steadytree.evaluation.plan import ChangePlan
 from tests.docs.fences import DOCS, fences
 
 RECIPES = DOCS / "guide" / "gates"
 
-PAGE = DOCS / "guide" / "gates.md"
+PAGE = DOCS / "guide" / "plan.md"
 REFUSED = 3
 EXPRESSIONS = {"${{ github.base_ref }}": "main"}
 """What GitHub puts in the place of an expression, for a pull request to main."""
@@ -79,7 +80,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
     must(fit.format(23, "model", "--max-leaves 6"), folder)
     must(
         "steadytree retrain data/2024.csv --deployed model/tree.json --old data/2023.csv "
-        "--target died --select price -q --out follows",
+        "--target died -q --out follows",
         folder,
     )
     must(fit.format(24, "anew", "--learner cart"), folder)
@@ -93,6 +94,7 @@ def repository(trees: Path, tmp_path: Path) -> Path:
     origin.mkdir()
     shutil.copytree(trees / "data", origin / "data")
     shutil.copytree(trees / "model", origin / "model")
+    shutil.copy(RECIPES / "plan.toml", origin / "plan.toml")
     must("git init -q -b main && git add . && git commit -q -m 'The tree in force'", origin)
     must(f"git clone -q {origin} {clone}", tmp_path)
     return clone
@@ -178,7 +180,7 @@ def test_the_workflow_refuses_a_tree_made_anew_and_keeps_the_report(
     propose(repository, trees / "anew")
     code, ran = run_workflow(repository, tmp_path / "runner")
     assert code == REFUSED
-    assert ran[-2:] == ["Limits", "What changed, on the page of the run"]
+    assert ran[-2:] == ["Plan", "What changed, on the page of the run"]
     assert report_of(repository / "gate")
     assert (tmp_path / "runner" / "page").read_text(encoding="utf-8")
 
@@ -191,7 +193,7 @@ def test_the_workflow_refuses_a_tree_that_somebody_edited(
     tree.write_text(tree.read_text(encoding="utf-8") + " ", encoding="utf-8")
     code, ran = run_workflow(repository, tmp_path / "runner")
     assert code == REFUSED
-    assert "Limits" not in ran
+    assert "Plan" not in ran
 
 
 # A pipeline of GitLab
@@ -207,7 +209,7 @@ def run_job(name: str, repository: Path) -> int:
     loaded = pipeline()
     assert all(line.startswith("pip install ") for line in loaded["default"]["before_script"])
     script = "\n".join(loaded[name]["script"])
-    return run(script, repository, **loaded["variables"]).returncode
+    return run(script, repository, **loaded["variables"], CI_DEFAULT_BRANCH="main").returncode
 
 
 def test_the_pipeline_has_the_form_that_gitlab_asks_for() -> None:
@@ -264,8 +266,8 @@ def test_the_script_lets_a_tree_pass_that_follows_the_old_one(
     propose(repository, trees / "follows")
     done = pre_merge(repository)
     assert done.returncode == 0, done.stderr
-    assert "passed" in done.stdout
-    assert "failed" not in done.stdout
+    assert ": held" in done.stdout
+    assert "broken" not in done.stdout
 
 
 def test_the_script_refuses_a_tree_made_anew_and_keeps_the_report(
@@ -306,6 +308,41 @@ def test_the_script_can_be_run_and_is_sound() -> None:
     assert run(f"bash -n {script}", RECIPES).returncode == 0
 
 
+# A branch that brings a plan of its own
+
+LOOSE = 'schema = "steadytree-plan"\nversion = 1\n'
+
+
+def bring_a_loose_plan(repository: Path) -> None:
+    (repository / "plan.toml").write_text(LOOSE)
+    must("git add -A && git commit -q -m 'A looser plan'", repository)
+
+
+def test_a_plan_of_the_branch_itself_changes_nothing(
+    repository: Path, trees: Path, tmp_path: Path
+) -> None:
+    propose(repository, trees / "anew")
+    bring_a_loose_plan(repository)
+    assert run_workflow(repository, tmp_path / "runner")[0] == REFUSED
+    assert pre_merge(repository).returncode == REFUSED
+    # Merged by itself it counts.
+    must("git switch -q main && cp plan.toml old.toml", repository)
+    bring_a_loose_plan(repository)
+    must("git switch -q proposal", repository)
+    assert pre_merge(repository).returncode == 0
+
+
+def test_a_schedule_on_another_branch_keeps_to_the_plan_of_the_default_branch(
+    repository: Path,
+) -> None:
+    rows = repository / "data" / "2024.csv"
+    table = pd.read_csv(rows)
+    must("git switch -q -c other", repository)
+    bring_a_loose_plan(repository)
+    table.assign(died=np.where(table["age"] > 65, "yes", "no")).to_csv(rows, index=False)
+    assert run_job("propose", repository) == REFUSED
+
+
 # The page
 
 
@@ -315,13 +352,11 @@ def test_the_page_shows_every_recipe_by_including_it() -> None:
     assert sorted(included) == sorted(path.name for path in RECIPES.iterdir())
 
 
-def test_the_page_lists_every_limit_and_its_option() -> None:
+def test_the_page_lists_every_entry_of_a_plan() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    table = re.findall(r"^\| `([a-z_0-9]+)=` \| `(--[a-z0-9-]+)` \|", page, re.MULTILINE)
-    assert [name for name, _ in table] == list(GATES)
-    assert all(option == f"--{name.replace('_', '-')}" for name, option in table)
-    help_text = must("steadytree compare --help", DOCS)
-    assert all(option in help_text for _, option in table)
+    named = re.findall(r"^\| `([a-z_0-9]+)` \| ", page, re.MULTILINE)
+    assert named == [one.name for one in fields(ChangePlan)]
+    assert ChangePlan.from_file(RECIPES / "plan.toml")
 
 
 def test_the_page_shows_what_its_block_prints(capsys: pytest.CaptureFixture[str]) -> None:
