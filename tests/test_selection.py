@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_breast_cancer
-from sklearn.tree import DecisionTreeClassifier
 
-from steadytree import StableTreeClassifier, retrain
+from steadytree import StableTreeClassifier
 from steadytree.exceptions import InputError
 from steadytree.selection import (
     RULES,
@@ -17,7 +16,6 @@ from steadytree.selection import (
     best_by,
     pareto_mask,
     select_candidate,
-    usable_rules,
     within_tolerance,
 )
 
@@ -217,8 +215,7 @@ def test_no_scored_candidate_is_an_error() -> None:
         select_candidate(results, "score")
 
 
-def test_a_rule_added_in_one_line_serves_stable_trees_and_retraining(monkeypatch) -> None:
-    """The table has the agreed columns in both, so that one function is enough."""
+def test_a_rule_added_in_one_line_serves_stable_trees(monkeypatch) -> None:
 
     def by_size(table: pd.DataFrame, tolerance: float) -> int:
         good = within_tolerance(table["score"].to_numpy(), tolerance)
@@ -234,33 +231,10 @@ def test_a_rule_added_in_one_line_serves_stable_trees_and_retraining(monkeypatch
     allowed = stable.results_[stable.results_["on_frontier"]]
     assert stable.get_n_leaves() == allowed["n_leaves"].min()
 
-    update = retrain(
-        stable,
-        X[300:],
-        y[300:],
-        select="smallest",
-        tolerance=1.0,
-        n_folds=2,
-        n_estimators=10,
-        random_state=0,
-    )
-    assert update.tree.n_leaves == update.frontier["n_leaves"].min()
-    assert update.settings["select"] == "smallest"
-
-
-def test_a_rule_that_a_table_cannot_answer_is_refused_at_once() -> None:
-    assert "one_se" not in usable_rules(["mean_distance"])
-    assert set(RULES) == set(usable_rules(["score_gap_se"]))
-    X, y = load_breast_cancer(return_X_y=True)
-    with pytest.raises(InputError, match=r"got 'one_se'; 'one_se' needs score_gap_se"):
-        StableTreeClassifier(select="one_se").fit(X, y)
-    with pytest.raises(InputError, match=r'expected select None, "evidence", .* got \'best\''):
-        retrain(DecisionTreeClassifier(max_depth=1).fit(X, y), X, y, select="best")
-
 
 @pytest.mark.parametrize(
     ("rule", "expected"),
-    [("tolerance", 1), ("one_se", 2), ("score", 3), ("distance", 0), ("balanced", 1)],
+    [("tolerance", 1), ("score", 3), ("distance", 0), ("balanced", 1)],
 )
 def test_every_rule_on_one_table(rule: str, expected: int) -> None:
     table = pd.DataFrame(
@@ -268,7 +242,6 @@ def test_every_rule_on_one_table(rule: str, expected: int) -> None:
             "distance": [0.0, 0.1, 0.3, 0.5, 0.0],
             "dissimilarity": [0.0, 0.1, 0.3, 0.5, 0.0],
             "score": [0.6, 0.79, 0.795, 0.8, np.nan],
-            "score_gap_se": [0.02, 0.009, 0.006, 0.0, np.nan],
             "eligible": [True, True, True, True, False],
         }
     )

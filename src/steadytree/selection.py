@@ -1,26 +1,23 @@
 """Which tree to keep: the Pareto frontier of a collection, and rules that choose from it.
 
-Each candidate has several merits (its distance from the first batch or from the deployed
-tree, its score, its size). Trees that another tree beats on every merit are out; from the
+Each candidate has several merits (its distance from the first batch, its score, its size). Trees that another tree beats on every merit are out; from the
 rest a rule, or the user's own function, picks one (the paper, Section 3.1).
 
-Stable trees and retraining choose by the same named rules, :data:`RULES`. A rule is a function
+Stable trees choose by named rules, :data:`RULES`. A rule is a function
 ``rule(table, tolerance)`` that returns the position of a row. The table has one row per
 candidate with the columns
 
-- ``distance``: how much changes, to be small: the mean distance from the first batch for
-  stable trees, the dissimilarity to the deployed tree in retraining;
+- ``distance``: how much changes, to be small: the mean distance from the first batch;
 - ``dissimilarity``: the same between 0 and 1;
 - ``score``: larger is better, NaN where there is none;
 - ``eligible``: whether the candidate may be chosen;
-- ``score_gap_se``: standard error of the paired difference to the best score (retraining);
 
 and whatever else the wing knows, such as ``n_leaves`` and ``depth``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -40,7 +37,6 @@ __all__ = [
     "check_tolerance",
     "pareto_mask",
     "select_candidate",
-    "usable_rules",
     "within_tolerance",
 ]
 
@@ -166,12 +162,6 @@ def by_tolerance(table: pd.DataFrame, tolerance: float) -> int:
     return _least_distance_among(table, within_tolerance(_numbers(table, "score"), tolerance))
 
 
-def by_one_se(table: pd.DataFrame, tolerance: float) -> int:
-    """Choose the least distance within one paired standard error of the best score."""
-    score = _numbers(table, "score")
-    return _least_distance_among(table, score >= np.nanmax(score) - _numbers(table, "score_gap_se"))
-
-
 def by_balance(table: pd.DataFrame, tolerance: float) -> int:
     """Choose the largest (score - dissimilarity) / 2."""
     return best_by(table, (_numbers(table, "score") - _numbers(table, "dissimilarity")) / 2)
@@ -192,40 +182,23 @@ RULES: dict[str, SelectionRule] = {
     "balanced": by_balance,
     "score": by_score,
     "distance": by_distance,
-    "one_se": by_one_se,
 }
-"""Rules by name, for ``select=`` of stable trees and of ``retrain``."""
-
-NEEDS: dict[str, tuple[str, ...]] = {"one_se": ("score_gap_se",)}
-"""Columns that a rule needs and not every table has; such rules are refused early."""
+"""Rules by name, for ``select=`` of stable trees."""
 
 
 def _numbers(table: pd.DataFrame, column: str) -> NDArray[np.float64]:
     return table[column].to_numpy(dtype=np.float64)
 
 
-def usable_rules(columns: Collection[str]) -> list[str]:
-    """Names of the rules that a table with these columns can answer."""
-    return [name for name in RULES if set(NEEDS.get(name, ())) <= set(columns)]
-
-
-def check_rule(rule: Any, columns: Collection[str]) -> None:
-    """Refuse a rule that is neither callable nor a name that such a table can answer."""
-    if callable(rule):
-        return
-    usable = usable_rules(columns)
-    if rule not in usable:
-        reason = ""
-        if rule in list(RULES):
-            reason = f"; {rule!r} needs {', '.join(NEEDS[rule])}, which are not known here"
-        raise InputError(
-            f"expected select to be one of {usable} or a callable, got {rule!r}{reason}"
-        )
+def check_rule(rule: Any) -> None:
+    """Refuse a rule that is neither callable nor a name."""
+    if not callable(rule) and rule not in list(RULES):
+        raise InputError(f"expected select to be one of {list(RULES)} or a callable, got {rule!r}")
 
 
 def apply_rule(rule: str, table: pd.DataFrame, *, tolerance: float) -> int:
     """Position of the row that a named rule chooses."""
-    check_rule(rule, table.columns)
+    check_rule(rule)
     if not table["eligible"].any():
         raise InputError(
             "expected at least one candidate with a score, got none; "

@@ -67,7 +67,16 @@ def test_defaults_are_those_of_the_signatures(function: str, told: dict[str, str
 
 def test_every_setting_that_people_ask_about_is_on_the_page() -> None:
     on_page = {name for table in defaults_on_page().values() for name in table}
-    asked = {"price", "select", "tolerance", "n_folds", "n_bootstraps", "label_weight", "variant"}
+    asked = {
+        "price",
+        "plan",
+        "select",
+        "tolerance",
+        "n_folds",
+        "n_bootstraps",
+        "label_weight",
+        "variant",
+    }
     asked |= {"outcome", "scale", "max_leaf_nodes", "decision_threshold", "n_jobs"}
     assert asked <= on_page
     assert len(defaults_on_page()) == 6
@@ -89,13 +98,13 @@ def test_what_a_price_keeps_is_what_was_measured() -> None:
         for row in rows
     }
     told = re.findall(
-        r"^\| (?:(default) \(`select=\"evidence\"`\)|`select=None`, (price [\d.]+)) \| (.*) \|$",
+        r"^\| (?:(default), as far as rows left out confirm|price alone, ([\d.]+)) \| (.*) \|$",
         settings_page(),
         re.MULTILINE,
     )
     assert len(told) == 5
     for default, price, cells in told:
-        method = default or price
+        method = default or f"price {price}"
         assert tuple(cells.split(" | ")) == (
             *measured["our first tree", method],
             *measured["deployed CART", method],

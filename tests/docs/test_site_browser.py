@@ -21,7 +21,7 @@ KINDS = [
     "index",
     "start",
     "guide/distance",
-    "guide/gates",
+    "guide/plan",
     "gallery/index",
     "reference/generated/steadytree.retrain",
     "reference/command-line",

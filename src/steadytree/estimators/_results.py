@@ -34,7 +34,6 @@ from steadytree.growing.collections import Collection
 from steadytree.selection import Rule, pareto_mask, select_candidate
 
 __all__ = [
-    "RESULT_COLUMNS",
     "CandidateTable",
     "Grid",
     "MeanDistances",
@@ -52,9 +51,6 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 Objective = str | Callable[[Tree], float]
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
-
-RESULT_COLUMNS = ("mean_distance", "mean_dissimilarity", "selection_score", "on_frontier")
-"""Columns of the results that rules choose by."""
 
 OBJECTIVES = {"distance": False, "score": True, "n_leaves": False, "depth": False}
 """Objectives by name, and whether larger is better."""

@@ -26,7 +26,6 @@ from steadytree.estimators._batches import (
 )
 from steadytree.estimators._learner import TreeLearner, check_whole
 from steadytree.estimators._results import (
-    RESULT_COLUMNS,
     CandidateTable,
     Grid,
     Objective,
@@ -66,7 +65,7 @@ class _StableTree(TreeLearner):
         "n_bootstraps": check_whole(1),
         "first_batch": partial(check_share, other=" (rows go to fit(first_batch=...))"),
         "holdout": _check_holdout,
-        "select": lambda value, _: check_rule(value, RESULT_COLUMNS),
+        "select": lambda value, _: check_rule(value),
         "tolerance": lambda value, _: check_tolerance(value),
         "objectives": lambda value, _: check_objectives(value),
     }

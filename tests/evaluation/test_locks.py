@@ -40,8 +40,10 @@ def test_a_condition_may_leave_out_where_missing_values_go() -> None:
 
 
 @pytest.mark.parametrize("kind", ["root", "node", "feature", "condition", "rule"])
-def test_locks(mixed, kind):
-    X, y, first = mixed
+def test_locks(kind):
+    X, y = mixed_table(700, 0)
+    first = DistilledTreeClassifier(n_estimators=20, max_leaf_nodes=6, random_state=0)
+    first.fit(X[:300], y[:300])
     tree = first.to_tree()
     root = first.rules().splitlines()[0].removeprefix("|-- ")
     rule = first.rules(style="list").splitlines()[0]
