@@ -32,7 +32,13 @@ def test_every_command_says_what_it_read(run: Run, files: Files) -> None:
     assert read["rows"] == 280
     assert read["target"] == {"name": "outcome", "classes": {"benign": 138, "malignant": 142}}
     assert read["columns"][1] == {
-        **{"name": "texture", "type": "number", "categories": None, "missing": 32 / 280, "note": None}
+        **{
+            "name": "texture",
+            "type": "number",
+            "categories": None,
+            "missing": 32 / 280,
+            "note": None,
+        }
     }
     assert run(*options, "-q").err == ""
     old = ("--deployed", files.tree, "--old", files.old, "--trees", 5, "--folds", 0)
