@@ -22,7 +22,15 @@ from steadytree._views import notebook_view, write_report
 from steadytree.core.alignment import common_space
 from steadytree.core.disclosure import MIN_CELL, PeopleCount
 from steadytree.core.format import plain_json
-from steadytree.core.joined_spaces import JoinedSpace, joined_space
+from steadytree.core.imputed import never_missing
+from steadytree.core.joined_spaces import (
+    JoinedSpace,
+    joined_space,
+    response_range_of_rows,
+    space_of_rows,
+    space_of_rows_note,
+)
+from steadytree.core.lumped import lumped_codes, may_be_missing
 from steadytree.core.one_decision import (
     find_one_decision,
     one_decision_of_leaves,
@@ -38,7 +46,13 @@ from steadytree.core.rows import (
 )
 from steadytree.core.scale import SCALES
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import as_table, n_rows
+from steadytree.core.tabular import (
+    as_table,
+    column_names,
+    column_values,
+    n_rows,
+    outcome_values,
+)
 from steadytree.core.tree import Tree
 from steadytree.core.words import PLAIN
 from steadytree.diff import TreeDiff, diff_trees
@@ -119,7 +133,7 @@ class TreeComparison:
     changed_decisions : boolean array or None
         Which rows get another decision from the new tree.
     own_word : tuple of str
-        Features whose range or categories only the new tree's own space states: the
+        Features of which only the new tree's own space says what values they take: the
         dissimilarity rests on its word, and no limit on it holds.
     changed_columns : mapping of str to str
         Columns of the rows that do not look like those the trees were made for (empty, other
@@ -127,6 +141,8 @@ class TreeComparison:
     one_decision : mapping of str to str
         What "old" or "new" decides for everybody, in words, where it tells nobody apart: of
         the rows, or without them by what is stored in its leaves.
+    space_note : str
+        What distances are measured over, where the old tree stores no space; else empty.
 
     Examples
     --------
@@ -149,6 +165,7 @@ class TreeComparison:
     own_word: tuple[str, ...] = ()
     changed_columns: Mapping[str, str] = field(default_factory=dict)
     one_decision: Mapping[str, str] = field(default_factory=dict)
+    space_note: str = ""
 
     @property
     def changed_decisions(self) -> NDArray[np.bool_] | None:
@@ -252,7 +269,7 @@ class TreeComparison:
             names = ", ".join(map(repr, self.own_word))
             faults.append(
                 GateFault(
-                    f"only the new tree's own space says how far {names} can range; pass rows, or "
+                    f"only the new tree's own space says what values {names} can take; pass rows, or "
                     "an old tree that carries its space",
                     {"dissimilarity"},
                 )
@@ -321,6 +338,8 @@ class TreeComparison:
         """
         diff = self.diff
         lines = [diff.to_text(min_cell=min_cell)]
+        if self.space_note:
+            lines.append(PLAIN.sentence(self.space_note))
         if policies := self._policies():
             lines.append("\n".join(policies))
         if told := self.told_changes(min_cell):
@@ -375,6 +394,7 @@ class TreeComparison:
             "score": score if score is None or min_cell <= 1 else plain_json(score, 3),
             "changed_columns": dict(self.changed_columns),
             "one_decision": dict(self.one_decision),
+            "space_note": self.space_note or None,
             "diff": self.diff.to_dict(min_cell=min_cell),
         }
 
@@ -429,10 +449,12 @@ def compare_trees(
         Their outcomes, to score both trees (AUC or R²). The scores are honest for rows that
         neither tree was trained on; see ``trained_on``.
     space : FeatureSpace, optional
-        By default the one stored with the old tree, else made from the rows, else the one
+        By default the one stored with the old tree, else made from the rows (the middle 99 %
+        of each column, out to the old tree's thresholds: ``space_note`` says so), else the one
         stored with the new tree (no limit on the dissimilarity holds then: a tree that brings
-        its own yardstick can make any change look small). What the new tree needs besides, a
-        category or a column, is added.
+        its own yardstick can make any change look small). Ranges that are stored never widen;
+        what the new tree or the rows need besides, a category, a column or missing values, is
+        added.
     groups : array, optional
         Rows of one group (a patient) count as one observation in the error of the scores.
     trained_on : {"old", "new", "both", "neither"}, optional
@@ -465,12 +487,14 @@ def compare_trees(
     if X is None and (y is not None or groups is not None):
         raise InputError("expected X with y or groups, got none; pass the rows as X")
     X = None if X is None else as_table(X)
-    yardstick = _yardstick(before, after, X, y, space)
+    yardstick, space_note = _yardstick(before, after, X, y, space)
     used = _scaled(yardstick.space, scale, X)
     if X is None:
         diff = diff_trees(before, after, space=used)
         alike = _one_decision(diff, None, None)
-        return TreeComparison(diff=diff, own_word=yardstick.own_word, one_decision=alike)
+        return TreeComparison(
+            diff=diff, own_word=yardstick.own_word, one_decision=alike, space_note=space_note
+        )
     count = n_rows(X)
     rows = CodedRows(
         code_table(X, used, _used_columns(before, after)),
@@ -480,6 +504,7 @@ def compare_trees(
         groups=check_rowwise(groups, count, "groups"),
         table=X,
     )
+    used = _with_missing(used, before, after, rows)
     diff = diff_trees(before, after, rows, y=None if y is None else np.ravel(y), space=used)
     if y is not None and before.classes != after.classes:
         raise InputError(
@@ -502,6 +527,7 @@ def compare_trees(
         score=score,
         rows=rows,
         own_word=yardstick.own_word,
+        space_note=space_note,
         changed_columns=changed,
         one_decision=_one_decision(diff, rows, None if y is None else before.classes),
     )
@@ -509,21 +535,56 @@ def compare_trees(
 
 def _yardstick(
     before: Tree, after: Tree, X: Any, y: Any, space: FeatureSpace | None
-) -> JoinedSpace:
-    """Return the space to measure in: never the new tree's own word where there is another."""
+) -> tuple[JoinedSpace, str]:
+    """Return the space to measure in, and a note where its ranges are not stored.
+
+    Never the new tree's own word where there is another.
+    """
+    note = ""
     if space is not None:
         known = space
     elif before.space is not None:
         known = before.space
     elif X is not None:
         known = _space_of(before, X, y)
+        note = space_of_rows_note("old", "rows given")
     else:
         known = common_space([before, after], None)
         used = {tree.feature_labels[j] for tree in (before, after) for j in tree.used_features}
-        return JoinedSpace(known, tuple(sorted(used)))
+        note = "no ranges are stored with the old tree: distances are over those of the new tree"
+        return JoinedSpace(known, tuple(sorted(used))), note
     if known.names is None and before.feature_names is not None:
         known = known.replace(names=before.feature_names)
-    return joined_space(known, after, X)
+    joined = joined_space(never_missing(known, before), after, X)
+    space = may_be_missing(joined.space, lumped_codes(before, joined.space))
+    if X is not None:
+        return replace(joined, space=space), note
+    # Without rows only the new tree can say what is newly missing.
+    named = after.space.feature_labels if after.space is not None else ()
+    missing = set() if after.space is None else {named[j] for j in np.flatnonzero(after.space.can_be_missing)}
+    fresh = np.array([name in missing for name in space.feature_labels]) & ~space.can_be_missing
+    space = never_missing(space.replace(can_be_missing=space.can_be_missing | fresh), before)
+    used = {tree.feature_labels[j] for tree in (before, after) for j in tree.used_features}
+    own = used & {space.feature_labels[j] for j in np.flatnonzero(fresh & space.can_be_missing)}
+    return JoinedSpace(space, tuple(sorted({*joined.own_word, *own}))), note
+
+
+def _with_missing(space: FeatureSpace, before: Tree, after: Tree, rows: CodedRows) -> FeatureSpace:
+    """Return a space in which can be missing what the trees use and the rows lack."""
+    flags = space.can_be_missing.copy()
+    used = {tree.feature_labels[j] for tree in (before, after) for j in tree.used_features}
+    names = column_names(rows.table)
+    for j, name in enumerate(space.feature_labels):
+        if flags[j] or name not in used:
+            continue
+        if space.categories[j] is None:
+            flags[j] = np.isnan(rows.coded[:, j]).any()
+        elif names is None or name in names:  # coded alike: missing, and not in the list
+            values = column_values(rows.table, j if names is None else name)
+            flags[j] = np.asarray(pd.isna(values), dtype=bool).any()
+    if np.array_equal(flags, space.can_be_missing):
+        return space
+    return never_missing(space.replace(can_be_missing=flags), before)
 
 
 def _scaled(space: FeatureSpace, scale: str | None, X: Any) -> FeatureSpace:
@@ -589,16 +650,11 @@ def _known_rows(before: Tree, after: Tree, rows: CodedRows) -> str | None:
 
 
 def _space_of(tree: Tree, X: Any, y: Any) -> FeatureSpace:
-    """Take the ranges from the rows, and from the tree what is categorical."""
-    seen = FeatureSpace.of_known_features(
-        as_table(X), tree.feature_names, tree.categories, needed=tree.used_features
-    )
-    if y is None:
+    """Take from the rows what the tree does not store."""
+    seen = space_of_rows(tree, X, needed=tree.used_features)
+    if y is None or tree.is_classifier:
         return seen
-    outcome = FeatureSpace.from_data(
-        np.zeros((n_rows(X), 1)), y, task="classification" if tree.is_classifier else "regression"
-    )
-    return seen.replace(classes=outcome.classes, response_range=outcome.response_range)
+    return seen.replace(response_range=response_range_of_rows(tree, outcome_values(y)))
 
 
 def _used_columns(*trees: Tree) -> frozenset[str] | None:

@@ -1,8 +1,7 @@
 """Check what a retraining is given and bring it into one form: one space, one coding.
 
 The deployed tree brings its space; the new rows may go beyond it. Where they do (a new
-category, values out of range, values newly missing) the space is widened and the user is
-told. Columns the deployed tree never uses may be lacking; they are left out of the search, as
+category, values out of range, values newly missing) the user is told. Columns the deployed tree never uses may be lacking; they are left out of the search, as
 are those that are forbidden. Each table is coded once, here; everything after reads the coded
 rows.
 """
@@ -355,7 +354,8 @@ def prepare_problem(
     if found.notes:
         _warn(
             f"the new rows go beyond the deployed tree's space ({'; '.join(found.notes)}); "
-            "the space was widened, so dissimilarities are measured over the wider ranges"
+            "ranges stay as they are, so that dissimilarities can be compared; categories and "
+            "missing values are added"
         )
     if changed:
         _warn(
@@ -364,6 +364,7 @@ def prepare_problem(
         )
     for note in (*notes, *overlap):
         _warn(note)
+    space_notes = [found.space_note] if found.space_note else []
     decision = resolve_decision(
         decision_threshold,
         tree.classes,
@@ -376,7 +377,7 @@ def prepare_problem(
         new,
         old,
         decision or anchored.decision,
-        (*found.notes, *changed_notes, *notes, *overlap),
+        (*found.notes, *changed_notes, *notes, *overlap, *space_notes),
         lacking | forbidden,
         scored,
         forbidden,
