@@ -40,7 +40,7 @@ def compared(cancer: tuple[Any, ...]) -> TreeComparison:
 
 def test_every_number_is_the_one_its_own_call_gives(cancer, compared):
     old, new, X, y = cancer
-    space = st.FeatureSpace.from_data(X, y)
+    space = compared.diff.space
     assert compared.distance == st.tree_distance(old, new, space=space)
     diff = st.diff_trees(old, new, X, y=y.to_numpy(), space=space)
     assert compared.dissimilarity == diff.dissimilarity

@@ -339,7 +339,7 @@ class TreeComparison:
         diff = self.diff
         lines = [diff.to_text(min_cell=min_cell)]
         if self.space_note:
-            lines.append(PLAIN.sentence(self.space_note))
+            lines.append(f"{self.space_note[:1].upper()}{self.space_note[1:]}.")
         if policies := self._policies():
             lines.append("\n".join(policies))
         if told := self.told_changes(min_cell):
@@ -504,7 +504,7 @@ def compare_trees(
         groups=check_rowwise(groups, count, "groups"),
         table=X,
     )
-    used = _with_missing(used, before, after, rows)
+    known, used = used, _with_missing(used, before, after, rows)
     diff = diff_trees(before, after, rows, y=None if y is None else np.ravel(y), space=used)
     if y is not None and before.classes != after.classes:
         raise InputError(
@@ -514,7 +514,7 @@ def compare_trees(
     if y is not None and trained_on is None:
         trained_on = _known_rows(before, after, rows)
     score = None if y is None else _score(diff, rows, trained_on)
-    changed = _changed_columns(diff, rows)
+    changed = _changed_columns(diff, known, rows)
     if changed:
         listed = "; ".join(f"column {name!r} {words}" for name, words in changed.items())
         warnings.warn(
@@ -561,7 +561,11 @@ def _yardstick(
         return replace(joined, space=space), note
     # Without rows only the new tree can say what is newly missing.
     named = after.space.feature_labels if after.space is not None else ()
-    missing = set() if after.space is None else {named[j] for j in np.flatnonzero(after.space.can_be_missing)}
+    missing = (
+        set()
+        if after.space is None
+        else {named[j] for j in np.flatnonzero(after.space.can_be_missing)}
+    )
     fresh = np.array([name in missing for name in space.feature_labels]) & ~space.can_be_missing
     space = never_missing(space.replace(can_be_missing=space.can_be_missing | fresh), before)
     used = {tree.feature_labels[j] for tree in (before, after) for j in tree.used_features}
@@ -602,9 +606,11 @@ def _scaled(space: FeatureSpace, scale: str | None, X: Any) -> FeatureSpace:
     return space.scaled_by(X)
 
 
-def _changed_columns(diff: TreeDiff, rows: CodedRows) -> dict[str, str]:
-    """Say which columns that the trees use are not what they were made for, and why."""
-    space = diff.space
+def _changed_columns(diff: TreeDiff, space: FeatureSpace, rows: CodedRows) -> dict[str, str]:
+    """Say which columns that the trees use are not what they were made for, and why.
+
+    ``space`` is that of the trees, before anything of the rows was added.
+    """
     trees = [tree.in_space(space) for tree in (diff.old, diff.new)]
     used = frozenset[int]().union(*(tree.used_features for tree in trees))
     found = changed_columns(

@@ -86,15 +86,15 @@ def changed_columns(
     among = None if everywhere else used
     for tree in trees:
         found = {**changed_units(space, tree, coded, old, among=among), **found}
-    for j in sorted(used - set(found)):
-        if (beyond := _share_outside(space, j, coded[:, j])) > MOST_OUTSIDE:
-            found[j] = f"lies outside the known range in {beyond:.0%} of these rows"
     for tree in trees:
         open_ones = sorted(tree.used_features - set(found))
         reached = _reached(tree, coded) if open_ones else None
         for j in open_ones:
             if reached is not None and (words := _one_sided(tree, j, reached)):
                 found[j] = words
+    for j in sorted(used - set(found)):
+        if (beyond := _share_outside(space, j, coded[:, j])) > MOST_OUTSIDE:
+            found[j] = f"lies outside the known range in {beyond:.0%} of these rows"
     return found
 
 

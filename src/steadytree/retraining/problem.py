@@ -1,9 +1,9 @@
 """Check what a retraining is given and bring it into one form: one space, one coding.
 
 The deployed tree brings its space; the new rows may go beyond it. Where they do (a new
-category, values out of range, values newly missing) the user is told. Columns the deployed tree never uses may be lacking; they are left out of the search, as
-are those that are forbidden. Each table is coded once, here; everything after reads the coded
-rows.
+category, values out of range, values newly missing) the user is told. Columns the deployed tree
+never uses may be lacking; they are left out of the search, as are those that are forbidden. Each
+table is coded once, here; everything after reads the coded rows.
 """
 
 from __future__ import annotations

@@ -1,0 +1,232 @@
+"""Where missing values go is part of a rule, even where nobody has seen a missing value yet.
+
+A space that knows a feature as never missing takes no notice of the direction that missing values
+take at its splits, so that all of them could be turned round at no distance. Where a split of the
+old tree stands again in the new one with its direction turned, the feature therefore counts as
+one that can be missing; and a retraining leaves such directions as they were.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from steadytree.core.alignment import AlignedTree, align_tree
+from steadytree.core.space import FeatureSpace
+from steadytree.core.tree import Tree
+from steadytree.diff.pairing import read_pairs
+from steadytree.distance.matching import PathMatching, match_paths
+
+__all__ = ["keep_directions", "space_with_turned", "turned_features", "with_missing"]
+
+
+class _Step(NamedTuple):
+    """A split on the way to a leaf, and the side that the way takes."""
+
+    node: int
+    left: bool
+
+
+class _Twins(NamedTuple):
+    """A split of the old tree and the one of the new tree that stands for it."""
+
+    feature: int
+    old: _Step
+    new: _Step
+
+
+@dataclass(frozen=True)
+class _Directions:
+    """The splits of a tree in a space, and where missing values go at each."""
+
+    aligned: AlignedTree
+
+    @property
+    def tree(self) -> Tree:
+        return self.aligned.tree
+
+    def nodes(self) -> Iterator[tuple[int, int]]:
+        """List splits on features that the space knows as never missing, with the feature."""
+        can_miss = self.aligned.space.can_be_missing
+        for node in np.flatnonzero(~self.tree.is_leaf).tolist():
+            j = int(self.aligned.feature[node])
+            if not can_miss[j]:
+                yield node, j
+
+    def cut(self, node: int) -> Hashable:
+        """Name the question of a split, whichever of its sides is written first."""
+        j, mask = int(self.aligned.feature[node]), self.aligned.left_mask[node]
+        if mask is None:
+            return j, float(self.tree.threshold[node])
+        return j, frozenset({mask, self._other(j, mask)})
+
+    def goes(self, node: int) -> Hashable:
+        """Return the side of the question that missing values take."""
+        left, mask = bool(self.tree.missing_left[node]), self.aligned.left_mask[node]
+        if mask is None:
+            return left
+        return mask if left else self._other(int(self.aligned.feature[node]), mask)
+
+    def _other(self, j: int, mask: int) -> int:
+        return (1 << self.aligned.space.n_categories(j)) - 1 & ~mask
+
+    def by_cut(self) -> dict[Hashable, Counter[Hashable]]:
+        """Count the directions at each question."""
+        found: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
+        for node, _ in self.nodes():
+            found[self.cut(node)][self.goes(node)] += 1
+        return found
+
+    def way(self, leaf: int) -> dict[int, list[_Step]]:
+        """Return the splits above a leaf by feature, from the leaf up."""
+        tree, below = self.tree, leaf
+        steps: dict[int, list[_Step]] = defaultdict(list)
+        while below:
+            node = int(tree.parent[below])
+            left = int(tree.children_left[node]) == below
+            steps[int(self.aligned.feature[node])].append(_Step(node, left))
+            below = node
+        return steps
+
+    def passes(self, steps: list[_Step]) -> bool:
+        """Whether missing values get through all of some splits."""
+        return all(bool(self.tree.missing_left[node]) == left for node, left in steps)
+
+    def binding(self, steps: list[_Step]) -> dict[Hashable, _Step]:
+        """Of the splits on a feature those that set a rule's bounds, by side or set."""
+        found: dict[Hashable, _Step] = {}
+        for step in reversed(steps):
+            if self.aligned.left_mask[step.node] is not None:
+                found[self.cut(step.node)] = step
+                continue
+            now, cuts = found.get(step.left), self.tree.threshold
+            tighter = now is None or (cuts[step.node] < cuts[now.node]) == step.left
+            if tighter:
+                found[step.left] = step
+        return found
+
+
+def turned_features(matching: PathMatching) -> frozenset[int]:
+    """Find features of which a split stands again in the new tree with missing values turned.
+
+    Only features that the space of the matching knows as never missing: of others the distance
+    takes account.
+    """
+    both = _Both(*(_Directions(align_tree(p.tree, p.space)) for p in (matching.a, matching.b)))
+    suspects = both.suspects
+    found = {j for node, j in both.new.nodes() if j in suspects and both.turned_at(node)}
+    if suspects - found:
+        twins = both.twins(matching, suspects - found)
+        found |= {t.feature for t in twins if both.old.passes([t.old]) != both.new.passes([t.new])}
+    return frozenset(found)
+
+
+def space_with_turned(old: Tree, new: Tree, space: FeatureSpace) -> FeatureSpace:
+    """Return the space in which two trees are compared: with what is turned as can be missing."""
+    if not _Both(*(_Directions(align_tree(tree, space)) for tree in (old, new))).suspects:
+        return space
+    turned = turned_features(match_paths(old, new, space=space, variant="metric"))
+    return with_missing(space, turned)
+
+
+def with_missing(space: FeatureSpace, features: frozenset[int]) -> FeatureSpace:
+    """Return a space in which some more features can be missing."""
+    if not features:
+        return space
+    flags = space.can_be_missing.copy()
+    flags[sorted(features)] = True
+    return space.replace(can_be_missing=flags)
+
+
+def keep_directions(tree: Tree, deployed: Tree, space: FeatureSpace) -> Tree:
+    """Return a tree with the deployed tree's directions at the splits that stand again.
+
+    Only of features that are never missing in ``space``: of those no row has shown a reason to
+    turn them. Both trees are written in the space.
+    """
+    both = _Both(*(_Directions(align_tree(one, space)) for one in (deployed, tree)))
+    suspects = both.suspects
+    if not suspects:
+        return tree
+    votes: dict[int, Counter[bool]] = defaultdict(Counter)
+    matching = match_paths(deployed, tree, space=space, variant="metric")
+    for twins in both.twins(matching, suspects):
+        votes[twins.new.node][both.old.passes([twins.old]) == twins.new.left] += 1
+    left = tree.missing_left.copy()
+    for node, j in both.new.nodes():
+        if j not in suspects or both.as_before(node):
+            continue
+        if both.new.cut(node) in both.before:  # there all such splits take the other of two sides
+            left[node] = not left[node]
+        elif node in votes:
+            left[node] = votes[node].most_common(1)[0][0]
+    if np.array_equal(left, tree.missing_left):
+        return tree
+    alike = tree.unseen_left == tree.missing_left
+    return tree.replace(missing_left=left, unseen_left=np.where(alike, left, tree.unseen_left))
+
+
+class _Both:
+    """Two trees, the splits of the one that stand again in the other, and their directions."""
+
+    def __init__(self, old: _Directions, new: _Directions) -> None:
+        self.old, self.new = old, new
+        self.before, self.after = old.by_cut(), new.by_cut()
+
+    def as_before(self, node: int) -> bool:
+        """Whether a split of the new tree is in the old one, direction and all."""
+        known = self.before.get(self.new.cut(node))
+        return bool(known and self.new.goes(node) in known)
+
+    def turned_at(self, node: int) -> bool:
+        """Whether all splits that ask the same as one of the new tree have been turned round."""
+        cut = self.new.cut(node)
+        return cut in self.before and not self.before[cut].keys() & self.after[cut].keys()
+
+    @property
+    def suspects(self) -> frozenset[int]:
+        """Features of both trees whose splits are not all as they were."""
+        used = {j for _, j in self.old.nodes()}
+        return frozenset(j for n, j in self.new.nodes() if j in used and not self.as_before(n))
+
+    def twins(self, matching: PathMatching, features: Collection[int]) -> list[_Twins]:
+        """Pair old and new splits: the same, or the one moved to where the other is.
+
+        A split moved from one place only: the one that most rules say.
+        """
+        found = []
+        for pair in read_pairs(matching):
+            before = self.old.way(int(matching.a.leaf[pair.old]))
+            after = self.new.way(int(matching.b.leaf[pair.new]))
+            for j in features:
+                ends = self.old.binding(before[j]), self.new.binding(after[j])
+                found += [_Twins(j, *twins) for twins in _twins(*ends) if self._stands(*twins)]
+        places = Counter((self.new.cut(t.new.node), self.old.cut(t.old.node)) for t in found)
+        home = {now: was for (now, was), _ in reversed(places.most_common())}
+        return [t for t in found if home[self.new.cut(t.new.node)] == self.old.cut(t.old.node)]
+
+    def _stands(self, one: _Step, two: _Step) -> bool:
+        """Whether two splits ask the same, or each is one that the other tree has no more of."""
+        was, now = self.old.cut(one.node), self.new.cut(two.node)
+        gone = _count(self.before, was) > _count(self.after, was)
+        return was == now or (gone and _count(self.after, now) > _count(self.before, now))
+
+
+def _count(cuts: Mapping[Hashable, Counter[Hashable]], cut: Hashable) -> int:
+    return cuts[cut].total() if cut in cuts else 0
+
+
+def _twins(
+    old: Mapping[Hashable, _Step], new: Mapping[Hashable, _Step]
+) -> Iterator[tuple[_Step, _Step]]:
+    """Pair splits that bound a feature alike in two rules, or the one set that each has."""
+    yield from ((step, new[key]) for key, step in old.items() if key in new)
+    alone = [step for key, step in old.items() if key not in new]
+    fresh = [step for key, step in new.items() if key not in old]
+    sets = not {True, False} & (old.keys() | new.keys())
+    if sets and len(alone) == len(fresh) == 1:
+        yield alone[0], fresh[0]
