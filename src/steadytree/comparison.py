@@ -269,7 +269,7 @@ class TreeComparison:
             names = ", ".join(map(repr, self.own_word))
             faults.append(
                 GateFault(
-                    f"only the new tree's own space says what values {names} can take; pass rows, or "
+                    f"only the new tree's own space says what values {names} take; pass rows, or "
                     "an old tree that carries its space",
                     {"dissimilarity"},
                 )

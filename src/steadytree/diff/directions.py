@@ -8,6 +8,7 @@ one that can be missing; and a retraining leaves such directions as they were.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff.pairing import read_pairs
 from steadytree.distance.matching import PathMatching, match_paths
+from steadytree.exceptions import ClippedThresholdWarning
 
 __all__ = ["keep_directions", "space_with_turned", "turned_features", "with_missing"]
 
@@ -153,14 +155,17 @@ def keep_directions(tree: Tree, deployed: Tree, space: FeatureSpace) -> Tree:
     if not suspects:
         return tree
     votes: dict[int, Counter[bool]] = defaultdict(Counter)
-    matching = match_paths(deployed, tree, space=space, variant="metric")
+    with warnings.catch_warnings():
+        # Nothing is measured here.
+        warnings.simplefilter("ignore", ClippedThresholdWarning)
+        matching = match_paths(deployed, tree, space=space, variant="metric")
     for twins in both.twins(matching, suspects):
         votes[twins.new.node][both.old.passes([twins.old]) == twins.new.left] += 1
     left = tree.missing_left.copy()
     for node, j in both.new.nodes():
         if j not in suspects or both.as_before(node):
             continue
-        if both.new.cut(node) in both.before:  # there all such splits take the other of two sides
+        if both.turned_from(node):
             left[node] = not left[node]
         elif node in votes:
             left[node] = votes[node].most_common(1)[0][0]
@@ -178,9 +183,14 @@ class _Both:
         self.before, self.after = old.by_cut(), new.by_cut()
 
     def as_before(self, node: int) -> bool:
-        """Whether a split of the new tree is in the old one, direction and all."""
-        known = self.before.get(self.new.cut(node))
-        return bool(known and self.new.goes(node) in known)
+        """Whether every split of the old tree that asks the same takes the same direction."""
+        known = self.before.get(self.new.cut(node), ())
+        return set(known) == {self.new.goes(node)}
+
+    def turned_from(self, node: int) -> bool:
+        """Whether every split of the old tree that asks the same takes the other direction."""
+        known = self.before.get(self.new.cut(node), ())
+        return len(known) == 1 and self.new.goes(node) not in known
 
     def turned_at(self, node: int) -> bool:
         """Whether all splits that ask the same as one of the new tree have been turned round."""

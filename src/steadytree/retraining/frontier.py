@@ -56,10 +56,10 @@ def build_frontier(
 ) -> pd.DataFrame:
     """One row per candidate; ``flips`` are whom each decides otherwise or sees otherwise."""
     trees = [item.tree for item in candidates]
-    spaces = [space_with_turned(deployed, tree, space) for tree in trees]
     with warnings.catch_warnings():
         # Out of range on either side of the space is the same place.
         warnings.simplefilter("ignore", ClippedThresholdWarning)
+        spaces = [space_with_turned(deployed, tree, space) for tree in trees]
         dissimilarities = _distances(
             deployed, trees, spaces, variant="metric", normalize="relative"
         )

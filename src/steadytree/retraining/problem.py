@@ -354,8 +354,8 @@ def prepare_problem(
     if found.notes:
         _warn(
             f"the new rows go beyond the deployed tree's space ({'; '.join(found.notes)}); "
-            "ranges stay as they are, so that dissimilarities can be compared; categories and "
-            "missing values are added"
+            "categories and missing values are added to it, ranges stay, so that "
+            "dissimilarities can be compared"
         )
     if changed:
         _warn(

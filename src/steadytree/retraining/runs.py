@@ -205,8 +205,18 @@ class CandidateMaker:
         return replace(candidate, keeps_locks=keeps_locks(candidate.tree, start, self.locks, space))
 
     def _directions_kept(self, tree: Tree) -> Tree:
-        """Return a tree that turns no direction of missing values without a row to say so."""
-        return keep_directions(tree, self.problem.deployed, self.problem.space)
+        """Return a tree that turns no direction of missing values without a row to say so.
+
+        Rows that have none of a feature that the space knows as never missing may be among the
+        old ones, or among those left on disk; their counts in the leaves are already made.
+        """
+        old, space = self.problem.old, self.problem.space
+        if self.problem.on_disk is not None:
+            return tree
+        if old is not None:
+            seen = space.can_be_missing | np.isnan(old.coded).any(axis=0)
+            space = space.replace(can_be_missing=seen)
+        return keep_directions(tree, self.problem.deployed, space)
 
     def _as_the_pipeline(self, tree: Tree) -> Tree:
         """Return a tree that treats what the deployed pipeline cannot tell apart alike."""
