@@ -76,7 +76,9 @@ def test_gates(compared):
 def test_in_words_and_as_data(compared, tmp_path: Path):
     text = compared.to_text()
     assert text.startswith(compared.diff.to_text())
-    assert "No ranges are stored with the old tree: distances are over those of the rows" in text
+    assert (
+        "No ranges are stored with the old tree: distances are over those of the rows given" in text
+    )
     assert text.endswith(str(compared.score))
     assert "standard error" in text
     assert str(compared) == text

@@ -339,7 +339,7 @@ class TreeComparison:
         diff = self.diff
         lines = [diff.to_text(min_cell=min_cell)]
         if self.space_note:
-            lines.append(f"{self.space_note[:1].upper()}{self.space_note[1:]}.")
+            lines.append(self.space_note)
         if policies := self._policies():
             lines.append("\n".join(policies))
         if told := self.told_changes(min_cell):
@@ -551,7 +551,7 @@ def _yardstick(
     else:
         known = common_space([before, after], None)
         used = {tree.feature_labels[j] for tree in (before, after) for j in tree.used_features}
-        note = "no ranges are stored with the old tree: distances are over those of the new tree"
+        note = "No ranges are stored with the old tree: distances are over those of the new one."
         return JoinedSpace(known, tuple(sorted(used))), note
     if known.names is None and before.feature_names is not None:
         known = known.replace(names=before.feature_names)

@@ -96,9 +96,10 @@ def test_one_outlier_is_not_the_yardstick(cancer, with_old):
         given = {"X_old": old, "y_old": y[:250]} if with_old else {}
         result = retrain(plain, new, y[250:], **given, **quick)
         which = "old" if with_old else "new"
-        assert result.notes[-1] == (
-            "no ranges are stored with the deployed tree: distances are over those of the "
-            f"{which} rows, from 0.5% to 99.5% of each column"
+        assert result.notes[-1] == result.space_note
+        assert result.space_note == (
+            "No ranges are stored with the deployed tree: distances are over those of the "
+            f"{which} rows, from the 0.5 to the 99.5 % point of each column."
         )
         assert (result.space.upper < 100).all()
         for j in np.flatnonzero(np.isfinite(result.deployed.threshold)):

@@ -247,6 +247,7 @@ def command(
         if result.certificate is None
         else plain_json(result.certificate.to_dict(), 4),
         "notes": list(result.notes),
+        "space_note": result.space_note or None,
         "changed_columns": dict(result.changed_columns),
         "frontier": frontier,
         "performance": published_frame(result.told_performance(min_cell=min_cell)),
@@ -264,6 +265,8 @@ def command(
         "files": folder.files,
     }
     parts = [explanation, result.diff.to_text(min_cell=min_cell), _frontier_text(frontier)]
+    if result.space_note:
+        parts.insert(2, result.space_note)
     parts += [
         f"Decisions that change, by {PLAIN.name(name)}\n{flips_text(t)}"
         for name, t in flips.items()

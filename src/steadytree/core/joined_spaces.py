@@ -76,8 +76,8 @@ def space_of_rows(
 def space_of_rows_note(owner: str, rows: str) -> str:
     """Say what distances are measured over where a tree stores no space."""
     return (
-        f"no ranges are stored with the {owner} tree: distances are over those of the {rows}, "
-        f"from {TAILS:.1%} to {1 - TAILS:.1%} of each column"
+        f"No ranges are stored with the {owner} tree: distances are over those of the {rows}, "
+        f"from the {100 * TAILS:g} to the {100 - 100 * TAILS:g} % point of each column."
     )
 
 

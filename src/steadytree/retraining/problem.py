@@ -108,6 +108,8 @@ class Problem:
         Features of which the deployed pipeline does not tell all categories apart.
     changed : mapping of str to str
         Columns of the new rows that do not look like those of the deployed tree, and why.
+    space_note : str
+        Where the ranges of the space come from, if the deployed tree stores none.
     """
 
     deployed: Tree
@@ -123,6 +125,7 @@ class Problem:
     imputed: Mapping[int, float] = field(default_factory=dict)
     lumped: Mapping[int, Lumps] = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)
+    space_note: str = ""
 
     @property
     def n_classes(self) -> int | None:
@@ -384,6 +387,7 @@ def prepare_problem(
         imputed=imputed,
         lumped=lumped,
         changed={fixed.feature_labels[j]: words for j, words in changed.items()},
+        space_note=found.space_note,
     )
 
 

@@ -116,13 +116,13 @@ def retrain(
         Anything :func:`as_tree` reads.
     X_new, y_new
         The rows that arrived. A category A never met follows A's missing values and can be
-        learned; the space is then widened, with a warning. Columns that A does not use may be
-        lacking. A table may stay on disk: the path of a Parquet file, of a folder of them or a
-        pattern (``"rows/*.parquet"``), a ``pyarrow.dataset.Dataset`` or a polars ``LazyFrame``.
-        The outcome, and every other argument with an entry per row, is then the name of a
-        column; columns so named are no predictors. Of more than 200,000 rows on disk a sample is
-        held in memory: rules, scores and counts of people are from it, what leaves predict and
-        count is from all rows.
+        learned, with a warning. Columns that A does not use may be lacking. A table may stay on
+        disk: the path of a Parquet file, of a folder of them or a pattern
+        (``"rows/*.parquet"``), a ``pyarrow.dataset.Dataset`` or a polars ``LazyFrame``. The
+        outcome, and every other argument with an entry per row, is then the name of a column;
+        columns so named are no predictors. Of more than 200,000 rows on disk a sample is held
+        in memory: rules, scores and counts of people are from it, what leaves predict and count
+        is from all rows.
     X_old, y_old : optional
         Rows A was trained on: with them the teacher learns from both, unless the drift
         switch finds that the new rows no longer follow the old. Without them A's own
@@ -172,7 +172,10 @@ def retrain(
         class weights amount to, or the largest share). The deployed tree's own decisions are
         never changed by it. "prevalence": the rate of the positive class in all rows given.
     space : FeatureSpace, optional
-        By default the one stored with the deployed tree, else made from all rows given.
+        By default the one stored with the deployed tree: its ranges never widen, categories
+        and missing values are added, with a warning. Where none is stored, the middle 99 % of
+        each column of the old rows (of the new ones where there are none), out to the
+        deployed tree's thresholds; ``result.space_note`` says so.
     sample_weight, sample_weight_old : arrays, optional
         Weights in training; scores count rows.
     groups : array, optional
@@ -359,6 +362,7 @@ def retrain(
         scores=scores,
         notes=notes,
         changed_columns=problem.changed,
+        space_note=problem.space_note,
         certificate=full.certificate,
     )
     alarm = alarm_words(result)
