@@ -141,3 +141,33 @@ def test_retraining_turns_none_without_a_row_to_say_so() -> None:
         assert bool(diff.space.can_be_missing.any()) == (name == "turned")
     assert result.frontier["dissimilarity"]["turned"] > 0.1
     assert result.edits
+
+
+@pytest.mark.filterwarnings("ignore::steadytree.exceptions.OneDecisionWarning")
+def test_categories_that_nobody_has_met_go_one_way_too() -> None:
+    """Where a tree tells them from missing values, and even of an ordered feature."""
+    tree = build(OLD)
+    colour = int(np.flatnonzero(tree.feature == 3)[0])
+    unseen = ~tree.missing_left[colour]
+    one = tree.replace(unseen_left=np.where(np.arange(tree.n_nodes) == colour, unseen, True))
+    two = turned_unseen(one, colour)
+    assert compare(one, one).dissimilarity == 0
+    for space in (SPACE, NEVER, SPACE.replace(ordered=np.arange(5) == 3)):
+        diff = compare(one, two, space)
+        assert diff.dissimilarity > 0
+        assert diff.counts["moved"] == 2
+        assert diff.splits[0].text == "the split on colour sends any other the other way: 2 rules"
+        assert diff.space.categories[3][-1] == "any other"
+        assert compare(two, one, space).dissimilarity == pytest.approx(diff.dissimilarity)
+        X = pd.DataFrame({"age": 60.0, "weight": 10.0, "dose": 0.0, "colour": ["red", "pink"]})
+        found = compare_trees(one, two, X.assign(site="arm"), space=space)
+        assert found.dissimilarity == pytest.approx(diff.dissimilarity)
+        back = keep_directions(two.replace(space=None), one.replace(space=None), space)
+        np.testing.assert_array_equal(back.unseen_left, one.unseen_left)
+        np.testing.assert_array_equal(back.missing_left, one.missing_left)
+
+
+def turned_unseen(tree: Tree, node: int) -> Tree:
+    unseen_left = tree.unseen_left.copy()
+    unseen_left[node] = ~unseen_left[node]
+    return tree.replace(unseen_left=unseen_left)

@@ -18,7 +18,7 @@ from steadytree.core.tabular import column_names, n_rows
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import LeafNumbers, kept_words
 from steadytree.diff.changes import Rule, RuleChange
-from steadytree.diff.directions import turned_features, with_missing
+from steadytree.diff.directions import turned_features, with_turned
 from steadytree.diff.pairing import Pair, read_pairs
 from steadytree.diff.splits import SplitChange, group_changes
 from steadytree.diff.tree_diff import TreeDiff, positive_class
@@ -51,7 +51,8 @@ def diff_trees(
     of missing values changed), added or dropped. Two trees with the same paths in
     another order of splits show no change. A feature that the space knows as never missing
     counts as one that can be missing if a split on it stands in both trees and sends missing
-    values another way: ``diff.space`` is then the space with it.
+    values another way, and categories that nobody has met count as one more where it sends
+    these another way: ``diff.space`` is then the space with it.
 
     Parameters
     ----------
@@ -106,8 +107,9 @@ def diff_trees(
     before, after = read_model(old), read_model(new)
     used = common_space([before, after], space)
     matching = match_paths(before, after, space=used, variant="metric")
-    if turned := turned_features(matching):
-        used = with_missing(used, turned)
+    turned = turned_features(matching)
+    if any(turned):
+        used = with_turned(used, turned)
         matching = match_paths(before, after, space=used, variant="metric")
     a, b = matching.a, matching.b
     rows = None if X is None else _Rows.read(before, after, a, b, X, y, sample_weight)

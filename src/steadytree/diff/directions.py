@@ -3,7 +3,9 @@
 A space that knows a feature as never missing takes no notice of the direction that missing values
 take at its splits, so that all of them could be turned round at no distance. Where a split of the
 old tree stands again in the new one with its direction turned, the feature therefore counts as
-one that can be missing; and a retraining leaves such directions as they were.
+one that can be missing; and a retraining leaves such directions as they were. The same holds of
+categories that nobody has met, where a tree sends them another way than missing values: they then
+count as one more category.
 """
 
 from __future__ import annotations
@@ -15,15 +17,26 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from steadytree.core.alignment import AlignedTree, align_tree
+from steadytree.core.alignment import AlignedTree, align_trees
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff.pairing import read_pairs
 from steadytree.distance.matching import PathMatching, match_paths
 from steadytree.exceptions import ClippedThresholdWarning
 
-__all__ = ["keep_directions", "space_with_turned", "turned_features", "with_missing"]
+__all__ = ["Turned", "keep_directions", "space_with_turned", "turned_features", "with_turned"]
+
+OTHER = "any other"
+"""Stands for the categories that nobody has met."""
+
+
+class Turned(NamedTuple):
+    """Features of which a split stands again and sends what it did not list another way."""
+
+    missing: frozenset[int] = frozenset()
+    unseen: frozenset[int] = frozenset()
 
 
 class _Step(NamedTuple):
@@ -43,38 +56,50 @@ class _Twins(NamedTuple):
 
 @dataclass(frozen=True)
 class _Directions:
-    """The splits of a tree in a space, and where missing values go at each."""
+    """The splits of a tree in a space, and where missing values go at each.
+
+    ``unseen``: or rather categories that nobody has met.
+    """
 
     aligned: AlignedTree
+    unseen: bool = False
 
     @property
     def tree(self) -> Tree:
         return self.aligned.tree
 
+    @property
+    def left(self) -> NDArray[np.bool_]:
+        """Which splits send them left."""
+        return self.tree.unseen_left if self.unseen else self.tree.missing_left
+
     def nodes(self) -> Iterator[tuple[int, int]]:
-        """List splits on features that the space knows as never missing, with the feature."""
+        """List the splits whose direction the space takes no notice of, with their features."""
         can_miss = self.aligned.space.can_be_missing
         for node in np.flatnonzero(~self.tree.is_leaf).tolist():
             j = int(self.aligned.feature[node])
-            if not can_miss[j]:
+            if self.aligned.left_mask[node] is not None if self.unseen else not can_miss[j]:
                 yield node, j
+
+    def _sides(self, node: int) -> tuple[int, int] | None:
+        """Categories on the left and on the right; None at a threshold."""
+        mask = self.aligned.left_mask[node]
+        if mask is None:
+            return None
+        categories = self.aligned.space.categories[int(self.aligned.feature[node])] or ()
+        every = (1 << len(categories)) - 1
+        return mask & every, every & ~mask
 
     def cut(self, node: int) -> Hashable:
         """Name the question of a split, whichever of its sides is written first."""
-        j, mask = int(self.aligned.feature[node]), self.aligned.left_mask[node]
-        if mask is None:
-            return j, float(self.tree.threshold[node])
-        return j, frozenset({mask, self._other(j, mask)})
+        sides = self._sides(node)
+        asked = float(self.tree.threshold[node]) if sides is None else frozenset(sides)
+        return int(self.aligned.feature[node]), asked
 
     def goes(self, node: int) -> Hashable:
-        """Return the side of the question that missing values take."""
-        left, mask = bool(self.tree.missing_left[node]), self.aligned.left_mask[node]
-        if mask is None:
-            return left
-        return mask if left else self._other(int(self.aligned.feature[node]), mask)
-
-    def _other(self, j: int, mask: int) -> int:
-        return (1 << self.aligned.space.n_categories(j)) - 1 & ~mask
+        """Return the side of the question that they take."""
+        left, sides = bool(self.left[node]), self._sides(node)
+        return left if sides is None else sides[not left]
 
     def by_cut(self) -> dict[Hashable, Counter[Hashable]]:
         """Count the directions at each question."""
@@ -95,8 +120,8 @@ class _Directions:
         return steps
 
     def passes(self, steps: list[_Step]) -> bool:
-        """Whether missing values get through all of some splits."""
-        return all(bool(self.tree.missing_left[node]) == left for node, left in steps)
+        """Whether they get through all of some splits."""
+        return all(bool(self.left[node]) == left for node, left in steps)
 
     def binding(self, steps: list[_Step]) -> dict[Hashable, _Step]:
         """Of the splits on a feature those that set a rule's bounds, by side or set."""
@@ -112,67 +137,83 @@ class _Directions:
         return found
 
 
-def turned_features(matching: PathMatching) -> frozenset[int]:
-    """Find features of which a split stands again in the new tree with missing values turned.
+def turned_features(matching: PathMatching) -> Turned:
+    """Find features of which a split stands again with missing values, or unseen ones, turned.
 
-    Only features that the space of the matching knows as never missing: of others the distance
-    takes account.
+    Missing values only of features that the space of the matching knows as never missing: of
+    others the distance takes account.
     """
-    both = _Both(*(_Directions(align_tree(p.tree, p.space)) for p in (matching.a, matching.b)))
-    suspects = both.suspects
-    found = {j for node, j in both.new.nodes() if j in suspects and both.turned_at(node)}
-    if suspects - found:
-        twins = both.twins(matching, suspects - found)
-        found |= {t.feature for t in twins if both.old.passes([t.old]) != both.new.passes([t.new])}
-    return frozenset(found)
+    found = [frozenset[int](), frozenset[int]()]
+    for both in _look(matching.a.tree, matching.b.tree, matching.a.space):
+        suspects = both.suspects
+        turned = {j for node, j in both.new.nodes() if j in suspects and both.turned_at(node)}
+        if suspects - turned:
+            turned |= {
+                t.feature
+                for t in both.twins(matching, suspects - turned)
+                if both.old.passes([t.old]) != both.new.passes([t.new])
+            }
+        found[both.new.unseen] = frozenset(turned)
+    return Turned(*found)
 
 
 def space_with_turned(old: Tree, new: Tree, space: FeatureSpace) -> FeatureSpace:
-    """Return the space in which two trees are compared: with what is turned as can be missing."""
-    if not _Both(*(_Directions(align_tree(tree, space)) for tree in (old, new))).suspects:
+    """Return the space in which two trees are compared: one that knows what is turned."""
+    if not any(both.suspects for both in _look(old, new, space)):
         return space
-    turned = turned_features(match_paths(old, new, space=space, variant="metric"))
-    return with_missing(space, turned)
+    return with_turned(space, turned_features(match_paths(old, new, space=space, variant="metric")))
 
 
-def with_missing(space: FeatureSpace, features: frozenset[int]) -> FeatureSpace:
-    """Return a space in which some more features can be missing."""
-    if not features:
+def with_turned(space: FeatureSpace, turned: Turned) -> FeatureSpace:
+    """Return a space in which some more features can be missing, or have other categories."""
+    if not any(turned):
         return space
-    flags = space.can_be_missing.copy()
-    flags[sorted(features)] = True
-    return space.replace(can_be_missing=flags)
+    flags, ordered = space.can_be_missing.copy(), space.ordered.copy()
+    flags[sorted(turned.missing)] = True
+    ordered[sorted(turned.unseen)] = False
+    categories = list(space.categories)
+    for j in turned.unseen:
+        known = categories[j] or ()
+        name = OTHER
+        while name in known:
+            name += "_"
+        categories[j] = (*known, name)
+    return space.replace(can_be_missing=flags, ordered=ordered, categories=tuple(categories))
+
+
+def _look(old: Tree, new: Tree, space: FeatureSpace) -> Iterator[_Both]:
+    """Go through what splits do not list: missing values, and unseen ones where told apart."""
+    aligned = align_trees([old, new], space)
+    yield _Both(*map(_Directions, aligned))
+    if any(one.tree.tells_unseen_from_missing for one in aligned):
+        yield _Both(*(_Directions(one, unseen=True) for one in aligned))
 
 
 def keep_directions(tree: Tree, deployed: Tree, space: FeatureSpace) -> Tree:
     """Return a tree with the deployed tree's directions at the splits that stand again.
 
-    Only of features that are never missing in ``space``: of those no row has shown a reason to
-    turn them. Both trees are written in the space.
+    Only of features that are never missing in ``space``, and of categories that nobody has met:
+    no row has shown a reason to turn them. Both trees are written in the space.
     """
-    both = _Both(*(_Directions(align_tree(one, space)) for one in (deployed, tree)))
-    suspects = both.suspects
-    if not suspects:
+    looks = [both for both in _look(deployed, tree, space) if both.suspects]
+    if not looks:
         return tree
-    votes: dict[int, Counter[bool]] = defaultdict(Counter)
     with warnings.catch_warnings():
         # Nothing is measured here.
         warnings.simplefilter("ignore", ClippedThresholdWarning)
         matching = match_paths(deployed, tree, space=space, variant="metric")
-    for twins in both.twins(matching, suspects):
-        votes[twins.new.node][both.old.passes([twins.old]) == twins.new.left] += 1
-    left = tree.missing_left.copy()
-    for node, j in both.new.nodes():
-        if j not in suspects or both.as_before(node):
-            continue
-        if both.turned_from(node):
-            left[node] = not left[node]
-        elif node in votes:
-            left[node] = votes[node].most_common(1)[0][0]
-    if np.array_equal(left, tree.missing_left):
+    missing_left, unseen_left = tree.missing_left, tree.unseen_left
+    for both in looks:
+        left = both.kept(matching)
+        if both.new.unseen:
+            unseen_left = left
+        else:
+            unseen_left = np.where(unseen_left == missing_left, left, unseen_left)
+            missing_left = left
+    same = [(missing_left, tree.missing_left), (unseen_left, tree.unseen_left)]
+    if all(np.array_equal(*pair) for pair in same):
         return tree
-    alike = tree.unseen_left == tree.missing_left
-    return tree.replace(missing_left=left, unseen_left=np.where(alike, left, tree.unseen_left))
+    return tree.replace(missing_left=missing_left, unseen_left=unseen_left)
 
 
 class _Both:
@@ -196,6 +237,21 @@ class _Both:
         """Whether all splits that ask the same as one of the new tree have been turned round."""
         cut = self.new.cut(node)
         return cut in self.before and not self.before[cut].keys() & self.after[cut].keys()
+
+    def kept(self, matching: PathMatching) -> NDArray[np.bool_]:
+        """Return the directions of the new tree, as in the old one where a split stands again."""
+        suspects, votes = self.suspects, defaultdict[int, Counter[bool]](Counter)
+        for twins in self.twins(matching, suspects):
+            votes[twins.new.node][self.old.passes([twins.old]) == twins.new.left] += 1
+        left = self.new.left.copy()
+        for node, j in self.new.nodes():
+            if j not in suspects or self.as_before(node):
+                continue
+            if self.turned_from(node):
+                left[node] = not left[node]
+            elif node in votes:
+                left[node] = votes[node].most_common(1)[0][0]
+        return left
 
     @property
     def suspects(self) -> frozenset[int]:
