@@ -48,8 +48,6 @@ from steadytree.core.scale import SCALES
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import (
     as_table,
-    column_names,
-    column_values,
     n_rows,
     outcome_values,
 )
@@ -133,7 +131,7 @@ class TreeComparison:
     changed_decisions : boolean array or None
         Which rows get another decision from the new tree.
     own_word : tuple of str
-        Features of which only the new tree's own space says what values they take: the
+        Features whose range or categories only the new tree's own space states: the
         dissimilarity rests on its word, and no limit on it holds.
     changed_columns : mapping of str to str
         Columns of the rows that do not look like those the trees were made for (empty, other
@@ -269,7 +267,7 @@ class TreeComparison:
             names = ", ".join(map(repr, self.own_word))
             faults.append(
                 GateFault(
-                    f"only the new tree's own space says what values {names} take; pass rows, or "
+                    f"only the new tree's own space says how far {names} can range; pass rows, or "
                     "an old tree that carries its space",
                     {"dissimilarity"},
                 )
@@ -453,8 +451,7 @@ def compare_trees(
         of each column, out to the old tree's thresholds: ``space_note`` says so), else the one
         stored with the new tree (no limit on the dissimilarity holds then: a tree that brings
         its own yardstick can make any change look small). Ranges that are stored never widen;
-        what the new tree or the rows need besides, a category, a column or missing values, is
-        added.
+        what the new tree needs besides, a category or a column, is added.
     groups : array, optional
         Rows of one group (a patient) count as one observation in the error of the scores.
     trained_on : {"old", "new", "both", "neither"}, optional
@@ -504,7 +501,6 @@ def compare_trees(
         groups=check_rowwise(groups, count, "groups"),
         table=X,
     )
-    known, used = used, _with_missing(used, before, after, rows)
     diff = diff_trees(before, after, rows, y=None if y is None else np.ravel(y), space=used)
     if y is not None and before.classes != after.classes:
         raise InputError(
@@ -514,7 +510,7 @@ def compare_trees(
     if y is not None and trained_on is None:
         trained_on = _known_rows(before, after, rows)
     score = None if y is None else _score(diff, rows, trained_on)
-    changed = _changed_columns(diff, known, rows)
+    changed = _changed_columns(diff, used, rows)
     if changed:
         listed = "; ".join(f"column {name!r} {words}" for name, words in changed.items())
         warnings.warn(
@@ -556,39 +552,8 @@ def _yardstick(
     if known.names is None and before.feature_names is not None:
         known = known.replace(names=before.feature_names)
     joined = joined_space(never_missing(known, before), after, X)
-    space = may_be_missing(joined.space, lumped_codes(before, joined.space))
-    if X is not None:
-        return replace(joined, space=space), note
-    # Without rows only the new tree can say what is newly missing.
-    named = after.space.feature_labels if after.space is not None else ()
-    missing = (
-        set()
-        if after.space is None
-        else {named[j] for j in np.flatnonzero(after.space.can_be_missing)}
-    )
-    fresh = np.array([name in missing for name in space.feature_labels]) & ~space.can_be_missing
-    space = never_missing(space.replace(can_be_missing=space.can_be_missing | fresh), before)
-    used = {tree.feature_labels[j] for tree in (before, after) for j in tree.used_features}
-    own = used & {space.feature_labels[j] for j in np.flatnonzero(fresh & space.can_be_missing)}
-    return JoinedSpace(space, tuple(sorted({*joined.own_word, *own}))), note
-
-
-def _with_missing(space: FeatureSpace, before: Tree, after: Tree, rows: CodedRows) -> FeatureSpace:
-    """Return a space in which can be missing what the trees use and the rows lack."""
-    flags = space.can_be_missing.copy()
-    used = {tree.feature_labels[j] for tree in (before, after) for j in tree.used_features}
-    names = column_names(rows.table)
-    for j, name in enumerate(space.feature_labels):
-        if flags[j] or name not in used:
-            continue
-        if space.categories[j] is None:
-            flags[j] = np.isnan(rows.coded[:, j]).any()
-        elif names is None or name in names:  # coded alike: missing, and not in the list
-            values = column_values(rows.table, j if names is None else name)
-            flags[j] = np.asarray(pd.isna(values), dtype=bool).any()
-    if np.array_equal(flags, space.can_be_missing):
-        return space
-    return never_missing(space.replace(can_be_missing=flags), before)
+    known = may_be_missing(joined.space, lumped_codes(before, joined.space))
+    return replace(joined, space=known), note
 
 
 def _scaled(space: FeatureSpace, scale: str | None, X: Any) -> FeatureSpace:
@@ -609,7 +574,7 @@ def _scaled(space: FeatureSpace, scale: str | None, X: Any) -> FeatureSpace:
 def _changed_columns(diff: TreeDiff, space: FeatureSpace, rows: CodedRows) -> dict[str, str]:
     """Say which columns that the trees use are not what they were made for, and why.
 
-    ``space`` is that of the trees, before anything of the rows was added.
+    ``space`` is the one before turned directions were added.
     """
     trees = [tree.in_space(space) for tree in (diff.old, diff.new)]
     used = frozenset[int]().union(*(tree.used_features for tree in trees))

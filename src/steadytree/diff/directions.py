@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.alignment import AlignedTree, align_trees
+from steadytree.core.paths import Paths
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.diff.pairing import read_pairs
@@ -154,12 +155,41 @@ def turned_features(matching: PathMatching) -> Turned:
                 if both.old.passes([t.old]) != both.new.passes([t.new])
             }
         found[both.new.unseen] = frozenset(turned)
-    return Turned(*found)
+    missing, unseen = found
+    return Turned(missing | _only_missing((matching.a, matching.b)), unseen)
+
+
+def _only_missing(both: Sequence[Paths]) -> frozenset[int]:
+    """Find features whose missing values have a rule for themselves in either tree.
+
+    In a space that knows a feature as never missing nobody can follow such a rule.
+    """
+    trees, space = [paths.tree for paths in both], both[0].space
+    if all(paths.n_paths == paths.tree.n_leaves for paths in both):
+        return frozenset()
+    every = np.ones_like(space.can_be_missing)
+    found = set[int]()
+    for paths, known in zip(_paths(trees, space.replace(can_be_missing=every)), both, strict=True):
+        for p in np.flatnonzero(~np.isin(paths.leaf, known.leaf)).tolist():
+            found |= {
+                c.feature
+                for c in paths.conditions_of(p)
+                if not (c.present if c.allowed is None else c.allowed)
+            }
+    return frozenset(found)
+
+
+def _paths(trees: Sequence[Tree], space: FeatureSpace) -> list[Paths]:
+    with warnings.catch_warnings():
+        # Nothing is measured here.
+        warnings.simplefilter("ignore", ClippedThresholdWarning)
+        return Paths.from_trees(trees, space)
 
 
 def space_with_turned(old: Tree, new: Tree, space: FeatureSpace) -> FeatureSpace:
     """Return the space in which two trees are compared: one that knows what is turned."""
-    if not any(both.suspects for both in _look(old, new, space)):
+    reached = all(p.n_paths == p.tree.n_leaves for p in _paths([old, new], space))
+    if reached and not any(both.suspects for both in _look(old, new, space)):
         return space
     return with_turned(space, turned_features(match_paths(old, new, space=space, variant="metric")))
 

@@ -110,6 +110,8 @@ class Problem:
         Columns of the new rows that do not look like those of the deployed tree, and why.
     space_note : str
         Where the ranges of the space come from, if the deployed tree stores none.
+    known_missing : bool array or None
+        What could be missing before the new rows came; None: as ``space`` says.
     """
 
     deployed: Tree
@@ -126,6 +128,18 @@ class Problem:
     lumped: Mapping[int, Lumps] = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)
     space_note: str = ""
+    known_missing: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def yardstick(self) -> FeatureSpace:
+        """The space that changes are measured in, whatever is missing in the new rows.
+
+        Else a single row without a value would make all other changes look smaller.
+        """
+        if self.known_missing is None:
+            return self.space
+        known = self.space.replace(can_be_missing=self.known_missing)
+        return may_be_missing(known, self.lumped)
 
     @property
     def n_classes(self) -> int | None:
@@ -357,8 +371,7 @@ def prepare_problem(
     if found.notes:
         _warn(
             f"the new rows go beyond the deployed tree's space ({'; '.join(found.notes)}); "
-            "categories and missing values are added to it, ranges stay, so that "
-            "dissimilarities can be compared"
+            "new categories are added to it, ranges stay, so that dissimilarities can be compared"
         )
     if changed:
         _warn(
@@ -388,6 +401,7 @@ def prepare_problem(
         lumped=lumped,
         changed={fixed.feature_labels[j]: words for j, words in changed.items()},
         space_note=found.space_note,
+        known_missing=found.base.can_be_missing,
     )
 
 

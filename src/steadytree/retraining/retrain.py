@@ -172,10 +172,10 @@ def retrain(
         class weights amount to, or the largest share). The deployed tree's own decisions are
         never changed by it. "prevalence": the rate of the positive class in all rows given.
     space : FeatureSpace, optional
-        By default the one stored with the deployed tree: its ranges never widen, categories
-        and missing values are added, with a warning. Where none is stored, the middle 99 % of
-        each column of the old rows (of the new ones where there are none), out to the
-        deployed tree's thresholds; ``result.space_note`` says so.
+        By default the one stored with the deployed tree: its ranges never widen, categories are
+        added, with a warning, and whatever is newly missing can be learned. Where none is
+        stored, the middle 99 % of each column of the old rows (of the new ones where there are
+        none), out to the deployed tree's thresholds; ``result.space_note`` says so.
     sample_weight, sample_weight_old : arrays, optional
         Weights in training; scores count rows.
     groups : array, optional
@@ -309,7 +309,7 @@ def retrain(
     scores = _cross_fitted(problem, full, in_folds, folds)
     flips = {c.name: _flips(scores, c.name, problem.space) for c in full.candidates}
     # 5. The frontier, and the choice from it.
-    frontier = build_frontier(full.candidates, problem.deployed, problem.space, scores, flips)
+    frontier = build_frontier(full.candidates, problem.deployed, problem.yardstick, scores, flips)
     rule: dict[str, Any] = {"price": price, "tolerance": tolerance, "scores": scores}
     proposed = choose(frontier, asked, **rule)
     chosen, reason = fall_back(proposed, scores, problem.decision)
@@ -327,7 +327,7 @@ def retrain(
     trees = {c.name: c.tree for c in full.candidates}
     result = Retraining(
         tree=trees[chosen],
-        deployed=problem.deployed,
+        deployed=problem.deployed.replace(space=problem.yardstick),
         trees=trees,
         frontier=frontier,
         chosen=chosen,
@@ -335,7 +335,7 @@ def retrain(
         selection_cost=selection_cost(frontier, chosen, asked, **rule, settle=settle),
         answer=answer,
         test=None if final is None else _final_test(problem, trees, chosen, *final),
-        space=problem.space,
+        space=problem.yardstick,
         settings={
             "steadytree": version("steadytree"),
             "price": price,
@@ -356,7 +356,7 @@ def retrain(
             "n_rows_structure": full.n_structure,
             "n_rows_values": full.n_values,
             "share_of_deployed_in_teacher": full.blend_share,
-            "space": problem.space.digest(),
+            "space": problem.yardstick.digest(),
         },
         rows=problem.new,
         scores=scores,
