@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 
 from steadytree._views import notebook_view, write_report
 from steadytree.core.alignment import common_space
-from steadytree.core.joined_spaces import JoinedSpace, joined_space
+from steadytree.core.imputed import never_missing
+from steadytree.core.joined_spaces import (
+    JoinedSpace,
+    joined_space,
+    response_range_of_rows,
+    space_of_rows,
+    space_of_rows_note,
+)
+from steadytree.core.lumped import lumped_codes, may_be_missing
 from steadytree.core.one_decision import (
     find_one_decision,
     one_decision_of_leaves,
@@ -36,7 +44,11 @@ from steadytree.core.rows import (
 )
 from steadytree.core.scale import SCALES
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import as_table, n_rows
+from steadytree.core.tabular import (
+    as_table,
+    n_rows,
+    outcome_values,
+)
 from steadytree.core.tree import Tree
 from steadytree.core.words import PLAIN
 from steadytree.diff import TreeDiff, diff_trees
@@ -124,6 +136,8 @@ class TreeComparison:
     one_decision : mapping of str to str
         What "old" or "new" decides for everybody, in words, where it tells nobody apart: of
         the rows, or without them by what is stored in its leaves.
+    space_note : str
+        What distances are measured over, where the old tree stores no space; else empty.
 
     Examples
     --------
@@ -146,6 +160,7 @@ class TreeComparison:
     own_word: tuple[str, ...] = ()
     changed_columns: Mapping[str, str] = field(default_factory=dict)
     one_decision: Mapping[str, str] = field(default_factory=dict)
+    space_note: str = ""
 
     @property
     def changed_decisions(self) -> NDArray[np.bool_] | None:
@@ -274,6 +289,8 @@ class TreeComparison:
         """
         diff = self.diff
         lines = [diff.to_text()]
+        if self.space_note:
+            lines.append(self.space_note)
         if policies := self._policies():
             lines.append("\n".join(policies))
         if (moved := self.risk_moved()) is not None:
@@ -319,6 +336,7 @@ class TreeComparison:
             "score": None if self.score is None else asdict(self.score),
             "changed_columns": dict(self.changed_columns),
             "one_decision": dict(self.one_decision),
+            "space_note": self.space_note or None,
             "diff": self.diff.to_dict(),
         }
 
@@ -373,10 +391,11 @@ def compare_trees(
         Their outcomes, to score both trees (AUC or R²). The scores are honest for rows that
         neither tree was trained on; see ``trained_on``.
     space : FeatureSpace, optional
-        By default the one stored with the old tree, else made from the rows, else the one
+        By default the one stored with the old tree, else made from the rows (the middle 99 %
+        of each column, out to the old tree's thresholds: ``space_note`` says so), else the one
         stored with the new tree (no limit on the dissimilarity holds then: a tree that brings
-        its own yardstick can make any change look small). What the new tree needs besides, a
-        category or a column, is added.
+        its own yardstick can make any change look small). Ranges that are stored never widen;
+        what the new tree needs besides, a category or a column, is added.
     groups : array, optional
         Rows of one group (a patient) count as one observation in the error of the scores.
     trained_on : {"old", "new", "both", "neither"}, optional
@@ -409,12 +428,14 @@ def compare_trees(
     if X is None and (y is not None or groups is not None):
         raise InputError("expected X with y or groups, got none; pass the rows as X")
     X = None if X is None else as_table(X)
-    yardstick = _yardstick(before, after, X, y, space)
+    yardstick, space_note = _yardstick(before, after, X, y, space)
     used = _scaled(yardstick.space, scale, X)
     if X is None:
         diff = diff_trees(before, after, space=used)
         alike = _one_decision(diff, None, None)
-        return TreeComparison(diff=diff, own_word=yardstick.own_word, one_decision=alike)
+        return TreeComparison(
+            diff=diff, own_word=yardstick.own_word, one_decision=alike, space_note=space_note
+        )
     count = n_rows(X)
     rows = CodedRows(
         code_table(X, used, _used_columns(before, after)),
@@ -433,7 +454,7 @@ def compare_trees(
     if y is not None and trained_on is None:
         trained_on = _known_rows(before, after, rows)
     score = None if y is None else _score(diff, rows, trained_on)
-    changed = _changed_columns(diff, rows)
+    changed = _changed_columns(diff, used, rows)
     if changed:
         listed = "; ".join(f"column {name!r} {words}" for name, words in changed.items())
         warnings.warn(
@@ -446,6 +467,7 @@ def compare_trees(
         score=score,
         rows=rows,
         own_word=yardstick.own_word,
+        space_note=space_note,
         changed_columns=changed,
         one_decision=_one_decision(diff, rows, None if y is None else before.classes),
     )
@@ -453,21 +475,29 @@ def compare_trees(
 
 def _yardstick(
     before: Tree, after: Tree, X: Any, y: Any, space: FeatureSpace | None
-) -> JoinedSpace:
-    """Return the space to measure in: never the new tree's own word where there is another."""
+) -> tuple[JoinedSpace, str]:
+    """Return the space to measure in, and a note where its ranges are not stored.
+
+    Never the new tree's own word where there is another.
+    """
+    note = ""
     if space is not None:
         known = space
     elif before.space is not None:
         known = before.space
     elif X is not None:
         known = _space_of(before, X, y)
+        note = space_of_rows_note("old", "rows given")
     else:
         known = common_space([before, after], None)
         used = {tree.feature_labels[j] for tree in (before, after) for j in tree.used_features}
-        return JoinedSpace(known, tuple(sorted(used)))
+        note = "No ranges are stored with the old tree: distances are over those of the new one."
+        return JoinedSpace(known, tuple(sorted(used))), note
     if known.names is None and before.feature_names is not None:
         known = known.replace(names=before.feature_names)
-    return joined_space(known, after, X)
+    joined = joined_space(never_missing(known, before), after, X)
+    known = may_be_missing(joined.space, lumped_codes(before, joined.space))
+    return replace(joined, space=known), note
 
 
 def _scaled(space: FeatureSpace, scale: str | None, X: Any) -> FeatureSpace:
@@ -485,9 +515,11 @@ def _scaled(space: FeatureSpace, scale: str | None, X: Any) -> FeatureSpace:
     return space.scaled_by(X)
 
 
-def _changed_columns(diff: TreeDiff, rows: CodedRows) -> dict[str, str]:
-    """Say which columns that the trees use are not what they were made for, and why."""
-    space = diff.space
+def _changed_columns(diff: TreeDiff, space: FeatureSpace, rows: CodedRows) -> dict[str, str]:
+    """Say which columns that the trees use are not what they were made for, and why.
+
+    ``space`` is the one before turned directions were added.
+    """
     trees = [tree.in_space(space) for tree in (diff.old, diff.new)]
     used = frozenset[int]().union(*(tree.used_features for tree in trees))
     found = changed_columns(
@@ -533,16 +565,11 @@ def _known_rows(before: Tree, after: Tree, rows: CodedRows) -> str | None:
 
 
 def _space_of(tree: Tree, X: Any, y: Any) -> FeatureSpace:
-    """Take the ranges from the rows, and from the tree what is categorical."""
-    seen = FeatureSpace.of_known_features(
-        as_table(X), tree.feature_names, tree.categories, needed=tree.used_features
-    )
-    if y is None:
+    """Take from the rows what the tree does not store."""
+    seen = space_of_rows(tree, X, needed=tree.used_features)
+    if y is None or tree.is_classifier:
         return seen
-    outcome = FeatureSpace.from_data(
-        np.zeros((n_rows(X), 1)), y, task="classification" if tree.is_classifier else "regression"
-    )
-    return seen.replace(classes=outcome.classes, response_range=outcome.response_range)
+    return seen.replace(response_range=response_range_of_rows(tree, outcome_values(y)))
 
 
 def _used_columns(*trees: Tree) -> frozenset[str] | None:

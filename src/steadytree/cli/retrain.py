@@ -235,6 +235,7 @@ def command(
         if result.certificate is None
         else plain_json(result.certificate.to_dict(), 4),
         "notes": list(result.notes),
+        "space_note": result.space_note or None,
         "changed_columns": dict(result.changed_columns),
         "frontier": result.frontier,
         "performance": result.performance(),
@@ -249,6 +250,8 @@ def command(
         "files": folder.files,
     }
     parts = [explanation, result.diff.to_text(), _frontier_text(result.frontier)]
+    if result.space_note:
+        parts.insert(2, result.space_note)
     parts += [
         f"Decisions that change, by {PLAIN.name(name)}\n{flips_text(t)}"
         for name, t in flips.items()

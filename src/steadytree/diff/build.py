@@ -17,6 +17,7 @@ from steadytree.core.tabular import column_names, n_rows
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import LeafNumbers, kept_words
 from steadytree.diff.changes import Rule, RuleChange
+from steadytree.diff.directions import turned_features, with_turned
 from steadytree.diff.pairing import Pair, read_pairs
 from steadytree.diff.splits import SplitChange, group_changes
 from steadytree.diff.tree_diff import TreeDiff, positive_class
@@ -47,7 +48,10 @@ def diff_trees(
     the paper with ``variant="metric"``), and every rule is read as kept, relabelled,
     moved (a threshold moved, a condition added or removed, categories or the direction
     of missing values changed), added or dropped. Two trees with the same paths in
-    another order of splits show no change.
+    another order of splits show no change. A feature that the space knows as never missing
+    counts as one that can be missing if a split on it stands in both trees and sends missing
+    values another way, and categories that nobody has met count as one more where it sends
+    these another way: ``diff.space`` is then the space with it.
 
     Parameters
     ----------
@@ -102,6 +106,10 @@ def diff_trees(
     before, after = read_model(old), read_model(new)
     used = common_space([before, after], space)
     matching = match_paths(before, after, space=used, variant="metric")
+    turned = turned_features(matching)
+    if any(turned):
+        used = with_turned(used, turned)
+        matching = match_paths(before, after, space=used, variant="metric")
     a, b = matching.a, matching.b
     rows = None if X is None else _Rows.read(before, after, a, b, X, y, sample_weight)
     if X is None and (y is not None or sample_weight is not None):

@@ -1,10 +1,9 @@
 """Check what a retraining is given and bring it into one form: one space, one coding.
 
 The deployed tree brings its space; the new rows may go beyond it. Where they do (a new
-category, values out of range, values newly missing) the space is widened and the user is
-told. Columns the deployed tree never uses may be lacking; they are left out of the search, as
-are those that are forbidden. Each table is coded once, here; everything after reads the coded
-rows.
+category, values out of range, values newly missing) the user is told. Columns the deployed tree
+never uses may be lacking; they are left out of the search, as are those that are forbidden. Each
+table is coded once, here; everything after reads the coded rows.
 """
 
 from __future__ import annotations
@@ -107,6 +106,10 @@ class Problem:
         Features of which the deployed pipeline does not tell all categories apart.
     changed : mapping of str to str
         Columns of the new rows that do not look like those of the deployed tree, and why.
+    space_note : str
+        Where the ranges of the space come from, if the deployed tree stores none.
+    known_missing : bool array or None
+        What could be missing before the new rows came; None: as ``space`` says.
     """
 
     deployed: Tree
@@ -122,6 +125,19 @@ class Problem:
     imputed: Mapping[int, float] = field(default_factory=dict)
     lumped: Mapping[int, Lumps] = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)
+    space_note: str = ""
+    known_missing: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def yardstick(self) -> FeatureSpace:
+        """The space that changes are measured in, whatever is missing in the new rows.
+
+        Else a single row without a value would make all other changes look smaller.
+        """
+        if self.known_missing is None:
+            return self.space
+        known = self.space.replace(can_be_missing=self.known_missing)
+        return may_be_missing(known, self.lumped)
 
     @property
     def n_classes(self) -> int | None:
@@ -346,7 +362,7 @@ def prepare_problem(
     if found.notes:
         _warn(
             f"the new rows go beyond the deployed tree's space ({'; '.join(found.notes)}); "
-            "the space was widened, so dissimilarities are measured over the wider ranges"
+            "new categories are added to it, ranges stay, so that dissimilarities can be compared"
         )
     if changed:
         _warn(
@@ -355,6 +371,7 @@ def prepare_problem(
         )
     for note in (*notes, *overlap):
         _warn(note)
+    space_notes = [found.space_note] if found.space_note else []
     decision = resolve_decision(
         decision_threshold,
         tree.classes,
@@ -367,13 +384,15 @@ def prepare_problem(
         new,
         old,
         decision or anchored.decision,
-        (*found.notes, *changed_notes, *notes, *overlap),
+        (*found.notes, *changed_notes, *notes, *overlap, *space_notes),
         lacking | forbidden,
         scored,
         forbidden,
         imputed=imputed,
         lumped=lumped,
         changed={fixed.feature_labels[j]: words for j, words in changed.items()},
+        space_note=found.space_note,
+        known_missing=found.base.can_be_missing,
     )
 
 

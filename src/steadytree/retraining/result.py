@@ -101,6 +101,9 @@ class Retraining:
     changed_columns : mapping of str to str
         Columns of the new rows that do not look like those the deployed tree was made for
         (empty, other units, other categories), and why. Gates do not hold on such rows.
+    space_note : str
+        What distances are measured over, where the deployed tree stores no space (one of the
+        notes); else empty.
     notes : tuple of str
         What was met on the way and should be known, in sentences.
 
@@ -139,6 +142,7 @@ class Retraining:
     notes: tuple[str, ...] = field(default=())
     certificate: Certificate | None = None
     changed_columns: Mapping[str, str] = field(default_factory=dict)
+    space_note: str = ""
 
     # -- the proposal -------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from steadytree.core.lumped import lumped_entry, sides_as_lumped
 from steadytree.core.quoting import quoted
 from steadytree.core.rows import TRAINING_ROWS, CodedRows, stack_tables
 from steadytree.core.tree import Tree
+from steadytree.diff.directions import keep_directions
 from steadytree.evaluation.folds import Fold
 from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
 from steadytree.growing.cart import cross_validated_cart
@@ -187,6 +188,8 @@ class CandidateMaker:
                 seed=self.seed,
             )
             out.append(CandidateTree("CART", "CART", cart))
+        if rows is None:  # no row that is scored is missing there
+            out = [replace(c, tree=self._directions_kept(c.tree)) for c in out]
         out = [self._looked_at(replace(c, tree=self._as_the_pipeline(c.tree))) for c in out]
         for name, model in self.own.items():
             tree, fitted_here = self._own_tree(name, model, rows)
@@ -200,6 +203,20 @@ class CandidateMaker:
             return candidate
         start, space = self.problem.start, self.problem.space
         return replace(candidate, keeps_locks=keeps_locks(candidate.tree, start, self.locks, space))
+
+    def _directions_kept(self, tree: Tree) -> Tree:
+        """Return a tree that turns no direction of missing values without a row to say so.
+
+        Rows that have none of a feature that the space knows as never missing may be among the
+        old ones, or among those left on disk; their counts in the leaves are already made.
+        """
+        old, space = self.problem.old, self.problem.space
+        if self.problem.on_disk is not None:
+            return tree
+        if old is not None:
+            seen = space.can_be_missing | np.isnan(old.coded).any(axis=0)
+            space = space.replace(can_be_missing=seen)
+        return keep_directions(tree, self.problem.deployed, space)
 
     def _as_the_pipeline(self, tree: Tree) -> Tree:
         """Return a tree that treats what the deployed pipeline cannot tell apart alike."""

@@ -369,7 +369,7 @@ def least_change_path(
 
 def _choose(retrainings: list[Retraining], first: int, tolerance: float) -> TreeSequence:
     start = retrainings[0].deployed
-    space = retrainings[-1].space  # each retraining keeps or widens the space of the one before
+    space = retrainings[-1].space  # each keeps the space before, or adds to it
     # Candidates only accumulate, so positions never change; each batch knows the first few.
     candidates = [_Candidate("deployed", first - 1, start)]
     scores: list[FloatArray] = []
