@@ -15,8 +15,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from steadytree.core.tree import Tree
 from steadytree.retraining.history import History
-from steadytree.retraining.history_verification import verify_history
+from steadytree.retraining.history_chain import verify_history
 from tests.processes import forked
 from tests.retraining.histories import A, B, C
 
@@ -87,6 +88,11 @@ def kill_writers(folder: Path, kills: int, seed: int) -> dict[str, Any]:
     return {**counts, "faults": faults, "left at the end": _temporaries(folder)}
 
 
+def _another(history: History) -> Tree:
+    """Return a tree that is not in force: that one is refused."""
+    return next(tree for tree in TREES if history.current is None or tree != history.tree())
+
+
 def _time_of_one(path: Path) -> float:
     """Return the seconds that an append and an approval take here, warm."""
     history = History.open(path)
@@ -104,7 +110,7 @@ def _one_killed(path: Path, turn: str, delay: float) -> list[str]:
         history = History.open(path)
         os.write(writing, b"ready\n")
         for step in range(1_000_000):
-            number = history.append(TREES[step % 3], note=f"{turn}-{step}")
+            number = history.append(_another(history), note=f"{turn}-{step}")
             os.write(writing, f"note {turn}-{step}\n".encode())
             history.approve(number, by=f"{turn}-{step}")
             os.write(writing, f"by {turn}-{step}\n".encode())
