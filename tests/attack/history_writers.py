@@ -12,14 +12,16 @@ import random
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from steadytree.core.tree import Tree
 from steadytree.retraining.history import History
 from steadytree.retraining.history_chain import verify_history
+from tests.diff.trees import build
 from tests.processes import forked
-from tests.retraining.histories import A, B, C
+from tests.retraining.histories import STUMP, A, B, C
 
 TREES = (A, B, C)
 ROUNDS_PER_FILE = 25
@@ -41,7 +43,9 @@ def write_at_once(folder: Path, writers: int, appends: int) -> dict[str, Any]:
     def writer(who: int) -> None:
         history = History.open((path, linked, beside)[who % 3])
         for turn in range(appends):
-            number = history.append(TREES[turn % 3], note=f"{who}-{turn}")
+            # Every tree another: what somebody put in force meanwhile is refused.
+            tree = build(replace(STUMP, at=(1 + who * appends + turn) / 1000))
+            number = history.append(tree, note=f"{who}-{turn}")
         history.approve(number, by=f"writer {who}")
 
     children = [forked(lambda who=who: writer(who)) for who in range(writers)]
