@@ -438,6 +438,9 @@ def test_plot(full: Path) -> None:
     assert first.get_ydata().tolist() == pytest.approx(expected)
     assert len(before.get_xdata()) == 3
     assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "rejected"
+    history.append(B, check=PlanCheck(False))
+    texts = history.plot().get_legend().get_texts()
+    assert [text.get_text() for text in texts][-2:] == ["rejected", "refused"]
     plt.close("all")
     with pytest.raises(HistoryError, match=r"expected a score among \['auc'\], got 'f1'"):
         history.plot(score="f1")
