@@ -135,6 +135,19 @@ def test_what_its_plan_refused_is_recorded_and_cannot_be_approved(
     assert history.verify().ok
 
 
+def test_what_was_refused_comes_back_only_with_a_check(full: Path) -> None:
+    """Not by the door beside: the bare tree, which brings no check along."""
+    history = History.open(full)
+    refused = Result(C, plan_check=PlanCheck(False))
+    history.append(refused)
+    before = full.read_bytes()
+    with pytest.raises(HistoryError, match="got version 3 again without one; append what retrain"):
+        history.append(refused.tree, approved_by="Dr Adams")
+    assert full.read_bytes() == before
+    assert history.status(history.append(refused)) == "refused"
+    assert history.status(history.append(Result(C, plan_check=PlanCheck(True)))) == "proposed"
+
+
 def test_a_forged_approval_of_a_refused_version_is_noticed(full: Path) -> None:
     History.open(full).append(C, check=PlanCheck(False))
     lines = contents(full)
@@ -162,6 +175,8 @@ def test_what_held_its_plan_is_proposed_and_keeps_the_check(full: Path) -> None:
 
 def test_a_retraining_that_keeps_records_the_tree_that_its_plan_refused(full: Path) -> None:
     history = History.open(full)
+    with pytest.raises(HistoryError, match="other than the one in force"):
+        history.append(Result(A, "keep", refused=A, plan_check=PlanCheck(False)))
     number = history.append(Result(A, "keep", refused=C, plan_check=PlanCheck(False)))
     assert history.status(number) == "refused"
     assert history.tree(number) == C

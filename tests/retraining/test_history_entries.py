@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from steadytree.retraining.history_entries import (
     decision_entry,
     held_checks,
     iso_date,
+    scores_of,
 )
 from tests.diff.trees import Leaf, Split, build
 from tests.retraining.histories import A, B, PlanCheck
@@ -269,6 +271,14 @@ def test_categories_are_compared_by_name() -> None:
             )
             alike = bool(blue) == unknown_left
             assert decide_alike(two, three) == decide_alike(three, two) == alike
+
+
+def test_the_scores_of_a_response_are_named_after_r2() -> None:
+    row = {"score": 0.4, "score_se": 0.1, "score_change": 0.2, "flips": 0.3}
+    tree = SimpleNamespace(is_classifier=False)
+    frontier = pd.DataFrame([row], ["chosen one"])
+    result = SimpleNamespace(tree=tree, frontier=frontier, chosen="chosen one")
+    assert scores_of(result) == {"r2": 0.4, "r2_se": 0.1, "r2_change": 0.2, "flips": 0.3}
 
 
 def test_a_check_that_does_not_hold_is_the_one_recorded() -> None:

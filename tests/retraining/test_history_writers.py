@@ -14,7 +14,7 @@ import pytest
 
 from steadytree.core.format import save_tree
 from steadytree.exceptions import HistoryError, InputError, WriteError
-from steadytree.retraining import history as history_module
+from steadytree.retraining import history_entries
 from steadytree.retraining.history import History
 from tests.retraining.histories import A, B, C
 
@@ -50,13 +50,13 @@ def test_what_changes_while_an_entry_is_made_is_taken_in(
     grown = path.read_bytes()
     path.write_bytes(before)
     ours = History.open(path)
-    measured = history_module.tree_distance
+    measured = history_entries.tree_distance
 
     def meanwhile(*trees: Any, **options: Any) -> Any:
         path.write_bytes(grown)
         return measured(*trees, **options)
 
-    monkeypatch.setattr(history_module, "tree_distance", meanwhile)
+    monkeypatch.setattr(history_entries, "tree_distance", meanwhile)
     assert ours.append(C) == 3
     assert [History.open(path).tree(n) for n in (1, 2, 3)] == [A, B, C]
 

@@ -26,8 +26,7 @@ from steadytree.core.limits import MAX_FILE_BYTES
 from steadytree.core.quoting import quoted, some_of
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.distance import tree_distance
-from steadytree.exceptions import FeatureAlignmentError, HistoryError, InputError
+from steadytree.exceptions import HistoryError, InputError
 from steadytree.retraining.history_chain import (
     APPROVED,
     KEPT,
@@ -53,6 +52,7 @@ from steadytree.retraining.history_entries import (
     clauses_not_held,
     decide_alike,
     decision_entry,
+    dissimilarities,
     held_checks,
     iso_date,
     scores_of,
@@ -323,8 +323,8 @@ class History:
         Raises
         ------
         HistoryError
-            For the tree that is in force already, unless a Retraining keeps it, and for an
-            approval of a tree that its plan refused.
+            For the tree that is in force already, unless a Retraining keeps it, for an approval
+            of a tree that its plan refused, and for such a tree again without a check.
         """
         version, keeps = tree_of(tree)
         held, content = held_checks(check, getattr(tree, "plan_check", None))
@@ -343,11 +343,13 @@ class History:
             entry: dict[str, Any] = {
                 "event": "version",
                 "number": len(self) + 1,
-                "status": self._status_of(version, keeps=keeps, held=held),
+                "status": self._status_of(
+                    version, keeps=keeps, held=held, checked=content is not None
+                ),
                 **what,
                 "scores": plain_json(numbers),
                 "previous": previous,
-                **self._dissimilarities(version, previous),
+                **dissimilarities(version, previous, self._not_refused(), self.path),
                 "tree": tree_to_dict(version),
             }
             if approved_by is None:
@@ -411,7 +413,7 @@ class History:
             "decide about the new proposal"
         )
 
-    def _status_of(self, tree: Tree, *, keeps: bool, held: bool) -> str:
+    def _status_of(self, tree: Tree, *, keeps: bool, held: bool, checked: bool) -> str:
         if self.current is not None and decide_alike(self.tree(), tree):
             if keeps:
                 return KEPT
@@ -419,6 +421,14 @@ class History:
                 f"{self.path}: expected a tree other than the one in force, got version "
                 f"{self.current} again (the same rules, labels and risks); append what retrain "
                 "returned, which records that the tree is kept, or nothing"
+            )
+        refused = [n for n in self._ledger.numbers if self.status(n) == REFUSED]
+        again = next((n for n in refused if decide_alike(self.tree(n), tree)), None)
+        if again is not None and not checked:
+            raise HistoryError(
+                f"{self.path}: expected a check with a tree that a plan refused, got version "
+                f"{again} again without one; append what retrain returns under the "
+                "revised plan, or pass check="
             )
         return PROPOSED if held else REFUSED
 
@@ -430,38 +440,8 @@ class History:
         open_ones = [n for n in self._ledger.numbers if self.status(n) not in closed]
         return open_ones[-1] if open_ones else None
 
-    def _dissimilarities(self, tree: Tree, previous: int | None) -> dict[str, Any]:
-        """Measure in the space of the first version; if that cannot hold the tree, its own."""
-        nothing = {"dissimilarity_to_previous": None, "dissimilarity_to_first": None}
-        # A tree that its plan refused is nobody's yardstick.
-        sound = [n for n in self._ledger.numbers if self.status(n) != REFUSED]
-        if not sound:
-            return {**nothing, "space": None if tree.space is None else tree.space.digest()}
-        first = self._ledger.trees[sound[0]]
-        spaces = [space for space in (first.space, tree.space) if space is not None]
-        if not spaces:
-            raise HistoryError(
-                f"{self.path}: expected a feature space stored with the tree, got none; "
-                "append as_tree(model, space=FeatureSpace.from_data(X))"
-            )
-        problem: FeatureAlignmentError | None = None
-        for space in spaces:
-            try:
-                return {
-                    "dissimilarity_to_previous": None
-                    if previous is None
-                    else _dissimilarity(self.tree(previous), tree, space),
-                    "dissimilarity_to_first": _dissimilarity(first, tree, space),
-                    "space": space.digest(),
-                }
-            except FeatureAlignmentError as error:
-                problem = problem or error
-        assert problem is not None
-        raise HistoryError(
-            f"{self.path}: expected a tree that can be compared with version {sound[0]}, got: "
-            f"{problem}; "
-            "start a new history for another problem"
-        ) from problem
+    def _not_refused(self) -> dict[int, Tree]:
+        return {n: tree for n, tree in self._ledger.trees.items() if self.status(n) != REFUSED}
 
     def _extend(self, make: Callable[[], list[dict[str, Any]]]) -> None:
         """Append the lines that ``make`` returns, given what the file holds by then."""
@@ -555,7 +535,3 @@ class History:
             known = [str(n).removeprefix("score_") for n in frame if str(n).startswith("score_")]
             raise HistoryError(f"{self.path}: expected a score among {known}, got {score!r}")
         return plot_versions(frame, score=score, ax=ax)
-
-
-def _dissimilarity(a: Tree, b: Tree, space: FeatureSpace) -> float:
-    return float(tree_distance(a, b, space=space, variant="metric", normalize="relative"))

@@ -11,14 +11,17 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steadytree.core.format import plain_json
 from steadytree.core.quoting import quoted
+from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.exceptions import InputError
+from steadytree.distance import tree_distance
+from steadytree.exceptions import FeatureAlignmentError, HistoryError, InputError
 from steadytree.readers import read_model
 
 __all__ = [
@@ -29,6 +32,7 @@ __all__ = [
     "clauses_not_held",
     "decide_alike",
     "decision_entry",
+    "dissimilarities",
     "held_checks",
     "iso_date",
     "scores_of",
@@ -124,6 +128,55 @@ def scores_of(subject: Any) -> dict[str, float]:
         f"{name}_change": float(row["score_change"]),
         "flips": float(row["flips"]),
     }
+
+
+def dissimilarities(
+    tree: Tree, previous: int | None, versions: Mapping[int, Tree], path: Path
+) -> dict[str, Any]:
+    """Measure how far a tree is from the version before and from the first.
+
+    Measured in the space of the first version; if that cannot hold the tree, in its own.
+
+    Parameters
+    ----------
+    tree : Tree
+    previous : int or None
+    versions : mapping of int to Tree
+        By number, in order; those that a plan refused are nobody's yardstick and left out.
+    path : Path
+        Of the history, for errors.
+    """
+    nothing = {"dissimilarity_to_previous": None, "dissimilarity_to_first": None}
+    if not versions:
+        return {**nothing, "space": None if tree.space is None else tree.space.digest()}
+    number, first = next(iter(versions.items()))
+    spaces = [space for space in (first.space, tree.space) if space is not None]
+    if not spaces:
+        raise HistoryError(
+            f"{path}: expected a feature space stored with the tree, got none; "
+            "append as_tree(model, space=FeatureSpace.from_data(X))"
+        )
+    problem: FeatureAlignmentError | None = None
+    for space in spaces:
+        try:
+            return {
+                "dissimilarity_to_previous": None
+                if previous is None
+                else _dissimilarity(versions[previous], tree, space),
+                "dissimilarity_to_first": _dissimilarity(first, tree, space),
+                "space": space.digest(),
+            }
+        except FeatureAlignmentError as error:
+            problem = problem or error
+    assert problem is not None
+    raise HistoryError(
+        f"{path}: expected a tree that can be compared with version {number}, got: {problem}; "
+        "start a new history for another problem"
+    ) from problem
+
+
+def _dissimilarity(a: Tree, b: Tree, space: FeatureSpace) -> float:
+    return float(tree_distance(a, b, space=space, variant="metric", normalize="relative"))
 
 
 def clauses_not_held(version: Mapping[str, Any]) -> str:
