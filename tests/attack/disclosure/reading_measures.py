@@ -99,7 +99,8 @@ class MeasureReader:
         words, value = row.get("deployed_range"), row["deployed"]
         if isinstance(words, str):
             share = read_share(words)
-            assert share is not None
+            if share is None:  # "about 0.15": a number that is no share
+                share = self._rounded_measure(name, value, row["n"])
             self.measured(name, "old", share, column, group, f"{source} {words!r}", step=True)
         elif finite(value):
             told = rounded(value, digits)
