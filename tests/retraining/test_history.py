@@ -209,6 +209,8 @@ def test_the_tree_in_force_is_no_new_version_but_may_be_kept(full: Path) -> None
     assert history.versions.loc[number, "dissimilarity_to_previous"] == 0
     # The board may confirm it.
     history.approve(number, by="Dr Adams", reason="as proposed")
+    assert history.versions.loc[number, "reason"] == "as proposed"
+    assert history.versions.loc[1, "reason"] == ""
     assert (history.status(number), history.current) == ("approved", number)
     # What is in force is another tree: then it is a proposal like others.
     history.approve(2, by="Dr Adams")

@@ -240,8 +240,8 @@ class History:
     def versions(self) -> pd.DataFrame:
         """One row per version, indexed by its number.
 
-        Columns: date, status, current, decided_by, decided_on, reason (of a refused version
-        the clauses that did not hold), n_leaves, depth, previous (the version it was compared
+        Columns: date, status, current, decided_by, decided_on, reason (before a decision:
+        the clauses of the plan that did not hold), n_leaves, depth, previous (the version it was compared
         with), dissimilarity_to_previous, dissimilarity_to_first (the first that was not refused),
         note, and one ``score_<name>`` for every score recorded.
         """
@@ -267,7 +267,7 @@ class History:
             "current": number == self.current,
             "decided_by": decision.get("by"),
             "decided_on": decision.get("date"),
-            "reason": decision.get("reason") or clauses_not_held(content) or None,
+            "reason": decision["reason"] if decision else clauses_not_held(content) or None,
             "n_leaves": tree.n_leaves,
             "depth": tree.depth,
             **{f"score_{name}": value for name, value in content["scores"].items()},
