@@ -241,9 +241,9 @@ class History:
         """One row per version, indexed by its number.
 
         Columns: date, status, current, decided_by, decided_on, reason (before a decision:
-        the clauses of the plan that did not hold), n_leaves, depth, previous (the version it was compared
-        with), dissimilarity_to_previous, dissimilarity_to_first (the first that was not refused),
-        note, and one ``score_<name>`` for every score recorded.
+        the clauses of the plan that did not hold), n_leaves, depth, previous (the version it
+        was compared with), dissimilarity_to_previous, dissimilarity_to_first (the first that was
+        not refused), note, and one ``score_<name>`` for every score recorded.
         """
         rows = [self._row(number) for number in self._ledger.numbers]
         fixed = [
