@@ -40,7 +40,7 @@ def compared(cancer: tuple[Any, ...]) -> TreeComparison:
 
 def test_every_number_is_the_one_its_own_call_gives(cancer, compared):
     old, new, X, y = cancer
-    space = st.FeatureSpace.from_data(X, y)
+    space = compared.diff.space
     assert compared.distance == st.tree_distance(old, new, space=space)
     diff = st.diff_trees(old, new, X, y=y.to_numpy(), space=space)
     assert compared.dissimilarity == diff.dissimilarity
@@ -103,6 +103,9 @@ def test_a_plan_that_cannot_be_checked_is_refused_at_once(cancer):
 def test_in_words_and_as_data(compared, tmp_path: Path):
     text = compared.to_text()
     assert text.startswith(compared.diff.to_text())
+    assert (
+        "No ranges are stored with the old tree: distances are over those of the rows given" in text
+    )
     assert text.endswith(str(compared.score))
     assert "standard error" in text
     assert str(compared) == text
@@ -110,7 +113,7 @@ def test_in_words_and_as_data(compared, tmp_path: Path):
     assert json.loads(json.dumps(content)) == content
     assert list(content) == [
         *("dissimilarity", "distance", "flips", "risk_moved", "score", "changed_columns"),
-        *("one_decision", "plan", "diff"),
+        *("one_decision", "plan", "space_note", "diff"),
     ]
     assert compared.report(tmp_path / "r.html") == tmp_path / "r.html"
     assert "<html" in (tmp_path / "r.html").read_text()

@@ -20,9 +20,15 @@ from numpy.typing import NDArray
 
 from steadytree._views import notebook_view, write_report
 from steadytree.core.alignment import common_space
-from steadytree.core.disclosure import MIN_CELL, PeopleCount
-from steadytree.core.format import plain_json
-from steadytree.core.joined_spaces import JoinedSpace, joined_space
+from steadytree.core.imputed import never_missing
+from steadytree.core.joined_spaces import (
+    JoinedSpace,
+    joined_space,
+    response_range_of_rows,
+    space_of_rows,
+    space_of_rows_note,
+)
+from steadytree.core.lumped import lumped_codes, may_be_missing
 from steadytree.core.one_decision import (
     find_one_decision,
     one_decision_of_leaves,
@@ -38,7 +44,11 @@ from steadytree.core.rows import (
 )
 from steadytree.core.scale import SCALES
 from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import as_table, n_rows
+from steadytree.core.tabular import (
+    as_table,
+    n_rows,
+    outcome_values,
+)
 from steadytree.core.tree import Tree
 from steadytree.core.words import PLAIN
 from steadytree.diff import TreeDiff, diff_trees
@@ -58,7 +68,6 @@ from steadytree.evaluation.plan_check import (
     check_plan,
 )
 from steadytree.evaluation.scores import Predictions, predict_rows
-from steadytree.evaluation.told_tables import tell_flips, tell_moves
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import read_model
 
@@ -137,6 +146,8 @@ class TreeComparison:
         the rows, or without them by what is stored in its leaves.
     plan : ChangePlan
         What was to be held; empty where nothing was asked.
+    space_note : str
+        What distances are measured over, where the old tree stores no space; else empty.
 
     Examples
     --------
@@ -160,6 +171,7 @@ class TreeComparison:
     changed_columns: Mapping[str, str] = field(default_factory=dict)
     one_decision: Mapping[str, str] = field(default_factory=dict)
     plan: ChangePlan = field(default_factory=ChangePlan)
+    space_note: str = ""
 
     @property
     def changed_decisions(self) -> NDArray[np.bool_] | None:
@@ -201,7 +213,7 @@ class TreeComparison:
         """The paper's distance of the trees, eq. (distance)."""
         return float(tree_distance(self.diff.old, self.diff.new, space=self.diff.space))
 
-    def flips(self, by: Any = None, *, min_cell: int = 10, level: float = 0.95) -> Any:
+    def flips(self, by: Any = None, *, level: float = 0.95) -> Any:
         """Share of the rows whose decision changes.
 
         Parameters
@@ -209,8 +221,6 @@ class TreeComparison:
         by : str, array or callable, optional
             A column of the rows, one value per row, or a function of the rows; numeric
             columns with many values are cut at their quartiles.
-        min_cell : int, default 10
-            Subgroups with fewer rows are masked.
         level : float, default 0.95
             Coverage of the (Wilson) intervals.
 
@@ -218,7 +228,7 @@ class TreeComparison:
         -------
         float, or with ``by`` a DataFrame
             One row per subgroup: n, flips, low, high, moved_5, moved_10 (share whose risk
-            moves by more than 5 and 10 points), masked. None without rows.
+            moves by more than 5 and 10 points). None without rows.
         """
         if by is None:
             return self.diff.flips
@@ -229,7 +239,6 @@ class TreeComparison:
             by,
             self.changed_decisions,
             self.risk_moves,
-            min_cell=min_cell,
             level=level,
         )
 
@@ -299,63 +308,24 @@ class TreeComparison:
             )
         return faults
 
-    def told_changes(self, min_cell: int = MIN_CELL) -> dict[str, PeopleCount]:
-        """Say for how many rows decisions change and risks move, as far as it may be told.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
-            Counts of fewer people are masked; 1 shows all.
-
-        Returns
-        -------
-        dict of str to PeopleCount
-            ``flips``, ``moved_5`` and ``moved_10``; empty without rows.
-        """
-        flips, moved = self.diff.told(min_cell).flips, self.risk_moved()
-        if flips is None or moved is None or self.rows is None:
-            return {}
-        return {"flips": flips, **tell_moves(moved, len(self.rows), min_cell)}
-
-    def told_flips(self, by: Any, *, min_cell: int = MIN_CELL, level: float = 0.95) -> Any:
-        """Return the table of :meth:`flips` by subgroup as it may be shown to people.
-
-        Parameters
-        ----------
-        by : str, array or callable
-            As in :meth:`flips`.
-        min_cell : int, default 5
-            Counts of fewer people are masked; 1 shows all.
-        level : float, default 0.95
-
-        Returns
-        -------
-        DataFrame
-        """
-        return tell_flips(self.flips(by, min_cell=0, level=level), min_cell)
-
-    def to_text(self, *, min_cell: int = MIN_CELL) -> str:
+    def to_text(self) -> str:
         """Return plain text: the diff, the policies, how many risks move, and the scores.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
-            Numbers about fewer people, and others that would give them away, are masked; 1
-            shows all.
 
         Returns
         -------
         str
         """
         diff = self.diff
-        lines = [diff.to_text(min_cell=min_cell)]
+        lines = [diff.to_text()]
+        if self.space_note:
+            lines.append(self.space_note)
         if policies := self._policies():
             lines.append("\n".join(policies))
-        if told := self.told_changes(min_cell):
+        if (moved := self.risk_moved()) is not None:
             what = "risk" if diff.old.is_classifier else "prediction"
             if diff.positive is not None:
                 what += f" of {PLAIN.name((diff.classes or ())[diff.positive])}"
-            five, ten = (told[key].replaced or PLAIN.percent(told[key].share, 1) for key in MOVES)
+            five, ten = (PLAIN.percent(moved[key], 1) for key in MOVES)
             lines.append(
                 f"The {what} moves by more than 5 points for {five} of the rows, "
                 f"by more than 10 points for {ten}."
@@ -379,32 +349,24 @@ class TreeComparison:
             lines = [f"Policy of the old tree: {old}.", f"Policy of the new tree: {new}."]
         return [*lines, *self.one_decision.values()]
 
-    def to_dict(self, *, min_cell: int = MIN_CELL) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; ``diff`` is laid out as :meth:`TreeDiff.to_dict` says.
-
-        What is masked, as in :meth:`to_text`, is null.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
 
         Returns
         -------
         dict
         """
-        told = self.told_changes(min_cell)
-        moved = {key: told[key].share for key in MOVES} if told else None
-        score = None if self.score is None else asdict(self.score)
         return {
             "dissimilarity": self.dissimilarity,
             "distance": self.distance,
-            "flips": self.diff.told(min_cell).flips_share(),
-            "risk_moved": moved,
-            "score": score if score is None or min_cell <= 1 else plain_json(score, 3),
+            "flips": self.diff.flips,
+            "risk_moved": self.risk_moved(),
+            "score": None if self.score is None else asdict(self.score),
             "changed_columns": dict(self.changed_columns),
             "one_decision": dict(self.one_decision),
             "plan": self.plan_check.to_dict(),
-            "diff": self.diff.to_dict(min_cell=min_cell),
+            "space_note": self.space_note or None,
+            "diff": self.diff.to_dict(),
         }
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
@@ -414,7 +376,7 @@ class TreeComparison:
         ----------
         path : path-like
         **options
-            Of :func:`steadytree.report.summarise`: ``title``, ``min_cell``, ``level``.
+            Of :func:`steadytree.report.summarise`: ``title``, ``level``.
 
         Returns
         -------
@@ -423,8 +385,8 @@ class TreeComparison:
         return write_report(self.diff, path, **options)
 
     def __repr__(self) -> str:
-        told = self.diff.told().flips
-        flips = "" if told is None else f", flips {told.replaced or PLAIN.percent(told.share, 1)}"
+        share = self.diff.flips
+        flips = "" if share is None else f", flips {PLAIN.percent(share, 1)}"
         return f"TreeComparison(dissimilarity {self.dissimilarity:.1%}{flips})"
 
     def __str__(self) -> str:
@@ -461,10 +423,11 @@ def compare(
     plan : ChangePlan, dict, path of a TOML file, or a list of these, optional
         What the change must hold: ``.plan_check`` has a verdict on every clause.
     space : FeatureSpace, optional
-        By default the one stored with the old tree, else made from the rows, else the one
+        By default the one stored with the old tree, else made from the rows (the middle 99 %
+        of each column, out to the old tree's thresholds: ``space_note`` says so), else the one
         stored with the new tree (a limit on the dissimilarity cannot be judged then: a tree that
-        brings its own yardstick can make any change look small). What the new tree needs besides, a
-        category or a column, is added.
+        brings its own yardstick can make any change look small). Ranges that are stored never
+        widen; what the new tree needs besides, a category or a column, is added.
     groups : array, optional
         Rows of one group (a patient) count as one observation in the error of the scores.
     trained_on : {"old", "new", "both", "neither"}, optional
@@ -498,13 +461,18 @@ def compare(
     if X is None and (y is not None or groups is not None):
         raise InputError("expected X with y or groups, got none; pass the rows as X")
     X = None if X is None else as_table(X)
-    yardstick = _yardstick(before, after, X, y, space)
+    yardstick, space_note = _yardstick(before, after, X, y, space)
     used = _scaled(yardstick.space, scale, X)
     if X is None:
         diff = diff_trees(before, after, space=used)
         alike = _one_decision(diff, None, None)
-        own_word = yardstick.own_word
-        found = TreeComparison(diff=diff, own_word=own_word, one_decision=alike, plan=asked)
+        found = TreeComparison(
+            diff=diff,
+            own_word=yardstick.own_word,
+            one_decision=alike,
+            space_note=space_note,
+            plan=asked,
+        )
         found.plan_check  # noqa: B018  what cannot be counted without rows is said at once
         return found
     count = n_rows(X)
@@ -525,7 +493,7 @@ def compare(
     if y is not None and trained_on is None:
         trained_on = _known_rows(before, after, rows)
     score = None if y is None else _score(diff, rows, trained_on)
-    changed = _changed_columns(diff, rows)
+    changed = _changed_columns(diff, used, rows)
     if changed:
         listed = "; ".join(f"column {name!r} {words}" for name, words in changed.items())
         warnings.warn(
@@ -538,6 +506,7 @@ def compare(
         score=score,
         rows=rows,
         own_word=yardstick.own_word,
+        space_note=space_note,
         changed_columns=changed,
         one_decision=_one_decision(diff, rows, None if y is None else before.classes),
         plan=asked,
@@ -559,21 +528,29 @@ def _plan_of(plan: Any, old: Tree, new: Tree) -> ChangePlan:
 
 def _yardstick(
     before: Tree, after: Tree, X: Any, y: Any, space: FeatureSpace | None
-) -> JoinedSpace:
-    """Return the space to measure in: never the new tree's own word where there is another."""
+) -> tuple[JoinedSpace, str]:
+    """Return the space to measure in, and a note where its ranges are not stored.
+
+    Never the new tree's own word where there is another.
+    """
+    note = ""
     if space is not None:
         known = space
     elif before.space is not None:
         known = before.space
     elif X is not None:
         known = _space_of(before, X, y)
+        note = space_of_rows_note("old", "rows given")
     else:
         known = common_space([before, after], None)
         used = {tree.feature_labels[j] for tree in (before, after) for j in tree.used_features}
-        return JoinedSpace(known, tuple(sorted(used)))
+        note = "No ranges are stored with the old tree: distances are over those of the new one."
+        return JoinedSpace(known, tuple(sorted(used))), note
     if known.names is None and before.feature_names is not None:
         known = known.replace(names=before.feature_names)
-    return joined_space(known, after, X)
+    joined = joined_space(never_missing(known, before), after, X)
+    known = may_be_missing(joined.space, lumped_codes(before, joined.space))
+    return replace(joined, space=known), note
 
 
 def _scaled(space: FeatureSpace, scale: str | None, X: Any) -> FeatureSpace:
@@ -591,9 +568,11 @@ def _scaled(space: FeatureSpace, scale: str | None, X: Any) -> FeatureSpace:
     return space.scaled_by(X)
 
 
-def _changed_columns(diff: TreeDiff, rows: CodedRows) -> dict[str, str]:
-    """Say which columns that the trees use are not what they were made for, and why."""
-    space = diff.space
+def _changed_columns(diff: TreeDiff, space: FeatureSpace, rows: CodedRows) -> dict[str, str]:
+    """Say which columns that the trees use are not what they were made for, and why.
+
+    ``space`` is the one before turned directions were added.
+    """
     trees = [tree.in_space(space) for tree in (diff.old, diff.new)]
     used = frozenset[int]().union(*(tree.used_features for tree in trees))
     found = changed_columns(
@@ -639,16 +618,11 @@ def _known_rows(before: Tree, after: Tree, rows: CodedRows) -> str | None:
 
 
 def _space_of(tree: Tree, X: Any, y: Any) -> FeatureSpace:
-    """Take the ranges from the rows, and from the tree what is categorical."""
-    seen = FeatureSpace.of_known_features(
-        as_table(X), tree.feature_names, tree.categories, needed=tree.used_features
-    )
-    if y is None:
+    """Take from the rows what the tree does not store."""
+    seen = space_of_rows(tree, X, needed=tree.used_features)
+    if y is None or tree.is_classifier:
         return seen
-    outcome = FeatureSpace.from_data(
-        np.zeros((n_rows(X), 1)), y, task="classification" if tree.is_classifier else "regression"
-    )
-    return seen.replace(classes=outcome.classes, response_range=outcome.response_range)
+    return seen.replace(response_range=response_range_of_rows(tree, outcome_values(y)))
 
 
 def _used_columns(*trees: Tree) -> frozenset[str] | None:

@@ -1,7 +1,8 @@
 """Which tree to keep: the Pareto frontier of a collection, and rules that choose from it.
 
-Each candidate has several merits (its distance from the first batch, its score, its size). Trees that another tree beats on every merit are out; from the
-rest a rule, or the user's own function, picks one (the paper, Section 3.1).
+Each candidate has several merits (its distance from the first batch, its score, its size). Trees
+that another tree beats on every merit are out; from the rest a rule, or the user's own function,
+picks one (the paper, Section 3.1).
 
 Stable trees choose by named rules, :data:`RULES`. A rule is a function
 ``rule(table, tolerance)`` that returns the position of a row. The table has one row per

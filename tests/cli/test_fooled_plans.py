@@ -130,6 +130,55 @@ def test_the_new_tree_brings_no_yardstick_of_its_own(
     assert stored.document["dissimilarity"] == pytest.approx(honest)
 
 
+def test_one_outlier_is_not_the_yardstick(
+    run: Run, files: Files, moved: Path, first_column: str, tmp_path: Path
+) -> None:
+    """Of a tree without a space; 999 in one of the rows made every change look small."""
+    bare = tmp_path / "bare.json"
+    save_tree(load_tree(files.tree).replace(space=None), bare)
+    table = pd.read_csv(files.new)
+    numbers: dict[str, list[float]] = {"compare": [], "retrain": []}
+    for name, outlier in (("intact.csv", None), ("outlier.csv", 9_999.0)):
+        if outlier is not None:
+            table.loc[5, first_column] = outlier
+        data = tmp_path / name
+        table.to_csv(data, index=False)
+        compared = run("compare", bare, moved, "--data", data, "--json")
+        retrained = run(
+            *("retrain", data, "--deployed", bare, "--target", "outcome", "--price", "0.02"),
+            *("--trees", "10", "--folds", "0", "--json"),
+        )
+        for result in (compared, retrained):
+            assert result.code == 0, result.err
+            assert "No ranges are stored with" in result.document["space_note"]
+        numbers["compare"].append(compared.document["dissimilarity"])
+        numbers["retrain"].append(retrained.document["frontier"][-1]["dissimilarity"])
+    for before, after in numbers.values():
+        assert before > 0.02
+        assert after == pytest.approx(before, rel=0.1)
+    words = run("compare", bare, moved, "--data", data)
+    assert "distances are over those of the rows given, from the 0.5 to the 99.5 %" in words.out
+    stored = run("compare", files.tree, moved, "--data", data, "--json")
+    assert stored.document["space_note"] is None
+
+
+def test_rows_do_not_widen_a_stored_range(
+    run: Run, files: Files, first_column: str, tmp_path: Path
+) -> None:
+    """Else the limit of one command would hold where that of the other does not."""
+    table = pd.read_csv(files.new)
+    table.loc[table.index % 5 == 0, first_column] = 2 * table[first_column].max()
+    data, out = tmp_path / "beyond.csv", tmp_path / "proposal"
+    table.to_csv(data, index=False)
+    options = ("--target", "outcome", "--trees", "10", "--folds", "0", "--price", "0.02")
+    retrained = run(*("retrain", data, "--deployed", files.tree, *options, "--json", "--out", out))
+    assert retrained.code == 0
+    assert "out of range" in retrained.err
+    for rows in ((), ("--data", data)):
+        compared = run("compare", files.tree, out / "tree.json", *rows, "--json")
+        assert compared.document["dissimilarity"] == retrained.document["dissimilarity"] > 0
+
+
 def test_a_tree_is_not_held_against_itself(run: Run, files: Files, tmp_path: Path) -> None:
     link = tmp_path / "link.json"
     link.symlink_to(files.tree)

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from steadytree.cli.shared_options import (
     data_options,
     example,
-    masking_option,
     option_of,
     options_in_order,
     output_options,
@@ -22,7 +21,6 @@ from steadytree.cli.shared_options import (
     policy_of,
 )
 from steadytree.core.decision import Decision
-from steadytree.core.disclosure import MIN_CELL
 from steadytree.evaluation.plan import ChangePlan
 from steadytree.exceptions import InputError
 
@@ -163,15 +161,3 @@ def test_a_plan_that_cannot_be_read_is_answered_with_an_example(
 ) -> None:
     with pytest.raises(InputError, match=re.escape(words)):
         plan_of(given)
-
-
-def test_numbers_about_few_people_are_hidden_unless_asked_for() -> None:
-    """Whatever version of click reads the flag."""
-
-    @click.command()
-    @masking_option
-    def told(min_cell: int) -> None:
-        click.echo(min_cell)
-
-    for arguments, shown in (([], MIN_CELL), (["--no-masking"], 1)):
-        assert CliRunner().invoke(told, arguments).output == f"{shown}\n"

@@ -8,11 +8,10 @@ import click
 import pandas as pd
 
 from steadytree.cli.model_files import Reading, model_options, tree_index_option
-from steadytree.cli.output import OutFolder, Output
+from steadytree.cli.output import OutFolder, Output, flips_text
 from steadytree.cli.shared_options import (
     FILE,
     example,
-    masking_option,
     output_options,
     plan_of,
     plan_option,
@@ -22,7 +21,6 @@ from steadytree.cli.shared_options import (
 from steadytree.cli.show import decision_data
 from steadytree.cli.table_options import TableReading, table_options
 from steadytree.cli.tables import read_rows, with_columns
-from steadytree.cli.told import flips_text, masking_document, published_frame
 from steadytree.comparison import TRAINED_ON, compare
 from steadytree.core.words import PLAIN
 from steadytree.exceptions import InputError, PlanError
@@ -52,7 +50,6 @@ __all__ = ["command"]
 )
 @table_options
 @subgroup_option
-@masking_option
 @plan_option
 @scale_option(None, "Measure moves over each feature's range, or by shares of DATA's rows.")
 @output_options("compare", "diff.json", "diff.md", "report.html")
@@ -68,7 +65,6 @@ def command(
     trained_on: str | None,
     table_reading: TableReading,
     subgroups: tuple[str, ...],
-    min_cell: int,
     scale: str | None,
     plans: tuple[str, ...],
     output: Output,
@@ -116,18 +112,16 @@ def command(
     check = found.plan_check
     tables: dict[str, pd.DataFrame] = {}
     if rows is not None:
-        tables = {
-            name: found.told_flips(rows.column(name), min_cell=min_cell) for name in subgroups
-        }
-    folder.document("diff.json", found.diff.to_dict(min_cell=min_cell))
-    folder.text("diff.md", found.diff.to_markdown(min_cell=min_cell))
-    folder.report("report.html", found.diff, min_cell=min_cell)
+        tables = {name: found.flips(rows.column(name)) for name in subgroups}
+    folder.document("diff.json", found.diff.to_dict())
+    folder.text("diff.md", found.diff.to_markdown())
+    folder.report("report.html", found.diff)
     code = 0 if check.held else PlanError.exit_code
-    text = [found.to_text(min_cell=min_cell)]
+    text = [found.to_text()]
     text += [f"By {PLAIN.name(name)}\n{flips_text(table)}" for name, table in tables.items()]
     if check.clauses:
         text.append(check.to_text())
-    content = found.to_dict(min_cell=min_cell)
+    content = found.to_dict()
     diff = content.pop("diff")
     document = {
         "old": str(old),
@@ -135,9 +129,8 @@ def command(
         "identical": identical,
         "read": None if rows is None else rows.read.to_dict(),
         "decision": {"old": decision_data(before), "new": decision_data(after)},
-        "masking": masking_document(min_cell),
         **content,
-        "subgroups": {name: {"flips": published_frame(t)} for name, t in tables.items()},
+        "subgroups": {name: {"flips": t} for name, t in tables.items()},
         "diff": diff,
         "files": folder.files,
     }

@@ -31,6 +31,7 @@ __all__ = [
     "MOST_CATEGORIES",
     "NO_VALUE",
     "Column",
+    "central_range",
     "check_learnable",
     "declared_categories",
     "near_unique",
@@ -89,8 +90,13 @@ class Column:
         return self.n_present < self.n_rows
 
 
-def observe_column(X: Any, column: int | str, name: str, *, categorical: bool) -> Column:
-    """Read the range or the categories of a column, or say what is wrong with it."""
+def observe_column(
+    X: Any, column: int | str, name: str, *, categorical: bool, tails: float = 0.0
+) -> Column:
+    """Read the range or the categories of a column, or say what is wrong with it.
+
+    ``tails``: share of the numbers beyond either end of the range, see :func:`central_range`.
+    """
     values = column_values(X, column)
     if categorical:
         return _observe_categories(X, column, values, name)
@@ -101,8 +107,21 @@ def observe_column(X: Any, column: int | str, name: str, *, categorical: bool) -
             "replace infinities with a number or with missing"
         )
     seen = numbers[~np.isnan(numbers)]
-    low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 0.0)
+    low, high = central_range(seen, tails) if seen.size else (0.0, 0.0)
     return Column(low, high, None, False, len(np.unique(seen)), seen.size, numbers.size)
+
+
+def central_range(values: NDArray[np.float64], tails: float) -> tuple[float, float]:
+    """Range of some numbers without a share of them at either end: one of them at the least.
+
+    All of them where nothing would be left between the ends.
+    """
+    if tails > 0:
+        low = float(np.quantile(values, tails, method="higher"))
+        high = float(np.quantile(values, 1.0 - tails, method="lower"))
+        if low < high:
+            return low, high
+    return float(values.min()), float(values.max())
 
 
 def _observe_categories(X: Any, column: int | str, values: NDArray[Any], name: str) -> Column:

@@ -2,25 +2,39 @@
 
 A retrained tree may know a category, or use a column, that the deployed tree's space does not
 have, and has to be measured against it all the same. The deployed tree's ranges stay the
-yardstick. What it lacks comes from rows; only where there are none from the other tree's own
-space, and then that is said: a tree that brings its own yardstick can make any change look small.
+yardstick. What it lacks comes from rows, of which no single one may decide how far a feature
+ranges; only where there are none from the other tree's own space, and then that is said: a tree
+that brings its own yardstick can make any change look small.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from steadytree.core.columns import NO_VALUE
+from steadytree.core.columns import NO_VALUE, central_range
+from steadytree.core.imputed import never_missing
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names
 from steadytree.core.tree import Tree
 
-__all__ = ["JoinedSpace", "joined_categories", "joined_order", "joined_space"]
+__all__ = [
+    "JoinedSpace",
+    "joined_categories",
+    "joined_order",
+    "joined_space",
+    "response_range_of_rows",
+    "space_of_rows",
+    "space_of_rows_note",
+]
+
+TAILS = 0.005
+"""Share of the rows beyond either end of a range that is taken from rows."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +43,66 @@ class JoinedSpace:
 
     space: FeatureSpace
     own_word: tuple[str, ...] = ()
+
+
+def space_of_rows(
+    tree: Tree, X: Any, *, needed: Collection[int] | None = None, joined: bool = True
+) -> FeatureSpace:
+    """Return the space of a tree that stores none: what rows show, out to its thresholds.
+
+    Of each column the middle 99 %, so that one value of 999 does not make every other move
+    look small.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array or frame
+    needed : collection of int, optional
+        Features whose columns must be there; by default all.
+    joined : bool, default True
+        Whether categories that only the rows have come after those of the tree.
+    """
+    seen = FeatureSpace.of_known_features(
+        X, tree.feature_names, tree.categories, needed=needed, tails=TAILS
+    )
+    seen = never_missing(_with_categories_of(tree, seen, joined), tree)
+    lower, upper = seen.lower.copy(), seen.upper.copy()
+    for node in np.flatnonzero(np.isfinite(tree.threshold)).tolist():
+        j, t = int(tree.feature[node]), float(tree.threshold[node])
+        lower[j], upper[j] = min(lower[j], t), max(upper[j], t)
+    return seen.replace(lower=lower, upper=upper)
+
+
+def space_of_rows_note(owner: str, rows: str) -> str:
+    """Say what distances are measured over where a tree stores no space."""
+    return (
+        f"No ranges are stored with the {owner} tree: distances are over those of the {rows}, "
+        f"from the {100 * TAILS:g} to the {100 - 100 * TAILS:g} % point of each column."
+    )
+
+
+def response_range_of_rows(tree: Tree, y: NDArray[Any]) -> tuple[float, float]:
+    """Return the range of responses of a tree that stores none, out to what it predicts."""
+    low, high = central_range(np.asarray(y, dtype=np.float64), TAILS)
+    values = tree.value[:, 0]
+    return min(low, float(values.min())), max(high, float(values.max()))
+
+
+def _with_categories_of(tree: Tree, seen: FeatureSpace, joined: bool) -> FeatureSpace:
+    """Return the space of some rows with the categories of a tree that has no space.
+
+    An order that the rows declare holds if it has every category of the tree. Otherwise
+    categories that were met as well come after the tree's, if they are to be ``joined``.
+    """
+    categories: list[tuple[Any, ...] | None] = []
+    ordered = seen.ordered.copy()
+    for j, (mine, met) in enumerate(zip(tree.categories, seen.categories, strict=True)):
+        ordered[j] &= set(mine or ()) <= set(met or ())
+        if mine is None or ordered[j]:
+            categories.append(met)
+        else:
+            categories.append(joined_categories(mine, (met or ()) if joined else (), ordered=False))
+    return seen.replace(categories=tuple(categories), ordered=ordered)
 
 
 def joined_space(space: FeatureSpace, tree: Tree, X: Any = None) -> JoinedSpace:
@@ -69,7 +143,7 @@ def joined_space(space: FeatureSpace, tree: Tree, X: Any = None) -> JoinedSpace:
     have = set(() if X is None else column_names(X) or ())
     if have and set(needed) <= have:
         places = [names.index(name) for name in needed]
-        added = FeatureSpace.of_known_features(X, names, kinds, needed=places)
+        added = FeatureSpace.of_known_features(X, names, kinds, needed=places, tails=TAILS)
         added = added.replace(
             categories=tuple(
                 None if kind is None else joined_categories(kind, met or (), ordered=False)

@@ -297,6 +297,7 @@ class FeatureSpace:
         categories: Categories,
         *,
         needed: Collection[int] | None = None,
+        tails: float = 0.0,
     ) -> FeatureSpace:
         """Read the ranges and categories of features whose names and kinds a tree has fixed.
 
@@ -311,6 +312,8 @@ class FeatureSpace:
             For each feature None (numeric) or its categories.
         needed : collection of int, optional
             Features whose columns must be there; by default all.
+        tails : float, default 0
+            Share of the numbers of a column that lie beyond either end of its range.
 
         Returns
         -------
@@ -322,7 +325,8 @@ class FeatureSpace:
             if column is None:
                 found.append(Column(0.0, 0.0, known, False, 0, 1, 1))
             else:
-                found.append(observe_column(X, column, label, categorical=known is not None))
+                is_set = known is not None
+                found.append(observe_column(X, column, label, categorical=is_set, tails=tails))
         return cls(**_observed(found), names=names)
 
     # -- reading it ---------------------------------------------------------------

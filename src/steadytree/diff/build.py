@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from steadytree.core.alignment import common_space
 from steadytree.core.paths import Paths
-from steadytree.core.rare import count_categories
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, n_rows
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import LeafNumbers, kept_words
 from steadytree.diff.changes import Rule, RuleChange
+from steadytree.diff.directions import turned_features, with_turned
 from steadytree.diff.pairing import Pair, read_pairs
 from steadytree.diff.splits import SplitChange, group_changes
 from steadytree.diff.tree_diff import TreeDiff, positive_class
@@ -48,7 +48,10 @@ def diff_trees(
     the paper with ``variant="metric"``), and every rule is read as kept, relabelled,
     moved (a threshold moved, a condition added or removed, categories or the direction
     of missing values changed), added or dropped. Two trees with the same paths in
-    another order of splits show no change.
+    another order of splits show no change. A feature that the space knows as never missing
+    counts as one that can be missing if a split on it stands in both trees and sends missing
+    values another way, and categories that nobody has met count as one more where it sends
+    these another way: ``diff.space`` is then the space with it.
 
     Parameters
     ----------
@@ -103,6 +106,10 @@ def diff_trees(
     before, after = read_model(old), read_model(new)
     used = common_space([before, after], space)
     matching = match_paths(before, after, space=used, variant="metric")
+    turned = turned_features(matching)
+    if any(turned):
+        used = with_turned(used, turned)
+        matching = match_paths(before, after, space=used, variant="metric")
     a, b = matching.a, matching.b
     rows = None if X is None else _Rows.read(before, after, a, b, X, y, sample_weight)
     if X is None and (y is not None or sample_weight is not None):
@@ -133,7 +140,6 @@ def diff_trees(
         changed_decisions=changed,
         mean_value_shift=value_shift,
         n_rows=None if rows is None else rows.count,
-        crossed=None if rows is None else rows.crossed(a.n_paths, b.n_paths, a.classes),
         classes=a.classes,
         classes_given_up={} if a.classes is None else _given_up(old_rules, new_rules, rows),
         old=before,
@@ -146,7 +152,10 @@ def diff_trees(
 def _category_counts(
     X: Any, space: FeatureSpace, used: Sequence[str]
 ) -> dict[int, NDArray[np.intp]]:
-    """Count the rows of each category of the features in use; none where X codes them itself."""
+    """Count the rows of each category of the features in use; none where X codes them itself.
+
+    What is published names no category that few rows have.
+    """
     if X is None:
         return {}
     needed = [j for j, label in enumerate(space.feature_labels) if label in set(used)]
@@ -157,7 +166,15 @@ def _category_counts(
         if have is None or not {space.feature_labels[j] for j in needed} <= set(have):
             return {}
         coded = space.encode(X, needed)
-    return {j: n for j, n in count_categories(space, coded).items() if j in needed}
+    counts = {}
+    for j in needed:
+        names = space.categories[j]
+        # One-hot columns have no names of their own.
+        if names is None or space.feature_labels[j] in space.one_hot:
+            continue
+        codes = coded[:, j]
+        counts[j] = np.bincount(codes[~np.isnan(codes)].astype(np.intp), minlength=len(names))
+    return counts
 
 
 # -- rows ------------------------------------------------------------------------------
@@ -202,20 +219,6 @@ class _Rows:
             outcome,
             count,
         )
-
-    def crossed(self, n_old: int, n_new: int, classes: tuple[Any, ...] | None) -> NDArray[np.intp]:
-        """Count the rows by the path they follow in either tree, and by their class.
-
-        The last class holds the rows of none; without classes or outcomes it is the only one.
-        """
-        known = {c: k for k, c in enumerate(classes or ())} if self.y is not None else {}
-        width = len(known) + 1
-        outcome = np.full(self.count, len(known))
-        if known and self.y is not None:
-            outcome = np.array([known.get(c, len(known)) for c in self.y.tolist()])
-        at = (self.old * n_new + self.new) * width + outcome
-        both = np.bincount(at, minlength=n_old * n_new * width)
-        return both.reshape(n_old, n_new, width).astype(np.intp)
 
     def outcome_changes(
         self, old: Sequence[Rule], new: Sequence[Rule], span: float | None

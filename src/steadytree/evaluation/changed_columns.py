@@ -26,6 +26,8 @@ FloatArray = NDArray[np.float64]
 ORDER_OF_MAGNITUDE = 10.0
 OUTSIDE_SHARE = 0.05
 """More values than this share beyond the known range are more than a few outliers."""
+MOST_OUTSIDE = 0.5
+"""Beyond the known range a move of a threshold costs nothing: no limit on change holds there."""
 FEWEST_VALUES = 20
 UNKNOWN_SHARE = 0.5
 """A column is taken for coded otherwise where more than this share of its values is unknown."""
@@ -90,7 +92,18 @@ def changed_columns(
         for j in open_ones:
             if reached is not None and (words := _one_sided(tree, j, reached)):
                 found[j] = words
+    for j in sorted(used - set(found)):
+        if (beyond := _share_outside(space, j, coded[:, j])) > MOST_OUTSIDE:
+            found[j] = f"lies outside the known range in {beyond:.0%} of these rows"
     return found
+
+
+def _share_outside(space: FeatureSpace, j: int, values: FloatArray) -> float:
+    """Share of a numeric column's values that lie beyond the range."""
+    values = values[~np.isnan(values)]
+    if space.categories[j] is not None or values.size < FEWEST_VALUES:
+        return 0.0
+    return float(((values < space.lower[j]) | (values > space.upper[j])).mean())
 
 
 def unknown_shares(
@@ -169,7 +182,7 @@ def changed_units(
 
 
 def _beyond(values: FloatArray, space: FeatureSpace, j: int, was: float, now: float) -> bool:
-    outside = ((values < space.lower[j]) | (values > space.upper[j])).mean()
+    outside = _share_outside(space, j, values)
     return bool(was > 0 and now >= ORDER_OF_MAGNITUDE * was and outside > OUTSIDE_SHARE)
 
 

@@ -10,11 +10,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.diff.directions import space_with_turned
 from steadytree.distance import pairwise_tree_distances
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.performance import measure_score
@@ -50,10 +54,11 @@ def build_frontier(
     with warnings.catch_warnings():
         # Out of range on either side of the space is the same place.
         warnings.simplefilter("ignore", ClippedThresholdWarning)
-        dissimilarities = pairwise_tree_distances(
-            [deployed], trees, space=space, variant="metric", normalize="relative"
-        )[0]
-        distances = pairwise_tree_distances([deployed], trees, space=space)[0]
+        spaces = [space_with_turned(deployed, tree, space) for tree in trees]
+        dissimilarities = _distances(
+            deployed, trees, spaces, variant="metric", normalize="relative"
+        )
+        distances = _distances(deployed, trees, spaces)
     rows = []
     for i, item in enumerate(candidates):
         rows.append(
@@ -79,6 +84,18 @@ def build_frontier(
     table["on_frontier"] = pareto_mask(points, [False, True])
     table["chosen"] = False
     return table
+
+
+def _distances(
+    deployed: Tree, trees: list[Tree], spaces: list[FeatureSpace], **options: Any
+) -> NDArray[np.float64]:
+    """Distance of each tree to the deployed one in its space: most have the same one."""
+    found = np.empty(len(trees))
+    for space in dict.fromkeys(spaces):
+        at = [i for i, other in enumerate(spaces) if other == space]
+        some = [trees[i] for i in at]
+        found[at] = pairwise_tree_distances([deployed], some, space=space, **options)[0]
+    return found
 
 
 def _score_columns(scores: CrossFitted, name: str) -> dict[str, float]:

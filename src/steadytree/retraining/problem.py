@@ -1,10 +1,9 @@
 """Check what a retraining is given and bring it into one form: one space, one coding.
 
 The deployed tree brings its space; the new rows may go beyond it. Where they do (a new
-category, values out of range, values newly missing) the space is widened and the user is
-told. Columns the deployed tree never uses may be lacking; they are left out of the search, as
-are those that are forbidden. Each table is coded once, here; everything after reads the coded
-rows.
+category, values out of range, values newly missing) the user is told. Columns the deployed tree
+never uses may be lacking; they are left out of the search, as are those that are forbidden. Each
+table is coded once, here; everything after reads the coded rows.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.decision import LARGEST_SHARE, Decision, resolve_decision
-from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.forbidden import (
     forbidden_before,
     forbidden_features,
@@ -29,7 +27,6 @@ from steadytree.core.forbidden import (
 from steadytree.core.imputed import fill_in, imputed_codes, missing_as_imputed
 from steadytree.core.lumped import Lumps, lump, lumped_codes, may_be_missing
 from steadytree.core.quoting import some_of
-from steadytree.core.rare import count_categories, rare_names, space_without_names
 from steadytree.core.rows import (
     TRAINING_ROWS,
     CodedRows,
@@ -109,6 +106,10 @@ class Problem:
         Features of which the deployed pipeline does not tell all categories apart.
     changed : mapping of str to str
         Columns of the new rows that do not look like those of the deployed tree, and why.
+    space_note : str
+        Where the ranges of the space come from, if the deployed tree stores none.
+    known_missing : bool array or None
+        What could be missing before the new rows came; None: as ``space`` says.
     """
 
     deployed: Tree
@@ -124,6 +125,19 @@ class Problem:
     imputed: Mapping[int, float] = field(default_factory=dict)
     lumped: Mapping[int, Lumps] = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)
+    space_note: str = ""
+    known_missing: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def yardstick(self) -> FeatureSpace:
+        """The space that changes are measured in, whatever is missing in the new rows.
+
+        Else a single row without a value would make all other changes look smaller.
+        """
+        if self.known_missing is None:
+            return self.space
+        known = self.space.replace(can_be_missing=self.known_missing)
+        return may_be_missing(known, self.lumped)
 
     @property
     def n_classes(self) -> int | None:
@@ -241,13 +255,6 @@ class Problem:
         return {"n_new": n_new, "n_old": n_old, "n_rows_scores": scored}
 
     @cached_property
-    def words_space(self) -> FeatureSpace:
-        """The space in which edits are told: categories of few new rows are not named."""
-        counts = count_categories(self.space, self.new.coded)
-        names = rare_names(self.space, counts, MIN_CELL)
-        return space_without_names(self.space, names) if names else self.space
-
-    @cached_property
     def fingerprints(self) -> list[str]:
         """Digests of all rows, and of the new rows, by which a tree made from them is known."""
         if self.on_disk is not None:
@@ -357,7 +364,7 @@ def prepare_problem(
     if found.notes:
         _warn(
             f"the new rows go beyond the deployed tree's space ({'; '.join(found.notes)}); "
-            "the space was widened, so dissimilarities are measured over the wider ranges"
+            "new categories are added to it, ranges stay, so that dissimilarities can be compared"
         )
     if changed:
         _warn(
@@ -366,6 +373,7 @@ def prepare_problem(
         )
     for note in (*notes, *overlap):
         _warn(note)
+    space_notes = [found.space_note] if found.space_note else []
     decision = resolve_decision(
         decision_threshold,
         tree.classes,
@@ -378,13 +386,15 @@ def prepare_problem(
         new,
         old,
         decision or anchored.decision,
-        (*found.notes, *changed_notes, *notes, *overlap),
+        (*found.notes, *changed_notes, *notes, *overlap, *space_notes),
         lacking | forbidden,
         scored,
         forbidden,
         imputed=imputed,
         lumped=lumped,
         changed={fixed.feature_labels[j]: words for j, words in changed.items()},
+        space_note=found.space_note,
+        known_missing=found.base.can_be_missing,
     )
 
 

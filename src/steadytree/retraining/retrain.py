@@ -100,13 +100,13 @@ def retrain(
         Anything :func:`as_tree` reads.
     X, y
         The rows that arrived. A category A never met follows A's missing values and can be
-        learned; the space is then widened, with a warning. Columns that A does not use may be
-        lacking. A table may stay on disk: the path of a Parquet file, of a folder of them or a
-        pattern (``"rows/*.parquet"``), a ``pyarrow.dataset.Dataset`` or a polars ``LazyFrame``.
-        The outcome, and every other argument with an entry per row, is then the name of a
-        column; columns so named are no predictors. Of more than 200,000 rows on disk a sample is
-        held in memory: rules, scores and counts of people are from it, what leaves predict and
-        count is from all rows.
+        learned, with a warning. Columns that A does not use may be lacking. A table may stay on
+        disk: the path of a Parquet file, of a folder of them or a pattern
+        (``"rows/*.parquet"``), a ``pyarrow.dataset.Dataset`` or a polars ``LazyFrame``. The
+        outcome, and every other argument with an entry per row, is then the name of a column;
+        columns so named are no predictors. Of more than 200,000 rows on disk a sample is held
+        in memory: rules, scores and counts of people are from it, what leaves predict and count
+        is from all rows.
     old : (X, y) or Rows, optional
         Rows A was trained on: with them the teacher learns from both, unless the drift
         switch finds that the new rows no longer follow the old. Without them A's own
@@ -136,7 +136,10 @@ def retrain(
         class weights amount to, or the largest share). The deployed tree's own decisions are
         never changed by it. "prevalence": the rate of the positive class in all rows given.
     space : FeatureSpace, optional
-        By default the one stored with the deployed tree, else made from all rows given.
+        By default the one stored with the deployed tree: its ranges never widen, categories are
+        added, with a warning, and whatever is newly missing can be learned. Where none is
+        stored, the middle 99 % of each column of the old rows (of the new ones where there are
+        none), out to the deployed tree's thresholds; ``result.space_note`` says so.
     sample_weight : array, optional
         Weights in training; scores count rows.
     groups : array, optional
@@ -241,9 +244,9 @@ def retrain(
     scores = _cross_fitted(problem, full, in_folds, folds)
     flips = {c.name: _flips(scores, c.name, problem.space) for c in full.candidates}
     # 5. The frontier, and the choice from it within the plan.
-    frontier = build_frontier(full.candidates, problem.deployed, problem.space, scores, flips)
+    frontier = build_frontier(full.candidates, problem.deployed, problem.yardstick, scores, flips)
     checked = CheckedCandidates(
-        frontier, scores, problem.space, problem.new.table, problem.changed, asked.locked
+        frontier, scores, problem.yardstick, problem.new.table, problem.changed, asked.locked
     )
 
     def proposal(leave_out: int | None = None) -> Proposal:
@@ -267,7 +270,7 @@ def retrain(
     trees = {c.name: c.tree for c in full.candidates}
     result = Retraining(
         tree=trees[chosen],
-        deployed=problem.deployed,
+        deployed=problem.deployed.replace(space=problem.yardstick),
         trees=trees,
         frontier=frontier,
         chosen=chosen,
@@ -279,7 +282,7 @@ def retrain(
         plan=asked,
         refused=None if proposed.refused is None else trees[proposed.refused],
         test=None if final is None else _final_test(problem, trees, chosen, *final),
-        space=problem.space,
+        space=problem.yardstick,
         settings={
             "steadytree": version("steadytree"),
             "price": price,
@@ -296,12 +299,13 @@ def retrain(
             "n_rows_structure": full.n_structure,
             "n_rows_values": full.n_values,
             "share_of_deployed_in_teacher": full.blend_share,
-            "space": problem.space.digest(),
+            "space": problem.yardstick.digest(),
         },
         rows=problem.new,
         scores=scores,
         notes=notes,
         changed_columns=problem.changed,
+        space_note=problem.space_note,
     )
     alarm = alarm_words(result)
     if result.one_decision is not None:

@@ -27,6 +27,7 @@ from steadytree.core.lumped import lumped_entry, sides_as_lumped
 from steadytree.core.quoting import quoted
 from steadytree.core.rows import TRAINING_ROWS, stack_tables
 from steadytree.core.tree import Tree
+from steadytree.diff.directions import keep_directions
 from steadytree.evaluation.folds import Fold
 from steadytree.evaluation.locks import keeps_locks
 from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
@@ -149,7 +150,10 @@ class CandidateMaker:
                 name = kind = RE_ESTIMATE
             out.append(CandidateTree(name, kind, edited.tree, edited.price, edited.edits))
         out.append(CandidateTree("from scratch", "from scratch", scratch))
-        out = [self._looked_at(replace(c, tree=self._as_the_pipeline(c.tree))) for c in out]
+        out = [
+            self._looked_at(replace(c, tree=self.finished(c.tree, all_rows=rows is None)))
+            for c in out
+        ]
         for name, model in self.own.items():
             tree, fitted_here = self._own_tree(name, model, rows)
             candidate = CandidateTree(name, "own", tree, cross_fitted=fitted_here)
@@ -203,9 +207,27 @@ class CandidateMaker:
         start, space = self.problem.start, self.problem.space
         return replace(candidate, keeps_locks=keeps_locks(candidate.tree, start, self.locks, space))
 
-    def _as_the_pipeline(self, tree: Tree) -> Tree:
-        """Return a tree that treats what the deployed pipeline cannot tell apart alike."""
-        imputed = missing_as_imputed(tree, self.problem.imputed)
+    def _directions_kept(self, tree: Tree) -> Tree:
+        """Return a tree that turns no direction of missing values without a row to say so.
+
+        Rows that have none of a feature that the space knows as never missing may be among the
+        old ones, or among those left on disk; their counts in the leaves are already made.
+        """
+        old, space = self.problem.old, self.problem.space
+        if self.problem.on_disk is not None:
+            return tree
+        if old is not None:
+            seen = space.can_be_missing | np.isnan(old.coded).any(axis=0)
+            space = space.replace(can_be_missing=seen)
+        return keep_directions(tree, self.problem.deployed, space)
+
+    def finished(self, tree: Tree, *, all_rows: bool) -> Tree:
+        """Return a tree that turns no direction, and treats alike what the pipeline cannot tell.
+
+        In a fold no row that is scored is missing where a direction could be turned.
+        """
+        kept = self._directions_kept(tree) if all_rows else tree
+        imputed = missing_as_imputed(kept, self.problem.imputed)
         return sides_as_lumped(imputed, self.problem.lumped)
 
     def _search(
@@ -234,7 +256,6 @@ class CandidateMaker:
             options=options,
             locked=self.locks,
             decision=self.problem.decision,
-            words_space=self.problem.words_space,
         )
         # Before the path: how its leaves are steadied holds for the edited trees as well.
         scratch = distil_tree(

@@ -1,8 +1,8 @@
 """One space for the deployed tree, the old rows and the new ones.
 
-The deployed tree brings its space; the new rows may go beyond it. Where they do (a new
-category, values out of range, values newly missing) the space is widened and the user is
-told.
+The deployed tree brings its space; the new rows may go beyond it. A new category and values
+newly missing are added, and the user is told. Ranges stay: they are the yardstick of every
+comparison with this tree, and rows that could widen them could make any change look small.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.imputed import never_missing
-from steadytree.core.joined_spaces import joined_categories
+from steadytree.core.joined_spaces import (
+    joined_categories,
+    response_range_of_rows,
+    space_of_rows,
+    space_of_rows_note,
+)
 from steadytree.core.quoting import quoted
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
@@ -32,13 +37,18 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CodedInSpace:
-    """The space and the new rows in it; ``base`` is the space before it was widened."""
+    """The space and the new rows in it; ``base`` is the space before it was widened.
+
+    ``notes`` say where the new rows go beyond it, ``space_note`` where its ranges come from if
+    none are stored.
+    """
 
     space: FeatureSpace
     base: FeatureSpace
     coded: FloatArray
     notes: tuple[str, ...]
     needed: Collection[int] | None
+    space_note: str = ""
 
 
 def code_in_space(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> CodedInSpace:
@@ -60,25 +70,24 @@ def code_in_space(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any
     seen = never_missing(seen, tree)
     if base is None:
         # The tree has no ranges: take them from the rows it was trained on, or else from these.
-        base = seen
-        if X_old is not None:
-            base = FeatureSpace.of_known_features(X_old, names, categories, needed=needed)
-        base = _with_categories_of(tree, base, X_old is not None)
-        base = _cover_thresholds(never_missing(base, tree), tree)
+        old = X_old is not None
+        base = space_of_rows(tree, X_old if old else X_new, needed=needed, joined=old)
         check_orders(base, X_new, "X_new")
-        every = _union(base, seen)
+        every = _with_categories(base, seen)
+        every = every.replace(can_be_missing=base.can_be_missing | seen.can_be_missing)
         coded = refuse_infinities(every.encode(X_new, needed), every, "X_new")
         for j, cats in enumerate(base.categories):
             if cats is not None and every.categories[j] != cats:
                 _check_categories(base, seen, j, every.categories[j] or (), coded[:, j])
-        return CodedInSpace(every, base, coded, (), needed)
+        note = space_of_rows_note("deployed", "old rows" if old else "new rows")
+        return CodedInSpace(every, base, coded, (), needed, space_note=note)
     base = never_missing(base, tree)
     for table, name in ((X_new, "X_new"), (X_old, "X_old")):
         check_orders(base, table, name)
     # Fresh categories first: with them the table is coded once and for all.
     wider = _with_categories(base, seen)
     coded = refuse_infinities(wider.encode(X_new, needed), wider, "X_new")
-    fixed, notes = _widen(base, wider, seen, coded)
+    fixed, notes = _extended(base, wider, seen, coded)
     return CodedInSpace(fixed, base, coded, notes, needed)
 
 
@@ -88,23 +97,6 @@ def _needed(tree: Tree, names: tuple[str, ...] | None) -> Collection[int] | None
         return None
     used = {tree.feature_names[j] for j in tree.used_features}
     return frozenset(j for j, name in enumerate(names) if name in used)
-
-
-def _union(a: FeatureSpace, b: FeatureSpace) -> FeatureSpace:
-    wider = _with_categories(a, b)
-    return wider.replace(
-        lower=np.fmin(a.lower, b.lower),
-        upper=np.fmax(a.upper, b.upper),
-        can_be_missing=a.can_be_missing | b.can_be_missing,
-    )
-
-
-def _cover_thresholds(space: FeatureSpace, tree: Tree) -> FeatureSpace:
-    lower, upper = space.lower.copy(), space.upper.copy()
-    for node in np.flatnonzero(np.isfinite(tree.threshold)).tolist():
-        j, t = int(tree.feature[node]), float(tree.threshold[node])
-        lower[j], upper[j] = min(lower[j], t), max(upper[j], t)
-    return space.replace(lower=lower, upper=upper)
 
 
 def _with_categories(space: FeatureSpace, seen: FeatureSpace) -> FeatureSpace:
@@ -118,23 +110,6 @@ def _with_categories(space: FeatureSpace, seen: FeatureSpace) -> FeatureSpace:
     return space if categories == space.categories else space.replace(categories=categories)
 
 
-def _with_categories_of(tree: Tree, seen: FeatureSpace, joined: bool) -> FeatureSpace:
-    """Return the space of some rows with the categories of a tree that has no space.
-
-    An order that the rows declare holds if it has every category of the tree. Otherwise
-    categories that were met as well come after the tree's, if they are to be ``joined``.
-    """
-    categories: list[tuple[Any, ...] | None] = []
-    ordered = seen.ordered.copy()
-    for j, (mine, met) in enumerate(zip(tree.categories, seen.categories, strict=True)):
-        ordered[j] &= set(mine or ()) <= set(met or ())
-        if mine is None or ordered[j]:
-            categories.append(met)
-        else:
-            categories.append(joined_categories(mine, (met or ()) if joined else (), ordered=False))
-    return seen.replace(categories=tuple(categories), ordered=ordered)
-
-
 def _check_categories(
     base: FeatureSpace, seen: FeatureSpace, j: int, now: Sequence[Any], codes: FloatArray
 ) -> str | None:
@@ -146,12 +121,11 @@ def _check_categories(
     return note
 
 
-def _widen(
+def _extended(
     base: FeatureSpace, wider: FeatureSpace, seen: FeatureSpace, coded: FloatArray
 ) -> tuple[FeatureSpace, tuple[str, ...]]:
-    """Widen ranges where the new rows clearly go beyond them; say what was widened."""
+    """Let be missing what is; say what was added, and where many values lie out of range."""
     notes: list[str] = []
-    lower, upper = base.lower.copy(), base.upper.copy()
     missing = base.can_be_missing.copy()
     for j, name in enumerate(base.feature_labels):
         known, now = base.categories[j], wider.categories[j]
@@ -162,17 +136,15 @@ def _widen(
         else:
             values = coded[:, j]
             with np.errstate(invalid="ignore"):
-                outside = (values < lower[j]) | (values > upper[j])
+                outside = (values < base.lower[j]) | (values > base.upper[j])
             if outside.mean() > OUTSIDE_SHARE:
-                lower[j] = min(lower[j], seen.lower[j])
-                upper[j] = max(upper[j], seen.upper[j])
                 notes.append(f"{outside.mean():.0%} of {name!r} out of range")
         if seen.can_be_missing[j] and not missing[j]:
             missing[j] = True
             notes.append(f"missing values in {name!r}")
-    if not notes:
-        return base, ()
-    return wider.replace(lower=lower, upper=upper, can_be_missing=missing), tuple(notes)
+    if np.array_equal(missing, base.can_be_missing):
+        return wider, tuple(notes)
+    return wider.replace(can_be_missing=missing), tuple(notes)
 
 
 def with_outcome(
@@ -183,9 +155,8 @@ def with_outcome(
         return space.replace(classes=tree.classes, response_range=None)
     if space.response_range is not None:
         return space
-    values = [y_new, tree.value[:, 0]] + ([] if y_old is None else [y_old])
-    every = np.concatenate(values)
-    return space.replace(response_range=(float(every.min()), float(every.max())), classes=None)
+    response = response_range_of_rows(tree, y_new if y_old is None else y_old)
+    return space.replace(response_range=response, classes=None)
 
 
 def refuse_infinities(coded: FloatArray, space: FeatureSpace, name: str) -> FloatArray:
