@@ -14,6 +14,7 @@ import pytest
 
 from steadytree.core.format import tree_to_dict
 from steadytree.core.tree import Tree
+from steadytree.evaluation.plan_check import PlanCheck as EmptyCheck
 from steadytree.exceptions import InputError
 from steadytree.retraining.history_chain import Ledger
 from steadytree.retraining.history_entries import (
@@ -284,6 +285,7 @@ def test_the_scores_of_a_response_are_named_after_r2() -> None:
 def test_a_check_that_does_not_hold_is_the_one_recorded() -> None:
     held, broken = PlanCheck(True), PlanCheck(False)
     assert held_checks(None, None) == (True, None)
+    assert held_checks(None, EmptyCheck()) == (True, None)
     assert held_checks(None, held) == (True, held.to_dict())
     for checks in ((held, broken), (broken, held), (None, broken)):
         assert held_checks(*checks) == (False, broken.to_dict())

@@ -150,9 +150,9 @@ class ChangePlan:
     def limits(self) -> Iterator[tuple[str, str | None, float]]:
         """Go through the limits that are set: name, column of the groups or None, and limit.
 
-        Yields
-        ------
-        tuple
+        Returns
+        -------
+        iterator of tuple
         """
         for name in LIMITS:
             if getattr(self, name) is not None:
