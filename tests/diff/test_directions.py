@@ -18,7 +18,7 @@ from steadytree.diff import diff_trees
 from steadytree.diff.directions import keep_directions
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.readers import as_tree
-from steadytree.retraining import retrain
+from steadytree.retraining import SearchOptions, retrain
 from tests.diff.trees import OLD, SPACE, Leaf, Split, build, splits
 from tests.strategies import examples
 
@@ -124,8 +124,9 @@ def test_retraining_turns_none_without_a_row_to_say_so() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({name: rng.normal(0, 1, 900) for name in "abc"})
     y = ((X["a"] > 0.3) & (X["b"] > -0.5) ^ (rng.random(900) < 0.1)).astype(int)
-    quick = {"n_estimators": 20, "random_state": 0}
-    first = DistilledTreeClassifier(**quick, max_leaf_nodes=6).fit(X[:400], y[:400]).to_tree()
+    quick: dict[str, Any] = {"search": SearchOptions(n_estimators=20), "random_state": 0}
+    model = DistilledTreeClassifier(n_estimators=20, max_leaf_nodes=6, random_state=0)
+    first = model.fit(X[:400], y[:400]).to_tree()
     # As if made where a missing value was the worse news.
     deployed = turned(first)
     later = X[400:].assign(a=X["a"] + 0.2)

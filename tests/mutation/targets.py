@@ -77,6 +77,7 @@ TARGETS: dict[str, Target] = {
         *_folder("evaluation", "tests/evaluation"),
         *_folder("diff", *(f"tests/diff/test_{name}.py" for name in DIFF)),
         Target("retraining/frontier", ()),
+        Target("retraining/planned", ()),
         *_files(
             "retraining/history*.py",
             *(

@@ -20,7 +20,8 @@ def test_the_frontier_has_every_candidate_and_right_numbers(cancer):
     assert table.index[0] == "keep"
     assert {"re-estimate", "price 0.2", "from scratch", "CART"} <= set(table.index)
     assert list(table["chosen"][table["chosen"]].index) == [result.chosen]
-    for name, tree in result.trees.items():
+    ours = {name: tree for name, tree in result.trees.items() if name != "CART"}
+    for name, tree in ours.items():  # an own candidate may turn directions besides
         apart = tree_distance(
             result.deployed, tree, space=result.space, variant="metric", normalize="relative"
         )
