@@ -209,9 +209,7 @@ def simulated(version: str, runs: int, minutes: float) -> Iterator[Simulated]:
 def intervals(one: Simulated) -> dict[str, Any]:
     """Truth, estimate and both ends of the interval of every measure and column."""
     rows = np.arange(len(one.scores.y))
-    table = performance_table(
-        one.scores, one.chosen, parts=[("all", rows)], min_cell=0, level=0.95
-    ).loc["all"]
+    table = performance_table(one.scores, one.chosen, parts=[("all", rows)], level=0.95).loc["all"]
     numbers = {
         f"{measure}: {column}": [
             one.true[column][measure],

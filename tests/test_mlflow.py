@@ -78,11 +78,8 @@ def test_numbers_say_what_they_are_of() -> None:
         "AUC: proposed tree on rows it was trained on": "own",
         "AUC: change as on unseen rows": "change",
     }.items():
-        assert found[name] == round(auc[column], 3)
-        assert metrics(result, min_cell=1)[name] == auc[column]
-    # Five people less with the outcome would be another number.
-    assert "accuracy: deployed tree on the new rows" not in found
-    assert "accuracy: deployed tree on the new rows" in metrics(result, min_cell=1)
+        assert found[name] == auc[column]
+    assert "accuracy: deployed tree on the new rows" in found
     assert found["risk moved by more than 5 points: share of new rows"] == pytest.approx(
         result.risk_moved()["moved_5"]
     )

@@ -33,8 +33,8 @@ def test_the_report_is_written_where_it_was_asked_for(tmp_path: Path) -> None:
     path = _views.write_report(samples.mixed_diff(), tmp_path / "diff.html", title="Colours")
     assert path == tmp_path / "diff.html"
     assert "<h1>Colours</h1>" in path.read_text(encoding="utf-8")
-    with pytest.raises(InputError, match="min_cell of 1 or more, got 0"):
-        _views.write_report(samples.mixed_diff(), tmp_path / "other.html", min_cell=0)
+    with pytest.raises(InputError, match="expected a Retraining, a TreeDiff"):
+        _views.write_report(3, tmp_path / "other.html")
     assert not (tmp_path / "other.html").exists()
 
 

@@ -45,8 +45,7 @@ result = st.retrain(
 print(result.explain())
 
 # %%
-# Rule by rule. Numbers about fewer than five birds are masked, as they would
-# be for patients.
+# Rule by rule.
 
 result.diff
 

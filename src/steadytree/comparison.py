@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from steadytree._views import notebook_view, write_report
 from steadytree.core.alignment import common_space
-from steadytree.core.disclosure import MIN_CELL, PeopleCount
-from steadytree.core.format import plain_json
 from steadytree.core.imputed import never_missing
 from steadytree.core.joined_spaces import (
     JoinedSpace,
@@ -62,7 +60,6 @@ from steadytree.evaluation.folds import check_rowwise
 from steadytree.evaluation.gates import GateCheck, GateFault, check_gates
 from steadytree.evaluation.performance import measure_score
 from steadytree.evaluation.scores import Predictions, predict_rows
-from steadytree.evaluation.told_tables import tell_flips, tell_moves
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import read_model
 
@@ -205,7 +202,7 @@ class TreeComparison:
         """The paper's distance of the trees, eq. (distance)."""
         return float(tree_distance(self.diff.old, self.diff.new, space=self.diff.space))
 
-    def flips(self, by: Any = None, *, min_cell: int = 10, level: float = 0.95) -> Any:
+    def flips(self, by: Any = None, *, level: float = 0.95) -> Any:
         """Share of the rows whose decision changes.
 
         Parameters
@@ -213,8 +210,6 @@ class TreeComparison:
         by : str, array or callable, optional
             A column of the rows, one value per row, or a function of the rows; numeric
             columns with many values are cut at their quartiles.
-        min_cell : int, default 10
-            Subgroups with fewer rows are masked.
         level : float, default 0.95
             Coverage of the (Wilson) intervals.
 
@@ -222,7 +217,7 @@ class TreeComparison:
         -------
         float, or with ``by`` a DataFrame
             One row per subgroup: n, flips, low, high, moved_5, moved_10 (share whose risk
-            moves by more than 5 and 10 points), masked. None without rows.
+            moves by more than 5 and 10 points). None without rows.
         """
         if by is None:
             return self.diff.flips
@@ -233,7 +228,6 @@ class TreeComparison:
             by,
             self.changed_decisions,
             self.risk_moves,
-            min_cell=min_cell,
             level=level,
         )
 
@@ -286,65 +280,24 @@ class TreeComparison:
         moved = self.risk_moved() or {}
         return {**self.diff.gate_measures(), **moved, "score_change": change}
 
-    def told_changes(self, min_cell: int = MIN_CELL) -> dict[str, PeopleCount]:
-        """Say for how many rows decisions change and risks move, as far as it may be told.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
-            Counts of fewer people are masked; 1 shows all.
-
-        Returns
-        -------
-        dict of str to PeopleCount
-            ``flips``, ``moved_5`` and ``moved_10``; empty without rows.
-        """
-        flips, moved = self.diff.told(min_cell).flips, self.risk_moved()
-        if flips is None or moved is None or self.rows is None:
-            return {}
-        return {"flips": flips, **tell_moves(moved, len(self.rows), min_cell)}
-
-    def told_flips(self, by: Any, *, min_cell: int = MIN_CELL, level: float = 0.95) -> Any:
-        """Return the table of :meth:`flips` by subgroup as it may be shown to people.
-
-        Parameters
-        ----------
-        by : str, array or callable
-            As in :meth:`flips`.
-        min_cell : int, default 5
-            Counts of fewer people are masked; 1 shows all.
-        level : float, default 0.95
-
-        Returns
-        -------
-        DataFrame
-        """
-        return tell_flips(self.flips(by, min_cell=0, level=level), min_cell)
-
-    def to_text(self, *, min_cell: int = MIN_CELL) -> str:
+    def to_text(self) -> str:
         """Return plain text: the diff, the policies, how many risks move, and the scores.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
-            Numbers about fewer people, and others that would give them away, are masked; 1
-            shows all.
 
         Returns
         -------
         str
         """
         diff = self.diff
-        lines = [diff.to_text(min_cell=min_cell)]
+        lines = [diff.to_text()]
         if self.space_note:
             lines.append(self.space_note)
         if policies := self._policies():
             lines.append("\n".join(policies))
-        if told := self.told_changes(min_cell):
+        if (moved := self.risk_moved()) is not None:
             what = "risk" if diff.old.is_classifier else "prediction"
             if diff.positive is not None:
                 what += f" of {PLAIN.name((diff.classes or ())[diff.positive])}"
-            five, ten = (told[key].replaced or PLAIN.percent(told[key].share, 1) for key in MOVES)
+            five, ten = (PLAIN.percent(moved[key], 1) for key in MOVES)
             lines.append(
                 f"The {what} moves by more than 5 points for {five} of the rows, "
                 f"by more than 10 points for {ten}."
@@ -368,32 +321,23 @@ class TreeComparison:
             lines = [f"Policy of the old tree: {old}.", f"Policy of the new tree: {new}."]
         return [*lines, *self.one_decision.values()]
 
-    def to_dict(self, *, min_cell: int = MIN_CELL) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; ``diff`` is laid out as :meth:`TreeDiff.to_dict` says.
-
-        What is masked, as in :meth:`to_text`, is null.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
 
         Returns
         -------
         dict
         """
-        told = self.told_changes(min_cell)
-        moved = {key: told[key].share for key in MOVES} if told else None
-        score = None if self.score is None else asdict(self.score)
         return {
             "dissimilarity": self.dissimilarity,
             "distance": self.distance,
-            "flips": self.diff.told(min_cell).flips_share(),
-            "risk_moved": moved,
-            "score": score if score is None or min_cell <= 1 else plain_json(score, 3),
+            "flips": self.diff.flips,
+            "risk_moved": self.risk_moved(),
+            "score": None if self.score is None else asdict(self.score),
             "changed_columns": dict(self.changed_columns),
             "one_decision": dict(self.one_decision),
             "space_note": self.space_note or None,
-            "diff": self.diff.to_dict(min_cell=min_cell),
+            "diff": self.diff.to_dict(),
         }
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
@@ -403,7 +347,7 @@ class TreeComparison:
         ----------
         path : path-like
         **options
-            Of :func:`steadytree.report.summarise`: ``title``, ``min_cell``, ``level``.
+            Of :func:`steadytree.report.summarise`: ``title``, ``level``.
 
         Returns
         -------
@@ -412,8 +356,8 @@ class TreeComparison:
         return write_report(self.diff, path, **options)
 
     def __repr__(self) -> str:
-        told = self.diff.told().flips
-        flips = "" if told is None else f", flips {told.replaced or PLAIN.percent(told.share, 1)}"
+        share = self.diff.flips
+        flips = "" if share is None else f", flips {PLAIN.percent(share, 1)}"
         return f"TreeComparison(dissimilarity {self.dissimilarity:.1%}{flips})"
 
     def __str__(self) -> str:

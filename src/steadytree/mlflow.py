@@ -21,7 +21,6 @@ import pandas as pd
 
 from steadytree._optional import import_optional
 from steadytree._versions import with_version
-from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.format import load_tree, plain_json, save_tree
 from steadytree.core.tree import Tree
 from steadytree.retraining import Retraining
@@ -52,15 +51,14 @@ def log_retraining(
     run_name: str | None = None,
     report: bool = True,
     tags: Mapping[str, str] | None = None,
-    min_cell: int = MIN_CELL,
 ) -> Any:
     """Log a retraining to the active MLflow run, or to a new one.
 
     The run gets the settings as parameters, what changes and how good it is as metrics, and as
     artifacts in the folder ``steadytree`` both trees, the differences and the report. The model
     takes the raw rows that the tree takes and returns ``label`` and one ``share of ...`` per
-    class, or ``response``. Nobody's row is stored: the input example is made up. Numbers
-    about few people are masked; the trees themselves hold counts.
+    class, or ``response``. Nobody's row is stored: the input example is made up. Counts of
+    people are exact.
 
     Parameters
     ----------
@@ -76,9 +74,6 @@ def log_retraining(
         Write the report too; it needs ``steadytree[report]``.
     tags : mapping, optional
         Tags of the run.
-    min_cell : int, default 5
-        Numbers about fewer people are masked in metrics, texts and the report; 1 shows all. The
-        trees themselves hold the counts that the next retraining needs.
 
     Returns
     -------
@@ -107,8 +102,8 @@ def log_retraining(
     with _quiet(), _run(mlflow, run_name), tempfile.TemporaryDirectory() as folder:
         mlflow.set_tags({"steadytree.action": result.action, **(tags or {})})
         mlflow.log_params(parameters(result))
-        mlflow.log_metrics(metrics(result, min_cell))
-        for path in _write_artifacts(result, Path(folder), report=report, min_cell=min_cell):
+        mlflow.log_metrics(metrics(result))
+        for path in _write_artifacts(result, Path(folder), report=report):
             mlflow.log_artifact(str(path), FOLDER)
         return log_tree(result.tree, name=name, registered_model_name=registered_model_name)
 
@@ -141,7 +136,7 @@ def _import_mlflow(module: str) -> Any:
 
 def parameters(result: Retraining) -> dict[str, str]:
     """Return the settings of a retraining as short texts, and the tree that was chosen."""
-    settings = {"chosen": result.chosen, **result.published_settings}
+    settings = {"chosen": result.chosen, **result.settings}
     out = {}
     for key, value in settings.items():
         text = value if isinstance(value, str) else json.dumps(plain_json(value))
@@ -149,27 +144,22 @@ def parameters(result: Retraining) -> dict[str, str]:
     return out
 
 
-def metrics(result: Retraining, min_cell: int = MIN_CELL) -> dict[str, float]:
-    """Return what changes and how good it is, each score with what it is a score of.
-
-    Numbers about fewer than ``min_cell`` people are left out.
-    """
-    told = {name: people.share for name, people in result.told_changes(min_cell).items()}
-    flips = told.pop("flips")
+def metrics(result: Retraining) -> dict[str, float]:
+    """Return what changes and how good it is, each score with what it is a score of."""
     out: dict[str, float | None] = {
         "dissimilarity": result.dissimilarity,
         "distance": result.distance,
-        "decisions changed: share of new rows": flips,
+        "decisions changed: share of new rows": result.flips(),
         "edits": float(len(result.edits)),
         "leaves": float(result.tree.n_leaves),
     }
-    for points, share in told.items():
+    for points, share in result.risk_moved().items():
         out[f"risk {points.replace('_', ' by more than ')} points: share of new rows"] = share
-    table = result.told_performance(min_cell=min_cell).droplevel("group")
+    table = result.performance().droplevel("group")
     for column, what in SCORE_OF.items():
         for measure, score in table[column].items():
-            out[f"{measure}: {what}"] = float(score if min_cell <= 1 else round(score, 3))
-    # Measures of too few rows are masked, and without folds there is no honest estimate.
+            out[f"{measure}: {what}"] = float(score)
+    # Without folds there is no honest estimate.
     return {
         _NOT_ALLOWED.sub("_", name): value
         for name, value in out.items()
@@ -177,20 +167,15 @@ def metrics(result: Retraining, min_cell: int = MIN_CELL) -> dict[str, float]:
     }
 
 
-def _write_artifacts(
-    result: Retraining, folder: Path, *, report: bool, min_cell: int
-) -> list[Path]:
-    texts = {
-        "diff.md": result.diff.to_markdown(min_cell=min_cell),
-        "explanation.txt": f"{result.explain(min_cell=min_cell)}\n",
-    }
+def _write_artifacts(result: Retraining, folder: Path, *, report: bool) -> list[Path]:
+    texts = {"diff.md": result.diff.to_markdown(), "explanation.txt": f"{result.explain()}\n"}
     paths = [save_tree(result.tree, folder / "tree.json")]
     paths.append(save_tree(result.deployed, folder / "deployed.json"))
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
         paths.append(folder / name)
     if report:
-        paths.append(result.report(folder / "report.html", min_cell=min_cell))
+        paths.append(result.report(folder / "report.html"))
     return paths
 
 

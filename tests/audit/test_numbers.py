@@ -192,7 +192,7 @@ def check_deployed(audit: Audit) -> None:
 def check_diff(audit: Audit) -> None:
     """Rows that follow each rule, their outcomes, what it predicts; and whose decision changes."""
     result, X, y = audit.result, audit.case.X_new, audit.case.y_new
-    told = result.diff.to_dict(min_cell=1)
+    told = result.diff.to_dict()
     leaf = {
         "old": audit.leaf_of_new_rows(result.deployed),
         "new": audit.leaf_of_new_rows(result.tree),
@@ -230,7 +230,7 @@ def check_flips(audit: Audit) -> None:
     result, count, total = audit.result, int(audit.changed.sum()), len(audit.changed)
     assert result.flips() == pytest.approx(count / total, abs=1e-9)
     assert result.frontier["flips"][result.chosen] == pytest.approx(count / total, abs=1e-9)
-    found = re.search(r"for (none|[\d,]+) of the ([\d,]+) new rows", result.explain(min_cell=1))
+    found = re.search(r"for (none|[\d,]+) of the ([\d,]+) new rows", result.explain())
     if result.action == "keep":
         assert (found, count) == (None, 0)
     else:
@@ -238,7 +238,7 @@ def check_flips(audit: Audit) -> None:
         told = 0 if found[1] == "none" else int(found[1].replace(",", ""))
         assert (told, int(found[2].replace(",", ""))) == (count, total)
     half = np.arange(total) % 2
-    table = result.flips(half, min_cell=1)
+    table = result.flips(half)
     for group in (0, 1):
         assert table.loc[group, "n"] == (half == group).sum()
         assert table.loc[group, "flips"] == pytest.approx(audit.changed[half == group].mean())
@@ -247,7 +247,7 @@ def check_flips(audit: Audit) -> None:
 def check_performance(audit: Audit) -> None:
     """Deployed and own column: either tree on the new rows, scored by hand."""
     result, y = audit.result, audit.case.y_new.to_numpy()
-    table = result.performance(min_cell=1).loc["all"]
+    table = result.performance().loc["all"]
     for column, tree in (("deployed", result.deployed), ("own", result.tree)):
         leaf = audit.leaf_of_new_rows(tree)
         value = tree.value[leaf]

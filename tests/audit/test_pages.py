@@ -21,7 +21,6 @@ import steadytree as st
 from steadytree.report import render, summarise
 from tests.audit.audit import QUICK, QUICK_ROWS, Array, Audit, leaves
 from tests.audit.by_hand import (
-    COUNT,
     check_count,
     check_percent,
     number,
@@ -119,10 +118,9 @@ def scores_by_hand(audit: Audit, tree: Any, rows: Array) -> dict[str, tuple[floa
 # -- the report: trees and rules ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("min_cell", [1, 5])
-def test_leaves_as_drawn(audit: Audit, min_cell: int) -> None:
+def test_leaves_as_drawn(audit: Audit) -> None:
     """Predicted and observed at each leaf, among the rows that the tree was trained on."""
-    drawn = summarise(audit.result, min_cell=min_cell)["trees"]
+    drawn = summarise(audit.result)["trees"]
     exact = 0
     for side, tree, X, outcomes in sides(audit):
         told, reached = drawn[side], rows_at_nodes(tree, X)
@@ -133,61 +131,48 @@ def test_leaves_as_drawn(audit: Audit, min_cell: int) -> None:
                 check_percent(told["predicted"][leaf], tree.value[leaf, at])
             text = told["observed"][leaf]
             if text is None:
-                # scikit-learn keeps no rows of a weighted tree, and a mask shows none of two.
-                assert tree.observed is None or min_cell > 1
-            elif text == "hidden":
-                assert min_cell > 1
+                # scikit-learn keeps no rows of a weighted tree.
+                assert tree.observed is None
             elif audit.classes is None:
                 assert number(text.split(" in ")[1].split()[0]) == len(rows)
                 assert float(text.split()[0]) == pytest.approx(rows[:, 1].mean(), rel=5.01e-4)
                 exact += 1
             else:
                 yes = rows[:, shown_column(audit, tree, leaf)].sum()
-                plain = check_count(text, yes, len(rows))
-                few = 0 < yes < min_cell or 0 < len(rows) - yes < min_cell
-                assert plain is not few if min_cell == 1 else not (plain and few)
-                exact += plain
-    assert exact or min_cell > 1 or audit.result.tree.observed is None
+                assert check_count(text, yes, len(rows))
+                exact += 1
+    assert exact or audit.result.tree.observed is None
 
 
-@pytest.mark.parametrize("min_cell", [1, 5])
-def test_rules_as_listed(audit: Audit, min_cell: int) -> None:
+def test_rules_as_listed(audit: Audit) -> None:
     """Rows that follow each rule and their outcomes, among the new rows."""
     result, y = audit.result, outcomes_of(audit, audit.case.y_new)
     follows = {tree: audit.leaf_of_new_rows(getattr(result, tree)) for tree in ("deployed", "tree")}
     told = 0
-    for row in summarise(result, min_cell=min_cell)["rules"]:
+    for row in summarise(result)["rules"]:
         for side, name in (("old", "deployed"), ("new", "tree")):
             half, tree = row[side], getattr(result, name)
             if half is None:
                 continue
             here = follows[name] == half["leaf"]
-            if half["rows"] is None:
-                assert here.sum() > 0 or half["masked"]
-                continue
             counted = re.fullmatch(r"([\d,]+) \((.*)\)", half["rows"])
-            assert counted is not None or min_cell > 1
-            if counted is None:
-                check_percent(half["rows"], here.mean())
-            else:
-                told += 1
-                assert number(counted[1]) == here.sum()
-                check_percent(counted[2], here.mean())
-                assert half["share"] == pytest.approx(here.mean(), abs=1e-4)
+            assert counted is not None
+            told += 1
+            assert number(counted[1]) == here.sum()
+            check_percent(counted[2], here.mean())
+            assert half["share"] == pytest.approx(here.mean(), abs=1e-4)
             text = half["observed"]
-            if text in (None, "hidden"):
-                assert not here.any() or min_cell > 1
+            if text is None:
+                assert not here.any()
             elif audit.classes is None:
                 assert float(text.replace("−", "-")) == pytest.approx(
                     y[here, 1].mean(), rel=5.01e-3
                 )
-            elif COUNT.match(text):
-                yes = y[here, shown_column(audit, tree, half["leaf"])]
-                if check_count(text, yes.sum(), len(yes)):
-                    check_percent(text.split("(")[1], yes.mean())
             else:
-                check_percent(text, y[here, shown_column(audit, tree, half["leaf"])].mean())
-    assert told or min_cell > 1
+                yes = y[here, shown_column(audit, tree, half["leaf"])]
+                assert check_count(text, yes.sum(), len(yes))
+                check_percent(text.split("(")[1], yes.mean())
+    assert told
 
 
 # -- the report: people ------------------------------------------------------------------------
@@ -196,14 +181,14 @@ def test_rules_as_listed(audit: Audit, min_cell: int) -> None:
 def test_changed_decisions_and_moved_risks(audit: Audit) -> None:
     """Counts and shares, in the head of the page and in its tables."""
     n, result = len(audit.changed), audit.result
-    summary = summarise(result, min_cell=1)
+    summary = summarise(result)
     moved = risk_moved(audit)
     for told, hits in (
         (summary["people"]["flips"], audit.changed.sum()),
         (summary["people"]["moved"]["5"], (moved > 0.05).sum()),
         (summary["people"]["moved"]["10"], (moved > 0.10).sum()),
     ):
-        assert (told["count"], told["n"], told["masked"]) == (hits, n, False)
+        assert (told["count"], told["n"]) == (hits, n)
         assert told["share"] == pytest.approx(hits / n, abs=1e-4)
     facts = {fact["label"]: fact for fact in summary["headline"]["facts"]}
     heads = {"Decisions that change": audit.changed.sum()}
@@ -212,7 +197,7 @@ def test_changed_decisions_and_moved_risks(audit: Audit) -> None:
     for label, hits in heads.items():
         assert facts[label]["detail"] == f"{hits:,} of {n:,} new rows"
         check_percent(facts[label]["value"], hits / n)
-    page = " ".join(render(result, min_cell=1).split())
+    page = " ".join(render(result).split())
     if audit.changed.any():
         assert f"The decision changes for {audit.changed.sum():,} of {n:,} new rows" in page
     else:
@@ -222,7 +207,7 @@ def test_changed_decisions_and_moved_risks(audit: Audit) -> None:
 def test_what_other_candidates_would_change(audit: Audit) -> None:
     """The same of the trees that could be chosen instead."""
     result = audit.result
-    told = {c["name"]: c for c in summarise(result, min_cell=1)["frontier"]["candidates"]}
+    told = {c["name"]: c for c in summarise(result)["frontier"]["candidates"]}
     for name, tree in audit.proposed_trees.items():
         if name not in told:
             continue
@@ -241,7 +226,7 @@ def test_tables_by_subgroup(audit: Audit) -> None:
     result, n = audit.result, len(audit.changed)
     group = np.array(["first", "second", "third"])[np.arange(n) * 3 // n]
     moved = risk_moved(audit)
-    people = summarise(result, min_cell=1, subgroups={"part": group})["people"]
+    people = summarise(result, subgroups={"part": group})["people"]
     (by,) = people["subgroups"]
     assert [g["name"] for g in by["groups"]] == ["first", "second", "third"]
     for told in by["groups"]:
@@ -264,7 +249,7 @@ def check_measures(audit: Audit, told: list[dict[str, Any]], rows: Array) -> Non
     deployed = scores_by_hand(audit, audit.result.deployed, rows)
     own = scores_by_hand(audit, audit.result.tree, rows)
     for name, (value, hits, of) in deployed.items():
-        if found[name]["masked"]:  # nobody is behind it, in one of the trees
+        if not found[name]["n"]:  # nobody is behind it, in one of the trees
             assert not min(of, own[name][2]) or np.isnan(value)
             continue
         if np.isnan(value) or np.isnan(own[name][0]):
@@ -278,7 +263,7 @@ def check_measures(audit: Audit, told: list[dict[str, Any]], rows: Array) -> Non
 
 def test_performance_and_its_intervals(audit: Audit) -> None:
     """``performance()``: deployed and own column, and Wilson's interval of each share."""
-    table = audit.result.performance(min_cell=1, level=0.9).loc["all"]
+    table = audit.result.performance(level=0.9).loc["all"]
     rows = np.arange(len(audit.changed))
     yes = risk_of(audit).removeprefix("Risk of ")
     names = {f"{name.capitalize()} for {yes}": name for name in table.index}
@@ -287,7 +272,7 @@ def test_performance_and_its_intervals(audit: Audit) -> None:
     own = scores_by_hand(audit, audit.result.tree, rows)
     for name, (value, hits, of) in scores_by_hand(audit, audit.result.deployed, rows).items():
         told = table.loc[names[name]]
-        if told["masked"]:  # nobody is behind it, in one of the trees
+        if not told["n"]:  # nobody is behind it, in one of the trees
             assert not min(of, own[name][2])
             continue
         assert told["deployed"] == pytest.approx(value, rel=1e-9, abs=1e-9), name
@@ -303,14 +288,14 @@ def test_performance_and_its_intervals(audit: Audit) -> None:
 def test_the_text_of_the_diff(audit: Audit) -> None:
     """Each rule's lines: predicted, observed in training, rows, observed in the rows."""
     result, y = audit.result, outcomes_of(audit, audit.case.y_new)
-    text = result.diff.to_text(min_cell=1)
+    text = result.diff.to_text()
     if audit.classes is not None:
         found = re.search(r"Of ([\d,]+) rows, (.*) get another decision", text)
         assert found is not None
         assert number(found[1]) == len(y)
         check_percent(found[2], audit.changed.mean())
     trained = {side: (rows_at_nodes(tree, X), o) for side, tree, X, o in sides(audit)}
-    rules = {rule["number"]: rule for rule in result.diff.to_dict(min_cell=1)["rules"]}
+    rules = {rule["number"]: rule for rule in result.diff.to_dict()["rules"]}
     blocks = re.findall(r"^  (\d+)\. (.*(?:\n     .*)*)", text, flags=re.M)
     assert len(blocks) == len(rules)
     trees = {"old": result.deployed, "new": result.tree}
@@ -359,7 +344,7 @@ def check_observed(audit: Audit, told: str, rows: Array, at: int) -> None:
 def test_explain_counts_the_people_concerned(audit: Audit) -> None:
     """Changed decisions, moved risks, rules that keep or change their label."""
     result, n = audit.result, len(audit.changed)
-    text = result.explain(min_cell=1)
+    text = result.explain()
     expected = {"The decision changes": audit.changed.sum()}
     if audit.classes is None:
         expected = {"The prediction moves": audit.changed.sum()}
@@ -386,7 +371,7 @@ def test_the_headline_is_of_the_recipe() -> None:
         result = case.retrain(n_folds=2, copies=1)
     table = result.performance().loc["all"]
     assert abs(table.loc["AUC", "own"] - table.loc["AUC", "recipe"]) > 0.001
-    text = result.explain(min_cell=1)
+    text = result.explain()
     found = re.search(
         r"AUC on rows left out, \d+ of them \w+: ([\d.]+) to ([\d.]+) "
         r"\(([+-][\d.]+), 95 % interval ([+-][\d.]+) to ([+-][\d.]+)\)",
@@ -395,7 +380,7 @@ def test_the_headline_is_of_the_recipe() -> None:
     columns = ["deployed", "recipe", "change", "change_low", "change_high"]
     expected = table.loc["AUC", columns].tolist()
     assert [float(number) for number in found.groups()] == pytest.approx(expected, abs=5.1e-4)
-    summary = summarise(result, min_cell=1)
+    summary = summarise(result)
     (fact,) = [f for f in summary["headline"]["facts"] if f["label"] == "AUC"]
     assert fact["value"] == f"{table.loc['AUC', 'deployed']:.3f} → {table.loc['AUC', 'recipe']:.3f}"
     low, high = (f"{table.loc['AUC', f'change_{end}']:+.3f}" for end in ("low", "high"))
@@ -429,7 +414,7 @@ def test_compared_trees_and_their_scores() -> None:
     assert told.score.old == pytest.approx(roc_auc_score(yes, share[0]))
     assert told.score.new == pytest.approx(roc_auc_score(yes, share[1]))
     moved = np.abs(share[1] - share[0])
-    text = told.to_text(min_cell=1)
+    text = told.to_text()
     for points in (5, 10):
         found = re.search(rf"more than {points} points for ([\d.<> ]+ %)", text)
         check_percent(found[1], (moved > points / 100).mean())

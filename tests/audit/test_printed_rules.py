@@ -74,7 +74,7 @@ def test_the_words_of_a_pipelines_tree_place_every_row(encoder: str, fills: bool
 def test_the_words_of_a_retraining_place_every_row(encoder: str, fills: bool) -> None:
     result = samples.pipeline_retraining(encoder, fills)
     X = samples.pipeline_rows(1500, 5, new=NEW)
-    summary = summarise(result, min_cell=1)
+    summary = summarise(result)
     for side, tree in (("old", result.deployed), ("new", result.tree)):
         leaf = tree.apply(X)
         halves = [row[side] for row in summary["rules"] if row[side] is not None]
@@ -82,7 +82,7 @@ def test_the_words_of_a_retraining_place_every_row(encoder: str, fills: bool) ->
         check_places(table, by_hand(X), leaf)
         told = [getattr(rule, side) for rule in result.diff.rules]
         check_places([(r.conditions_text, r.leaf) for r in told if r is not None], by_hand(X), leaf)
-        for text in (result.diff.to_text(min_cell=1), result.diff.to_markdown(min_cell=1)):
+        for text in (result.diff.to_text(), result.diff.to_markdown()):
             plain = re.sub(r"\\(.)", r"\1", text).replace("&lt;", "<").replace("&gt;", ">")
             assert all(r.conditions_text in plain for r in told if r is not None)
         drawing = outline_svg(

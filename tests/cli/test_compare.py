@@ -60,12 +60,10 @@ def test_with_rows_and_outcomes(
     result = run(
         *("compare", files.tree, other, "--data", files.new_parquet, "--target", "outcome"),
         *("--subgroup", "clinic", "--subgroup", "size", "--json", "--group", "patient"),
-        "--no-masking",
     )
     assert result.code == 0, result.err
     document = result.document
     assert document["schema_version"] == 1
-    assert document["masking"] == {"min_cell": 1, "note": ""}
     assert document["exit_code"] == 0
     assert document["flips"] == pytest.approx(facts["flips"])
     assert document["score"]["change"] == pytest.approx(facts["change"], abs=5e-4)

@@ -21,5 +21,5 @@ def test_one_tree_of_a_forest(run: Run, tmp_path: Path) -> None:
     several = run(*arguments)
     assert several.code == 2
     assert "of 3; pass tree_index=" in several.err
-    shown = run(*arguments, "--tree-index", "2", "--no-masking").out
+    shown = run(*arguments, "--tree-index", "2").out
     assert shown.strip() == tree_text(st.as_tree(forest, tree_index=2)).strip()

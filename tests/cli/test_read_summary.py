@@ -22,7 +22,7 @@ def test_every_command_says_what_it_read(run: Run, files: Files) -> None:
     for line in (
         "read old.csv: 280 rows; columns: 5 number, 1 category, 3 ignored",
         "  target outcome: benign 138, malignant 142",
-        "  texture     number        10–12 % missing",
+        "  texture     number        11 % missing",
         "  size        category (3)",
         "  clinic ignored --drop",
         "  patient ignored --types",
@@ -32,7 +32,13 @@ def test_every_command_says_what_it_read(run: Run, files: Files) -> None:
     assert read["rows"] == 280
     assert read["target"] == {"name": "outcome", "classes": {"benign": 138, "malignant": 142}}
     assert read["columns"][1] == {
-        **{"name": "texture", "type": "number", "categories": None, "missing": 0.11, "note": None}
+        **{
+            "name": "texture",
+            "type": "number",
+            "categories": None,
+            "missing": 32 / 280,
+            "note": None,
+        }
     }
     assert run(*options, "-q").err == ""
     old = ("--deployed", files.tree, "--old", files.old, "--trees", 5, "--folds", 0)
@@ -47,21 +53,18 @@ def test_every_command_says_what_it_read(run: Run, files: Files) -> None:
     assert "read old.csv: 280 rows" in assessed.err
 
 
-def test_few_people_are_not_counted() -> None:
+def test_people_are_counted() -> None:
     y = np.array(["no"] * 90 + ["yes"] * 7 + ["perhaps"] * 3)
     target = ReadTarget.of("y", y, regression=False)
-    assert target.classes == {"no": 90, "perhaps": None, "yes": None}
-    assert target.to_text() == "target y: no 90, perhaps (few), yes (few)"
+    assert target.classes == {"no": 90, "perhaps": 3, "yes": 7}
+    assert target.to_text() == "target y: no 90, perhaps 3, yes 7"
     values = pd.Series([None, *[1.0] * 99])
     column = ReadColumn.of("x", SettledColumn(values, "number"))
-    assert column.missing == 0.025
-    assert column.missing_words == "< 5 %"
-    tiny = ReadColumn.of("x", SettledColumn(values[:9], "number"))
-    assert (tiny.missing, tiny.missing_words) == (None, "some")
-    for dropped, told, words in ((3, None, "fewer than 5 rows"), (5, 5, "5 rows")):
-        summary = ReadSummary(Path("t.csv"), 100, dropped=dropped)
-        assert summary.to_dict()["dropped_rows"] == told
-        assert f"{words} without an outcome" in summary.to_text()
+    assert column.missing == 0.01
+    assert "1.0 % missing" in column.cells()
+    summary = ReadSummary(Path("t.csv"), 100, dropped=3)
+    assert summary.to_dict()["dropped_rows"] == 3
+    assert "3 rows without an outcome" in summary.to_text()
 
 
 def test_of_many_columns_those_with_a_note_are_shown() -> None:

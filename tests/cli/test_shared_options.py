@@ -14,14 +14,12 @@ from steadytree.cli.shared_options import (
     example,
     gate_options,
     limits_of,
-    masking_option,
     option_of,
     options_in_order,
     output_options,
     policy_of,
 )
 from steadytree.core.decision import Decision
-from steadytree.core.disclosure import MIN_CELL
 from steadytree.exceptions import InputError
 
 
@@ -148,15 +146,3 @@ def test_a_limit_that_cannot_be_read_is_answered_with_an_example(text: str) -> N
 def test_a_limit_given_twice_is_refused() -> None:
     with pytest.raises(InputError, match="expected max-flips once"):
         limits_of(("max-flips=0.1", "max-flips=0.2"))
-
-
-def test_numbers_about_few_people_are_hidden_unless_asked_for() -> None:
-    """Whatever version of click reads the flag."""
-
-    @click.command()
-    @masking_option
-    def told(min_cell: int) -> None:
-        click.echo(min_cell)
-
-    for arguments, shown in (([], MIN_CELL), (["--no-masking"], 1)):
-        assert CliRunner().invoke(told, arguments).output == f"{shown}\n"

@@ -14,13 +14,13 @@ from tests.cli.conftest import Files, Run
 
 def test_every_form_lists_every_rule(run: Run, files: Files) -> None:
     tree = load_tree(files.tree)
-    listing = run("show", files.tree, "-q", "--no-masking").out
+    listing = run("show", files.tree, "-q").out
     assert listing.count("predicts malignant ") == tree.n_leaves
-    rules = run("show", files.tree, "-q", "--format", "rules", "--no-masking").out.splitlines()
+    rules = run("show", files.tree, "-q", "--format", "rules").out.splitlines()
     assert len(rules) == tree.n_leaves
     table = run("show", files.tree, "-q", "--format", "markdown").out.splitlines()
     assert len(table) == tree.n_leaves + 2
-    document = run("show", files.tree, "--json", "--no-masking").document
+    document = run("show", files.tree, "--json").document
     assert document["n_leaves"] == tree.n_leaves
     assert [f"{r['text']}: {r['outcome']}" for r in document["rules"]] == rules
     assert sum(r["share"] for r in document["rules"]) == pytest.approx(1)
@@ -34,7 +34,7 @@ def test_the_heading_and_the_metadata(run: Run, files: Files) -> None:
 
 def test_a_leaf_can_be_recomputed_from_what_is_shown(run: Run, files: Files) -> None:
     tree = load_tree(files.tree)
-    shown = run("show", files.tree, "--json", "--no-masking").document
+    shown = run("show", files.tree, "--json").document
     assert shown["decision"]["words"] == (
         "the class with the largest share; malignant is the positive class, as nobody named one"
     )

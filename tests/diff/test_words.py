@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from steadytree.core.decision import Decision
-from steadytree.core.disclosure import masking_note
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.words import PAGE, Condition
@@ -43,9 +42,7 @@ def test_one_moved_split_reads_as_one_change() -> None:
 def test_text_with_rows() -> None:
     X = rows(3)
     diff = diff_trees(build(OLD), build(NEW), X, y=np.where(X["dose"] > 0.5, "yes", "no"))
-    assert "Of 200 rows, fewer than 5 get another decision" in diff.to_text()
-    assert "100.0 % of rows" not in diff.to_text()
-    text = diff.to_text(min_cell=1)
+    text = diff.to_text()
     assert "Of 200 rows, " in text
     assert "4 rules, 100.0 % of rows" in text
     rule = next(r for r in diff.rules if r.new is not None and r.new.rows)
@@ -79,16 +76,12 @@ def test_a_label_kept_by_the_rule_says_so_with_its_rows() -> None:
     near = seen(old, [(51, 100), (60, 80), (10, 100), (90, 100)])
     diff = diff_trees(old, near)
     assert [r.number for r in diff.kept_against_share] == [1]
-    assert "training rows" not in diff.to_text()
-    text = diff.to_text(min_cell=1)
+    text = diff.to_text()
     assert "within half a standard error of the boundary (100 training rows)." in text
     assert "label kept: the share is within half a standard error of the boundary" in text
     far = seen(old, [(70, 100), (60, 80), (10, 100), (90, 100)])
     assert "standard error" not in diff_trees(old, far).to_text()
-    assert "observed in training 51 of 100 -> 70 of 100" in diff_trees(near, far).to_text(
-        min_cell=1
-    )
-    assert "observed in training" not in diff_trees(near, far).to_text()
+    assert "observed in training 51 of 100 -> 70 of 100" in diff_trees(near, far).to_text()
     counted = diff_trees(old, near, rows(3))
     assert counted.rules[0].new is not None
     assert f"({counted.rules[0].new.rows} of 200 rows)." in counted.to_text()
@@ -269,7 +262,7 @@ def test_where_missing_values_go_in_words(
     assert change_words(change, PAGE) == "age: missing values take another way"
 
 
-def counted(min_cell: int, weighted: bool = False) -> tuple[str, str]:
+def counted(weighted: bool = False) -> tuple[str, str]:
     """50 people: 20 aged 10, 12 aged 52, 18 aged 90; 5, 6 and 12 of them are "yes"."""
     X = rows(0, 50)
     X["age"] = np.repeat([10.0, 52.0, 90.0], [20, 12, 18])
@@ -278,12 +271,12 @@ def counted(min_cell: int, weighted: bool = False) -> tuple[str, str]:
     new = Split(0, 0.53, Leaf(0, 0.2), Leaf(1, 0.9))
     weight = np.where(y == "yes", 3.0, 1.0) if weighted else None
     diff = diff_trees(build(old), build(new), X, y=y, sample_weight=weight)
-    return diff.to_text(min_cell=min_cell), diff.to_markdown(min_cell=min_cell)
+    return diff.to_text(), diff.to_markdown()
 
 
 def test_the_whole_text() -> None:
     """Two bounds moved by 0.03 each; the four rules weigh one each."""
-    text, _ = counted(min_cell=1)
+    text, _ = counted()
     assert text.splitlines() == [
         "2 rules before, 2 now: 2 moved. Dissimilarity 1.5 %.",
         "Of 50 rows, 24.0 % get another decision.",
@@ -301,13 +294,10 @@ def test_the_whole_text() -> None:
         "     -> age > 53: yes",
         "     rows 60.0 % -> 36.0 %; observed in the rows 18 of 30 (60.0 %) -> 12 of 18 (66.7 %)",
     ]
-    # Nobody is counted among fewer than five; the note says what would happen.
-    masked, _ = counted(min_cell=5)
-    assert masked.splitlines() == [*text.splitlines(), "", masking_note(5)]
 
 
 def test_the_whole_markdown() -> None:
-    _, text = counted(min_cell=1)
+    _, text = counted()
     assert text.splitlines() == [
         "**2 rules before, 2 now: 2 moved. Dissimilarity 1.5 %.**",
         "",
@@ -335,7 +325,7 @@ def test_the_whole_markdown() -> None:
 
 def test_weighted_rates_are_called_so() -> None:
     """Each "yes" counts three times: 15 of 30, 33 of 54, 54 of 66 and 36 of 42."""
-    text, _ = counted(min_cell=1, weighted=True)
+    text, _ = counted(weighted=True)
     assert "5 of 20 (weighted 50.0 %) -> 11 of 32 (weighted 61.1 %)" in text
     assert "18 of 30 (weighted 81.8 %) -> 12 of 18 (weighted 85.7 %)" in text
 
@@ -383,17 +373,17 @@ def test_labels_kept_near_a_threshold_in_one_sentence() -> None:
     assert (
         "Rules 1 and 3 keep their decision: the predicted share is within half a standard error "
         "of the threshold (200 training rows)."
-    ) in diff_trees(old, near).to_text(min_cell=1).splitlines()
+    ) in diff_trees(old, near).to_text().splitlines()
     one = seen(old, [(51, 100), (60, 80), (10, 100), (90, 100)])
     assert (
         "Rule 1 keeps its decision: the predicted share is within half a standard error of the "
         "boundary (100 training rows)."
-    ) in diff_trees(old, one).to_text(min_cell=1).splitlines()
+    ) in diff_trees(old, one).to_text().splitlines()
     # Where the policy is steadier, both places say so: 35 of 100 are 1.1 standard errors above.
     old = build(OLD)
     near = seen(old, [(35, 100), (60, 80), (10, 100), (90, 100)])
     near = near.replace(decision=Decision(threshold=0.3, steady=2))
-    text = diff_trees(old, near).to_text(min_cell=1)
+    text = diff_trees(old, near).to_text()
     assert "half a standard error" not in text
     assert "the predicted share is within 2 standard errors of the threshold (100" in text
     assert "label kept: the share is within 2 standard errors of the threshold" in text

@@ -17,8 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from reproduction.data import load_case_study
-from steadytree.core.disclosure import MIN_CELL
-from steadytree.core.told_leaves import ToldLeaves
 from steadytree.core.tree_words import tree_text
 from steadytree.estimators import (
     DistilledTreeClassifier,
@@ -78,8 +76,7 @@ def test_the_chosen_tree_predicts(
     assert fitted.score(X, y) > 0.9
     assert fitted.best_params_["max_depth"] in (2, 3, 5)
     assert fitted.rules() == str(chosen)
-    told = tree_text(chosen, outcome_words=ToldLeaves(chosen, MIN_CELL).words)
-    assert html.escape(told) in fitted._repr_html_()
+    assert html.escape(tree_text(chosen)) in fitted._repr_html_()
 
 
 @pytest.mark.parametrize("select", ["tolerance", "balanced", "score", "distance"])

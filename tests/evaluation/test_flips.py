@@ -60,7 +60,7 @@ def test_a_risk_moves_without_any_decision_changing():
 def test_subgroups_have_wilsons_interval_of_their_flips():
     group = np.repeat(["a", "b"], [8, 40])
     changed = np.r_[np.ones(3, dtype=bool), np.zeros(45, dtype=bool)]
-    table = flip_table(np.zeros((48, 1)), group, changed, np.zeros(48), min_cell=5, level=0.95)
+    table = flip_table(np.zeros((48, 1)), group, changed, np.zeros(48), level=0.95)
     z = 1.959963984540054
     for name, hits, n in (("a", 3, 8), ("b", 0, 40)):
         middle = (hits + z**2 / 2) / (n + z**2)
@@ -88,16 +88,14 @@ def test_diff_and_retraining_rule_count_the_same_flips():
     assert response_span(space, classifier=True) is None
 
 
-def test_few_rows_are_masked_and_missing_values_form_a_group():
+def test_missing_values_form_a_group():
     X = pd.DataFrame({"sex": ["f"] * 12 + ["m"] * 5 + [None] * 11})
     moves = np.where(np.arange(28) < 3, 0.2, 0.07)
-    table = flip_table(X, "sex", np.arange(28) % 2 == 0, moves, min_cell=10, level=0.95)
+    table = flip_table(X, "sex", np.arange(28) % 2 == 0, moves, level=0.95)
     assert table.index.tolist() == ["f", "m", "(missing)"]
-    assert table["masked"].tolist() == [False, True, False]
-    assert table.loc["f", "flips"] == 0.5
-    assert np.isnan(table.loc["m", "flips"])
+    assert table["flips"].tolist() == pytest.approx([0.5, 0.6, 5 / 11])
     assert table.loc["f", ["moved_5", "moved_10"]].tolist() == [1, 0.25]
-    assert table.loc["m", ["moved_5", "moved_10"]].isna().all()
+    assert table.loc["m", ["moved_5", "moved_10"]].tolist() == [1, 0]
     assert len(list(subgroups(pd.DataFrame({"age": np.arange(40.0)}), "age"))) == 4
     with pytest.raises(InputError, match="expected a column of the new rows"):
         list(subgroups(X, "age"))
@@ -185,17 +183,16 @@ def test_subgroups_by_an_array_or_a_function():
         list(subgroups(np.zeros((2, 1)), "age"))
 
 
-def test_a_group_of_just_the_least_size_is_shown():
+def test_groups_of_few_rows_are_counted_with_their_intervals():
     X = np.zeros((9, 1))
     moves = np.r_[np.full(4, 0.06), np.full(5, 0.2)]
     group, changed = np.repeat(["a", "b"], [4, 5]), np.arange(9) == 8
-    table = flip_table(X, group, changed, moves, min_cell=5, level=0.9)
-    assert table["masked"].tolist() == [True, False]
+    table = flip_table(X, group, changed, moves, level=0.9)
     assert table["n"].tolist() == [4, 5]
     assert table.loc["b", ["flips", "moved_5", "moved_10"]].tolist() == [0.2, 1.0, 1.0]
     assert table.loc["b", ["low", "high"]].tolist() == pytest.approx(wilson(1, 5, 0.9))
-    assert table.loc["a", ["flips", "low", "high", "moved_5"]].isna().all()
-    assert list(table) == ["n", "flips", "low", "high", "moved_5", "moved_10", "masked"]
+    assert table.loc["a", ["flips", "low", "moved_5"]].tolist() == pytest.approx([0, 0, 1])
+    assert list(table) == ["n", "flips", "low", "high", "moved_5", "moved_10"]
 
 
 def test_a_space_without_responses_has_no_span():

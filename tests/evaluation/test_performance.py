@@ -61,7 +61,7 @@ def two_trees(kind: str = "signal", *, twice: bool = False, same: bool = False) 
 
 def table_of(scores: CrossFitted, **options: Any) -> pd.DataFrame:
     everyone = [("all", np.arange(len(scores.y)))]
-    defaults = {"parts": everyone, "min_cell": 0, "level": 0.95}
+    defaults = {"parts": everyone, "level": 0.95}
     return performance_table(scores, "new", **{**defaults, **options})
 
 
@@ -174,20 +174,6 @@ def test_six_rows_never_give_a_point() -> None:
     assert row["recipe_low"] < 0.65
     assert row["recipe_high"] == 1
     assert table_of(scores).loc[("all", "sensitivity"), "recipe_low"] < 0.5
-
-
-def test_cells_with_few_rows_are_masked() -> None:
-    parts = [("few", np.arange(30)), ("many", np.arange(30, N))]
-    scores = two_trees()
-    table = table_of(scores, parts=parts, min_cell=16)
-    few = table.loc["few"]
-    assert few.loc["sensitivity", "n"] == (scores.y[:30] == 1).sum() < 16
-    assert few.loc["sensitivity", "masked"]
-    shown = [column for column in few if column not in ("n", "interval", "masked")]
-    assert few.loc["sensitivity", shown].isna().all()
-    assert not few.loc["accuracy", "masked"]
-    assert few.loc["accuracy", shown].notna().all()
-    assert not table.loc["many", "masked"].any()
 
 
 def test_rows_of_a_group_widen_the_intervals() -> None:

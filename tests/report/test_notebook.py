@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from steadytree.exceptions import InputError
@@ -57,13 +55,6 @@ def test_compact_views_need_no_jinja() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "steadytree[report]" in done.stdout
-
-
-def test_a_diff_in_a_notebook_hides_all_but_a_handful_of_people() -> None:
-    diff = samples.multiclass_diff()
-    n = diff.n_rows
-    nearly_all = replace(diff, flips=(n - 2) / n)
-    assert "changes for all but fewer than 5 people" in nearly_all._repr_html_()
 
 
 def test_each_kind_of_result_has_its_view() -> None:

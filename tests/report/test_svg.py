@@ -10,7 +10,6 @@ from steadytree.report.svg import (
     frontier_svg,
     marker,
     nice_ticks,
-    outcome_words,
     outline_svg,
     reaching,
 )
@@ -61,13 +60,6 @@ def test_a_branch_says_what_its_value_must_be() -> None:
     # Nothing that was sent elsewhere above is named.
     assert branch_words(tree, features, 0, True, ((0, 1), True, False)) == ("colour", "is red")
     assert branch_words(tree, features, 1, True, (None, False, False)) == ("age", "≤ 40")
-
-
-def test_an_outcome_that_rests_on_few_people_has_no_rate() -> None:
-    tree = {"predicted": ["80\u202f%", None], "label": [1, 0]}
-    assert outcome_words(tree, 0, ["low", "high"]) == ("high", "80\u202f%")
-    assert outcome_words(tree, 1, ["low", "high"]) == ("low", "–")
-    assert outcome_words({"value": [[12.5], None]}, 1, None) == ("–", "")
 
 
 def test_the_chosen_candidate_is_drawn_on_top_of_the_others() -> None:

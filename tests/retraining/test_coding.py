@@ -61,12 +61,12 @@ def test_numbers_that_stand_for_the_same_category():
     note = check_categories("level", (1, 2), (1, 2, "2.0"), codes)
     assert note == "new categories of 'level' that may be other spellings: '2.0' beside 2"
     note = check_categories("level", (1, 2), (1, 2, "2.0"), codes[:4])
-    assert note == "new categories of 'level' that may be other spellings: 1 of few rows"
+    assert note == "new categories of 'level' that may be other spellings: '2.0' beside 2"
     assert check_categories("level", (1, 2), (1, 2), codes) is None
     rare = check_categories(
         "ward", ("x",), ("x", "JaneDoe", "a"), np.repeat([0.0, 1, 2], (20, 2, 6))
     )
-    assert rare == "new categories of 'ward': 'a', 1 of few rows"
+    assert rare == "new categories of 'ward': 'JaneDoe', 'a'"
     with pytest.raises(InputError, match="in 67% of the new rows"):
         check_categories("level", ("x",), ("x", "a"), np.array([np.nan, 0.0, 1.0, 1.0]))
 

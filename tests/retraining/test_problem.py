@@ -222,7 +222,7 @@ def test_added_columns_are_named_and_can_be_considered(mixed):
     rng = np.random.default_rng(0)
     wide = X.assign(marker=y + rng.normal(0, 0.1, len(y)), other=1.0)
     with pytest.warns(
-        SteadyTreeWarning, match="columns 'marker', 'other' are not among .* are ignored.*space="
+        SteadyTreeWarning, match="columns 'marker', 'other' are not among .* are ignored. .*space="
     ):
         retrain(first, wide[300:], y[300:], **NO_FOLDS)
     with pytest.warns(SteadyTreeWarning, match="'marker', 'other' are .* and old rows that have"):

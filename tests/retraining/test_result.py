@@ -38,20 +38,9 @@ def test_flips_are_a_direct_count_by_any_column(cancer):
     assert shares == pytest.approx(changed.sum())
     side = np.where(X[250:]["mean radius"] > 14, "large", "small")
     assert set(result.flips(by=side).index) == {"large", "small"}
-    assert result.flips(by=lambda rows: np.zeros(len(rows), dtype=int)).shape == (1, 7)
+    assert result.flips(by=lambda rows: np.zeros(len(rows), dtype=int)).shape == (1, 6)
     with pytest.raises(InputError, match="got by='colour'"):
         result.flips(by="colour")
-
-
-def test_small_cells_are_masked(cancer):
-    _, _, _, result = cancer
-    few = np.r_[np.zeros(5, dtype=int), np.ones(len(result.y_new) - 5, dtype=int)]
-    assert result.flips(by=few).loc[0, "masked"]
-    assert np.isnan(result.flips(by=few).loc[0, "flips"])
-    table = result.performance(by=few)
-    assert table.loc[0, "masked"].all()
-    assert table.loc[0][["own", "recipe"]].isna().all(axis=None)
-    assert not table.loc[1, "masked"].any()
 
 
 def test_performance_counts_decisions(cancer):

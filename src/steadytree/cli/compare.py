@@ -9,12 +9,11 @@ import click
 import pandas as pd
 
 from steadytree.cli.model_files import Reading, model_options, tree_index_option
-from steadytree.cli.output import OutFolder, Output
+from steadytree.cli.output import OutFolder, Output, flips_text
 from steadytree.cli.shared_options import (
     FILE,
     example,
     gate_options,
-    masking_option,
     output_options,
     scale_option,
     subgroup_option,
@@ -22,7 +21,6 @@ from steadytree.cli.shared_options import (
 from steadytree.cli.show import decision_data
 from steadytree.cli.table_options import TableReading, table_options
 from steadytree.cli.tables import read_rows
-from steadytree.cli.told import flips_text, masking_document, published_frame
 from steadytree.comparison import TRAINED_ON, compare_trees
 from steadytree.core.words import PLAIN
 from steadytree.exceptions import GateError, InputError
@@ -52,7 +50,6 @@ __all__ = ["command"]
 )
 @table_options
 @subgroup_option
-@masking_option
 @gate_options
 @scale_option(None, "Measure moves over each feature's range, or by shares of DATA's rows.")
 @output_options("compare", "diff.json", "diff.md", "report.html")
@@ -68,7 +65,6 @@ def command(
     trained_on: str | None,
     table_reading: TableReading,
     subgroups: tuple[str, ...],
-    min_cell: int,
     scale: str | None,
     accepted: tuple[str, ...],
     output: Output,
@@ -123,21 +119,18 @@ def command(
         trained_on=trained_on,
     )
     gate_check = found.check(accept=accepted, **gates)
-    gate_check = gate_check.masked(found.told_changes(min_cell), min_cell)
     tables: dict[str, pd.DataFrame] = {}
     if rows is not None:
-        tables = {
-            name: found.told_flips(rows.column(name), min_cell=min_cell) for name in subgroups
-        }
-    folder.document("diff.json", found.diff.to_dict(min_cell=min_cell))
-    folder.text("diff.md", found.diff.to_markdown(min_cell=min_cell))
-    folder.report("report.html", found.diff, min_cell=min_cell)
+        tables = {name: found.flips(rows.column(name)) for name in subgroups}
+    folder.document("diff.json", found.diff.to_dict())
+    folder.text("diff.md", found.diff.to_markdown())
+    folder.report("report.html", found.diff)
     code = 0 if gate_check.passed else GateError.exit_code
-    text = [found.to_text(min_cell=min_cell)]
+    text = [found.to_text()]
     text += [f"By {PLAIN.name(name)}\n{flips_text(table)}" for name, table in tables.items()]
     if gate_check.results:
         text.append(gate_check.to_text())
-    content = found.to_dict(min_cell=min_cell)
+    content = found.to_dict()
     diff = content.pop("diff")
     document = {
         "old": str(old),
@@ -145,10 +138,9 @@ def command(
         "identical": identical,
         "read": None if rows is None else rows.read.to_dict(),
         "decision": {"old": decision_data(before), "new": decision_data(after)},
-        "masking": masking_document(min_cell),
         **content,
         "gates": gate_check.to_dict(),
-        "subgroups": {name: {"flips": published_frame(t)} for name, t in tables.items()},
+        "subgroups": {name: {"flips": t} for name, t in tables.items()},
         "diff": diff,
         "files": folder.files,
     }

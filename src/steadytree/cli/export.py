@@ -45,11 +45,6 @@ OBJECTS = ("like", "X", "columns", "cells", "cases")
     metavar="FILE",
     help="The model that the tree replaces: a pipeline comes back with its tree exchanged.",
 )
-@click.option(
-    "--without-counts",
-    is_flag=True,
-    help="Leave out how many people were counted at the nodes; predictions stay.",
-)
 @tree_index_option()
 @model_options
 @common_options
@@ -59,7 +54,6 @@ def command(
     out: Path | None,
     settings: tuple[str, ...],
     like: Path | None,
-    without_counts: bool,
     tree_index: int | None,
     reading: Reading,
     as_json: bool,
@@ -71,11 +65,6 @@ def command(
     output = Output("export", as_json=as_json, verbosity=verbose - quiet)
     if out is not None:
         _check_out(out, {"MODEL": model, "--like": like})
-    if like is not None and without_counts:
-        raise InputError(
-            "expected --without-counts or --like, got both: a model of another library stores "
-            "counts; export to a format instead"
-        )
     if like is not None:
         _write_like(model, like, to, out, settings, tree_index, reading, output)
         return
@@ -87,7 +76,6 @@ def command(
         to = format_of(out)
     options = _options(settings, to)
     tree = reading.tree(model, tree_index)
-    tree = tree.without_counts() if without_counts else tree
     written = export_tree(tree, to, out, **options)
     document = {"model": str(model), "format": to, "file": None if out is None else str(out)}
     if out is not None:

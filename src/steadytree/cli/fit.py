@@ -13,7 +13,6 @@ from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.shared_options import (
     example,
     forbid_option,
-    masking_option,
     option_of,
     output_options,
     policy_of,
@@ -22,13 +21,10 @@ from steadytree.cli.shared_options import (
 )
 from steadytree.cli.show import decision_data, heading, rules_data
 from steadytree.cli.tables import RowTable
-from steadytree.cli.told import masking_document
 from steadytree.core.decision import Decision
 from steadytree.core.forbidden import forbidden_entry, forbidden_features, unseen
 from steadytree.core.one_decision import one_decision_of_leaves, warn_of_one_decision
-from steadytree.core.rare import count_categories, rare_names, tree_without_names
 from steadytree.core.space import FeatureSpace
-from steadytree.core.told_leaves import ToldLeaves
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
 from steadytree.estimators.stable import StableTreeClassifier
@@ -51,7 +47,6 @@ __all__ = ["command"]
     type=click.IntRange(1),
 )
 @scale_option("range", "Distances over each feature's range, or by shares of DATA's rows.")
-@masking_option
 @output_options(
     "fit", "tree.json", "candidates.csv", "report.html", note="the middle two of a stable tree"
 )
@@ -64,7 +59,6 @@ def command(
     positive: str | None,
     bootstraps: int,
     scale: str,
-    min_cell: int,
     output: Output,
     folder: OutFolder,
     seed: int,
@@ -94,13 +88,7 @@ def command(
     folder.tree(tree)
     if candidates is not None:
         folder.table("candidates.csv", candidates)
-        folder.report("report.html", model, min_cell=min_cell)
-    named = tree
-    if min_cell > 1 and tree.space is not None:
-        counts = count_categories(tree.space, tree.space.encode(table.X))
-        if names := rare_names(tree.space, counts, min_cell):
-            named = tree_without_names(tree, names)
-    told = ToldLeaves(named, min_cell)
+        folder.report("report.html", model)
     document = {
         "learner": learner.name,
         "task": learner.task,
@@ -112,16 +100,14 @@ def command(
         "depth": tree.depth,
         "decision_threshold": tree.decision_threshold,
         "decision": decision_data(tree),
-        "masking": masking_document(min_cell),
-        "rules": rules_data(named, told),
+        "rules": rules_data(tree),
         "files": folder.files,
     }
     if candidates is not None:
         document["score_estimate"] = getattr(model, "score_estimate_", None)
         document["score_estimate_se"] = getattr(model, "score_estimate_se_", None)
     folder.finish()
-    text = tree_text(named, outcome_words=told.words)
-    output.result("\n".join([*heading(tree), "", text]), document)
+    output.result("\n".join([*heading(tree), "", tree_text(tree)]), document)
 
 
 def _fit(

@@ -25,7 +25,13 @@ from steadytree.core.tree import Tree
 from steadytree.evaluation.gates import GateCheck
 from steadytree.exceptions import MissingDependencyError
 
-__all__ = ["OutFolder", "Output"]
+__all__ = ["OutFolder", "Output", "flips_text"]
+
+
+def flips_text(table: pd.DataFrame) -> str:
+    """Write a table of changed decisions by subgroup."""
+    words: str = table.to_string(float_format=lambda v: f"{v:.3f}")
+    return words
 
 
 class Output:

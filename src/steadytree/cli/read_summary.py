@@ -1,7 +1,6 @@
 """Say what was read of a table before anything is trained on it.
 
 Whoever sees "age: category, 61 categories" in time does not deploy a tree that was grown on it.
-Counts of people are told as every output tells them: none of fewer than ``MIN_CELL``.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from steadytree.cli.column_types import CATEGORY, NUMBER, SettledColumn
 from steadytree.cli.outcomes import counted
-from steadytree.core.disclosure import MIN_CELL, mask_partition, share_bin
 from steadytree.core.words import PLAIN, clean, display_width, shorten
 
 __all__ = ["IGNORED", "ReadColumn", "ReadSummary", "ReadTarget"]
@@ -29,30 +27,26 @@ NAME_WIDTH = 40
 
 @dataclass(frozen=True)
 class ReadColumn:
-    """One column: what it is, and how much of it is there.
-
-    ``missing`` is a rounded share, None where even that is about too few people.
-    """
+    """One column: what it is, and how much of it is there (``missing`` is a share)."""
 
     name: str
     type: str
     categories: int | None = None
     missing: float | None = None
-    missing_words: str = ""
     note: str = ""
 
     @classmethod
     def of(cls, name: str, column: SettledColumn, note: str = "") -> ReadColumn:
         """Describe a settled column, with its own note unless there is another."""
-        values, n = column.values, len(column.values)
-        gone = int(values.isna().sum())
-        missing, words = (None if gone else 0.0), ("some" if gone else "")
-        if gone == n:
-            missing, words = 1.0, "100 %"
-        elif gone and (told := share_bin(gone / n, n, MIN_CELL)) is not None:
-            missing, words = told.middle, told.words(PLAIN)
+        values = column.values
+        missing = float(values.isna().mean()) if len(values) else 0.0
         categories = int(values.nunique()) if column.type == CATEGORY else None
-        return cls(name, column.type, categories, missing, words, note or column.note)
+        return cls(name, column.type, categories, missing, note or column.note)
+
+    @property
+    def missing_words(self) -> str:
+        """How much of it is missing: "11 %"; empty where nothing is."""
+        return PLAIN.percent(self.missing) if self.missing else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -69,17 +63,17 @@ class ReadColumn:
         kind = self.type
         if self.categories is not None:
             kind += f" ({self.categories})"
-        missing = f"{self.missing_words} missing" if self.missing_words else ""
+        missing = f"{self.missing_words} missing" if self.missing else ""
         note = clean(self.note) if self.note else ""
         return (shorten(clean(self.name), NAME_WIDTH), kind, missing, note)
 
 
 @dataclass(frozen=True)
 class ReadTarget:
-    """The outcome: rows of each class (None where too few, or needed to hide those), or a range."""
+    """The outcome: rows of each class, or a range."""
 
     name: str
-    classes: dict[str, int | None] = field(default_factory=dict)
+    classes: dict[str, int] = field(default_factory=dict)
     range: tuple[float, float] | None = None
 
     @classmethod
@@ -88,18 +82,14 @@ class ReadTarget:
         if regression:
             low, high = (float(v) for v in (np.min(y), np.max(y)))
             return cls(name, range=(low, high))
-        ordered = dict(sorted((str(value), count) for value, count in counted(y).items()))
-        masked = mask_partition(list(ordered.values()), MIN_CELL)
-        told = zip(ordered.items(), masked, strict=True)
-        return cls(name, {label: None if hide else count for (label, count), hide in told})
+        return cls(name, dict(sorted((str(value), count) for value, count in counted(y).items())))
 
     def to_text(self) -> str:
         """Return its line."""
         if self.range is not None:
             return f"target {clean(self.name)}: numbers"
         shown = [
-            f"{clean(label)} {'(few)' if count is None else f'{count:,}'}"
-            for label, count in list(self.classes.items())[:MOST_LINES]
+            f"{clean(label)} {count:,}" for label, count in list(self.classes.items())[:MOST_LINES]
         ]
         more = len(self.classes) - len(shown)
         return f"target {clean(self.name)}: {', '.join(shown)}" + (
@@ -130,7 +120,7 @@ class ReadSummary:
             "file": str(self.path),
             "rows": self.rows,
             "on_disk": self.on_disk,
-            "dropped_rows": self.dropped if self.dropped == 0 or self.dropped >= MIN_CELL else None,
+            "dropped_rows": self.dropped,
             "target": target,
             "columns": [column.to_dict() for column in self.columns],
         }
@@ -143,8 +133,7 @@ class ReadSummary:
         if self.on_disk:
             return f"read {self.path.name}: {self.rows:,} rows, which stay on disk"
         if self.dropped:
-            many = f"{self.dropped:,}" if self.dropped >= MIN_CELL else f"fewer than {MIN_CELL}"
-            lines.append(f"{many} rows without an outcome were left out")
+            lines.append(f"{self.dropped:,} rows without an outcome were left out")
         if self.target is not None:
             lines.append(self.target.to_text())
         shown = list(self.columns) if everything else self._telling()

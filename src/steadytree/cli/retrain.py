@@ -15,7 +15,7 @@ from steadytree.cli.large_tables import (
     leave_on_disk,
 )
 from steadytree.cli.model_files import Reading, model_options, tree_index_option
-from steadytree.cli.output import OutFolder, Output
+from steadytree.cli.output import OutFolder, Output, flips_text
 from steadytree.cli.shared_options import (
     FILE,
     data_options,
@@ -25,7 +25,6 @@ from steadytree.cli.shared_options import (
     jobs_option,
     limits_of,
     limits_option,
-    masking_option,
     option_of,
     output_options,
     policy_of,
@@ -35,7 +34,6 @@ from steadytree.cli.shared_options import (
 from steadytree.cli.show import decision_data
 from steadytree.cli.table_options import TableReading, table_options
 from steadytree.cli.tables import RowTable, read_rows
-from steadytree.cli.told import flips_text, masking_document, published_frame
 from steadytree.core.atomic import check_writable
 from steadytree.core.format import plain_json
 from steadytree.core.tabular import column_values
@@ -109,7 +107,6 @@ PRICE = "price"
 @jobs_option
 @click.option("--history", type=FILE, metavar="FILE", help="Record the proposal in this history.")
 @subgroup_option
-@masking_option
 @gate_options
 @output_options(
     *("retrain", "tree.json", "candidates.csv", "diff.json", "diff.md", "report.html"),
@@ -141,7 +138,6 @@ def command(
     jobs: int | None,
     history: Path | None,
     subgroups: tuple[str, ...],
-    min_cell: int,
     accepted: tuple[str, ...],
     output: Output,
     folder: OutFolder,
@@ -206,25 +202,18 @@ def command(
     if result.settings["folds_interrupted"]:
         raise click.Abort  # no gate can be checked: nothing is written
     gate_check = result.check(accept=accepted, **gates)
-    gate_check = gate_check.masked(result.told_changes(min_cell), min_cell)
     code = 0 if gate_check.passed else GateError.exit_code
     people = {
         name: rows.column(name) if isinstance(rows, RowTable) else column_values(result.X_new, name)
         for name in subgroups
     }
-    flips = {name: result.told_flips(by, min_cell=min_cell) for name, by in people.items()}
-    performance = {
-        name: result.told_performance(by, min_cell=min_cell) for name, by in people.items()
-    }
-    frontier = result.told_frontier(min_cell)
-    explanation = result.explain(min_cell=min_cell)
-    final_scores = result.told_test(min_cell)
-    diff = result.diff.to_dict(min_cell=min_cell)
+    flips = {name: result.flips(by) for name, by in people.items()}
+    explanation, diff = result.explain(), result.diff.to_dict()
     folder.tree(result.tree, accepted=gate_check.passed)
-    folder.table("candidates.csv", frontier)
+    folder.table("candidates.csv", result.frontier)
     folder.document("diff.json", diff)
-    folder.text("diff.md", result.diff.to_markdown(min_cell=min_cell))
-    folder.report("report.html", result, subgroups=people, min_cell=min_cell)
+    folder.text("diff.md", result.diff.to_markdown())
+    folder.report("report.html", result, subgroups=people)
     version = None
     if past is not None:
         version = past.append(result, note=f"retrained on {data.name}")
@@ -235,12 +224,11 @@ def command(
         "chosen": result.chosen,
         "dissimilarity": result.dissimilarity,
         "distance": result.distance,
-        "masking": masking_document(min_cell),
-        "flips": result.told_changes(min_cell)["flips"].share,
+        "flips": result.flips(),
         **result.answer.to_dict(),
         "explanation": explanation,
         "decision": decision_data(result.tree),
-        "test": final_scores,
+        "test": result.test,
         "edits": list(result.edits),
         "drift": _drift(result),
         "certificate": None
@@ -249,32 +237,29 @@ def command(
         "notes": list(result.notes),
         "space_note": result.space_note or None,
         "changed_columns": dict(result.changed_columns),
-        "frontier": frontier,
-        "performance": published_frame(result.told_performance(min_cell=min_cell)),
+        "frontier": result.frontier,
+        "performance": result.performance(),
         "gates": gate_check.to_dict(),
         "subgroups": {
-            name: {
-                "flips": published_frame(flips[name]),
-                "performance": published_frame(performance[name]),
-            }
-            for name in people
+            name: {"flips": flips[name], "performance": result.performance(by)}
+            for name, by in people.items()
         },
         "diff": diff,
-        "settings": result.published_settings,
+        "settings": result.settings,
         "history_version": version,
         "files": folder.files,
     }
-    parts = [explanation, result.diff.to_text(min_cell=min_cell), _frontier_text(frontier)]
+    parts = [explanation, result.diff.to_text(), _frontier_text(result.frontier)]
     if result.space_note:
         parts.insert(2, result.space_note)
     parts += [
         f"Decisions that change, by {PLAIN.name(name)}\n{flips_text(t)}"
         for name, t in flips.items()
     ]
-    if final is not None and final_scores is not None:
-        words = final_scores.drop(columns=["n"]).to_string(float_format=lambda v: f"{v:.3f}")
+    if final is not None and result.test is not None:
+        words = result.test.drop(columns=["n"]).to_string(float_format=lambda v: f"{v:.3f}")
         head = f"Final test on {len(final.y):,} rows that nothing was trained on"
-        if "sensitivity" in final_scores:
+        if "sensitivity" in result.test:
             decision = result.tree.decision
             head += f"; sensitivity to {PLAIN.name((tree.classes or ())[decision.position])}"
         parts.insert(1, f"{head}\n{words}")

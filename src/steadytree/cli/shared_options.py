@@ -20,7 +20,6 @@ import click
 from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.written_values import as_known
 from steadytree.core.decision import LARGEST_SHARE, PREVALENCE, Decision, obvious_positive
-from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.quoting import quoted, some_of
 from steadytree.core.scale import SCALES
 from steadytree.core.words import listed
@@ -36,7 +35,6 @@ __all__ = [
     "jobs_option",
     "limits_of",
     "limits_option",
-    "masking_option",
     "option_of",
     "options_in_order",
     "output_options",
@@ -160,15 +158,6 @@ subgroup_option = click.option(
     multiple=True,
     metavar="COLUMN",
     help="Show whose decisions change, by this column. Repeat.",
-)
-
-masking_option = click.option(
-    "--no-masking",
-    "min_cell",
-    # Not by flag_value: before click 8.3 that would be the default of a flag that is not given.
-    is_flag=True,
-    callback=lambda context, option, given: 1 if given else MIN_CELL,
-    help=f"Show numbers about fewer than {MIN_CELL} people too, to those who may see them.",
 )
 
 forbid_option = click.option(

@@ -10,15 +10,11 @@ import numpy as np
 
 from steadytree.cli.model_files import Reading, model_options, tree_index_option
 from steadytree.cli.output import Output
-from steadytree.cli.shared_options import FILE, example, masking_option
-from steadytree.cli.told import masking_document
-from steadytree.core.disclosure import told_share
+from steadytree.cli.shared_options import FILE, example
 from steadytree.core.format import plain_json
 from steadytree.core.observed import Observed
 from steadytree.core.one_decision import one_decision_of_leaves, warn_of_one_decision
-from steadytree.core.rows import TRAINING_ROWS
 from steadytree.core.rules import tree_rules
-from steadytree.core.told_leaves import ToldLeaves
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
 from steadytree.core.words import PLAIN
@@ -39,7 +35,6 @@ __all__ = ["command", "decision_data", "heading", "rules_data"]
     show_default=True,
     help="An indented tree, one rule per line, or a table of rules.",
 )
-@masking_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--seed", type=int, hidden=True)
 @click.option("-q", "--quiet", is_flag=True, help="Only the rules, no heading.")
@@ -49,7 +44,6 @@ def command(
     tree_index: int | None,
     reading: Reading,
     style: str,
-    min_cell: int,
     as_json: bool,
     seed: int | None,
     quiet: bool,
@@ -60,19 +54,16 @@ def command(
     tree = reading.tree(tree_file, tree_index)
     one = one_decision_of_leaves(tree)
     warn_of_one_decision(one)
-    told = ToldLeaves(tree, min_cell)
-    rules = rules_data(tree, told)
+    rules = rules_data(tree)
     lines = [] if quiet else [*heading(tree), ""]
-    # What the rows are known again by would confirm a guess of them: it stays in the file.
-    metadata = {key: value for key, value in tree.metadata.items() if key != TRAINING_ROWS}
     if verbose:
-        lines = [*heading(tree), *(f"{k}: {v}" for k, v in metadata.items()), ""]
+        lines = [*heading(tree), *(f"{k}: {v}" for k, v in tree.metadata.items()), ""]
     if style == "text":
-        lines.append(tree_text(tree, outcome_words=told.words))
+        lines.append(tree_text(tree))
     elif style == "rules":
         lines += [f"{rule['text']}: {rule['outcome']}" for rule in rules]
     else:
-        lines += rules_table(tree, told)
+        lines += rules_table(tree)
     document = {
         "file": str(tree_file),
         "task": "classification" if tree.is_classifier else "regression",
@@ -83,9 +74,8 @@ def command(
         "n_leaves": tree.n_leaves,
         "depth": tree.depth,
         "features": sorted({tree.feature_labels[j] for j in tree.feature.tolist() if j >= 0}),
-        "masking": masking_document(min_cell),
         "rules": rules,
-        "metadata": metadata,
+        "metadata": tree.metadata,
     }
     output.result("\n".join(lines), document)
 
@@ -105,25 +95,22 @@ def heading(tree: Tree) -> list[str]:
     return lines
 
 
-def rules_data(tree: Tree, told: ToldLeaves) -> list[dict[str, Any]]:
-    """List one entry per leaf: its conditions, what it decides and predicts, what was observed.
-
-    What may not be told is null; ``outcome`` says it in words.
-    """
+def rules_data(tree: Tree) -> list[dict[str, Any]]:
+    """List one entry per leaf: its conditions, what it decides and predicts, what was observed."""
     weight = np.asarray(tree.weight)
     total = float(weight[tree.leaves].sum()) or 1.0
-    against, exact = tree.kept_against_share, told.min_cell <= 1
+    against = tree.kept_against_share
     return [
         {
             "leaf": rule.leaf,
             "conditions": [str(c) for c in rule.conditions],
             "text": rule.conditions_text,
-            "outcome": told.words(rule.leaf),
+            "outcome": rule.numbers.words(),
             "label": rule.numbers.label,
-            "value": tree.value[rule.leaf].tolist() if exact else told.value[rule.leaf],
+            "value": tree.value[rule.leaf].tolist(),
             "kept_against_share": bool(against[rule.leaf]),
-            "observed": _observed_data(tree.observed, rule.leaf) if exact else None,
-            "share": told_share(float(weight[rule.leaf]), total, told.min_cell),
+            "observed": _observed_data(tree.observed, rule.leaf),
+            "share": float(weight[rule.leaf]) / total,
         }
         for rule in tree_rules(tree)
     ]

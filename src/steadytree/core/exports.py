@@ -19,20 +19,6 @@ class TreeExports:
     format in :func:`steadytree.export_tree`.
     """
 
-    def without_counts(self) -> Any:
-        """Return the tree that decides and predicts the same, without what was counted of people.
-
-        Rows and outcomes at the nodes, the space (which knows extremes) and the metadata are left
-        out; predictions stay exact, and from those of small leaves counts can be guessed.
-
-        Returns
-        -------
-        Tree
-        """
-        tree: Any = self
-        source = {k: v for k, v in tree.metadata.items() if k == "source"}
-        return tree.replace(observed=None, weight=None, impurity=None, space=None, metadata=source)
-
     def to_sklearn(self, path: Path = None, **options: Any) -> Any:
         """Write the tree as a fitted scikit-learn model.
 

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.decision import obvious_positive
-from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.tree import Tree
 from steadytree.core.words import PLAIN
 from steadytree.exceptions import OneDecisionWarning
@@ -130,7 +129,7 @@ def find_one_decision(
     if events is not None and counted:
         happened = np.asarray(events, dtype=np.float64) * rows
         n_events = float(happened.sum())
-        if round(min(n_events, float(rows.sum()) - n_events)) >= MIN_CELL:
+        if 0 < n_events < float(rows.sum()):
             share = n_events / float(rows.sum())
             threshold = _catches_half(np.asarray(risk, dtype=np.float64), happened)
     needed, weight_of = tree.decision.threshold, tree.decision.class_weight or (1.0, 1.0)

@@ -7,7 +7,7 @@ another. Every text, page and figure gets both from here, named.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from steadytree.core.decision import STEADY
@@ -325,6 +325,10 @@ class LeafNumbers:
             new, old = (f"{outcomes:,} of {rows:,}" for outcomes, rows in self.parts)
             return f"{new} new and {old} old rows"
         return f"{self.outcomes:,} of {self.rows:,}"
+
+    def all_observed_words(self, style: WordStyle = PLAIN) -> str:
+        """Return what was observed among old and new rows together: "12 of 43"."""
+        return replace(self, parts=()).observed_words(style)
 
     def words(self, style: WordStyle = PLAIN) -> str:
         """Return the decision and both numbers: "no (predicts yes 27.3 %; observed 12 of 43)"."""

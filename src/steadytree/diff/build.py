@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from steadytree.core.alignment import common_space
 from steadytree.core.paths import Paths
-from steadytree.core.rare import count_categories
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, n_rows
@@ -141,7 +140,6 @@ def diff_trees(
         changed_decisions=changed,
         mean_value_shift=value_shift,
         n_rows=None if rows is None else rows.count,
-        crossed=None if rows is None else rows.crossed(a.n_paths, b.n_paths, a.classes),
         classes=a.classes,
         classes_given_up={} if a.classes is None else _given_up(old_rules, new_rules, rows),
         old=before,
@@ -154,7 +152,10 @@ def diff_trees(
 def _category_counts(
     X: Any, space: FeatureSpace, used: Sequence[str]
 ) -> dict[int, NDArray[np.intp]]:
-    """Count the rows of each category of the features in use; none where X codes them itself."""
+    """Count the rows of each category of the features in use; none where X codes them itself.
+
+    What is published names no category that few rows have.
+    """
     if X is None:
         return {}
     needed = [j for j, label in enumerate(space.feature_labels) if label in set(used)]
@@ -165,7 +166,15 @@ def _category_counts(
         if have is None or not {space.feature_labels[j] for j in needed} <= set(have):
             return {}
         coded = space.encode(X, needed)
-    return {j: n for j, n in count_categories(space, coded).items() if j in needed}
+    counts = {}
+    for j in needed:
+        names = space.categories[j]
+        # One-hot columns have no names of their own.
+        if names is None or space.feature_labels[j] in space.one_hot:
+            continue
+        codes = coded[:, j]
+        counts[j] = np.bincount(codes[~np.isnan(codes)].astype(np.intp), minlength=len(names))
+    return counts
 
 
 # -- rows ------------------------------------------------------------------------------
@@ -210,20 +219,6 @@ class _Rows:
             outcome,
             count,
         )
-
-    def crossed(self, n_old: int, n_new: int, classes: tuple[Any, ...] | None) -> NDArray[np.intp]:
-        """Count the rows by the path they follow in either tree, and by their class.
-
-        The last class holds the rows of none; without classes or outcomes it is the only one.
-        """
-        known = {c: k for k, c in enumerate(classes or ())} if self.y is not None else {}
-        width = len(known) + 1
-        outcome = np.full(self.count, len(known))
-        if known and self.y is not None:
-            outcome = np.array([known.get(c, len(known)) for c in self.y.tolist()])
-        at = (self.old * n_new + self.new) * width + outcome
-        both = np.bincount(at, minlength=n_old * n_new * width)
-        return both.reshape(n_old, n_new, width).astype(np.intp)
 
     def outcome_changes(
         self, old: Sequence[Rule], new: Sequence[Rule], span: float | None

@@ -12,14 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from steadytree._views import ReportContent, notebook_view, write_report
-from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.format import plain_json
-from steadytree.core.rare import rare_names
-from steadytree.core.words import PLAIN, Condition, WordStyle
+from steadytree.core.words import PLAIN, Condition
 from steadytree.diff.changes import ConditionChange, Rule, RuleChange
-from steadytree.diff.rare import diff_without_names
 from steadytree.diff.splits import SplitChange
-from steadytree.diff.told import ToldDiff
 from steadytree.diff.words import STATUSES, diff_markdown, diff_text, shown_value, status_counts
 
 if TYPE_CHECKING:
@@ -72,9 +68,6 @@ class TreeDiff:
     mean_value_shift : float or None
         In regression the mean absolute change of the prediction over the rows.
     n_rows : int or None
-    crossed : int array (n_old, n_new, n_classes + 1) or None
-        Rows that follow each path of the old tree and each path of the new one, by class; the
-        last are those of none of the classes (all, where outcomes are no classes or not given).
     classes : tuple or None
         Classes that labels and shares refer to; the second of two is the positive one.
     classes_given_up : dict
@@ -124,7 +117,6 @@ class TreeDiff:
     changed_decisions: NDArray[np.bool_] | None
     mean_value_shift: float | None
     n_rows: int | None
-    crossed: NDArray[np.intp] | None
     classes: tuple[Any, ...] | None
     classes_given_up: dict[Any, bool]
     old: Tree
@@ -197,74 +189,25 @@ class TreeDiff:
             "n_leaves": float(self.new.n_leaves),
         }
 
-    def told(self, min_cell: int = MIN_CELL, style: WordStyle = PLAIN) -> ToldDiff:
-        """Return what may be told of the people behind it: the same for every page and text.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
-            Counts of fewer people are masked; 1 shows all.
-        style : WordStyle
-            How numbers and names are written.
-
-        Returns
-        -------
-        ToldDiff
-        """
-        known: dict[int, ToldDiff] = self.__dict__.setdefault("_told", {})
-        if min_cell not in known:
-            known[min_cell] = ToldDiff(self.shown(min_cell), min_cell)
-        return known[min_cell].in_style(style)
-
-    def shown(self, min_cell: int = MIN_CELL) -> TreeDiff:
-        """Return the diff as it may be shown: categories of few rows are not named.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
-            Categories of fewer rows are not named.
-
-        Returns
-        -------
-        TreeDiff
-        """
-        if min_cell <= 1 or not self.category_counts:
-            return self
-        known: dict[int, TreeDiff] = self.__dict__.setdefault("_shown", {})
-        if min_cell not in known:
-            names = rare_names(self.space, self.category_counts, min_cell)
-            known[min_cell] = diff_without_names(self, names) if names else self
-        return known[min_cell]
-
     # -- other forms --------------------------------------------------------------
 
-    def to_text(self, *, min_cell: int = MIN_CELL) -> str:
+    def to_text(self) -> str:
         """Return plain text for a terminal or a log.
 
-        Parameters
-        ----------
-        min_cell : int, default 5
-            Numbers about fewer people, and others that would give them away, are masked; 1
-            shows all.
+        Returns
+        -------
+        str
+        """
+        return diff_text(self)
+
+    def to_markdown(self) -> str:
+        """Return Markdown, for a pull request or an issue.
 
         Returns
         -------
         str
         """
-        return diff_text(self.shown(min_cell), min_cell)
-
-    def to_markdown(self, *, min_cell: int = MIN_CELL) -> str:
-        """Return Markdown, for a pull request or an issue; masked as :meth:`to_text`.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
-
-        Returns
-        -------
-        str
-        """
-        return diff_markdown(self.shown(min_cell), min_cell)
+        return diff_markdown(self)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per rule: status, both forms in words, numbers and changes.
@@ -313,11 +256,8 @@ class TreeDiff:
                 }
         return row
 
-    def to_dict(self, *, min_cell: int = MIN_CELL) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, in a stable layout.
-
-        Numbers about fewer than ``min_cell`` people are masked, and others that would give
-        them away: null, or in ``share`` the middle of a range; 1 shows all.
 
         Version 1, top level: ``schema_version``, ``kind`` ("tree-diff"), ``task``,
         ``classes``, ``positive`` (of two classes the one whose shares are shown),
@@ -325,7 +265,7 @@ class TreeDiff:
         ``decision`` (old and new, in words), ``unchanged``, ``dissimilarity``,
         ``distance``, ``counts`` (kept, relabelled, moved, added, dropped, old_rules,
         new_rules), ``predictors`` (gained, lost, kept), ``n_rows``, ``flips``,
-        ``mean_value_shift``, ``min_cell``, ``splits``, ``rules``.
+        ``mean_value_shift``, ``splits``, ``rules``.
 
         Each of ``splits``: ``kind`` (moved, added, removed, replaced,
         categories_changed, missing_changed), ``only_conditions``, ``feature``,
@@ -340,24 +280,16 @@ class TreeDiff:
         ``trained_on`` (null, or ``rows``, ``outcomes`` of the class shown, ``mean``: observed
         among the rows the tree was trained on), ``kept_against_share``, ``kept`` (why, in
         words), ``share``, ``rows``, ``outcomes``, ``outcome_rate`` (observed among the rows
-        given), ``told`` (null where no number is masked, or ``predicts``, ``rows`` and
-        ``observed`` in words, each null where it is not told), ``conditions`` (each
-        ``feature``, ``lower``, ``upper``, ``categories``, ``present``, ``missing``, ``text``).
+        given), ``conditions`` (each ``feature``, ``lower``, ``upper``, ``categories``,
+        ``present``, ``missing``, ``text``).
 
         What is unknown or unbounded is null. New entries may be added within a version;
         none is removed or changes its meaning.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
 
         Returns
         -------
         dict
         """
-        if (shown := self.shown(min_cell)) is not self:
-            return shown.to_dict(min_cell=min_cell)
-        told = self.told(min_cell)
         return {
             "schema_version": SCHEMA_VERSION,
             "kind": "tree-diff",
@@ -384,16 +316,11 @@ class TreeDiff:
                 "kept": list(self.predictors_kept),
             },
             "n_rows": self.n_rows,
-            "flips": told.flips_share(),
-            "mean_value_shift": _short(self.mean_value_shift, min_cell > 1),
-            "min_cell": min_cell,
-            "splits": [self._split_dict(split, told) for split in self.splits],
-            "rules": [_rule_change_dict(rule, told) for rule in self.rules],
+            "flips": self.flips,
+            "mean_value_shift": self.mean_value_shift,
+            "splits": [_split_dict(split) for split in self.splits],
+            "rules": [_rule_change_dict(rule) for rule in self.rules],
         }
-
-    def _split_dict(self, split: SplitChange, told: ToldDiff) -> dict[str, Any]:
-        counted = told.all_exact(self.rules[number - 1] for number in split.rules)
-        return _split_dict(split) | {"share": split.share if counted else None}
 
     def report_content(self) -> ReportContent:
         """Return what the report shows of it.
@@ -426,7 +353,7 @@ class TreeDiff:
         ----------
         path : path-like
         **options
-            Of :func:`steadytree.report.summarise`: ``title``, ``min_cell``, ``level``.
+            Of :func:`steadytree.report.summarise`: ``title``, ``level``.
 
         Returns
         -------
@@ -464,29 +391,20 @@ def _split_dict(split: SplitChange) -> dict[str, Any]:
     }
 
 
-def _rule_change_dict(rule: RuleChange, told: ToldDiff) -> dict[str, Any]:
-    halves = {
-        side: None if half is None else _rule_dict(half, side, told)
-        for side, half in (("old", rule.old), ("new", rule.new))
-    }
-    known = all(half is None or half["value"] is not None for half in halves.values())
-    masks = told.min_cell > 1
+def _rule_change_dict(rule: RuleChange) -> dict[str, Any]:
     return {
         "number": rule.number,
         "status": rule.status,
         "kinds": list(rule.kinds),
         "relabelled": rule.relabelled,
-        "value_change": _short(rule.value_change, masks) if known else None,
-        "cost": _short(rule.cost, masks),
+        "value_change": rule.value_change,
+        "cost": rule.cost,
         "overlap": rule.overlap,
-        "share_in_both": rule.share_in_both if told.all_exact([rule]) else None,
+        "share_in_both": rule.share_in_both,
         "changes": [_change_dict(change) for change in rule.changes],
-        **halves,
+        "old": None if rule.old is None else _rule_dict(rule.old),
+        "new": None if rule.new is None else _rule_dict(rule.new),
     }
-
-
-def _short(value: float | None, masks: bool) -> float | None:
-    return value if value is None or not masks else float(f"{value:.3g}")
 
 
 def _change_dict(change: ConditionChange) -> dict[str, Any]:
@@ -504,36 +422,22 @@ def _change_dict(change: ConditionChange) -> dict[str, Any]:
     }
 
 
-def _rule_dict(rule: Rule, side: str, told: ToldDiff) -> dict[str, Any]:
-    masks, leaves = told.min_cell > 1, told.leaves[side]
-    one = told.told(rule, side)
-    exact = one is None or one.exact
-    value = leaves.value[rule.leaf] if masks else list(rule.value)
-    counted = None
-    if rule.numbers.rows is not None and not masks:
-        counted = {
-            "rows": rule.numbers.rows,
-            "outcomes": rule.numbers.outcomes,
-            "mean": rule.numbers.mean,
-        }
-    words = {
-        "predicts": leaves.predicted[rule.leaf],
-        "rows": told.rows_words(rule, side),
-        "observed": told.observed_words(rule, side),
-    }
+def _rule_dict(rule: Rule) -> dict[str, Any]:
+    numbers, counted = rule.numbers, None
+    if numbers.rows is not None:
+        counted = {"rows": numbers.rows, "outcomes": numbers.outcomes, "mean": numbers.mean}
     return {
         "leaf": rule.leaf,
-        "text": told.rule_text(rule, side),
+        "text": rule.text,
         "label": plain_json(rule.label),
-        "value": value,
+        "value": list(rule.value),
         "trained_on": counted,
         "kept_against_share": rule.kept_against_share,
         "kept": rule.kept,
-        "share": told.share(rule, side),
-        "rows": rule.rows if exact else None,
-        "outcomes": rule.outcomes if exact else None,
-        "outcome_rate": rule.outcome_rate if exact else None,
-        "told": None if exact and value is not None else words,
+        "share": rule.share,
+        "rows": rule.rows,
+        "outcomes": rule.outcomes,
+        "outcome_rate": rule.outcome_rate,
         "conditions": [_condition_dict(c) for c in rule.conditions],
     }
 

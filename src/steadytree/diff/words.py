@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from steadytree.core.disclosure import MIN_CELL, masking_note
 from steadytree.core.harmless import harmless_words
 from steadytree.core.words import PAGE, PLAIN, Condition, WordStyle, format_number, listed
 
 if TYPE_CHECKING:
     from steadytree.diff.changes import ConditionChange, Rule, RuleChange
     from steadytree.diff.splits import SplitChange
-    from steadytree.diff.told import ToldDiff
     from steadytree.diff.tree_diff import TreeDiff
 
 __all__ = [
@@ -181,9 +178,9 @@ def status_counts(diff: TreeDiff, statuses: Iterable[str] = STATUSES) -> str:
     return ", ".join(f"{diff.counts[s]} {s}" for s in statuses if diff.counts[s])
 
 
-def headline(diff: TreeDiff, min_cell: int = MIN_CELL) -> list[str]:
+def headline(diff: TreeDiff) -> list[str]:
     """Return the sentences that open every form of the diff."""
-    counts, told = diff.counts, diff.told(min_cell)
+    counts = diff.counts
     warning = given_up_words(diff.classes_given_up)
     if diff.unchanged:
         lines = [f"No rule changed: {_rules(counts['new_rules'])}, dissimilarity 0.0 %."]
@@ -195,14 +192,11 @@ def headline(diff: TreeDiff, min_cell: int = MIN_CELL) -> list[str]:
     lines = [*([warning] if warning else []), *lines]
     if diff.n_rows is not None:
         rows = f"{diff.n_rows:,} row{'s' if diff.n_rows != 1 else ''}"
-        flips = told.flips
-        assert flips is not None
-        share = flips.replaced or PLAIN.percent(diff.flips, 1)
+        share = PLAIN.percent(diff.flips, 1)
         if diff.mean_value_shift is None:
             lines.append(f"Of {rows}, {share} get another decision.")
         else:
-            # With all digits it is an equation in the numbers of people.
-            shift = PLAIN.significant(diff.mean_value_shift, 3 if min_cell > 1 else 6)
+            shift = PLAIN.significant(diff.mean_value_shift, 6)
             lines.append(
                 f"Over {rows} the prediction changes by {shift} on average, for "
                 f"{share} of them by more than 5 % of the response range."
@@ -211,10 +205,7 @@ def headline(diff: TreeDiff, min_cell: int = MIN_CELL) -> list[str]:
         if names:
             lines.append(f"Predictors {what}: {', '.join(map(PLAIN.name, names))}.")
     if diff.kept_against_share:
-        counted = (
-            None if diff.n_rows is None and min_cell <= 1 else told.rows_at(diff.kept_against_share)
-        )
-        lines.append(kept_sentence(diff, counted))
+        lines.append(kept_sentence(diff))
     return lines
 
 
@@ -237,20 +228,15 @@ def given_up_words(
     return f"WARNING: {new} {', and '.join(parts)}." if parts else ""
 
 
-def kept_sentence(diff: TreeDiff, counted: str | None = None) -> str:
-    """Say which rules keep their label against their share, and how many rows that concerns.
-
-    ``counted`` stands in place of the number of rows: "fewer than 5 of 285".
-    """
+def kept_sentence(diff: TreeDiff) -> str:
+    """Say which rules keep their label against their share, and how many rows that concerns."""
     against = [r.new for r in diff.kept_against_share if r.new is not None]
     numbers = listed([r.number for r in diff.kept_against_share], "and")
     one = len(against) == 1
     what = f"Rule{'' if one else 's'} {numbers} keep{'s its' if one else ' their'} decision"
-    if counted is None:
-        counted = kept_rows(diff)
+    counted = kept_rows(diff)
     reasons = {rule.kept.removeprefix("kept: the share ") for rule in against}
-    rows = "of the rows" if counted.endswith("%") else "rows"
-    whom = f" ({counted} {rows})" if counted else ""
+    whom = f" ({counted} rows)" if counted else ""
     if len(reasons) == 1 and "standard error" in (why := reasons.pop()):
         return f"{what}: the predicted share {why}{whom}."
     return f"{what} although the predicted share says otherwise{whom}."
@@ -271,63 +257,49 @@ def _rules(count: int) -> str:
     return f"{count} rule{'s' if count != 1 else ''}"
 
 
-def rule_facts(
-    diff: TreeDiff, rule: RuleChange, *, changes: bool = True, min_cell: int = MIN_CELL
-) -> list[str]:
+def rule_facts(diff: TreeDiff, rule: RuleChange, *, changes: bool = True) -> list[str]:
     """Return what there is to say about one rule beside its text, one fact per entry.
 
     Without ``changes`` those of its conditions are left out: both forms show them.
     """
-    told = diff.told(min_cell)
     facts = [change.text for change in rule.changes] if changes else []
     old, new = rule.old, rule.new
     if old is not None and new is not None:
         if rule.relabelled:
             facts.append(f"label changed from {old.outcome_text} to {new.outcome_text}")
         if "value_changed" in rule.kinds:
-            before, after = told.predicted_words(old, "old"), told.predicted_words(new, "new")
+            before, after = old.numbers.predicted_words(), new.numbers.predicted_words()
             facts.append(f"{value_name(diff, new)} {before} -> {after}")
     elif (lone := new or old) is not None:
-        side = "old" if new is None else "new"
-        facts.append(f"{value_name(diff, lone)} {told.predicted_words(lone, side)}")
+        facts.append(f"{value_name(diff, lone)} {lone.numbers.predicted_words()}")
     if new is not None and new.kept:
         facts.append(f"label {new.kept}")
-    halves = [(half, side) for half, side in ((old, "old"), (new, "new")) if half is not None]
+    halves = [half for half in (old, new) if half is not None]
     for what, of in (
-        ("observed in training", partial(_trained_words, told)),
-        ("rows", partial(_share_words, told)),
-        ("observed in the rows", partial(_observed_in_rows, told)),
+        ("observed in training", _trained_words),
+        ("rows", _share_words),
+        ("observed in the rows", _observed_in_rows),
     ):
-        words = [of(half, side) for half, side in halves]
+        words = [of(half) for half in halves]
         if all(words):
             facts.append(f"{what} {' -> '.join(dict.fromkeys(words))}")
     return facts
 
 
-def _trained_words(told: ToldDiff, rule: Rule, side: str) -> str:
-    """Return what was observed in training; two trees' counts of it are not shown with a mask."""
-    return rule.numbers.observed_words() if told.min_cell <= 1 else ""
+def _trained_words(rule: Rule) -> str:
+    return rule.numbers.observed_words()
 
 
-def _share_words(told: ToldDiff, rule: Rule, side: str) -> str:
-    """Return the share of the rows that follow a rule, as far as it may be told."""
-    one = told.told(rule, side)
-    if one is None or rule.share is None:
-        return ""
-    if one.exact:
-        return PLAIN.percent(rule.share, 1)
-    return "hidden" if one.rows is None else one.rows.words(PLAIN)
+def _share_words(rule: Rule) -> str:
+    return "" if rule.share is None else PLAIN.percent(rule.share, 1)
 
 
-def _observed_in_rows(told: ToldDiff, rule: Rule, side: str) -> str:
+def _observed_in_rows(rule: Rule) -> str:
     """Return what was observed among the rows given that follow a rule: "12 of 43 (27.9 %)"."""
-    one = told.told(rule, side)
-    if rule.rows is None or one is None:
+    if rule.rows is None:
         return ""
     if rule.outcome_rate is None:
-        return "none" if rule.rows == 0 and one.exact else ""
-    if not one.exact:
-        return "hidden" if one.rate is None else one.rate.words(PLAIN)
+        return "none" if rule.rows == 0 else ""
     if rule.outcomes is None:
         return f"{format_number(rule.outcome_rate)} in {rule.rows:,}"
     weighted = abs(rule.outcome_rate - rule.outcomes / rule.rows) > SAME_RATE
@@ -355,73 +327,55 @@ def _sections(diff: TreeDiff) -> list[tuple[str, Sequence[RuleChange]]]:
     return [(s, diff.with_status(s)) for s in ORDER if diff.counts[s]]
 
 
-def diff_text(diff: TreeDiff, min_cell: int = MIN_CELL) -> str:
+def diff_text(diff: TreeDiff) -> str:
     """Return plain text, at most one idea per line."""
-    lines = headline(diff, min_cell)
+    lines = headline(diff)
     if diff.splits:
         lines += ["", "What changed"]
-        lines += [f"  - {line}" for line in _what_changed(diff, min_cell)]
+        lines += [f"  - {line}" for line in _what_changed(diff)]
     for status, rules in _sections(diff):
         lines += ["", f"{status.capitalize()} ({len(rules)})"]
         for rule in rules:
-            lines += _rule_lines(diff, rule, min_cell)
-    if note := _note(diff, min_cell):
-        lines += ["", note]
+            lines += _rule_lines(diff, rule)
     return "\n".join(lines)
 
 
-def _note(diff: TreeDiff, min_cell: int) -> str:
-    """Say why numbers are missing, where rows were counted."""
-    return "" if diff.n_rows is None else masking_note(min_cell)
-
-
-def _what_changed(diff: TreeDiff, min_cell: int) -> list[str]:
+def _what_changed(diff: TreeDiff) -> list[str]:
     """Return the changes of splits in words, the smaller ones counted."""
-    shown, told = [], diff.told(min_cell)
-    for split in diff.splits[:MOST_CHANGES]:
-        # Who is in either of two groups is another count of people than those of the rules.
-        counted = told.all_exact(diff.rules[number - 1] for number in split.rules)
-        share = split.share if counted else None
-        rows = "" if share is None else f", {PLAIN.percent(share, 1)} of rows"
-        shown.append(split.text + rows)
+    shown = [
+        split.text + ("" if split.share is None else f", {PLAIN.percent(split.share, 1)} of rows")
+        for split in diff.splits[:MOST_CHANGES]
+    ]
     rest = len(diff.splits) - len(shown)
     return shown + ([f"and {rest} more"] if rest else [])
 
 
-def _rule_lines(diff: TreeDiff, rule: RuleChange, min_cell: int) -> list[str]:
-    told = diff.told(min_cell)
-    texts = [
-        told.rule_text(half, side)
-        for half, side in ((rule.old, "old"), (rule.new, "new"))
-        if half is not None
-    ]
+def _rule_lines(diff: TreeDiff, rule: RuleChange) -> list[str]:
+    texts = [half.text for half in (rule.old, rule.new) if half is not None]
     if len(texts) == 1 or not rule.changes:
         lines = [f"  {rule.number}. {texts[-1]}"]
     else:
         lines = [f"  {rule.number}. {texts[0]}", f"     -> {texts[1]}"]
-    facts = rule_facts(diff, rule, changes=False, min_cell=min_cell)
+    facts = rule_facts(diff, rule, changes=False)
     return lines + ([f"     {'; '.join(facts)}"] if facts else [])
 
 
-def diff_markdown(diff: TreeDiff, min_cell: int = MIN_CELL) -> str:
+def diff_markdown(diff: TreeDiff) -> str:
     """Return Markdown: headline, changes of splits, one table of rules."""
-    told = diff.told(min_cell)
-    first, *rest = headline(diff, min_cell)
+    first, *rest = headline(diff)
     lines = ["**" + _md(first) + "**", ""]
     lines += [f"{_md(line)}  " for line in rest]
     if diff.splits:
         lines += ["", "### What changed", ""]
-        lines += [f"- {_md(line)}" for line in _what_changed(diff, min_cell)]
+        lines += [f"- {_md(line)}" for line in _what_changed(diff)]
     lines += ["", "### Rules", "", "| # | status | before | now | details |"]
     lines += ["| --: | --- | --- | --- | --- |"]
     for _, rules in _sections(diff):
         for rule in rules:
-            old = "" if rule.old is None else _md(harmless_words(told.rule_text(rule.old, "old")))
-            new = "" if rule.new is None else _md(harmless_words(told.rule_text(rule.new, "new")))
-            facts = "; ".join(_md(fact) for fact in rule_facts(diff, rule, min_cell=min_cell))
+            old = "" if rule.old is None else _md(harmless_words(rule.old.text))
+            new = "" if rule.new is None else _md(harmless_words(rule.new.text))
+            facts = "; ".join(_md(fact) for fact in rule_facts(diff, rule))
             lines.append(f"| {rule.number} | {rule.status} | {old} | {new} | {facts} |")
-    if note := _note(diff, min_cell):
-        lines += ["", _md(note)]
     return "\n".join(lines) + "\n"
 
 

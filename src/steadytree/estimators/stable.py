@@ -136,7 +136,7 @@ class _StableTree(TreeLearner):
         ----------
         path : path-like
         **options
-            Of :func:`steadytree.report.summarise`: ``title``, ``min_cell``, ``level``.
+            Of :func:`steadytree.report.summarise`: ``title``, ``level``.
 
         Returns
         -------

@@ -164,7 +164,6 @@ def flip_table(
     changed: NDArray[np.bool_],
     moves: NDArray[np.float64],
     *,
-    min_cell: int,
     level: float,
 ) -> pd.DataFrame:
     """Share of rows whose decision changes in each subgroup, with Wilson intervals.
@@ -174,8 +173,7 @@ def flip_table(
     rows = []
     for name, index in subgroups(X, by):
         n, hits = len(index), int(changed[index].sum())
-        shown = (hits / n, *wilson(hits, n, level)) if n >= min_cell else (np.nan,) * 3
-        moved = moved_shares(moves[index] if n >= min_cell else moves[:0])
-        rows.append((name, n, *shown, *moved.values(), n < min_cell))
-    columns = ["group", "n", "flips", "low", "high", *MOVES, "masked"]
+        shown = (hits / n, *wilson(hits, n, level))
+        rows.append((name, n, *shown, *moved_shares(moves[index]).values()))
+    columns = ["group", "n", "flips", "low", "high", *MOVES]
     return pd.DataFrame(rows, columns=columns).set_index("group")

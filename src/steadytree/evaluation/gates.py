@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from steadytree.core.disclosure import PeopleCount
 from steadytree.core.format import plain_json
 from steadytree.core.words import PLAIN
 from steadytree.exceptions import GateError, InputError
@@ -22,7 +21,6 @@ __all__ = ["COUNTED", "GATES", "GateCheck", "GateFault", "GateResult", "check_ga
 
 # Limits are decimal numbers that people type: 0.1 must not fail on the last bit.
 ROUNDING = 1e-12
-_SHOWN_DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -85,11 +83,6 @@ class GateResult:
     passed : bool
     faults : tuple of str
         Why the measure says nothing, in words; a gate with one does not hold.
-    told : str or None
-        Stands in place of what was measured where that is of too few people; gates are
-        decided before.
-    digits : int or None
-        Decimals of what was measured that `to_dict` tells; all by default.
 
     Examples
     --------
@@ -103,8 +96,6 @@ class GateResult:
     measured: float
     passed: bool
     faults: tuple[str, ...] = ()
-    told: str | None = None
-    digits: int | None = None
 
     @property
     def text(self) -> str:
@@ -112,7 +103,6 @@ class GateResult:
         gate = GATES[self.name]
         side = "at most" if gate.upper else "at least"
         measured = "unknown" if math.isnan(self.measured) else gate.show(self.measured)
-        measured = measured if self.told is None else self.told
         verdict = "passed" if self.passed else "failed"
         if self.faults:
             verdict = f"failed, since {' and '.join(self.faults)}"
@@ -125,11 +115,10 @@ class GateResult:
         -------
         dict
         """
-        measured = self.measured if self.digits is None else round(self.measured, self.digits)
         return {
             "name": self.name,
             "limit": self.limit,
-            "measured": plain_json(measured) if self.told is None else None,
+            "measured": plain_json(self.measured),
             "passed": self.passed,
             "faults": list(self.faults),
             "text": self.text,
@@ -187,31 +176,6 @@ class GateCheck:
         dict
         """
         return {"passed": self.passed, "results": [result.to_dict() for result in self.results]}
-
-    def masked(self, told: Mapping[str, PeopleCount], min_cell: int) -> GateCheck:
-        """Return the same with words in place of measures of too few people, and few digits.
-
-        Parameters
-        ----------
-        told : mapping of str to PeopleCount
-            What may be told of each measure that counts people.
-        min_cell : int
-            1 shows all.
-
-        Returns
-        -------
-        GateCheck
-        """
-        if min_cell <= 1:
-            return self
-        results = []
-        for result in self.results:
-            people = told.get(GATES[result.name].measure)
-            words = None if people is None else people.replaced
-            if words is not None and not math.isnan(result.measured):
-                result = replace(result, told=words)
-            results.append(replace(result, digits=_SHOWN_DIGITS))
-        return GateCheck(tuple(results))
 
     def raise_if_failed(self) -> None:
         """Raise ``GateError`` naming every gate that did not hold."""
@@ -301,9 +265,9 @@ def check_gates(
                 f"expected a subject with {gate.words} for {name}, got none; "
                 "pass rows (and outcomes, for a score) so that it can be measured"
             )
-        told = tuple(fault.words for fault in faults if gate.measure in fault.measures)
-        holds = _holds(gate, measured, float(limit)) and not told
-        results.append(GateResult(name, float(limit), measured, holds, told))
+        spoilt = tuple(fault.words for fault in faults if gate.measure in fault.measures)
+        holds = _holds(gate, measured, float(limit)) and not spoilt
+        results.append(GateResult(name, float(limit), measured, holds, spoilt))
     return GateCheck(tuple(results))
 
 

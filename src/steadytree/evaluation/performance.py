@@ -3,8 +3,7 @@
 Three columns of scores, each with a name that says which tree is scored on which rows: the
 deployed tree, which saw none of them; the proposal's own tree, which was trained on them; and
 the honest estimate for the proposal, corrected by trees made without a fold
-(:mod:`steadytree.evaluation.cross_fitting`). Cells with few rows are masked, so that a table
-can be shown without pointing at single people.
+(:mod:`steadytree.evaluation.cross_fitting`).
 """
 
 from __future__ import annotations
@@ -152,7 +151,6 @@ def performance_table(
     name: str,
     *,
     parts: Sequence[tuple[Any, Rows]],
-    min_cell: int,
     level: float,
 ) -> pd.DataFrame:
     """Measures of a candidate in each part of the rows, one line per measure.
@@ -164,7 +162,6 @@ def performance_table(
     records = []
     for group, rows in parts:
         for measured in _measures(scores, name, rows, at):
-            masked = measured.n < min_cell
             record: dict[str, Any] = {"group": group, "metric": measured.name, "n": measured.n}
             estimate = measured.estimate
             low, high = measured.bounds(level, proposal=False)
@@ -184,9 +181,7 @@ def performance_table(
                 "change_low": change - half,
                 "change_high": change + half,
             }
-            if masked:
-                record |= {k: np.nan for k in record if k not in ("group", "metric", "n")}
-            record |= {"interval": measured.interval, "masked": masked}
+            record["interval"] = measured.interval
             records.append(record)
     table = pd.DataFrame(records).set_index(["group", "metric"])
     table.attrs["columns"] = dict(COLUMNS)

@@ -93,8 +93,6 @@ class BinnedTable:
     def __init__(self, coded: FloatArray, space: FeatureSpace, n_real: int | None = None) -> None:
         self.coded = coded
         self.space = space
-        self.words_space = space
-        """Space in whose words conditions are told: it may call categories otherwise."""
         n, p = coded.shape
         real = coded[: n if n_real is None else n_real]
         self.edges: list[FloatArray] = []

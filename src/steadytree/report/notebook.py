@@ -8,9 +8,6 @@ from html import escape
 from typing import Any
 
 from steadytree.assessment import StabilityAssessment
-from steadytree.core.disclosure import MIN_CELL, told_share_words
-from steadytree.core.told_leaves import ToldLeaves
-from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
 from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff
@@ -21,7 +18,6 @@ from steadytree.estimators.stable import _StableTree
 from steadytree.exceptions import InputError
 from steadytree.report.rules import RuleTable
 from steadytree.retraining import Retraining
-from steadytree.retraining.explanation import explain_retraining
 
 __all__ = [
     "assessment_html",
@@ -46,14 +42,13 @@ def notebook_view(result: Any) -> str:
 
 
 @notebook_view.register(TreeDiff)
-def tree_diff_html(diff: TreeDiff, *, min_cell: int = MIN_CELL) -> str:
+def tree_diff_html(diff: TreeDiff) -> str:
     """Show a diff: counts, changes of splits in words, and the rules that changed."""
-    diff = diff.shown(min_cell)
     warning = given_up_words(diff.classes_given_up, style=PAGE)
     parts = [
         f"<p><b>{escape(warning)}</b></p>" if warning else "",
         f"<p><b>Dissimilarity {escape(PAGE.percent(diff.dissimilarity))}</b>: "
-        f"{status_counts(diff, _STATUS_SIGNS)}{_flips(diff, min_cell)}</p>",
+        f"{status_counts(diff, _STATUS_SIGNS)}{_flips(diff)}</p>",
         _bullets(split_words(split, PAGE) for split in diff.splits),
     ]
     body = [
@@ -63,7 +58,7 @@ def tree_diff_html(diff: TreeDiff, *, min_cell: int = MIN_CELL) -> str:
             _rule(row["old"]),
             _rule(row["new"]),
         ]
-        for row in RuleTable(diff, min_cell).rows
+        for row in RuleTable(diff).rows
         if row["status"] != "kept"
     ]
     if body:
@@ -102,23 +97,18 @@ def path_matching_html(matching: PathMatching) -> str:
 
 
 @notebook_view.register(Retraining)
-def retraining_html(result: Retraining, *, min_cell: int = MIN_CELL) -> str:
+def retraining_html(result: Retraining) -> str:
     """Show a retraining: what is proposed, and what each candidate costs."""
-    told = explain_retraining(result, min_cell)
-    n = told.total
-    first, *rest = (escape(clean(line)) for line in told.lines)
+    first, *rest = (escape(clean(line)) for line in result.explanation.lines)
     summary = f"<p><b>{first}</b></p>" + "".join(f"<p>{line}</p>" for line in rest)
     body = []
     for name, row in result.frontier.iterrows():
-        flips = told_share_words(
-            float(row["flips"]) * n, n, min_cell, PAGE, exact=bool(row["chosen"])
-        )
         body.append(
             [
                 escape(clean(name)) + (" ★" if row["chosen"] else ""),
                 escape(PAGE.percent(float(row["dissimilarity"]))),
                 escape(PAGE.fixed(float(row["score"]))),
-                escape(flips),
+                escape(PAGE.percent(float(row["flips"]), 1)),
                 str(int(row["n_leaves"])),
                 "yes" if row["on_frontier"] else "",
             ]
@@ -140,7 +130,7 @@ def stable_tree_html(estimator: Any) -> str:
         f"{escape(PAGE.significant(float(estimator.mean_distances_[best]), 4))}, score used for "
         f"choosing {escape(PAGE.significant(float(estimator.scores_[best]), 3))}"
     )
-    text = _listing(tree).splitlines()
+    text = tree_text(tree).splitlines()
     more = [f"... and {len(text) - MAX_ROWS} more lines"] if len(text) > MAX_ROWS else []
     return _box([f"<p>{line}</p>", f"<pre>{escape(chr(10).join(text[:MAX_ROWS] + more))}</pre>"])
 
@@ -156,7 +146,7 @@ def assessment_html(assessment: StabilityAssessment) -> str:
 def predictor_html(predictor: TreePredictorMixin) -> str:
     """Show an estimator of one tree: its size, and its rules."""
     tree = predictor.to_tree()
-    text = escape(_listing(tree))
+    text = escape(tree_text(tree))
     name = escape(type(predictor).__name__)
     return (
         f"<div><code>{name}</code>: {tree.n_leaves} leaves, depth {tree.depth}"
@@ -167,18 +157,10 @@ def predictor_html(predictor: TreePredictorMixin) -> str:
 # -- pieces ----------------------------------------------------------------------------
 
 
-def _listing(tree: Tree) -> str:
-    """List a tree with what may be told of its leaves."""
-    return tree_text(tree, outcome_words=ToldLeaves(tree, MIN_CELL).words)
-
-
-def _flips(diff: TreeDiff, min_cell: int) -> str:
-    changed = diff.told(min_cell).flips
-    if changed is None:
+def _flips(diff: TreeDiff) -> str:
+    if diff.flips is None:
         return ""
-    if changed.replaced is not None:
-        return f"; the decision changes for {changed.replaced} people"
-    return f"; the decision changes for {escape(PAGE.percent(changed.share))} of the rows"
+    return f"; the decision changes for {escape(PAGE.percent(diff.flips))} of the rows"
 
 
 def _rule(half: dict[str, Any] | None) -> str:

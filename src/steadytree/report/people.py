@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from steadytree.core.disclosure import PeopleCount
 from steadytree.core.format import plain_json
 from steadytree.core.words import PAGE, clean, rounded_share
 from steadytree.evaluation.flips import MOVES
-from steadytree.evaluation.told_tables import tell_moves
 from steadytree.retraining import Retraining
 
 __all__ = ["happened_data", "people_data"]
@@ -65,38 +62,25 @@ _POINTS = {key.removeprefix("moved_"): key for key in MOVES}
 By = Sequence[str] | Mapping[str, Any]
 
 
-def people_data(
-    result: Retraining, *, subgroups: By, min_cell: int, level: float
-) -> dict[str, Any]:
-    """Return changed decisions and performance as plain data, small cells masked."""
-    performance = result.told_performance(min_cell=min_cell, level=level)
+def people_data(result: Retraining, *, subgroups: By, level: float) -> dict[str, Any]:
+    """Return changed decisions and performance as plain data."""
+    performance = result.performance(level=level)
     named = subgroups if isinstance(subgroups, Mapping) else {str(by): by for by in subgroups}
     n = len(result.rows)
-    moved = tell_moves(result.risk_moved(), n, min_cell)
+    moved = result.risk_moved()
     return {
         "level": level,
-        "flips": happened_data(
-            PeopleCount.of(result.changed_decisions.sum(), n, min_cell), min_cell
-        ),
-        "moved": {points: happened_data(moved[key], min_cell) for points, key in _POINTS.items()},
+        "flips": happened_data(result.flips(), n),
+        "moved": {points: happened_data(moved[key], n) for points, key in _POINTS.items()},
         "columns": {str(k): clean(v) for k, v in performance.attrs["columns"].items()},
         "performance": _measures(result, performance.reset_index()),
-        "subgroups": [
-            _subgroup(result, str(name), by, min_cell=min_cell, level=level)
-            for name, by in named.items()
-        ],
+        "subgroups": [_subgroup(result, str(name), by, level=level) for name, by in named.items()],
     }
 
 
-def happened_data(people: PeopleCount, min_cell: int) -> dict[str, Any]:
-    """Count and share of the rows that something happens to; None where too few to show."""
-    return {
-        "n": people.total,
-        "count": people.count,
-        "share": None if people.share is None else rounded_share(people.share, 4),
-        "most": None if people.total is None else round(min_cell / people.total, 4),
-        "masked": people.masked,
-    }
+def happened_data(share: float, n: int) -> dict[str, Any]:
+    """Count and share of the rows that something happens to."""
+    return {"n": n, "count": round(share * n), "share": rounded_share(share, 4)}
 
 
 def _measures(result: Retraining, table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -110,8 +94,7 @@ def _measures(result: Retraining, table: pd.DataFrame) -> list[dict[str, Any]]:
 def _measure(row: Mapping[Any, Any], positive: str) -> dict[str, Any]:
     texts = MEASURES.get(str(row["metric"]), (str(row["metric"]), "", "number"))
     title, meaning, kind = (text.replace("{it}", positive) for text in texts)
-    hidden = row["told"] == "hidden"
-    out: dict[str, Any] = {"name": title, "meaning": meaning, "kind": kind, "masked": hidden}
+    out: dict[str, Any] = {"name": title, "meaning": meaning, "kind": kind}
     digits = 3 if kind in ("share", "signed share") or row["metric"] == "AUC" else 4
 
     def short(key: str) -> float | None:
@@ -121,51 +104,28 @@ def _measure(row: Mapping[Any, Any], positive: str) -> dict[str, Any]:
     for side, column in (("old", "deployed"), ("new", "recipe"), ("change", "change")):
         out[side] = [short(key) for key in (column, f"{column}_low", f"{column}_high")]
     out["own"] = short("own")
-    ranges = {"old": row["deployed_range"], "new": row["recipe_range"]}
-    out["ranges"] = {side: told.words() for side, told in ranges.items() if told is not None}
-    if row["told"] == "range" and not out["ranges"]:
-        # Rounded so that a person more or less does not show: its digits must not say otherwise.
-        out["ranges"] = {
-            side: f"about {value:g}"
-            if kind != "signed share"
-            else f"about {PAGE.signed(100 * value, 0)}{PAGE.gap}%"
-            for side in ("old", "new")
-            if (value := out[side][0]) is not None
-        }
-    out["n"] = None if math.isnan(row["n"]) else int(row["n"])
-    # A measure that nobody is behind is not a number, and nothing to hide.
-    out["masked"] = hidden or out["n"] == 0
+    out["n"] = int(row["n"])
     return out
 
 
-def _subgroup(
-    result: Retraining, name: str, by: Any, *, min_cell: int, level: float
-) -> dict[str, Any]:
-    flips = result.told_flips(by, min_cell=min_cell, level=level)
-    table = result.told_performance(by, min_cell=min_cell, level=level).reset_index()
+def _subgroup(result: Retraining, name: str, by: Any, *, level: float) -> dict[str, Any]:
+    flips = result.flips(by, level=level)
+    table = result.performance(by, level=level).reset_index()
     measures = [_measures(result, rows) for _, rows in table.groupby("group", sort=False)]
     return {
         "name": clean(name),
         "groups": [
             {
                 "name": clean(group),
-                "n": None if math.isnan(row["n"]) else int(row["n"]),
+                "n": int(row["n"]),
                 "flips": {
-                    **_told_share(row["flips"]),
+                    "share": rounded_share(row["flips"], 3),
                     "low": plain_json(row["low"], 3),
                     "high": plain_json(row["high"], 3),
                 },
-                "moved": {points: _told_share(row[key]) for points, key in _POINTS.items()},
+                "moved": {p: {"share": rounded_share(row[key], 3)} for p, key in _POINTS.items()},
                 "measures": measures[i],
             }
             for i, (group, row) in enumerate(flips.iterrows())
         ],
-    }
-
-
-def _told_share(share: Any) -> dict[str, Any]:
-    known = plain_json(share)
-    return {
-        "share": None if known is None else rounded_share(known, 3),
-        "masked": known is None,
     }

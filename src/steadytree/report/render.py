@@ -33,7 +33,7 @@ def write_report(result: Any, path: str | os.PathLike[str], **options: Any) -> P
     result : Retraining, TreeDiff or fitted StableTree estimator
     path : path-like
     **options
-        Passed to :func:`summarise`: ``title``, ``subgroups``, ``min_cell``, ``level``.
+        Passed to :func:`summarise`: ``title``, ``subgroups``, ``level``.
 
     Returns
     -------
@@ -116,9 +116,7 @@ def render_summary(summary: Mapping[str, Any]) -> str:
 
 
 def measure_words(measure: Mapping[str, Any], side: str) -> str:
-    """Value of a measure with its interval; a dash where it is masked or unknown."""
-    if side in measure["ranges"]:
-        return str(measure["ranges"][side])
+    """Value of a measure with its interval; a dash where it is unknown."""
     given, kind, change = measure[side], measure["kind"], side == "change"
     # The score on rows that a tree was trained on has no interval: it estimates nothing.
     value, *interval = given if isinstance(given, list) else (given, None, None)

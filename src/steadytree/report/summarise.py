@@ -1,7 +1,6 @@
 """From a result to one plain dictionary that holds everything the report shows.
 
-Nothing that is not in this dictionary reaches the page, so what may be shown (no row of data,
-no cell of fewer than ``min_cell`` people) is decided here and in the modules it calls.
+Nothing that is not in this dictionary reaches the page: no row of data does.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +16,6 @@ from scipy.stats import norm
 
 from steadytree._versions import library_versions
 from steadytree._views import ReportContent
-from steadytree.core.disclosure import MIN_CELL, PeopleCount, share_bin, told_share_words
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import n_rows
 from steadytree.core.tree import Tree
@@ -55,7 +52,6 @@ def summarise(
     *,
     title: str | None = None,
     subgroups: By = (),
-    min_cell: int = MIN_CELL,
     level: float = 0.95,
 ) -> dict[str, Any]:
     """Put everything the report shows into one dictionary of plain values.
@@ -68,8 +64,6 @@ def summarise(
         Heading of the page.
     subgroups : sequence of str, or mapping of str to column, array or function
         Columns to report changed decisions and performance by (Retraining only).
-    min_cell : int, default 5
-        Numbers about fewer people are masked.
     level : float, default 0.95
         Coverage of the intervals.
 
@@ -82,7 +76,7 @@ def summarise(
         ``task``, ``classes``, ``decision_threshold``, ``decision`` (the policy in words),
         ``risk`` (what a prediction is called: "Risk of malignant"),
         ``warnings``, ``kept`` (decisions kept against their share), ``predictions`` (how they
-        come from what was observed), ``min_cell``, ``n_rows``, ``rows_name``;
+        come from what was observed), ``n_rows``, ``rows_name``;
         ``names`` (of the old and new tree), ``headline`` (``sentences``, ``facts``);
         ``test`` (scores on rows that nothing was trained or chosen on; or null);
         ``dissimilarity``, ``counts`` (rules by status), ``split_changes`` (in words),
@@ -107,29 +101,19 @@ def summarise(
     >>> summary["schema"], summary["version"], summary["counts"]["kept"]
     ('steadytree-report', 1, 2)
     """
-    if min_cell < 1:
-        raise InputError(f"expected min_cell of 1 or more, got {min_cell}")
     if not hasattr(result, "report_content"):
         raise InputError(
             "expected a Retraining, a TreeDiff or a fitted StableTree estimator for a report, "
             f"got {type(result).__name__}; compare two trees with diff_trees(old, new) first"
         )
     content: ReportContent = result.report_content()
-    whole = content.diff
-    content = replace(content, diff=whole.shown(min_cell))
     diff = content.diff
-    table = RuleTable(diff, min_cell)
+    table = RuleTable(diff)
     trees = _trees(content, table)
     used = used_features(diff.new, diff.space) | used_features(diff.old, diff.space)
     frontier = None
     if content.candidates is not None:
-        frontier = frontier_data(
-            content.candidates,
-            base=whole.old,
-            space=whole.space,
-            min_cell=min_cell,
-            rounded=table.told.predictions_rounded,
-        )
+        frontier = frontier_data(content.candidates, base=diff.old, space=diff.space)
     drawn = used.union(*(tree["f"] for tree in frontier["trees"])) if frontier else used
     return {
         "schema": SCHEMA_NAME,
@@ -142,14 +126,13 @@ def summarise(
         "decision": _decision_words(content),
         "risk": _risk_words(diff),
         "warnings": _warnings(content),
-        "kept": clean(_kept_words(diff, table)),
+        "kept": clean(kept_sentence(diff)) if diff.kept_against_share else "",
         "predictions": _prediction_words(diff.new),
         "rows_name": "rows" if content.affected is None else content.affected[3],
-        "min_cell": min_cell,
-        "n_rows": diff.n_rows if diff.n_rows and diff.n_rows >= min_cell else None,
+        "n_rows": diff.n_rows,
         "names": {"old": content.names[0], "new": content.names[1]},
-        "headline": _headline(content, min_cell, level),
-        "test": None if content.test is None else _test_data(content, min_cell),
+        "headline": _headline(content, level),
+        "test": None if content.test is None else _test_data(content),
         "dissimilarity": round(float(diff.dissimilarity), 4),
         "counts": dict(diff.counts),
         "split_changes": [split_words(split, PAGE) for split in diff.splits],
@@ -162,7 +145,7 @@ def summarise(
         "rules": table.rows,
         "people": None
         if content.people is None
-        else people_data(content.people, subgroups=subgroups, min_cell=min_cell, level=level),
+        else people_data(content.people, subgroups=subgroups, level=level),
         "frontier": frontier,
         "provenance": [
             {"label": clean(label), "value": _cut(clean(value))}
@@ -175,7 +158,7 @@ def summarise(
 def _trees(content: ReportContent, table: RuleTable) -> dict[str, Any]:
     """Both trees as the page draws them; of a single tree the rules' rows are filled in."""
     diff = content.diff
-    training = _training_shares(diff.new, table.told.min_cell) if content.single else {}
+    training = _training_shares(diff.new) if content.single else {}
     trees: dict[str, Any] = {"old": None}
     for side, tree, name in zip(("old", "new"), (diff.old, diff.new), content.names, strict=True):
         if side == "old" and content.single:
@@ -187,32 +170,25 @@ def _trees(content: ReportContent, table: RuleTable) -> dict[str, Any]:
             name=name,
             classes=diff.classes,
             rules=table.leaves(side),
-            shares={leaf: None if told is None else told[1] for leaf, told in shares.items()},
+            shares=shares,
             changed=table.changed(side),
-            texts=table.told.leaves[side],
             positive=diff.positive,
         )
     if content.single:
         for row in table.rows:
             row["old"] = None
-            told = training.get(row["new"]["leaf"])
-            share, rows = (None, None) if told is None else told
-            row["new"] |= {"share": share, "rows": rows, "masked": share is None}
+            share = training.get(row["new"]["leaf"])
+            rows = None if share is None else PAGE.percent(share, 0)
+            row["new"] |= {"share": share, "rows": rows}
     return trees
 
 
-def _training_shares(tree: Tree, min_cell: int) -> dict[int, tuple[float, str] | None]:
+def _training_shares(tree: Tree) -> dict[int, float]:
     """Share of the training rows at each leaf, where no other rows were counted."""
     total = float(tree.weight[0])
-    out: dict[int, tuple[float, str] | None] = {}
-    for leaf in tree.leaves.tolist() if total >= min_cell else ():
-        share = float(tree.weight[leaf]) / total
-        told = share_bin(share, total, min_cell)
-        if min_cell <= 1:
-            out[leaf] = (rounded_share(share, 4), PAGE.percent(share, 0))
-        else:
-            out[leaf] = None if told is None else (told.middle, told.words())
-    return out
+    if total <= 0:
+        return {}
+    return {i: rounded_share(float(tree.weight[i]) / total, 4) for i in tree.leaves.tolist()}
 
 
 def _warnings(content: ReportContent) -> list[str]:
@@ -236,13 +212,6 @@ def _decision_words(content: ReportContent) -> str:
 def _risk_words(diff: TreeDiff) -> str:
     name = risk_name(diff.new, PAGE)
     return f"{name[:1].upper()}{name[1:]}"
-
-
-def _kept_words(diff: TreeDiff, table: RuleTable) -> str:
-    """Say which decisions are kept against their share, the people counted with a mask."""
-    if not diff.kept_against_share:
-        return ""
-    return kept_sentence(diff, table.told.rows_at(diff.kept_against_share))
 
 
 def _prediction_words(tree: Tree) -> str:
@@ -269,8 +238,8 @@ def _range_words(strength: np.ndarray[Any, Any]) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, Any]:
-    """Sentences and facts for the head of the page, people counted with a mask."""
+def _headline(content: ReportContent, level: float) -> dict[str, Any]:
+    """Sentences and facts for the head of the page."""
     diff = content.diff
     sentences = list(content.sentences)
     facts: list[Fact] = [*content.facts]
@@ -279,17 +248,13 @@ def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, 
     facts += _score_fact(*content.score, level) if content.score is not None else []
     if content.affected is not None:
         event, count, total, what = content.affected
-        people = PeopleCount.of(count, total, min_cell)
-        facts.append(_people_fact("Decisions that change", people, min_cell, what))
+        facts.append(_people_fact("Decisions that change", round(count), total, what))
         if content.people is not None and diff.classes is not None:
             moved = round(content.people.risk_moved()["moved_5"] * total)
-            people_moved = PeopleCount.of(moved, total, min_cell)
             label = f"{_risk_words(diff)} moves over 5 points"
-            facts.append(_people_fact(label, people_moved, min_cell, what))
-        if event and people.total is not None:
-            sentences.append(
-                whom_words(event, round(count), total, people.replaced, rows_name=what)
-            )
+            facts.append(_people_fact(label, moved, total, what))
+        if event:
+            sentences.append(whom_words(event, round(count), total, rows_name=what))
     texts = [_MINUS.sub(PAGE.minus, clean(sentence)) for sentence in sentences]
     texts = [text.replace(" <= ", " ≤ ").replace(" >= ", " ≥ ") for text in texts]
     names = ("label", "value", "detail")
@@ -299,15 +264,14 @@ def _headline(content: ReportContent, min_cell: int, level: float) -> dict[str, 
     }
 
 
-def _test_data(content: ReportContent, min_cell: int) -> dict[str, Any]:
+def _test_data(content: ReportContent) -> dict[str, Any]:
     """Scores on rows that nothing was trained or chosen on, a row per tree."""
     table: Any = content.test
     n, first = int(table["n"].iloc[0]), str(table.index[0])
     named = dict(zip(("deployed", "proposal"), content.names, strict=True))
     score = "R²" if content.diff.classes is None else "AUC"
     heads = ["Tree", score, "Change", "95\u202f% interval", "Decisions that change"]
-    # A mean over people is an equation in their counts.
-    extra = [name for name in ("brier", "cost") if name in table.columns and min_cell <= 1]
+    extra = [name for name in ("brier", "cost") if name in table.columns]
     rows = []
     for name, row in table.iterrows():
         change = ["–", "–"]
@@ -317,7 +281,7 @@ def _test_data(content: ReportContent, min_cell: int) -> dict[str, Any]:
             if low < high:
                 interval = f"{PAGE.signed(low)} to {PAGE.signed(high)}"
                 change = [PAGE.signed(row["score_change"]), interval]
-        flips = told_share_words(float(row["flips"]) * n, n, min_cell, PAGE)
+        flips = PAGE.percent(float(row["flips"]), 1)
         cells = [named.get(str(name), str(name).capitalize()), f"{row['score']:.3f}", *change]
         rows.append([*cells, flips, *(f"{row[key]:.4f}" for key in extra)])
     words = {"brier": "Brier score", "cost": "Cost of a decision"}
@@ -350,16 +314,8 @@ def _score_fact(
     return [(name, f"{old:.3f} → {new:.3f}", f"change {PAGE.signed(change)}, {interval}")]
 
 
-def _people_fact(label: str, changed: PeopleCount, min_cell: int, what: str) -> Fact:
-    total = changed.total
-    if total is None:
-        return (label, "not shown", f"fewer than {min_cell} {what}")
-    if changed.replaced is None:
-        detail = f"{changed.count:,} of {total:,} {what}"
-        return (label, PAGE.percent(changed.share), detail)
-    few = changed.replaced.startswith("fewer")
-    value = f"< {PAGE.percent(min_cell / total)}" if few else "nearly all"
-    return (label, value, f"{changed.replaced} of {total:,} {what}")
+def _people_fact(label: str, count: int, total: int, what: str) -> Fact:
+    return (label, PAGE.percent(count / total), f"{count:,} of {total:,} {what}")
 
 
 def _change_sentence(diff: TreeDiff) -> str:
@@ -403,7 +359,7 @@ def _cut(text: str) -> str:
 
 
 def _tree_words(tree: Tree) -> str:
-    """Size of a tree: a digest of it would confirm a guess of the numbers that are masked."""
+    """Size of a tree: its digest belongs to the history."""
     return f"{tree.n_leaves} rules, depth {tree.depth}"
 
 

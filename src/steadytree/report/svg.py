@@ -94,9 +94,8 @@ def outcome_words(
 ) -> tuple[str, str]:
     """Decision at a leaf, and the share that it predicts."""
     if classes is None:
-        value = tree["value"][node]
-        return ("–" if value is None else PAGE.number(value[0])), ""
-    return str(classes[int(tree["label"][node])]), tree["predicted"][node] or "–"
+        return PAGE.number(tree["value"][node][0]), ""
+    return str(classes[int(tree["label"][node])]), tree["predicted"][node]
 
 
 def _text(kind: str, x: float, y: float, text: str, anchor: str = "") -> str:

@@ -1,7 +1,6 @@
 """Trees, their rules and the candidates as plain data: what the page draws, and nothing more.
 
-Weights and the values of inner nodes are left out, and what rests on too few people is
-masked or coarsened here, before any of it can reach a file.
+Weights and the values of inner nodes are left out.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,11 @@ import numpy as np
 from steadytree._views import CandidateTrees
 from steadytree.core.alignment import align_tree
 from steadytree.core.bit_sets import codes_in
-from steadytree.core.disclosure import told_share, told_share_words
 from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
-from steadytree.core.told_leaves import ToldLeaves
 from steadytree.core.tree import Tree
-from steadytree.core.tree_words import odd_values
-from steadytree.core.words import PAGE, clean, shown_bound
+from steadytree.core.tree_words import LeafNumbers, odd_values
+from steadytree.core.words import PAGE, clean, rounded_share, shown_bound
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.plotting.layout import fold_nodes
 
@@ -97,18 +95,22 @@ def tree_data(
     name: str,
     classes: tuple[Any, ...] | None,
     rules: Mapping[int, int],
-    shares: Mapping[int, str | None],
+    shares: Mapping[int, float],
     changed: set[int],
-    texts: ToldLeaves,
     positive: int | None,
 ) -> dict[str, Any]:
     """One tree in full: node by node, numbers as the model compares them.
 
-    By leaf: ``rules`` are rule numbers, ``shares`` those of the rows in words (None: masked;
-    absent: no rows were counted), ``texts`` what may be told of it. The branches of ``changed``
-    leaves are opened first. ``positive`` is the position of the class whose predicted share is
-    shown, None for that of the decision.
+    By leaf: ``rules`` are rule numbers, ``shares`` those of the rows (absent: no rows were
+    counted). The branches of ``changed`` leaves are opened first. ``positive`` is the position
+    of the class whose predicted share is shown, None for that of the decision.
     """
+    numbers = {i: _leaf_numbers(tree, i, classes, positive) for i in tree.leaves.tolist()}
+    nothing: list[Any] = [None] * tree.n_nodes
+    predicted, observed = list(nothing), list(nothing)
+    for i, each in numbers.items():
+        predicted[i] = None if classes is None else each.predicted_words(PAGE)
+        observed[i] = each.all_observed_words(PAGE) or None
     aligned = align_tree(tree, space)
     grown = aligned.tree
     leaf = grown.is_leaf
@@ -131,16 +133,39 @@ def tree_data(
             _label(grown, i, classes) if leaf[i] and grown.is_classifier else None
             for i in range(grown.n_nodes)
         ],
-        "value": texts.value,
-        "predicted": texts.predicted,
+        "value": [_values(tree, i, classes) if i in numbers else None for i in range(tree.n_nodes)],
+        "predicted": predicted,
         "positive": positive,
-        "observed": texts.observed,
-        "few": sorted(texts.few),
+        "observed": observed,
         "rule": [rules.get(i) for i in range(grown.n_nodes)],
-        "share": [shares.get(i) for i in range(grown.n_nodes)],
+        "share": [
+            PAGE.percent(shares[i], 0) if i in shares else None for i in range(grown.n_nodes)
+        ],
         "against": np.flatnonzero(grown.kept_against_share & leaf).tolist(),
         "folded": sorted(fold_nodes(grown, MAX_DRAWN_RULES, important=changed)),
     }
+
+
+def _leaf_numbers(
+    tree: Tree, leaf: int, classes: tuple[Any, ...] | None, positive: int | None
+) -> LeafNumbers:
+    """Return the numbers of a leaf; a class that only the other tree knows is predicted never."""
+    if classes is None or positive is None:
+        return LeafNumbers.of(tree, leaf)
+    name, known = classes[positive], tree.classes or ()
+    if name in known:
+        return LeafNumbers.of(tree, leaf, known.index(name))
+    return replace(LeafNumbers.of(tree, leaf), shown=name, predicted=0.0)
+
+
+def _values(tree: Tree, leaf: int, classes: tuple[Any, ...] | None) -> list[float]:
+    """Mean, or class shares in the order of all classes."""
+    if classes is None:
+        return [float(tree.value[leaf, 0])]
+    row = [0.0] * len(classes)
+    for own, share in zip(tree.classes or (), tree.value[leaf].tolist(), strict=True):
+        row[classes.index(own)] = rounded_share(share, 3)
+    return row
 
 
 def _threshold(value: float) -> float | str | None:
@@ -162,17 +187,13 @@ def _label(tree: Tree, node: int, classes: tuple[Any, ...] | None) -> int:
 # -- the candidates --------------------------------------------------------------------
 
 
-def frontier_data(
-    candidates: CandidateTrees, *, base: Tree, space: FeatureSpace, min_cell: int, rounded: bool
-) -> dict[str, Any]:
+def frontier_data(candidates: CandidateTrees, *, base: Tree, space: FeatureSpace) -> dict[str, Any]:
     """Return every candidate with its costs, and as many of their trees as the file can hold.
 
     Trees are compared with ``base`` and stored in order of interest until the budget is spent.
-    ``rounded``: predictions of the chosen tree are told as ranges, and so those of all others,
-    which have leaves in common with it.
     """
     trees = candidates.trees
-    rows = [_candidate(record, candidates.n_rows, min_cell) for record in candidates.records]
+    rows = [_candidate(record) for record in candidates.records]
     order = sorted(
         range(len(rows)),
         key=lambda i: (
@@ -197,7 +218,7 @@ def frontier_data(
             left_out += 1
             continue
         diff = diff_trees(base, tree, space=space)
-        compact = compact_tree(tree, diff, min_cell, rounded=rounded)
+        compact = compact_tree(tree, diff)
         size = len(json.dumps(compact, separators=(",", ":")))
         if spent + size > TREE_BUDGET:
             left_out += 1
@@ -232,16 +253,8 @@ def _identity(tree: Tree) -> bytes:
     return digest.digest()
 
 
-def _candidate(record: Mapping[str, Any], n_rows: int | None, min_cell: int) -> dict[str, Any]:
-    costs = plain_json({name: record.get(name) for name in _COSTS}, 3 if min_cell > 1 else 4)
-    costs["distance"] = plain_json(record.get("distance"), 4)
-    for name in _HAPPENS:
-        share, words = plain_json(record.get(name)), None
-        if share is not None and n_rows:
-            count, exact = share * n_rows, bool(record.get("chosen"))
-            share = told_share(count, n_rows, min_cell, exact=exact)
-            words = told_share_words(count, n_rows, min_cell, PAGE, exact=exact)
-        costs |= {name: plain_json(share, 4), f"{name}_words": words}
+def _candidate(record: Mapping[str, Any]) -> dict[str, Any]:
+    costs = plain_json({name: record.get(name) for name in (*_COSTS, *_HAPPENS)}, 4)
     edits = record.get("edits")
     return {
         "name": clean(record["name"]),
@@ -255,17 +268,14 @@ def _candidate(record: Mapping[str, Any], n_rows: int | None, min_cell: int) -> 
     }
 
 
-def compact_tree(
-    tree: Tree, diff: TreeDiff, min_cell: int, *, rounded: bool = False
-) -> dict[str, Any]:
+def compact_tree(tree: Tree, diff: TreeDiff) -> dict[str, Any]:
     """Write a candidate tree in few bytes, with what became of each rule of the base tree.
 
     Nodes are in preorder, so that the children need not be stored: ``f`` feature of each
     node (-1: leaf), ``t`` thresholds of the numeric splits in that order (as they read), ``c``
     category codes that go left of the categorical splits in that order, ``m`` one digit per
     split (1: missing goes left, 2: a category never met, 3: both), ``l`` labels and ``v`` values
-    of the leaves (the share of the positive class of two, of the label otherwise, in words where
-    it is coarse; or the mean; null: too few people),
+    of the leaves (the share of the positive class of two, of the label otherwise; or the mean),
     ``n`` rule numbers and ``s`` statuses of the leaves (k, m, r or a).
     """
     space, classes = diff.space, diff.classes
@@ -275,23 +285,11 @@ def compact_tree(
     splits = [i for i in order if not grown.is_leaf[i]]
     leaves = [i for i in order if grown.is_leaf[i]]
     by_leaf = {r.new.leaf: r for r in diff.rules if r.new is not None}
-    texts = ToldLeaves(
-        grown,
-        min_cell,
-        space=space,
-        classes=classes,
-        positive=diff.positive,
-        style=PAGE,
-        rounded=leaves if rounded else (),
-    )
     labels = [_label(grown, i, classes) if classes else 0 for i in leaves]
-    shown: list[float | str | None] = []
+    shown = []
     for i, label in zip(leaves, labels, strict=True):
-        row = texts.value[i]
-        if row is None or classes is None:
-            shown.append(texts.predicted[i] if row is None else row[0])
-        else:
-            shown.append(row[label if diff.positive is None else diff.positive])
+        row = _values(grown, i, classes)
+        shown.append(row[(label if diff.positive is None else diff.positive) if classes else 0])
     return {
         "f": [int(aligned.feature[i]) for i in order],
         "t": [_short(float(grown.threshold[i])) for i in splits if aligned.left_mask[i] is None],

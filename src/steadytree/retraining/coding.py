@@ -7,13 +7,12 @@ before anything is trained.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.disclosure import MIN_CELL
 from steadytree.evaluation.changed_columns import UNKNOWN_SHARE
 from steadytree.exceptions import InputError
 
@@ -47,18 +46,10 @@ def check_categories(
             f"same, map them first: {fix}; if they are new categories, pass "
             "space=FeatureSpace.from_data(...) made from old and new rows"
         )
-    # A note is shown to people: a category of few rows may be the name of somebody.
-    named = {met[code] for code in at if (codes == code).sum() >= MIN_CELL}
     if other:
-        pairs = [f"{new!r} beside {old!r}" for new, old in other.items() if new in named]
-        return f"new categories of {name!r} that may be other spellings: {_told(pairs, other)}"
-    return f"new categories of {name!r}: {_told([repr(c) for c in fresh if c in named], fresh)}"
-
-
-def _told(shown: list[str], every: Collection[Any]) -> str:
-    """List some names, and count those of few rows."""
-    few = len(every) - len(shown)
-    return ", ".join([*shown[:5], *([f"{few} of few rows"] if few else [])])
+        pairs = ", ".join(f"{new!r} beside {old!r}" for new, old in list(other.items())[:5])
+        return f"new categories of {name!r} that may be other spellings: {pairs}"
+    return f"new categories of {name!r}: {_some(fresh)}"
 
 
 def _plainly(category: Any) -> str:

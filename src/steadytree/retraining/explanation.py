@@ -2,7 +2,7 @@
 
 One line says what to do and how sure that is, one names the policy, and at most six short ones
 say what changes, whom it affects, whether it is better, what is given up, what a final test
-shows, and what to beware of. Counts of too few people are masked.
+shows, and what to beware of.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadytree.core.disclosure import MIN_CELL, PeopleCount, told_share_words
 from steadytree.core.one_decision import OneDecision
 from steadytree.core.tree_words import risk_name
 from steadytree.core.words import PLAIN, listed
@@ -97,7 +96,7 @@ class Explanation:
 
     @property
     def without_counts(self) -> tuple[str, ...]:
-        """Lines that count no people; pages with a mask of their own tell the rest themselves."""
+        """Lines that count no people: what is published rounds the counts of the others."""
         parts = (self.one_decision, self.changes, self.better, _joined(self.forgone, self.advice))
         return tuple(line for line in (*parts, self.test, self.warnings) if line)
 
@@ -114,7 +113,7 @@ class Explanation:
         return "\n".join(self.lines)
 
 
-def explain_retraining(result: Retraining, min_cell: int = MIN_CELL) -> Explanation:
+def explain_retraining(result: Retraining) -> Explanation:
     """Say what to do and how sure that is, what changes, for whom, and what is given up."""
     classifier = result.deployed.is_classifier
     event = "The decision changes"
@@ -130,10 +129,10 @@ def explain_retraining(result: Retraining, min_cell: int = MIN_CELL) -> Explanat
         policy=_policy(result.tree),
         one_decision="" if one is None else one.words("The tree"),
         changes=_changes(result),
-        affected=_affected(result, event, count, total, min_cell),
-        better=_better(result, min_cell),
+        affected=_affected(result, event, count, total),
+        better=_better(result),
         forgone=_forgone(result, forgone),
-        forgone_people=_forgone_people(forgone, total, min_cell, classifier),
+        forgone_people=_forgone_people(forgone, classifier),
         advice=REBUILD if result.rebuild_advised else "",
         test=_test(result),
         warnings=_warnings(result),
@@ -148,20 +147,8 @@ def _joined(*parts: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def whom_words(
-    event: str,
-    count: int,
-    total: int,
-    masked: str | None = None,
-    *,
-    rows_name: str = "new rows",
-) -> str:
-    """Sentence on how many rows something happens to.
-
-    ``masked`` stands in place of a count that is not shown: "fewer than 5".
-    """
-    if masked is not None:
-        return f"{event} for {masked} of the {total:,} {rows_name}."
+def whom_words(event: str, count: int, total: int, *, rows_name: str = "new rows") -> str:
+    """Sentence on how many rows something happens to."""
     if count == 0:
         return f"{event} for none of the {total:,} {rows_name}."
     return f"{event} for {count:,} of the {total:,} {rows_name} ({_percent(count / total)})."
@@ -242,23 +229,21 @@ def _rule_edits(result: Retraining) -> list[str]:
     return [edit for edit in result.edits if not edit.startswith("relabel")]
 
 
-def _affected(result: Retraining, event: str, count: int, total: int, min_cell: int) -> str:
+def _affected(result: Retraining, event: str, count: int, total: int) -> str:
     if result.action == "keep":
         return ""
-    masked = PeopleCount.of(count, total, min_cell).replaced
-    text = whom_words(event, count, total, masked, rows_name=result.rows_name)
+    text = whom_words(event, count, total, rows_name=result.rows_name)
     if result.deployed.is_classifier:
         moved = round(result.risk_moved()["moved_5"] * total)
-        few = PeopleCount.of(moved, total, min_cell).replaced
         words = f"The {risk_name(result.tree)} moves by more than 5 points"
-        text += " " + whom_words(words, moved, total, few, rows_name=result.rows_name)
+        text += " " + whom_words(words, moved, total, rows_name=result.rows_name)
     return text
 
 
 # -- is it better ------------------------------------------------------------------------
 
 
-def _better(result: Retraining, min_cell: int) -> str:
+def _better(result: Retraining) -> str:
     answer, name = result.answer, result.score_name
     deployed = result.deployed_score
     if result.settings["folds_interrupted"]:
@@ -267,10 +252,9 @@ def _better(result: Retraining, min_cell: int) -> str:
         return f"How well a new tree would predict was not measured ({name} {deployed:.3f} today)."
     if answer.confidence == TOO_FEW:
         few = "events" if result.deployed.is_classifier else "rows"
-        count = f"fewer than {min_cell}" if answer.events < min_cell else str(answer.events)
         return (
-            f"Too few {few} among the new rows ({count}, at least {FEWEST_EVENTS} are needed): "
-            "no improvement is claimed."
+            f"Too few {few} among the new rows ({answer.events}, at least {FEWEST_EVENTS} are "
+            "needed): no improvement is claimed."
         )
     gain = answer.gains["score"]
     if result.action == "keep":
@@ -289,9 +273,7 @@ def _better(result: Retraining, min_cell: int) -> str:
         if gain.clear == 0 and other is not None and other.clear:
             way = "falls" if other.value > 0 else "rises"
             text += f" The {words}{' of decisions' if words == 'cost' else ''} clearly {way}"
-            # With all its digits it is an equation in counts of people.
-            fall = Gain(-other.value, other.error)
-            text += f" ({_interval(fall, 4)})." if min_cell <= 1 else "."
+            text += f" ({_interval(Gain(-other.value, other.error), 4)})."
             break
     return text
 
@@ -341,14 +323,13 @@ def _forgone(result: Retraining, forgone: Forgone | None) -> str:
     return text
 
 
-def _forgone_people(forgone: Forgone | None, total: int, min_cell: int, classifier: bool) -> str:
+def _forgone_people(forgone: Forgone | None, classifier: bool) -> str:
     if forgone is None:
         return ""
     what = "decision" if classifier else "prediction"
     if forgone.flips == 0:
         return f"It would change no {what}."
-    share = told_share_words(forgone.flips * total, total, min_cell)
-    return f"It would change {share} of {what}s."
+    return f"It would change {PLAIN.percent(forgone.flips, 1)} of {what}s."
 
 
 def _test(result: Retraining) -> str:

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.core.decision import LARGEST_SHARE, Decision, resolve_decision
-from steadytree.core.disclosure import MIN_CELL
 from steadytree.core.forbidden import (
     forbidden_before,
     forbidden_features,
@@ -28,7 +27,6 @@ from steadytree.core.forbidden import (
 from steadytree.core.imputed import fill_in, imputed_codes, missing_as_imputed
 from steadytree.core.lumped import Lumps, lump, lumped_codes, may_be_missing
 from steadytree.core.quoting import some_of
-from steadytree.core.rare import count_categories, rare_names, space_without_names
 from steadytree.core.rows import (
     TRAINING_ROWS,
     CodedRows,
@@ -255,13 +253,6 @@ class Problem:
         if self.on_disk is not None:
             n_new, n_old = self.on_disk.n_new, self.on_disk.n_old or None
         return {"n_new": n_new, "n_old": n_old, "n_rows_scores": scored}
-
-    @cached_property
-    def words_space(self) -> FeatureSpace:
-        """The space in which edits are told: categories of few new rows are not named."""
-        counts = count_categories(self.space, self.new.coded)
-        names = rare_names(self.space, counts, MIN_CELL)
-        return space_without_names(self.space, names) if names else self.space
 
     @cached_property
     def fingerprints(self) -> list[str]:

@@ -16,7 +16,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree._views import CandidateTrees, ReportContent, notebook_view, write_report
-from steadytree.core.disclosure import MIN_CELL, PeopleCount, told_share, told_share_words
 from steadytree.core.one_decision import OneDecision, find_one_decision
 from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
@@ -24,7 +23,6 @@ from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.predictor import predictor_of
 from steadytree.evaluation.cross_fitting import CrossFitted
-from steadytree.evaluation.decision_cells import count_decisions
 from steadytree.evaluation.flips import (
     flip_table,
     flipped,
@@ -36,7 +34,6 @@ from steadytree.evaluation.flips import (
 from steadytree.evaluation.gates import GATES, GateCheck, GateFault, check_gates
 from steadytree.evaluation.performance import performance_table
 from steadytree.evaluation.scores import predict_rows
-from steadytree.evaluation.told_tables import tell_flips, tell_moves, tell_performance, tell_test
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
 from steadytree.retraining.answer import TOO_FEW, Answer, Forgone
 from steadytree.retraining.explanation import Explanation, explain_retraining
@@ -175,11 +172,6 @@ class Retraining:
         n_new = int(self.settings["n_new"])
         return f" of a sample of the {n_new:,} new rows" if len(self.rows) < n_new else ""
 
-    @property
-    def published_settings(self) -> dict[str, Any]:
-        """The settings without the digest of the space, which knows the extremes of the data."""
-        return {name: value for name, value in self.settings.items() if name != "space"}
-
     @cached_property
     def model(self) -> Any:
         """The proposed tree as a scikit-learn predictor."""
@@ -278,7 +270,7 @@ class Retraining:
         """
         return moved_shares(self.risk_moves)
 
-    def flips(self, by: Any = None, *, min_cell: int = 10, level: float = 0.95) -> Any:
+    def flips(self, by: Any = None, *, level: float = 0.95) -> Any:
         """Share of the new rows whose decision changes.
 
         Parameters
@@ -286,8 +278,6 @@ class Retraining:
         by : str, array or callable, optional
             A column of the new rows, one value per row, or a function of the new rows;
             numeric columns with many values are cut at their quartiles.
-        min_cell : int, default 10
-            Subgroups with fewer rows are masked.
         level : float, default 0.95
             Coverage of the (Wilson) intervals.
 
@@ -295,8 +285,8 @@ class Retraining:
         -------
         float, or with ``by`` a DataFrame
             One row per subgroup: n, flips, low, high, moved_5, moved_10 (share whose risk
-            moves by more than 5 and 10 points), masked. For regression a decision is
-            "changed" when the prediction moves by more than 5 % of the response range.
+            moves by more than 5 and 10 points). For regression a decision is "changed" when the
+            prediction moves by more than 5 % of the response range.
         """
         if by is None:
             return float(self.changed_decisions.mean())
@@ -305,13 +295,10 @@ class Retraining:
             by,
             self.changed_decisions,
             self.risk_moves,
-            min_cell=min_cell,
             level=level,
         )
 
-    def performance(
-        self, by: Any = None, *, min_cell: int = 10, level: float = 0.95
-    ) -> pd.DataFrame:
+    def performance(self, by: Any = None, *, level: float = 0.95) -> pd.DataFrame:
         """Compare deployed and proposed tree on the new rows, measure by measure.
 
         Three columns: ``deployed``, the deployed tree, which saw none of the rows; ``own``,
@@ -328,8 +315,6 @@ class Retraining:
         ----------
         by : str, array or callable, optional
             Subgroups, as in :meth:`flips`.
-        min_cell : int, default 10
-            Measures that rest on fewer rows (for the AUC: of either class) are masked.
         level : float, default 0.95
 
         Returns
@@ -337,7 +322,7 @@ class Retraining:
         DataFrame
             Index (group, metric); group is "all" without ``by``. Columns: n, deployed,
             deployed_low, deployed_high, own, recipe, recipe_low, recipe_high, change,
-            change_low, change_high, interval, masked. ``attrs["columns"]`` says in words
+            change_low, change_high, interval. ``attrs["columns"]`` says in words
             which tree each scores on which rows. Without folds ``recipe`` is NaN.
         """
         everyone = [("all", np.arange(len(self.rows)))]
@@ -346,118 +331,8 @@ class Retraining:
             self.scores,
             self.chosen,
             parts=parts,
-            min_cell=min_cell,
             level=level,
         )
-
-    def told_changes(self, min_cell: int = MIN_CELL) -> dict[str, PeopleCount]:
-        """Say for how many rows decisions change and risks move, as far as it may be told.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
-            Counts of fewer people are masked; 1 shows all.
-
-        Returns
-        -------
-        dict of str to PeopleCount
-            ``flips``, ``moved_5`` and ``moved_10``.
-        """
-        n = len(self.rows)
-        flips = PeopleCount.of(self.changed_decisions.sum(), n, min_cell)
-        return {"flips": flips, **tell_moves(self.risk_moved(), n, min_cell)}
-
-    def told_frontier(self, min_cell: int = MIN_CELL) -> pd.DataFrame:
-        """Return the frontier as it may be shown to people.
-
-        Scores have three decimals. How many decisions a candidate changes is exact for the
-        chosen one only, and for others the middle of a range: from the trees and two such
-        numbers the people of one leaf could be counted.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
-            1 shows all.
-
-        Returns
-        -------
-        DataFrame
-        """
-        if min_cell <= 1:
-            return self.frontier
-        out, n = self.frontier.copy(), len(self.rows)
-        told = self.told_changes(min_cell)
-        for column, people in told.items():
-            out[column] = [
-                people.share if chosen and not people.masked else told_share(s * n, n, min_cell)
-                for s, chosen in zip(out[column], out["chosen"], strict=True)
-            ]
-        scores = ["score", "score_se", "score_change", "score_change_se"]
-        out[scores] = out[scores].round(3)
-        return out
-
-    def told_test(self, min_cell: int = MIN_CELL) -> pd.DataFrame | None:
-        """Return ``test`` as it may be shown to people.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
-            1 shows all.
-
-        Returns
-        -------
-        DataFrame or None
-        """
-        return None if self.test is None else tell_test(self.test, min_cell)
-
-    def told_flips(self, by: Any, *, min_cell: int = MIN_CELL, level: float = 0.95) -> pd.DataFrame:
-        """Return the table of :meth:`flips` by subgroup as it may be shown to people.
-
-        Parameters
-        ----------
-        by : str, array or callable
-            As in :meth:`flips`.
-        min_cell : int, default 5
-            Counts of fewer people are masked; 1 shows all.
-        level : float, default 0.95
-
-        Returns
-        -------
-        DataFrame
-        """
-        return tell_flips(self.flips(by, min_cell=0, level=level), min_cell)
-
-    def told_performance(
-        self, by: Any = None, *, min_cell: int = MIN_CELL, level: float = 0.95
-    ) -> pd.DataFrame:
-        """Return the table of :meth:`performance` as it may be shown to people.
-
-        The column ``told`` says how each measure is told: "exact", as a "range" whose middle is
-        given, or "hidden".
-
-        Parameters
-        ----------
-        by : str, array or callable, optional
-            Subgroups, as in :meth:`flips`.
-        min_cell : int, default 5
-            Numbers about fewer people are masked; 1 shows all.
-        level : float, default 0.95
-
-        Returns
-        -------
-        DataFrame
-        """
-        everyone = [("all", np.arange(len(self.rows)))]
-        parts = everyone if by is None else list(subgroups(self.X_new, by))
-        cells = None
-        if self.deployed.is_classifier:
-            old, new = self.scores.before.label, self.scores.predictions(self.chosen)[0].label
-            width = self.deployed.value.shape[1]
-            cells = [count_decisions(self.y_new[r], old[r], new[r], width) for _, r in parts]
-        table = self.performance(by, min_cell=0, level=level)
-        told = tell_performance(table, [len(rows) for _, rows in parts], cells, min_cell)
-        told.attrs = table.attrs
-        return told
 
     @property
     def classes_given_up(self) -> dict[Any, bool]:
@@ -509,24 +384,19 @@ class Retraining:
         risk = predict_rows(tree, self.rows.coded).value[:, at]
         return find_one_decision(tree, risk, self.rows.y == at)
 
-    @property
+    @cached_property
     def explanation(self) -> Explanation:
         """The sentences of :meth:`explain` one by one."""
-        return explain_retraining(self, MIN_CELL)
+        return explain_retraining(self)
 
-    def explain(self, *, min_cell: int = MIN_CELL) -> str:
+    def explain(self) -> str:
         """Say on one screen what to do and how sure that is, what changes, and for whom.
-
-        Parameters
-        ----------
-        min_cell : int, default 5
-            Numbers about fewer people are masked; 1 shows all.
 
         Returns
         -------
         str
         """
-        return str(explain_retraining(self, min_cell))
+        return str(self.explanation)
 
     def gate_measures(self) -> dict[str, float | None]:
         """Return what :meth:`check` holds against limits.
@@ -658,8 +528,7 @@ class Retraining:
         ----------
         path : path-like
         **options
-            Of :func:`steadytree.report.summarise`: ``title``, ``subgroups``, ``min_cell``,
-            ``level``.
+            Of :func:`steadytree.report.summarise`: ``title``, ``subgroups``, ``level``.
 
         Returns
         -------
@@ -668,11 +537,9 @@ class Retraining:
         return write_report(self, path, **options)
 
     def __repr__(self) -> str:
-        n = len(self.changed_decisions)
-        flips = told_share_words(float(self.changed_decisions.sum()), n, MIN_CELL, exact=True)
         return (
             f"Retraining({self.action}, {self.confidence}: {self.tree.n_leaves} leaves, "
-            f"dissimilarity {self.dissimilarity:.1%}, flips {flips})"
+            f"dissimilarity {self.dissimilarity:.1%}, flips {self.flips():.1%})"
         )
 
     def __str__(self) -> str:

@@ -272,7 +272,6 @@ class CandidateMaker:
             options=options,
             locked=self.locks,
             decision=self.problem.decision,
-            words_space=self.problem.words_space,
         )
         # Before the path: how its leaves are steadied holds for the edited trees as well.
         scratch = distil_tree(

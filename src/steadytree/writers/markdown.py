@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from steadytree.core.disclosure import told_share_words
 from steadytree.core.harmless import harmless_words
-from steadytree.core.rules import RuleWords, tree_rules
-from steadytree.core.told_leaves import ToldLeaves
+from steadytree.core.rules import tree_rules
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import shown_class
 from steadytree.core.words import PLAIN
@@ -29,13 +27,11 @@ def write(tree: Tree) -> str:
     return "\n".join([*lines, ""])
 
 
-def rules_table(tree: Tree, told: ToldLeaves | None = None) -> list[str]:
+def rules_table(tree: Tree) -> list[str]:
     """Lines of the table: a rule per line, what it decides, predicts and what was observed.
 
-    What a tree does not store has no column. ``told`` is what may be told of its leaves, by
-    default everything.
+    What a tree does not store has no column.
     """
-    told = told or ToldLeaves(tree, 1)
     total = float(tree.weight[tree.leaves].sum()) or 1.0
     rules = tree_rules(tree)
     columns: list[tuple[str, str, Sequence[Any]]] = [
@@ -43,35 +39,22 @@ def rules_table(tree: Tree, told: ToldLeaves | None = None) -> list[str]:
         (
             "decision" if tree.is_classifier else "response",
             "---",
-            [harmless_words(_decided(rule, told)) for rule in rules],
+            [harmless_words(rule.numbers.label_words()) for rule in rules],
         ),
     ]
     if tree.classes is not None:
         # One class is shown throughout, or the one decided on: then its name is in the line.
         of = f" {tree.classes[shown_class(tree, 0)]}" if len(tree.classes) == 2 else ""
-        shares = [told.predicted[rule.leaf] or "hidden" for rule in rules]
+        shares = [rule.numbers.predicted_words() for rule in rules]
         columns.append((f"predicted share{of and ' of' + of}", "--:", shares))
     if tree.observed is not None:
-        columns.append(("observed", "--:", [told.observed[rule.leaf] or "" for rule in rules]))
-    shares = [
-        told_share_words(float(tree.weight[rule.leaf]), total, told.min_cell)
-        if told.min_cell > 1
-        else PLAIN.percent(float(tree.weight[rule.leaf]) / total, 1)
-        for rule in rules
-    ]
+        columns.append(("observed", "--:", [rule.numbers.observed_words() for rule in rules]))
+    shares = [PLAIN.percent(float(tree.weight[rule.leaf]) / total, 1) for rule in rules]
     if (tree.weight[tree.leaves] != 1).any():
         columns.append(("share of training weight", "--:", shares))
     lines = [[escaped(title) for title, _, _ in columns], [line for _, line, _ in columns]]
     lines += [[escaped(cell) for cell in row] for row in zip(*(c[2] for c in columns), strict=True)]
     return [f"| {' | '.join(line)} |" for line in lines]
-
-
-def _decided(rule: RuleWords, told: ToldLeaves) -> str:
-    """Return the decision, or the response as far as it may be told."""
-    value = told.value[rule.leaf]
-    if rule.numbers.label is not None or value is None:
-        return rule.numbers.label_words()
-    return PLAIN.number(value[0])
 
 
 def escaped(text: str) -> str:

@@ -232,7 +232,9 @@ def test_searches_thresholds_forests_and_pipelines_at_the_end() -> None:
         same_everywhere(make_pipeline(StandardScaler(), model).fit(numbers, y), numbers)
     around = FixedThresholdClassifier(make_pipeline(StandardScaler(), small()), threshold=0.2)
     same_everywhere(around.fit(numbers, y == "yes"), numbers)
-    forest = make_pipeline(StandardScaler(), RandomForestClassifier(3, max_depth=3)).fit(numbers, y)
+    forest = make_pipeline(
+        StandardScaler(), RandomForestClassifier(3, max_depth=3, random_state=0)
+    ).fit(numbers, y)
     tree = st.as_tree(forest, tree_index=1)
     scaled = forest[0].transform(numbers)
     expected = forest[-1].estimators_[1].predict_proba(scaled)

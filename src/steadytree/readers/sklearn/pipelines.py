@@ -163,7 +163,8 @@ class _Rewriting:
         at = np.arange(len(rows)), self.inner.feature[nodes]
         coded = self._coded(self.inner.encode(rows)[at])
         exact = rows[at] if rows.dtype.kind == "f" else coded
-        return self.inner.goes_left(nodes, coded), exact - self._limit[nodes]
+        with np.errstate(invalid="ignore"):  # infinite beside an infinite limit: no guess
+            return self.inner.goes_left(nodes, coded), exact - self._limit[nodes]
 
     @cached_property
     def _zeros_are_missing(self) -> bool:

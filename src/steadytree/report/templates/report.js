@@ -67,7 +67,7 @@
   // A candidate's compact form (see compact_tree) as a tree like the two main ones.
   function unpack(compact, name) {
     const tree = { name, left: [], right: [], feature: compact.f, threshold: [], categories: [],
-      missing_left: [], unseen_left: [], label: [], value: [], predicted: [], rule: [], share: [], status: {}, against: [], few: [], observed: [], positive: null };
+      missing_left: [], unseen_left: [], label: [], value: [], predicted: [], rule: [], share: [], status: {}, against: [], observed: [], positive: null };
     let at = 0, t = 0, c = 0, m = 0, leaf = 0;
     // Nodes come in preorder: a loop with a stack, since trees may be deep.
     const open = [];
@@ -91,8 +91,8 @@
         tree.threshold.push(null); tree.categories.push(null); tree.missing_left.push(0); tree.unseen_left.push(0);
         tree.label.push(compact.l[leaf]);
         const shown = compact.v[leaf];
-        tree.value.push(shown === null ? null : { shown });
-        tree.predicted.push(shown === null || data.classes === null ? null : typeof shown === "string" ? shown : percent(shown, 1));
+        tree.value.push([shown]);
+        tree.predicted.push(data.classes === null ? null : percent(shown, 1));
         tree.rule.push(compact.n[leaf] || null);
         tree.status[compact.n[leaf]] = WORDS[compact.s[leaf]] || "kept";
         leaf += 1;
@@ -225,8 +225,7 @@
   function outcomeWords(tree, node) {
     const value = tree.value[node];
     if (data.classes === null) {
-      if (value === null) return ["–", ""];
-      return [numberText(value.shown ?? value[0]), ""];
+      return [numberText(value[0]), ""];
     }
     const label = tree.label[node];
     return [data.classes[label], tree.predicted[node] ?? "–"];
@@ -486,10 +485,10 @@
       [c.score_se === null ? "" : `standard error ${c.score_se.toFixed(3)}`,
         against && against.score !== null ? `chosen: ${against.score.toFixed(3)}` : ""].filter(Boolean).join("; "));
     const happened = (label, key) => {
-      if (c[key] !== null) fact(label, c[key], against && against[key] !== null ? `chosen: ${against[key]}` : "");
+      if (c[key] !== null) fact(label, percent(c[key], 1), against && against[key] !== null ? `chosen: ${percent(against[key], 1)}` : "");
     };
-    happened("Decisions that change", "flips_words");
-    happened(`${data.risk} moves by more than 5 points`, "moved_5_words");
+    happened("Decisions that change", "flips");
+    happened(`${data.risk} moves by more than 5 points`, "moved_5");
     fact("Rules", String(c.n_rules), c.counts ? ["kept", "moved", "relabelled", "added", "dropped"]
       .filter((key) => c.counts[key]).map((key) => `${c.counts[key]} ${key}`).join(", ") : "");
     const parts = [make("h3", {}, c.name + (c.chosen ? " (chosen)" : "")), facts];
@@ -650,7 +649,7 @@
       });
       const words = tree.rule[leaf] === null ? "" : ` by rule ${tree.rule[leaf]}`;
       const numbers = [rate && rate !== "–" ? `predicts ${data.classes[tree.positive ?? tree.label[leaf]]} ${rate}` : "",
-        tree.observed[leaf] && tree.observed[leaf] !== "hidden" ? `observed ${tree.observed[leaf]}` : ""].filter(Boolean).join("; ");
+        tree.observed[leaf] ? `observed ${tree.observed[leaf]}` : ""].filter(Boolean).join("; ");
       panels.push(make("figure", { id: `case-${side}`, "data-leaf": leaf },
         make("figcaption", {}, tree.name),
         make("p", { class: "outcome" }, make("strong", {}, decision), (numbers ? ` (${numbers})` : "") + words), steps));

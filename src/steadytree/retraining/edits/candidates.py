@@ -162,9 +162,7 @@ def _grown(
             was, first = (side_condition(at.parts[0], space) for at in (node, new))
             if str(was) == str(first):
                 continue  # the very same rule
-        out.append(
-            _edit(node, new, kind, partial(_growth_words, node, new, make.table.words_space))
-        )
+        out.append(_edit(node, new, kind, partial(_growth_words, node, new, make.table.space)))
     return out
 
 
@@ -188,7 +186,7 @@ def _fresh(make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits) 
     pruned: SearchNode | None = node.cache.get("pruned")
     if pruned is None:
         pruned = node.cache["pruned"] = make.leaf(node.rows, prior=node.prior)
-    tell = partial(_pruned_words, node.parts[0], make.table.words_space)
+    tell = partial(_pruned_words, node.parts[0], make.table.space)
     return [*out, _edit(node, pruned, "prune", tell)]
 
 
@@ -264,7 +262,7 @@ def _moves(
         if new == split:
             continue
         if new not in done:
-            tell = partial(_exchange_words, MOVED, split, new, make.table.words_space)
+            tell = partial(_exchange_words, MOVED, split, new, make.table.space)
             done[new] = _edit(node, _resplit(make, node, new), "move", tell)
         yield done[new]
 
@@ -326,7 +324,7 @@ def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[
     """Best conditions on another feature that keep both subtrees, either way round."""
     split, _, _ = node.parts
     routing = _routing(make, node)
-    space = make.table.words_space
+    space = make.table.space
     # Everything to one side is the common zero of both ways round.
     offset = routing.cost.sum(axis=1)
     found: list[tuple[float, int, bool, Callable[[], Split]]] = []

@@ -93,8 +93,7 @@ class PricedEdits:
     The taught rows are rounded as the deployed tree compares them. Edits do not touch
     ``locked`` nodes of the deployed tree: the condition of an inner node; the
     whole rule and the label of a leaf. ``decision`` is the policy of the edited trees (by
-    default the deployed tree's). Edits are told in the words of ``words_space``, by default of
-    the space itself.
+    default the deployed tree's).
     """
 
     def __init__(
@@ -107,7 +106,6 @@ class PricedEdits:
         options: SearchOptions | None = None,
         locked: Iterable[int] = (),
         decision: Decision | None = None,
-        words_space: FeatureSpace | None = None,
     ) -> None:
         self.deployed = deployed
         self.space = space
@@ -116,7 +114,6 @@ class PricedEdits:
         self.n_classes = taught.n_classes
         self.decision = deployed.decision if decision is None else decision
         table = BinnedTable(taught.coded, space, taught.n_real)
-        table.words_space = space if words_space is None else words_space
         self.make = NodeFactory(taught, table, min_leaf=limits.min_leaf)
         rows = np.arange(len(taught.weight))
         kept = lock_nodes(deployed, locked)
