@@ -12,13 +12,16 @@ import random
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from steadytree.core.tree import Tree
 from steadytree.retraining.history import History
-from steadytree.retraining.history_verification import verify_history
+from steadytree.retraining.history_chain import verify_history
+from tests.diff.trees import build
 from tests.processes import forked
-from tests.retraining.histories import A, B, C
+from tests.retraining.histories import STUMP, A, B, C
 
 TREES = (A, B, C)
 ROUNDS_PER_FILE = 25
@@ -40,7 +43,9 @@ def write_at_once(folder: Path, writers: int, appends: int) -> dict[str, Any]:
     def writer(who: int) -> None:
         history = History.open((path, linked, beside)[who % 3])
         for turn in range(appends):
-            number = history.append(TREES[turn % 3], note=f"{who}-{turn}")
+            # Every tree another: what somebody put in force meanwhile is refused.
+            tree = build(replace(STUMP, at=(1 + who * appends + turn) / 1000))
+            number = history.append(tree, note=f"{who}-{turn}")
         history.approve(number, by=f"writer {who}")
 
     children = [forked(lambda who=who: writer(who)) for who in range(writers)]
@@ -87,6 +92,11 @@ def kill_writers(folder: Path, kills: int, seed: int) -> dict[str, Any]:
     return {**counts, "faults": faults, "left at the end": _temporaries(folder)}
 
 
+def _another(history: History) -> Tree:
+    """Return a tree that is not in force: that one is refused."""
+    return next(tree for tree in TREES if history.current is None or tree != history.tree())
+
+
 def _time_of_one(path: Path) -> float:
     """Return the seconds that an append and an approval take here, warm."""
     history = History.open(path)
@@ -104,7 +114,7 @@ def _one_killed(path: Path, turn: str, delay: float) -> list[str]:
         history = History.open(path)
         os.write(writing, b"ready\n")
         for step in range(1_000_000):
-            number = history.append(TREES[step % 3], note=f"{turn}-{step}")
+            number = history.append(_another(history), note=f"{turn}-{step}")
             os.write(writing, f"note {turn}-{step}\n".encode())
             history.approve(number, by=f"{turn}-{step}")
             os.write(writing, f"by {turn}-{step}\n".encode())

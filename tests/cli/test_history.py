@@ -1,4 +1,4 @@
-"""``steadytree history``: show, verify and recover."""
+"""``steadytree history``: show and verify."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from steadytree.cli.app import group
 from steadytree.retraining.history import History
 from tests.cli.conftest import Run
-from tests.retraining.histories import V1, A, contents, six_lines, write
+from tests.retraining.histories import A, PlanCheck, contents, six_lines, write
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def path(tmp_path: Path) -> Path:
     return six_lines(tmp_path / "history.jsonl")
 
 
-@pytest.mark.parametrize("name", ["show", "verify", "recover"])
+@pytest.mark.parametrize("name", ["show", "verify"])
 def test_help_with_an_example_and_the_usual_options(name: str) -> None:
     result = CliRunner().invoke(group, ["history", name, "--help"])
     assert result.exit_code == 0
@@ -56,6 +56,14 @@ def test_show_as_json(run: Run, path: Path) -> None:
     assert document["versions"][2]["decided_by"] == "Dr Ünal"
     assert document["versions"][2]["score_auc"] is None
     assert document["head"] == History.open(path).head
+
+
+def test_show_tells_why_a_version_was_refused(run: Run, path: Path) -> None:
+    History.open(path).append(A, check=PlanCheck(False))
+    shown = run("history", "show", path, "-v").out
+    assert "refused" in shown
+    assert "changed decisions 9 %, at most 3 %: broken" in shown
+    assert "version 2 in force" in shown
 
 
 def test_show_of_an_empty_history_and_of_a_new_one(run: Run, tmp_path: Path) -> None:
@@ -111,15 +119,15 @@ def test_what_is_not_intact_is_code_3(run: Run, path: Path) -> None:
     assert (document["kind"], document["line"]) == ("changed", 2)
 
 
-def test_lines_that_nothing_vouches_for_are_not_called_intact(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "old.jsonl"
-    path.write_bytes(V1.read_bytes())
+def test_a_file_with_two_names_is_code_3(run: Run, path: Path) -> None:
+    path.with_name("other.jsonl").hardlink_to(path)
     result = run("history", "verify", path)
-    assert result.code == 0
-    assert result.out.startswith("no fault found: lines 1 to 4 are not chained")
+    assert result.code == 3
+    assert "not intact: expected a history with one name" in result.out
+    assert run("history", "show", path).code == 2
 
 
-@pytest.mark.parametrize("name", ["show", "verify", "recover"])
+@pytest.mark.parametrize("name", ["show", "verify"])
 def test_what_cannot_be_read_is_bad_input(run: Run, tmp_path: Path, name: str) -> None:
     result = run("history", name, tmp_path / "none.jsonl", "--json")
     assert result.code == 2
@@ -133,31 +141,3 @@ def test_a_head_that_is_none_is_bad_input(run: Run, path: Path) -> None:
     result = run("history", "verify", path, "--head", "abc")
     assert result.code == 2
     assert "expected a digest of 16 to 64 hexadecimal digits as the head, got 'abc'" in result.err
-
-
-# -- recover -----------------------------------------------------------------------------------
-
-
-def test_recover(run: Run, path: Path) -> None:
-    assert run("history", "recover", path).out == "nothing to mend: 6 lines intact\n"
-    path.write_bytes(path.read_bytes()[:-40])
-    result = run("history", "recover", path)
-    assert result.code == 0
-    assert "5 lines stayed, 0 lines sealed again" in result.out
-    assert "set aside: line 6: one cut off after" in result.out
-    assert "the file as it was: history.jsonl.damaged" in result.out
-    assert "3 versions, version 2 in force" in result.out
-    assert "decide again about what was set aside, and note the new head" in result.err
-    assert run("history", "verify", path).code == 0
-
-
-def test_recover_as_json(run: Run, path: Path) -> None:
-    document = run("history", "recover", path, "--json").document
-    assert (document["changed"], document["copy"], document["untouched"]) == (False, None, 6)
-    lines = contents(path)
-    write(path, [*lines[:1], lines[1] | {"by": "Dr Evil"}, *lines[2:]])
-    document = run("history", "recover", path, "--json").document
-    assert document["changed"] is True
-    assert document["sealed_again"] == 4
-    assert document["current"] == 2
-    assert document["head"] == History.open(path).head

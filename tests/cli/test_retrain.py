@@ -15,6 +15,7 @@ import pytest
 from steadytree.cli.retrain import command
 from steadytree.core.format import load_tree, plain_json, save_tree
 from steadytree.core.tree import Tree
+from steadytree.exceptions import HistoryError
 from steadytree.retraining import retrain
 from steadytree.retraining.history import History
 from steadytree.selection import RULES
@@ -413,6 +414,19 @@ def test_a_deployed_tree_of_another_task(run: Run, files: Files, tmp_path: Path)
     assert "the deployed tree is a regression tree" in result.err
 
 
+def test_what_a_gate_refused_cannot_be_approved(run: Run, files: Files, tmp_path: Path) -> None:
+    past = tmp_path / "history.jsonl"
+    History.open(past).append(files.tree)
+    result = run(
+        *("retrain", files.new, "--deployed", files.tree, "--target", "outcome"),
+        *("--max-leaves", 1, "--history", past, *FAST),
+    )
+    assert result.code == 3
+    assert History.open(past).status(2) == "refused"
+    with pytest.raises(HistoryError, match="got version 2, which was refused"):
+        History.open(past).approve(2, by="Dr Adams")
+
+
 def test_a_history_cut_in_half(run: Run, files: Files, tmp_path: Path) -> None:
     past = tmp_path / "history.jsonl"
     History.open(past).append(files.tree)
@@ -424,7 +438,7 @@ def test_a_history_cut_in_half(run: Run, files: Files, tmp_path: Path) -> None:
     )
     assert result.code == 2
     assert "line 2: expected a whole line of JSON, got one cut off" in result.err
-    assert "History.recover(" in result.err
+    assert "put a copy of the file back" in result.err
     # It is found before the work: nothing was trained or written.
     assert list((tmp_path / "out").iterdir()) == []
 

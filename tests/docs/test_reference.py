@@ -194,7 +194,7 @@ def test_the_page_of_formats_holds_every_field_of_the_schemas(extension: Any) ->
     for schema in Path(st.__file__).parent.rglob("*.schema.json"):
         assert f"{schema.parent.name}/{schema.name}" in page
         fields = list(fields_of(json.loads(schema.read_text(encoding="utf-8"))))
-        assert len(fields) > 30
+        assert len(fields) > 20
         assert [
             name for name in fields if not re.search(rf"^\|.*`([^`]*\.)?{name}`.* \|", page, re.M)
         ] == []
@@ -258,7 +258,6 @@ def commands_in(folder: Path) -> dict[str, list[str]]:
         "export": [tree, "--to", "sql"],
         "show": [tree],
         "verify": [proposal],
-        "history recover": [f"{folder}/h.jsonl"],
         "history show": [f"{folder}/h.jsonl"],
         "history verify": [f"{folder}/h.jsonl"],
     }
@@ -296,19 +295,6 @@ def test_the_manifest_holds_what_the_page_says(folder: Path) -> None:
 def test_the_diff_holds_what_the_page_says(folder: Path) -> None:
     diff = json.loads((folder / "proposal" / "diff.json").read_text(encoding="utf-8"))
     assert [set(diff)] == told_fields("The diff")
-
-
-def test_lines_of_a_history_hold_what_the_page_says(folder: Path, tmp_path: Path) -> None:
-    path = tmp_path / "h.jsonl"
-    text = (folder / "h.jsonl").read_text(encoding="utf-8")
-    path.write_text(text + text[:99], encoding="utf-8")
-    st.History.recover(path)
-    every, *kinds = told_fields("The history file")
-    events = dict(zip(("version", "decision", "recovery"), kinds, strict=True))
-    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert {line["event"] for line in found} == set(events)
-    for line in found:
-        assert set(line) == every | events[line["event"]]
 
 
 # -- errors ----------------------------------------------------------------------------------

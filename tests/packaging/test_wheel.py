@@ -46,6 +46,7 @@ def test_schemas_templates_and_types_are_inside(wheel: zipfile.ZipFile) -> None:
     for name in (
         "core/tree.schema.json",
         "report/summary.schema.json",
+        "retraining/history.schema.json",
         "report/templates/report.html.j2",
         "report/templates/report.css",
         "report/templates/report.js",

@@ -1,20 +1,19 @@
-"""Small histories to check, damage and mend."""
+"""Small histories to check and to damage."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from steadytree.retraining.history import History
+from steadytree.retraining.history_chain import seal
 from tests.diff.trees import Leaf, Split, build
 
 STUMP = Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
 A, B, C = (build(replace(STUMP, at=t)) for t in (0.5, 0.6, 0.9))
-V1 = Path(__file__).parent / "data" / "history_v1.jsonl"
-"""Written by the first version of the format: a version, its approval, a version, its rejection."""
 
 
 def three_lines(path: Path) -> Path:
@@ -49,14 +48,38 @@ def to_line(content: dict[str, Any]) -> bytes:
     return json.dumps(content).encode()
 
 
-def as_first_format(line: dict[str, Any] | bytes) -> dict[str, Any]:
-    """Return a line as the first version of the format had it."""
+def without_digests(line: dict[str, Any] | bytes, **changes: Any) -> dict[str, Any]:
+    """Return a line stripped of what chains it, as a forger would."""
     content = json.loads(line) if isinstance(line, bytes) else line
-    plain = {k: v for k, v in content.items() if k not in ("before", "digest")}
-    return plain | {"version": 1}
+    return {k: v for k, v in content.items() if k not in ("before", "digest")} | changes
 
 
 def meaning(history: History) -> tuple[Any, ...]:
     """Return all that a history says, to be compared."""
     trees = tuple(history.tree(number) for number in history.versions.index)
     return history.versions.to_json(), history.current, trees
+
+
+def seal_again(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give edited lines digests that fit: a forger who rewrites the whole file."""
+    sealed: list[dict[str, Any]] = []
+    for line in lines:
+        sealed.append(seal(line, sealed[-1]["digest"] if sealed else None))
+    return sealed
+
+
+@dataclass(frozen=True)
+class PlanCheck:
+    """A check as the history takes it."""
+
+    held: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        flips = {"name": "max_flips", "text": "changed decisions 9 %, at most 3 %: broken"}
+        return {
+            "held": self.held,
+            "clauses": [
+                {**flips, "limit": 0.03, "verdict": "held" if self.held else "broken"},
+                {"name": "max_leaves", "text": "leaves 2, at most 8: held", "verdict": "held"},
+            ],
+        }

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, date, datetime
+from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]
 import numpy as np
+import pandas as pd
 import pytest
 
-from steadytree.core.format import save_tree
+from steadytree.core.format import save_tree, tree_json_schema
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
 from steadytree.exceptions import HistoryError, InputError
 from steadytree.retraining import history as history_module
 from steadytree.retraining.history import History
+from steadytree.retraining.history_chain import FORMAT
 from tests.diff.trees import Leaf, Split, build
-from tests.retraining.histories import A, B, C
+from tests.retraining.histories import A, B, C, PlanCheck, contents, seal_again, write
 
 
 def dissimilarity(a: Tree, b: Tree) -> float:
@@ -80,6 +86,173 @@ def test_the_dissimilarity_to_the_previous_is_not_that_to_the_first(path: Path) 
     assert last["dissimilarity_to_first"] == pytest.approx(dissimilarity(A, C))
 
 
+# -- what a plan refused, and what is kept ---------------------------------------------------
+
+
+class Result:
+    """A Retraining as the history sees it."""
+
+    def __init__(self, tree: Tree, action: str = "change", **more: Any) -> None:
+        self.tree, self.action = tree, action
+        self.chosen, self.answer = "proposal", SimpleNamespace(refused="refused one")
+        row = {"score": 0.8, "score_se": 0.01, "score_change": 0.02, "flips": 0.05}
+        self.frontier = pd.DataFrame([row, row | {"score": 0.9}], ["proposal", "refused one"])
+        self.__dict__.update(more)
+
+
+@pytest.mark.parametrize("brought", [True, False])
+def test_what_its_plan_refused_is_recorded_and_cannot_be_approved(
+    full: Path, brought: bool
+) -> None:
+    """It entered as proposed, and was approved."""
+    history, check = History.open(full), PlanCheck(False)
+    if brought:
+        number = history.append(Result(C, plan_check=check))
+    else:
+        number = history.append(C, check=check)
+    assert history.status(number) == "refused"
+    assert history.check(number) == check.to_dict()
+    assert history.check(1) is None
+    row = history.versions.loc[number]
+    assert (row["status"], row["reason"]) == (
+        "refused",
+        "changed decisions 9 %, at most 3 %: broken",
+    )
+    before = full.read_bytes()
+    for decide in (history.approve, history.reject):
+        with pytest.raises(HistoryError) as caught:
+            decide(number, by="Dr Adams")
+        for words in (
+            "got version 3, which was refused (changed decisions 9 %, at most 3 %: broken)",
+            "revise the plan and retrain",
+        ):
+            assert words in str(caught.value)
+    with pytest.raises(HistoryError, match="got the tree, which was refused"):
+        history.append(C, check=check, approved_by="Dr Adams")
+    assert full.read_bytes() == before
+    assert history.current == 1
+    assert History.open(full).status(number) == "refused"
+    assert history.verify().ok
+
+
+def test_what_was_refused_comes_back_only_with_a_check(full: Path) -> None:
+    """Not by the door beside: the bare tree, which brings no check along."""
+    history = History.open(full)
+    refused = Result(C, plan_check=PlanCheck(False))
+    history.append(refused)
+    before = full.read_bytes()
+    with pytest.raises(HistoryError, match="got version 3 again without one; append what retrain"):
+        history.append(refused.tree, approved_by="Dr Adams")
+    assert full.read_bytes() == before
+    assert history.status(history.append(refused)) == "refused"
+    assert history.status(history.append(Result(C, plan_check=PlanCheck(True)))) == "proposed"
+
+
+def test_a_forged_approval_of_a_refused_version_is_noticed(full: Path) -> None:
+    History.open(full).append(C, check=PlanCheck(False))
+    lines = contents(full)
+    write(full, seal_again([*lines, {**lines[1], "number": 3}]))
+    check = History(full).verify()
+    assert (check.kind, check.line) == ("inconsistent", 5)
+    with pytest.raises(HistoryError, match="expected no decision about version 3, which was ref"):
+        History.open(full)
+
+
+def test_what_held_its_plan_is_proposed_and_keeps_the_check(full: Path) -> None:
+    history = History.open(full)
+    number = history.append(Result(C, plan_check=PlanCheck(True)))
+    assert history.status(number) == "proposed"
+    assert history.check(number) == PlanCheck(True).to_dict()
+    # A second plan, of the board, refuses it all the same.
+    assert history.status(history.append(C, check=PlanCheck(False))) == "refused"
+    history.approve(number, by="Dr Adams")
+    assert history.current == number
+    result = Result(B, plan_check=PlanCheck(False))
+    assert history.status(history.append(result, check=PlanCheck(True))) == "refused"
+    with pytest.raises(InputError, match="expected the check of a plan, got bool"):
+        history.append(B, check=True)
+
+
+def test_a_retraining_that_keeps_records_the_tree_that_its_plan_refused(full: Path) -> None:
+    history = History.open(full)
+    with pytest.raises(HistoryError, match="other than the one in force"):
+        history.append(Result(A, "keep", refused=A, plan_check=PlanCheck(False)))
+    number = history.append(Result(A, "keep", refused=C, plan_check=PlanCheck(False)))
+    assert history.status(number) == "refused"
+    assert history.tree(number) == C
+    assert history.versions.loc[number, "score_auc"] == 0.9
+
+
+def test_a_refused_tree_is_nobodys_yardstick(path: Path) -> None:
+    history = History.open(path)
+    history.append(C, check=PlanCheck(False))
+    history.append(A)
+    history.append(B)
+    frame = history.versions
+    assert frame["dissimilarity_to_first"].isna().tolist() == [True, True, False]
+    assert frame.loc[3, "dissimilarity_to_first"] == pytest.approx(dissimilarity(A, B))
+    assert frame["previous"].tolist()[2] == 2
+    assert frame["previous"].isna().tolist()[:2] == [True, True]
+
+
+def test_the_tree_in_force_is_no_new_version_but_may_be_kept(full: Path) -> None:
+    """Held against itself it changes nothing, and passed every limit."""
+    history, before = History.open(full), full.read_bytes()
+    again = A.replace(metadata={"trained": "again"}, label=A.label)
+    for same in (A, again, Result(again, "re-estimate")):
+        for check in (None, PlanCheck(True), PlanCheck(False)):
+            with pytest.raises(HistoryError, match="other than the one in force, got version 1 ag"):
+                history.append(same, check=check)
+    assert full.read_bytes() == before
+    number = history.append(Result(again, "keep"), note="nothing new in 2025")
+    assert (number, history.status(number), history.current) == (3, "kept", 1)
+    assert history.versions.loc[number, "dissimilarity_to_previous"] == 0
+    # The board may confirm it.
+    history.approve(number, by="Dr Adams", reason="as proposed")
+    assert history.versions.loc[number, "reason"] == "as proposed"
+    assert history.versions.loc[1, "reason"] == ""
+    assert (history.status(number), history.current) == ("approved", number)
+    # What is in force is another tree: then it is a proposal like others.
+    history.approve(2, by="Dr Adams")
+    assert history.status(history.append(Result(A, "keep"))) == "proposed"
+
+
+def test_every_line_fits_the_schema(full: Path) -> None:
+    history = History.open(full)
+    history.append(C, check=PlanCheck(False), scores={"auc": 0.8}, note="refused")
+    history.append(Result(A, "keep"))
+    history.reject(2, by="Dr Baker", reason="too many flips")
+    history.append(Result(B, plan_check=PlanCheck(True)), on="2025-01-31", approved_by="Dr Adams")
+    schema = json.loads(
+        files("steadytree.retraining").joinpath("history.schema.json").read_text(encoding="utf-8")
+    )
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["properties"]["version"]["const"] == FORMAT["version"]
+    checker = jsonschema.Draft202012Validator(schema)
+    lines = contents(full)
+    assert {line["status"] for line in lines} == {
+        *("proposed", "kept", "refused", "approved", "rejected")
+    }
+    for line in lines:
+        checker.validate(line)
+        if line["event"] == "version":
+            jsonschema.validate(line["tree"], tree_json_schema())
+        for name in line:
+            assert not checker.is_valid({k: v for k, v in line.items() if k != name}), name
+        for changed in (
+            {"version": 1},
+            {"digest": None},
+            {"status": "recovered"},
+            {"event": "recovery"},
+            {"extra": 1},
+            {"number": 0},
+        ):
+            assert not checker.is_valid(line | changed), changed
+
+
+# -- decisions -------------------------------------------------------------------------------
+
+
 def test_roll_back_and_withdraw(path: Path) -> None:
     history = History.open(path)
     for tree in (A, B):
@@ -114,8 +287,6 @@ def test_a_tree_file_or_a_model_can_be_appended(path: Path, tmp_path: Path) -> N
 
 
 def test_a_retraining_brings_its_scores(path: Path) -> None:
-    import pandas as pd
-
     class Proposal:
         tree = B
         chosen = "price 0.2"
@@ -284,6 +455,9 @@ def test_plot(full: Path) -> None:
     assert first.get_ydata().tolist() == pytest.approx(expected)
     assert len(before.get_xdata()) == 3
     assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "rejected"
+    history.append(B, check=PlanCheck(False))
+    texts = history.plot().get_legend().get_texts()
+    assert [text.get_text() for text in texts][-2:] == ["rejected", "refused"]
     plt.close("all")
     with pytest.raises(HistoryError, match=r"expected a score among \['auc'\], got 'f1'"):
         history.plot(score="f1")

@@ -16,14 +16,15 @@ from steadytree.retraining.history import History
 from steadytree.retraining.history_chain import (
     CHANGED,
     MISPLACED,
+    UNCHAINED,
     digest_of,
+    first_fault,
     is_head,
     read_lines,
     seal,
     to_bytes,
-    where_it_belongs,
 )
-from tests.retraining.histories import V1, six_lines
+from tests.retraining.histories import six_lines
 
 
 def audit(path: Path) -> str | None:
@@ -31,21 +32,16 @@ def audit(path: Path) -> str | None:
     head = None
     for line in path.read_bytes().splitlines():
         content = json.loads(line)
-        digest = content.pop("digest", None)
-        assert content.setdefault("before", head) == head
+        digest = content.pop("digest")
+        assert content["before"] == head
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         head = hashlib.sha256(text.encode()).hexdigest()
-        assert digest in (head, None)
+        assert digest == head
     return head
 
 
 def test_an_auditor_needs_ten_lines(tmp_path: Path) -> None:
     path = six_lines(tmp_path / "new.jsonl")
-    assert audit(path) == History.open(path).head
-    path = tmp_path / "old.jsonl"
-    path.write_bytes(V1.read_bytes())
-    assert audit(path) == History.open(path).head
-    History.open(path).approve(2, by="Dr Clark")
     assert audit(path) == History.open(path).head
 
 
@@ -64,7 +60,6 @@ def test_what_is_sealed_is_read_as_intact(extra: dict[str, Any], before: str | N
         return  # infinite numbers and halves of characters are not written
     raw = to_bytes(content)
     (line,) = read_lines(raw)
-    assert line.intact
     assert line.content == content
     assert line.digest == content["digest"] == digest_of(content, before)
     # Spaces and the order of keys carry no meaning.
@@ -97,7 +92,6 @@ def test_infinite_numbers_and_halves_of_characters_are_not_written() -> None:
 )
 def test_lines_of_strangers(raw: bytes, words: str) -> None:
     (line,) = read_lines(raw + b"\n")
-    assert not line.intact
     assert line.fault is not None
     assert words in line.fault.words
 
@@ -112,34 +106,25 @@ def line_of(version: Any, **content: Any) -> bytes:
     return json.dumps({"format": "steadytree-history", "version": version, **content}).encode()
 
 
-@pytest.mark.parametrize("version", [0, -1, 3, 99, True, "2", 1.0, None])
+@pytest.mark.parametrize("version", [0, -1, 1, 3, 99, True, "2", 2.0, None])
 def test_versions_that_are_not_ours(version: Any) -> None:
     (line,) = read_lines(line_of(version, event="x") + b"\n")
     assert line.content is None
     assert line.fault is not None
-    assert "expected version 1 or 2, got" in line.fault.words
+    assert "expected version 2, got" in line.fault.words
 
 
-def test_what_carries_a_digest_is_held_against_it() -> None:
-    """Whatever its version says: a line is not freed from its chain by calling it old."""
-    (free,) = read_lines(line_of(1, event="x"))
-    assert not free.chained
-    assert free.fault is None
-    digest = digest_of({"format": "steadytree-history", "version": 1, "event": "x"}, None)
-    (sealed,) = read_lines(line_of(1, event="x", digest=digest))
-    assert sealed.chained
-    assert sealed.fault is None
-    for changed in (
-        line_of(1, event="x", digest="0" * 64),
-        line_of(1, event="x", before=None),
-        line_of(2, event="x"),
-        line_of(2, event="x", before=None),
+def test_every_line_is_held_against_its_digest() -> None:
+    for raw, kind in (
+        (line_of(2, event="x"), UNCHAINED),
+        (line_of(2, event="x", before=None), UNCHAINED),
+        (line_of(2, event="x", digest="0" * 64), UNCHAINED),
+        (line_of(2, event="x", before=None, digest="0" * 64), CHANGED),
+        (line_of(2, event="x", before=[1], digest=None), CHANGED),
     ):
-        (line,) = read_lines(changed)
-        assert line.chained
-        assert not line.intact
+        (line,) = read_lines(raw)
         assert line.fault is not None
-        assert line.fault.kind == CHANGED
+        assert line.fault.kind == kind
 
 
 def test_lines_that_are_read_later_go_on_counting() -> None:
@@ -164,19 +149,21 @@ def test_where_a_sound_line_belongs() -> None:
     third = seal({"event": "z"}, second["digest"])
     stranger = seal({"event": "s"}, "0" * 64)
 
-    def told(*contents: dict[str, Any], old: int = 0) -> str:
-        raw = b"".join(line_of(1, event=f"old {k}") + b"\n" for k in range(old))
-        lines = list(read_lines(raw + b"".join(map(to_bytes, contents))))
-        assert lines[-1].fault is not None
-        assert lines[-1].fault.kind == MISPLACED
-        return where_it_belongs(lines[-1], lines)
+    def fault_of(*contents: dict[str, Any]) -> str:
+        line, words = first_fault(list(read_lines(b"".join(map(to_bytes, contents)))))
+        assert line is not None
+        assert line.fault is not None
+        assert line.fault.kind == MISPLACED
+        assert f"line {len(contents)}: expected a line that follows the one before it" in words
+        return words
 
-    assert told(second, old=1).startswith("one that does not follow lines 1 to 1: one of them")
-    assert told(second, old=2).startswith("one that does not follow lines 1 to 2: one of them")
-    assert told(first, second, first).startswith("the first line of a chain: lines were inserted")
-    assert told(first, third).startswith("one that follows a line that is not there")
-    assert told(first, stranger).startswith("one that follows a line that is not there")
-    assert told(first, second, third, second).startswith("one that follows line 1: lines were")
+    assert "got the first line of a chain: lines were inserted" in fault_of(first, second, first)
+    assert "got one that follows a line that is not there" in fault_of(first, third)
+    assert "got one that follows a line that is not there" in fault_of(first, stranger)
+    assert "got one that follows line 1: lines were" in fault_of(first, second, third, second)
+    listed = {**first, "before": [1]}
+    listed["digest"] = digest_of(listed, [1])  # type: ignore[arg-type]
+    assert "got one that follows a line that is not there" in fault_of(first, listed)
 
 
 def test_a_line_is_plain_text_that_people_can_read() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,22 @@ import pandas as pd
 import pytest
 
 from steadytree.core.format import tree_to_dict
+from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
+from steadytree.retraining.history_chain import Ledger
 from steadytree.retraining.history_entries import (
-    Ledger,
     checked_name,
     checked_scores,
     checked_text,
+    clauses_not_held,
+    decide_alike,
     decision_entry,
+    held_checks,
     iso_date,
+    scores_of,
 )
-from tests.retraining.histories import A
+from tests.diff.trees import Leaf, Split, build
+from tests.retraining.histories import A, B, PlanCheck
 
 
 @pytest.mark.parametrize(
@@ -83,24 +90,10 @@ def test_decimals_are_not_guessed() -> None:
         checked_scores({"auc": Decimal("0.8")})
 
 
-def test_a_ledger_takes_no_number_twice_whatever_was_announced() -> None:
-    ledger = Ledger()
-    story = {"event": "recovery", "date": "2024-01-31", "copy": "x", "sha256": "", "set_aside": []}
-    ledger.take({**story, "versions": [5]})
-    assert ledger.next_number == 5
-    with pytest.raises(ValueError, match="expected a decision about an earlier version, got 5"):
-        ledger.take(decision_entry(5, "approved", "me", "", "2024-01-31"))
-    with pytest.raises(ValueError, match="expected a whole number from 1 as the version, got 0"):
-        ledger.take({**story, "versions": [0]})
-    with pytest.raises(ValueError, match="expected texts as set_aside"):
-        ledger.take({**story, "versions": [], "set_aside": [1]})
-
-
 NEEDED = {
-    "version": "date number note scores previous dissimilarity_to_previous dissimilarity_to_first "
-    "space tree",
-    "decision": "date number status by reason",
-    "recovery": "date versions set_aside copy sha256",
+    "version": "event date number status note scores check previous dissimilarity_to_previous "
+    "dissimilarity_to_first space tree",
+    "decision": "event date number status by reason",
 }
 
 
@@ -108,19 +101,21 @@ NEEDED = {
 def test_every_entry_that_lacks_is_named(event: str) -> None:
     with pytest.raises(ValueError, match="expected entries") as error:
         Ledger().take({"event": event})
-    assert f"expected entries {sorted(NEEDED[event].split())}, got none" == str(error.value)
+    lacking = sorted(set(NEEDED[event].split()) - {"event"})
+    assert f"expected entries {lacking}, got none" == str(error.value)
 
 
 @pytest.mark.parametrize("event", ["approval", None, 3, ["version"]])
 def test_events_that_nobody_knows(event: Any) -> None:
-    with pytest.raises(ValueError, match="expected the event version or decision or recovery, got"):
+    with pytest.raises(ValueError, match="expected the event version or decision, got"):
         Ledger().take({"event": event})
 
 
 def version(number: Any, **changes: Any) -> dict[str, Any]:
     entry = {"event": "version", "number": number, "date": "2024-01-31", "note": "", "scores": {}}
     apart = {"previous": None, "dissimilarity_to_previous": None, "dissimilarity_to_first": None}
-    return {**entry, **apart, "space": None, "tree": tree_to_dict(A), **changes}
+    entry |= {"status": "proposed", "check": None, "space": None}
+    return {**entry, **apart, "tree": tree_to_dict(A), **changes}
 
 
 @pytest.mark.parametrize(
@@ -135,6 +130,8 @@ def version(number: Any, **changes: Any) -> dict[str, Any]:
         {"previous": True},
         {"dissimilarity_to_previous": "0.1"},
         {"dissimilarity_to_first": False},
+        {"check": [True]},
+        {"space": 3},
     ],
 )
 def test_an_entry_of_another_kind_is_named(changes: dict[str, Any]) -> None:
@@ -148,7 +145,7 @@ def test_an_entry_of_another_kind_is_named(changes: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"date": 20240131}, {"reason": None}, {"reason": ["better"]}],
+    [{"date": 20240131}, {"reason": None}, {"reason": ["better"]}, {"by": 7}],
 )
 def test_a_decision_of_another_kind_is_named(changes: dict[str, Any]) -> None:
     (name,) = changes
@@ -160,22 +157,8 @@ def test_a_decision_of_another_kind_is_named(changes: dict[str, Any]) -> None:
     assert ledger.approved == []
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"date": 20240131}, {"versions": {}}, {"set_aside": "line 3"}, {"copy": None}],
-)
-def test_a_recovery_of_another_kind_is_named(changes: dict[str, Any]) -> None:
-    (name,) = changes
-    ledger = Ledger()
-    story = {"event": "recovery", "date": "2024-01-31", "copy": "x", "sha256": ""}
-    with pytest.raises(ValueError, match=f"expected another kind of {name}, got"):
-        ledger.take({**story, "set_aside": [], "versions": [], **changes})
-    assert ledger.recoveries == []
-
-
-@pytest.mark.parametrize(("previous", "fits"), [(0, False), (1, True), (2, True), (3, False)])
+@pytest.mark.parametrize(("previous", "fits"), [(0, False), (1, True), (2, False), (3, False)])
 def test_a_version_follows_none_that_is_later(previous: int, fits: bool) -> None:
-    """Its own number may be that of another: two writers could give it twice in old files."""
     ledger = Ledger()
     ledger.take(version(1))
     if fits:
@@ -202,7 +185,7 @@ def test_what_lines_add_up_to() -> None:
         ledger.take(version(2))
     with pytest.raises(ValueError, match="expected version 3, got 4"):
         ledger.take(version(4))
-    assert (ledger.numbers, ledger.next_number) == ([1, 2], 3)
+    assert ledger.numbers == [1, 2]
     for number, status in ((2, "approved"), (1, "approved")):
         ledger.take(decision_entry(number, status, "me", "", "2024-01-31"))
     assert ledger.approved == [2, 1]
@@ -214,14 +197,98 @@ def test_what_lines_add_up_to() -> None:
     assert ledger.decisions[1]["status"] == "rejected"
     with pytest.raises(ValueError, match="expected the status approved or rejected, got 'gone'"):
         ledger.take(decision_entry(1, "gone", "me", "", "2024-02-01"))
-    story = {"event": "recovery", "date": "2024-01-31", "copy": "x", "sha256": "", "set_aside": []}
-    ledger.take({**story, "versions": [7, 5]})
-    assert ledger.next_number == 7
-    ledger.take(version(7))
-    assert ledger.next_number == 5
-    ledger.take(version(5))
-    assert (ledger.numbers, ledger.next_number) == ([1, 2, 5, 7], 8)
-    assert (other.numbers, other.next_number) == ([1, 2], 3)
+
+
+def test_a_decision_about_a_refused_version_is_a_forgery() -> None:
+    ledger = Ledger()
+    with pytest.raises(ValueError, match="expected the check that refused the version, got none"):
+        ledger.take(version(1, status="refused"))
+    ledger.take(version(1, status="refused", check={"held": False}))
+    for status in ("approved", "rejected"):
+        with pytest.raises(ValueError, match="expected no decision about version 1, which was ref"):
+            ledger.take(decision_entry(1, status, "me", "", "2024-01-31"))
+    assert ledger.status(1) == "refused"
+    assert ledger.approved == []
+
+
+@pytest.mark.parametrize("status", ["approved", "rejected", "", None, ["proposed"]])
+def test_a_version_is_recorded_as_one_of_three(status: Any) -> None:
+    with pytest.raises(ValueError, match="expected the status proposed or refused or kept, got"):
+        Ledger().take(version(1, status=status))
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (None, ""),
+        ({}, ""),
+        ({"clauses": 3}, ""),
+        ({"clauses": [7, {"text": "a", "verdict": "held"}]}, ""),
+        ({"clauses": [{"text": "a: broken", "verdict": "broken"}, {"name": "b"}]}, "a: broken; b"),
+    ],
+)
+def test_clauses_that_did_not_hold_are_named(check: Any, words: str) -> None:
+    assert clauses_not_held({"check": check}) == words
+
+
+# -- what is brought along -------------------------------------------------------------------
+
+
+def with_categories(*colours: str, left: set[int], **changes: Any) -> Tree:
+    root = build(Split(3, frozenset(left), Leaf(0, 0.1), Leaf(1, 0.9)))
+    assert root.categories[3] is not None
+    categories = (*root.categories[:3], colours, root.categories[4])
+    return root.replace(space=None, categories=categories, label=root.label, **changes)
+
+
+def test_trees_are_told_apart_by_what_they_decide() -> None:
+    assert decide_alike(A, A.replace(metadata={"by": "me"}, label=A.label))
+    assert decide_alike(A, A.replace(space=None, label=A.label, weight=2 * A.weight))
+    assert not decide_alike(A, B)
+    for changed in (
+        A.replace(value=A.value[:, ::-1], label=A.label),
+        A.replace(value=0.99 * A.value + 0.005, label=A.label),
+        A.replace(label=A.label[[0, 2, 1]]),
+        A.replace(missing_left=~A.missing_left, label=A.label),
+        A.replace(feature_names=tuple("abcde"), space=None, label=A.label),
+        build(Leaf(0, 0.5)),
+    ):
+        assert not decide_alike(A, changed)
+        assert not decide_alike(changed, A)
+
+
+def test_categories_are_compared_by_name() -> None:
+    tree = with_categories("red", "green", left={0})
+    assert decide_alike(tree, with_categories("green", "red", left={1}))
+    assert not decide_alike(tree, with_categories("green", "red", left={0}))
+    # A category that one of them does not know goes where unknown ones go.
+    for unknown_left in (False, True):
+        missing_left = [unknown_left, False, False]
+        two = with_categories("red", "green", left={0}, missing_left=missing_left)
+        for blue in (set(), {2}):
+            three = with_categories(
+                "red", "green", "blue", left={0} | blue, missing_left=missing_left
+            )
+            alike = bool(blue) == unknown_left
+            assert decide_alike(two, three) == decide_alike(three, two) == alike
+
+
+def test_the_scores_of_a_response_are_named_after_r2() -> None:
+    row = {"score": 0.4, "score_se": 0.1, "score_change": 0.2, "flips": 0.3}
+    tree = SimpleNamespace(is_classifier=False)
+    frontier = pd.DataFrame([row], ["chosen one"])
+    result = SimpleNamespace(tree=tree, frontier=frontier, chosen="chosen one")
+    assert scores_of(result) == {"r2": 0.4, "r2_se": 0.1, "r2_change": 0.2, "flips": 0.3}
+
+
+def test_a_check_that_does_not_hold_is_the_one_recorded() -> None:
+    held, broken = PlanCheck(True), PlanCheck(False)
+    assert held_checks(None, None) == (True, None)
+    assert held_checks(None, held) == (True, held.to_dict())
+    for checks in ((held, broken), (broken, held), (None, broken)):
+        assert held_checks(*checks) == (False, broken.to_dict())
+    with pytest.raises(InputError, match=r"expected the check of a plan, got dict; pass what chec"):
+        held_checks({"held": True})
 
 
 def test_a_decision_in_writing() -> None:

@@ -1,4 +1,4 @@
-"""What was changed, moved, inserted or taken out is noticed, and told in words."""
+"""What was changed, moved, inserted or taken out is noticed, and named."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 
 from steadytree.exceptions import HistoryError
 from steadytree.retraining.history import History
-from steadytree.retraining.history_chain import seal
-from steadytree.retraining.history_verification import verify_history
-from tests.retraining.histories import V1, C, as_first_format, contents, six_lines, write
+from steadytree.retraining.history_chain import seal, verify_history
+from tests.retraining.histories import C, contents, seal_again, six_lines, without_digests, write
 
 
 @pytest.fixture
@@ -24,13 +23,7 @@ def path(tmp_path: Path) -> Path:
 def test_an_intact_history(path: Path) -> None:
     check = History.open(path).verify()
     assert check
-    assert (check.ok, check.lines, check.chained, check.line, check.kind) == (
-        True,
-        6,
-        6,
-        None,
-        None,
-    )
+    assert (check.ok, check.lines, check.line, check.kind) == (True, 6, None, None)
     assert str(check) == "6 lines, all chained"
     assert check.head == History.open(path).head
 
@@ -92,13 +85,33 @@ def test_lines_removed_moved_or_repeated_are_noticed(
     assert words in check.message
 
 
-def test_a_line_without_a_digest_among_those_with_one_is_noticed(path: Path) -> None:
+def test_a_line_without_digests_is_noticed(path: Path) -> None:
     lines = contents(path)
-    forged = as_first_format(lines[5]) | {"status": "approved"}
-    write(path, [*lines, forged])
+    write(path, [*lines, without_digests(lines[5], status="approved")])
     check = verify_history(path)
     assert (check.kind, check.line) == ("not chained", 7)
-    assert "it was inserted or rewritten" in check.message
+    assert "one without its digests: they were stripped, or it was inserted" in check.message
+
+
+@pytest.mark.parametrize(("version", "kind"), [(1, "damaged"), (2, "not chained")])
+@pytest.mark.parametrize("forged", [{}, {"by": "Dr Evil"}])
+def test_a_history_stripped_of_its_digests_is_no_history(
+    path: Path, version: int, kind: str, forged: dict[str, str]
+) -> None:
+    """It passed when lines of an earlier format without digests were read."""
+    write(path, [without_digests(line, version=version) | forged for line in contents(path)])
+    check = verify_history(path)
+    assert (check.ok, check.kind, check.line) == (False, kind, 1)
+    with pytest.raises(HistoryError, match="line 1: expected a line"):
+        History.open(path)
+
+
+@pytest.mark.parametrize("name", ["before", "digest"])
+def test_every_line_carries_both_digests(path: Path, name: str) -> None:
+    lines = contents(path)
+    lines[-1].pop(name)
+    write(path, lines)
+    assert (verify_history(path).kind, verify_history(path).line) == ("not chained", 6)
 
 
 def test_a_chain_around_nonsense_is_no_history(path: Path) -> None:
@@ -132,8 +145,8 @@ def test_a_history_that_grew_since_the_head(path: Path) -> None:
     assert head is not None
     assert history.verify(head=head).message == "6 lines, all chained; as the head says"
     history.append(C)
-    told = "7 lines, all chained; grown by 1 line since the head"
-    assert history.verify(head=head).message == told
+    words = "7 lines, all chained; grown by 1 line since the head"
+    assert history.verify(head=head).message == words
     history.approve(4, by="me")
     for given in (head, head[:16], head.upper(), f" {head}\n"):
         check = history.verify(head=given)
@@ -145,12 +158,9 @@ def test_a_history_that_grew_since_the_head(path: Path) -> None:
 
 def test_a_history_rewritten_with_a_sound_chain_shows_against_the_head(path: Path) -> None:
     history = History.open(path)
-    head, lines, before = history.head, contents(path), None
+    head, lines = history.head, contents(path)
     lines[1]["by"] = "Dr Evil"
-    for i, line in enumerate(lines):
-        lines[i] = seal(line, before)
-        before = lines[i]["digest"]
-    write(path, lines)
+    write(path, seal_again(lines))
     assert verify_history(path).ok
     assert verify_history(path, head).kind == "head missing"
 
@@ -160,70 +170,6 @@ def test_a_head_that_is_none(path: Path, head: str) -> None:
     check = verify_history(path, head)
     assert (check.ok, check.kind) == (False, "no head")
     assert "expected a digest of 16 to 64 hexadecimal digits as the head, got" in check.message
-
-
-# -- earlier versions --------------------------------------------------------------------------
-
-
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    path = tmp_path / "old.jsonl"
-    path.write_bytes(V1.read_bytes())
-    return path
-
-
-def test_lines_of_the_first_format_are_read_and_said_to_be_unchained(old: Path) -> None:
-    history = History.open(old)
-    assert history.current == 1
-    assert history.versions["decided_by"].tolist() == ["Dr Adams", "Dr Baker"]
-    assert history.versions["note"].tolist() == ["ünïcode", ""]
-    check = history.verify()
-    assert check.ok
-    assert (check.lines, check.chained) == (4, 0)
-    assert check.message == "lines 1 to 4 are not chained (written by an earlier version)"
-
-
-def test_what_is_appended_seals_them(old: Path) -> None:
-    head = History.open(old).head
-    History.open(old).append(C, approved_by="Dr Clark")
-    assert old.read_bytes().startswith(V1.read_bytes())
-    check = History.open(old).verify(head=head)
-    assert check.ok
-    assert (check.lines, check.chained, check.grown_by) == (6, 2, 2)
-    assert "lines 1 to 4 are not chained" in check.message
-    assert "the 2 lines after them are chained and seal them" in check.message
-    lines = contents(old)
-    write(old, [lines[0], lines[1] | {"by": "Dr Evil"}, *lines[2:]])
-    check = verify_history(old)
-    assert (check.kind, check.line) == ("out of place", 5)
-    assert "does not follow lines 1 to 4: one of them, written by an earlier" in check.message
-    write(old, [*lines[:3], *lines[4:]])
-    assert verify_history(old).line == 4
-
-
-def test_a_single_line_is_told_as_one(old: Path) -> None:
-    first = V1.read_bytes().splitlines(keepends=True)[0]
-    old.write_bytes(first)
-    told = "line 1 is not chained (written by an earlier version)"
-    assert verify_history(old).message == told
-    History.open(old).approve(1, by="me")
-    told += "; the line after them is chained and seals them"
-    assert verify_history(old).message == told
-    old.write_bytes(first + b"x\n")
-    assert verify_history(old).message.endswith("; line 1 is intact")
-    old.write_bytes(first + first.replace(b'"number": 1', b'"number": 2') + b"x\n")
-    assert verify_history(old).message.endswith("; lines 1 to 2 are intact")
-    old.write_bytes(b"x\n" + first)
-    assert verify_history(old).message.endswith("; none is before it")
-    old.write_bytes(b"x\n")
-    assert verify_history(old).message.endswith("; none is before it")
-
-
-def test_a_chain_stripped_to_the_first_format_shows_against_the_head(path: Path) -> None:
-    head = History.open(path).head
-    write(path, map(as_first_format, contents(path)))
-    assert verify_history(path).chained == 0
-    assert not verify_history(path, head).ok
 
 
 # -- files that are none -----------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 
 from steadytree.core.format import save_tree
 from steadytree.exceptions import HistoryError, InputError, WriteError
-from steadytree.retraining import history as history_module
+from steadytree.retraining import history_entries
 from steadytree.retraining.history import History
 from tests.retraining.histories import A, B, C
 
@@ -50,13 +50,13 @@ def test_what_changes_while_an_entry_is_made_is_taken_in(
     grown = path.read_bytes()
     path.write_bytes(before)
     ours = History.open(path)
-    measured = history_module.tree_distance
+    measured = history_entries.tree_distance
 
     def meanwhile(*trees: Any, **options: Any) -> Any:
         path.write_bytes(grown)
         return measured(*trees, **options)
 
-    monkeypatch.setattr(history_module, "tree_distance", meanwhile)
+    monkeypatch.setattr(history_entries, "tree_distance", meanwhile)
     assert ours.append(C) == 3
     assert [History.open(path).tree(n) for n in (1, 2, 3)] == [A, B, C]
 
@@ -91,6 +91,34 @@ def test_a_link_leads_to_the_same_history(path: Path, tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["elsewhere", "history.jsonl"]
 
 
+def test_a_file_with_two_names_is_refused(full: Path, tmp_path: Path) -> None:
+    """An entry replaces the file under one name: two histories came of one."""
+    opened, before = History.open(full), full.read_bytes()
+    other = tmp_path / "other.jsonl"
+    other.hardlink_to(full)
+    for path in (full, other):
+        words = r"expected a history with one name, got a file with 2 \(hard links\)"
+        for refused in (
+            lambda path=path: History.open(path),
+            lambda path=path: History(path).append(C),
+            lambda: opened.append(C),
+            lambda: opened.approve(2, by="me"),
+        ):
+            with pytest.raises(HistoryError, match=words):
+                refused()
+        check = History(path).verify()
+        assert (check.ok, check.kind, check.line, check.head) == (False, "linked", None, None)
+        assert "use a symbolic link" in check.message
+        assert History.open(path, verify=False).current == 1  # to look at it
+        with pytest.raises(HistoryError, match=words):
+            History.open(path, verify=False).append(C)
+    assert full.read_bytes() == other.read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == [full.name, other.name]
+    other.unlink()
+    assert opened.append(C) == 3
+    assert opened.verify().ok
+
+
 def test_a_new_history_behind_a_link(path: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.jsonl"
     link.symlink_to(path)
@@ -108,7 +136,6 @@ def test_a_read_only_history_is_refused_before_the_work(full: Path) -> None:
     for write in (
         lambda: history.append(C),
         lambda: history.approve(2, by="me"),
-        lambda: History.recover(full),
     ):
         with pytest.raises(
             InputError, match="expected a file that may be written, got a read-only"

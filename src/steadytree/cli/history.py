@@ -1,4 +1,4 @@
-"""``steadytree history``: look at a history, check that nobody changed it, mend it."""
+"""``steadytree history``: look at a history, and check that nobody changed it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from steadytree.cli.shared_options import FILE, example, options_in_order
 from steadytree.core.words import clean
 from steadytree.exceptions import HistoryError, InputError
 from steadytree.retraining.history import History
-from steadytree.retraining.history_verification import NO_HEAD, UNREADABLE
+from steadytree.retraining.history_chain import NO_HEAD, UNREADABLE
 
 __all__ = ["command"]
 
@@ -34,7 +34,7 @@ _SHOWN_TOO = {"reason": "reason", "note": "note"}
 
 @click.group("history", epilog=example("steadytree history verify tree.history.jsonl"))
 def command() -> None:
-    """Look at the history of a deployed tree, check it, or mend it."""
+    """Look at the history of a deployed tree, or check it."""
 
 
 def _about_a_file(name: str) -> Callable[[Callable[..., Any]], Any]:
@@ -100,35 +100,11 @@ def verify(file: Path, output: Output, head: str | None) -> int:
     if check.kind in (UNREADABLE, NO_HEAD):
         raise HistoryError(check.message)
     code = 0 if check.ok else NOT_INTACT
-    found = "not intact" if not check.ok else "intact"
-    if check.ok and check.chained < check.lines:
-        found = "no fault found"  # nothing vouches for lines without a digest
-    lines = [f"{found}: {check.message}"]
+    lines = [f"{'intact' if check.ok else 'not intact'}: {check.message}"]
     if check.head is not None:
         lines.append(f"head: {check.head}")
     output.result("\n".join(lines), {"file": str(file), **asdict(check)}, exit_code=code)
     return code
-
-
-@command.command("recover", epilog=example("steadytree history recover tree.history.jsonl"))
-@_about_a_file("recover")
-def recover(file: Path, output: Output) -> None:
-    """Keep what is intact in FILE, and a copy of the file as it was beside it."""
-    history = History.recover(file)
-    done = history.recovered
-    assert done is not None
-    text = str(done)
-    if done:
-        text += f"\n{_in_force(history)}\nhead: {history.head}"
-        output.say("decide again about what was set aside, and note the new head")
-    document = {
-        "file": str(file),
-        "changed": bool(done),
-        **asdict(done),
-        "current": history.current,
-        "head": history.head,
-    }
-    output.result(text, document)
 
 
 def _in_force(history: History) -> str:

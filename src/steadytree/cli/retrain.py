@@ -216,8 +216,8 @@ def command(
     folder.report("report.html", result, subgroups=people)
     version = None
     if past is not None:
-        version = past.append(result, note=f"retrained on {data.name}")
-        output.say(f"recorded as version {version} of {history}: proposed")
+        version = past.append(result, check=gate_check, note=f"retrained on {data.name}")
+        output.say(f"recorded as version {version} of {history}: {past.status(version)}")
     document = {
         "deployed": str(deployed),
         "read": [summary.to_dict() for summary in summaries],

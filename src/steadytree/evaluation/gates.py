@@ -152,6 +152,11 @@ class GateCheck:
         return all(result.passed for result in self.results)
 
     @property
+    def held(self) -> bool:
+        """The same as ``passed``: what a History asks."""
+        return self.passed
+
+    @property
     def failed(self) -> tuple[GateResult, ...]:
         """The gates that did not hold."""
         return tuple(result for result in self.results if not result.passed)

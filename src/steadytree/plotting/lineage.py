@@ -36,10 +36,11 @@ def draw_versions(frame: pd.DataFrame, *, score: str | None = None, ax: Any = No
     ):
         values = 100 * frame[name].fillna(0.0)
         ax.plot(frame.index, values, marker=marker, label=label)
-    rejected = frame.index[frame["status"] == "rejected"]
-    heights = 100 * frame.loc[rejected, "dissimilarity_to_first"].fillna(0.0)
-    if len(rejected):
-        ax.scatter(rejected, heights, marker="x", s=90, color="black", label="rejected")
+    for status, marker in (("rejected", "x"), ("refused", "+")):
+        concerned = frame.index[frame["status"] == status]
+        if len(concerned):
+            heights = 100 * frame.loc[concerned, "dissimilarity_to_first"].fillna(0.0)
+            ax.scatter(concerned, heights, marker=marker, s=90, color="black", label=status)
     ax.set(xlabel="version", ylabel="dissimilarity (%)", ylim=(0, None), xticks=frame.index)
     if score is not None:
         other = ax.twinx()

@@ -1,10 +1,11 @@
 """Lineage: every version of a deployed tree, and who approved or rejected it, when and why.
 
 A history is a text file of JSON lines that only grows. A line is either a *version* (the
-whole tree with its space, date, scores, and how far it is from the version before and
-from the first), a *decision* about one, or tells of a *recovery*. Each carries the digest of the
-line before it, so that a change is noticed (``history_chain``). The file is replaced in one step by
-one writer at a time, so a reader never meets half a line and no entry is lost.
+whole tree with its space, date, scores, the check of its plan, and how far it is from the version
+before and from the first) or a *decision* about one. Each carries the digest of the line before it,
+so that a change is noticed (``history_chain``). The file is replaced in one step by one writer at a
+time, so a reader never meets half a line and no entry is lost. What its plan refused is recorded as
+refused, and nobody can approve it.
 """
 
 from __future__ import annotations
@@ -25,26 +26,37 @@ from steadytree.core.limits import MAX_FILE_BYTES
 from steadytree.core.quoting import quoted, some_of
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.distance import tree_distance
-from steadytree.exceptions import FeatureAlignmentError, HistoryError, InputError
-from steadytree.readers import read_model
-from steadytree.retraining.history_chain import Line, seal, to_bytes
+from steadytree.exceptions import HistoryError, InputError
+from steadytree.retraining.history_chain import (
+    APPROVED,
+    KEPT,
+    PROPOSED,
+    REFUSED,
+    REJECTED,
+    Ledger,
+    Line,
+    Verification,
+    first_fault,
+    other_names,
+    read_history,
+    seal,
+    take_in,
+    to_bytes,
+    verify_history,
+)
 from steadytree.retraining.history_entries import (
     Date,
-    Ledger,
     checked_name,
     checked_scores,
     checked_text,
+    clauses_not_held,
+    decide_alike,
     decision_entry,
+    dissimilarities,
+    held_checks,
     iso_date,
-    take_in,
-)
-from steadytree.retraining.history_recovery import Recovery, recover_lines
-from steadytree.retraining.history_verification import (
-    Verification,
-    first_fault,
-    read_history,
-    verify_history,
+    scores_of,
+    tree_of,
 )
 
 __all__ = ["History"]
@@ -59,7 +71,7 @@ class History:
     ----------
     path : path-like
         Of the file. :meth:`open` reads it; the bare constructor does not, for those who
-        verify or recover a file that cannot be read.
+        verify a file that cannot be read.
 
     Examples
     --------
@@ -90,7 +102,6 @@ class History:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.recovered: Recovery | None = None
         self._ledger = Ledger()
         self._content = b""  # of the file, as it was when the ledger was filled
         self._last: Line | None = None
@@ -103,8 +114,8 @@ class History:
         ----------
         path : path-like
         verify : bool
-            Whether to refuse lines whose digests do not fit. Without it such a file can be
-            looked at, but not written to.
+            Whether to refuse lines whose digests do not fit, and a file with two names (hard
+            links). Without it such a file can be looked at, but not written to.
 
         Returns
         -------
@@ -117,7 +128,9 @@ class History:
         """
         history = cls(path)
         history._take_in(read_history(path), check_chain=verify)
-        if not verify:
+        if verify:
+            history._refuse_other_names()
+        else:
             history._content = b""  # so that writing looks again, at everything
         return history
 
@@ -195,7 +208,7 @@ class History:
         return self.tree(version).space
 
     def status(self, version: int) -> str:
-        """Say what was decided about a version.
+        """Say what was decided about a version, or as what it was recorded.
 
         Parameters
         ----------
@@ -203,18 +216,34 @@ class History:
 
         Returns
         -------
-        {"proposed", "approved", "rejected"}
+        {"proposed", "kept", "refused", "approved", "rejected"}
+            Refused: by its plan, so that nobody can approve it. Kept: a retraining that keeps
+            the version in force.
         """
-        decision = self._ledger.decisions.get(self._checked(version))
-        return "proposed" if decision is None else str(decision["status"])
+        return self._ledger.status(self._checked(version))
+
+    def check(self, version: int) -> dict[str, Any] | None:
+        """Return the check of the plan that was recorded with a version.
+
+        Parameters
+        ----------
+        version : int
+
+        Returns
+        -------
+        dict or None
+        """
+        found = self._ledger.versions[self._checked(version)]["check"]
+        return None if found is None else dict(found)
 
     @property
     def versions(self) -> pd.DataFrame:
         """One row per version, indexed by its number.
 
-        Columns: date, status, current, decided_by, decided_on, reason, n_leaves, depth,
-        previous (the version it was compared with), dissimilarity_to_previous,
-        dissimilarity_to_first, note, and one ``score_<name>`` for every score recorded.
+        Columns: date, status, current, decided_by, decided_on, reason (before a decision:
+        the clauses of the plan that did not hold), n_leaves, depth, previous (the version it
+        was compared with), dissimilarity_to_previous, dissimilarity_to_first (the first that was
+        not refused), note, and one ``score_<name>`` for every score recorded.
         """
         rows = [self._row(number) for number in self._ledger.numbers]
         fixed = [
@@ -238,7 +267,7 @@ class History:
             "current": number == self.current,
             "decided_by": decision.get("by"),
             "decided_on": decision.get("date"),
-            "reason": decision.get("reason"),
+            "reason": decision["reason"] if decision else clauses_not_held(content) or None,
             "n_leaves": tree.n_leaves,
             "depth": tree.depth,
             **{f"score_{name}": value for name, value in content["scores"].items()},
@@ -262,18 +291,22 @@ class History:
         self,
         tree: Any,
         *,
+        check: Any = None,
         scores: Mapping[str, float] | None = None,
         note: str = "",
         on: Date = None,
         approved_by: str | None = None,
         reason: str = "",
     ) -> int:
-        """Record a version, proposed until somebody decides.
+        """Record a version, proposed until somebody decides; refused if its plan does not hold.
 
         Parameters
         ----------
         tree : Retraining, model, Tree or path of a tree file
-            A Retraining brings its scores along.
+            A Retraining brings its scores and the check of its plan along. One that keeps the
+            version in force is recorded as kept; of one whose plan refused a tree, that tree is.
+        check : PlanCheck, optional
+            How the tree held a plan: anything with ``held`` and ``to_dict()``.
         scores : mapping, optional
             Numbers to keep with the version: ``{"auc": 0.81}``.
         note : str, optional
@@ -286,11 +319,17 @@ class History:
         -------
         int
             The number of the version, from 1.
+
+        Raises
+        ------
+        HistoryError
+            For the tree that is in force already, unless a Retraining keeps it, for an approval
+            of a tree that its plan refused, and for such a tree again without a check.
         """
-        found = getattr(tree, "tree", None)
-        version = found if isinstance(found, Tree) else read_model(tree)
-        numbers = _scores_of(tree) | checked_scores(scores or {})
-        what = {"note": checked_text(note, "note"), "date": iso_date(on)}
+        version, keeps = tree_of(tree)
+        held, content = held_checks(check, getattr(tree, "plan_check", None))
+        numbers = scores_of(tree) | checked_scores(scores or {})
+        what = {"note": checked_text(note, "note"), "date": iso_date(on), "check": content}
         if approved_by is not None:
             checked_name(approved_by)
         if checked_text(reason, "reason") and approved_by is None:
@@ -301,25 +340,32 @@ class History:
 
         def lines() -> list[dict[str, Any]]:
             previous = self._compared_with()
-            content: dict[str, Any] = {
+            entry: dict[str, Any] = {
                 "event": "version",
-                "number": self._ledger.next_number,
+                "number": len(self) + 1,
+                "status": self._status_of(
+                    version, keeps=keeps, held=held, checked=content is not None
+                ),
                 **what,
                 "scores": plain_json(numbers),
                 "previous": previous,
-                **self._dissimilarities(version, previous),
+                **dissimilarities(version, previous, self._not_refused(), self.path),
                 "tree": tree_to_dict(version),
             }
             if approved_by is None:
-                return [content]
-            number, when = content["number"], content["date"]
-            return [content, decision_entry(number, "approved", approved_by, reason, when)]
+                return [entry]
+            if entry["status"] == REFUSED:
+                raise self._not_to_be_approved("the tree", entry)
+            number, when = entry["number"], entry["date"]
+            return [entry, decision_entry(number, APPROVED, approved_by, reason, when)]
 
         self._extend(lines)
-        return list(self._ledger.versions)[-1]
+        return len(self)
 
     def approve(self, version: int, *, by: str, reason: str = "", on: Date = None) -> None:
         """Put a version in force; approving an older one again rolls back to it.
+
+        A version that its plan refused cannot be approved: revise the plan and retrain.
 
         Parameters
         ----------
@@ -330,7 +376,7 @@ class History:
         on : date, datetime or ISO text, optional
             By default now (UTC).
         """
-        self._decide(version, "approved", by, reason, on)
+        self._decide(version, APPROVED, by, reason, on)
 
     def reject(self, version: int, *, by: str, reason: str = "", on: Date = None) -> None:
         """Turn a version down, or withdraw one: the one in force before is current again.
@@ -344,56 +390,65 @@ class History:
         on : date, datetime or ISO text, optional
             By default now (UTC).
         """
-        self._decide(version, "rejected", by, reason, on)
+        self._decide(version, REJECTED, by, reason, on)
 
     def _decide(self, version: int, status: str, by: str, reason: str, on: Date) -> None:
         checked_name(by)
         checked_text(reason, "reason")
         when = iso_date(on)
-        self._extend(lambda: [decision_entry(self._checked(version), status, by, reason, when)])
+
+        def lines() -> list[dict[str, Any]]:
+            number = self._checked(version)
+            if self.status(number) == REFUSED:
+                raise self._not_to_be_approved(f"version {number}", self._ledger.versions[number])
+            return [decision_entry(number, status, by, reason, when)]
+
+        self._extend(lines)
+
+    def _not_to_be_approved(self, what: str, version: Mapping[str, Any]) -> HistoryError:
+        clauses = clauses_not_held(version)
+        return HistoryError(
+            f"{self.path}: expected a tree that holds its plan to decide about, got {what}, which "
+            f"was refused{f' ({clauses})' if clauses else ''}; revise the plan and retrain, then "
+            "decide about the new proposal"
+        )
+
+    def _status_of(self, tree: Tree, *, keeps: bool, held: bool, checked: bool) -> str:
+        if self.current is not None and decide_alike(self.tree(), tree):
+            if keeps:
+                return KEPT
+            raise HistoryError(
+                f"{self.path}: expected a tree other than the one in force, got version "
+                f"{self.current} again (the same rules, labels and risks); append what retrain "
+                "returned, which records that the tree is kept, or nothing"
+            )
+        refused = [n for n in self._ledger.numbers if self.status(n) == REFUSED]
+        again = next((n for n in refused if decide_alike(self.tree(n), tree)), None)
+        if again is not None and not checked:
+            raise HistoryError(
+                f"{self.path}: expected a check with a tree that a plan refused, got version "
+                f"{again} again without one; append what retrain returns under the "
+                "revised plan, or pass check="
+            )
+        return PROPOSED if held else REFUSED
 
     def _compared_with(self) -> int | None:
-        """Return the version a new one follows: the current, else the last not rejected."""
+        """Return the version a new one follows: the current, else the last that may be."""
         if self.current is not None:
             return self.current
-        open_ones = [n for n in self._ledger.numbers if self.status(n) != "rejected"]
+        closed = (REJECTED, REFUSED)
+        open_ones = [n for n in self._ledger.numbers if self.status(n) not in closed]
         return open_ones[-1] if open_ones else None
 
-    def _dissimilarities(self, tree: Tree, previous: int | None) -> dict[str, Any]:
-        """Measure in the space of the first version; if that cannot hold the tree, its own."""
-        nothing = {"dissimilarity_to_previous": None, "dissimilarity_to_first": None}
-        if not self._ledger.versions:
-            return {**nothing, "space": None if tree.space is None else tree.space.digest()}
-        first = self._ledger.trees[self._ledger.numbers[0]]
-        spaces = [space for space in (first.space, tree.space) if space is not None]
-        if not spaces:
-            raise HistoryError(
-                f"{self.path}: expected a feature space stored with the tree, got none; "
-                "append as_tree(model, space=FeatureSpace.from_data(X))"
-            )
-        problem: FeatureAlignmentError | None = None
-        for space in spaces:
-            try:
-                return {
-                    "dissimilarity_to_previous": None
-                    if previous is None
-                    else _dissimilarity(self.tree(previous), tree, space),
-                    "dissimilarity_to_first": _dissimilarity(first, tree, space),
-                    "space": space.digest(),
-                }
-            except FeatureAlignmentError as error:
-                problem = problem or error
-        assert problem is not None
-        raise HistoryError(
-            f"{self.path}: expected a tree that can be compared with version 1, got: {problem}; "
-            "start a new history for another problem"
-        ) from problem
+    def _not_refused(self) -> dict[int, Tree]:
+        return {n: tree for n, tree in self._ledger.trees.items() if self.status(n) != REFUSED}
 
     def _extend(self, make: Callable[[], list[dict[str, Any]]]) -> None:
         """Append the lines that ``make`` returns, given what the file holds by then."""
         file = check_writable(self.path)
         with exclusive(file):
             self._read(file)
+            self._refuse_other_names()
             added = self._sealed(make())
             while self._read(file):  # changed by somebody who does not know our lock
                 added = self._sealed(make())
@@ -432,12 +487,11 @@ class History:
         known = self._content
         grown = self._last is not None and known.endswith(b"\n") and content.startswith(known)
         ledger, last = (self._ledger.copy(), self._last) if grown else (Ledger(), None)
+        added = content[len(known) if grown else 0 :]
         lines = [] if last is None else [last]
-        lines += take_in(
-            content[len(known) if grown else 0 :], ledger, last, check_chain=check_chain
-        )
+        lines += take_in(added, ledger, last, check_chain=check_chain)
         if any(line.fault is not None for line in lines):
-            raise self._refused(content, check_chain=check_chain)
+            raise self._unfit(content, check_chain=check_chain)
         if self.head is not None and self.head not in {line.digest for line in lines}:
             raise HistoryError(
                 f"{self.path}: expected the lines that were there when it was opened, got a file "
@@ -446,49 +500,18 @@ class History:
         self._ledger, self._content = ledger, content
         self._last = lines[-1] if lines else None
 
-    def _refused(self, content: bytes, *, check_chain: bool) -> HistoryError:
-        _, words = first_fault(list(take_in(content, Ledger(), check_chain=check_chain)))
+    def _unfit(self, content: bytes, *, check_chain: bool) -> HistoryError:
+        wrong, words = first_fault(list(take_in(content, Ledger(), check_chain=check_chain)))
+        assert wrong is not None
         return HistoryError(
-            f"{self.path}, {words}; `steadytree history verify` tells more, and "
-            f"History.recover({str(self.path)!r}) or `steadytree history recover` keeps what is "
-            "intact and a copy of the file"
+            f"{self.path}, {words}; `steadytree history verify` tells more; put a copy of the file "
+            f"back, or take out line {wrong.number} and all after it, and decide again about what "
+            "they said"
         )
 
-    @classmethod
-    def recover(cls, path: str | os.PathLike[str]) -> History:
-        """Mend a damaged history: keep what is intact, put a copy of the file beside it.
-
-        Lines before the first that does not fit stay; a line that tells of the recovery and all
-        later entries that are intact follow, sealed again. The file as it was is kept as
-        ``<name>.damaged``, then ``.damaged-2``, and so on.
-
-        Parameters
-        ----------
-        path : path-like
-
-        Returns
-        -------
-        History
-            Its ``recovered`` says what was done.
-        """
-        history = cls(path)
-        if not history.path.exists():
-            return cls.open(path)
-        file = check_writable(path)
-        with exclusive(file):
-            damaged = read_history(file)
-            copy, count = file.with_name(f"{file.name}.damaged"), 2
-            while copy.exists():
-                copy, count = file.with_name(f"{file.name}.damaged-{count}"), count + 1
-            try:
-                mended, history.recovered = recover_lines(damaged, copy.name)
-            except HistoryError as error:
-                raise HistoryError(f"{file}: {error}") from None
-            if history.recovered:
-                write_atomic(copy, damaged, like=file)
-                write_atomic(file, mended)
-        history._take_in(mended)
-        return history
+    def _refuse_other_names(self) -> None:
+        if names := other_names(self.path):
+            raise HistoryError(f"{self.path}: {names}")
 
     # -- seeing it ----------------------------------------------------------------
 
@@ -512,22 +535,3 @@ class History:
             known = [str(n).removeprefix("score_") for n in frame if str(n).startswith("score_")]
             raise HistoryError(f"{self.path}: expected a score among {known}, got {score!r}")
         return plot_versions(frame, score=score, ax=ax)
-
-
-def _dissimilarity(a: Tree, b: Tree, space: FeatureSpace) -> float:
-    return float(tree_distance(a, b, space=space, variant="metric", normalize="relative"))
-
-
-def _scores_of(subject: Any) -> dict[str, float]:
-    """Scores that a Retraining brings along."""
-    frontier, chosen = getattr(subject, "frontier", None), getattr(subject, "chosen", None)
-    if frontier is None or chosen is None:
-        return {}
-    name = "auc" if subject.tree.is_classifier else "r2"
-    row = frontier.loc[chosen]
-    return {
-        name: float(row["score"]),
-        f"{name}_se": float(row["score_se"]),
-        f"{name}_change": float(row["score_change"]),
-        "flips": float(row["flips"]),
-    }

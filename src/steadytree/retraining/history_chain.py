@@ -1,33 +1,67 @@
-"""Lines of a history file, each sealed with a digest of itself and of the line before.
+"""The lines of a history: sealed with digests, read again, added up and verified.
 
 Who changes an approver, a threshold or a date, or takes a line out, should be found out. Every line
 is a JSON object that ends with ``before``, the digest of the line before it, and ``digest``: the
 SHA-256 of the object without ``digest``, written with sorted keys, no spaces and only ASCII
-characters, as ``json.dumps(content, sort_keys=True, separators=(",", ":"))`` does. Lines of the
-first format carry neither; their digests are computed by the same rule, with the ``before`` that
-they lack put in, and the first line after them seals them all.
+characters, as ``json.dumps(content, sort_keys=True, separators=(",", ":"))`` does. A line is a
+*version* or a *decision* about one; what they add up to is a :class:`Ledger`.
+
+The chain alone shows what was changed, moved, inserted or taken out between lines. That the last
+lines were cut off shows only against a head that was kept elsewhere. A file with two names (hard
+links) is refused, since an entry replaces the file under one of them: two histories from one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from steadytree.core.bounded_reading import check_json_depth, parse_json
+from steadytree.core.bounded_reading import check_json_depth, parse_json, read_bytes
+from steadytree.core.format import tree_from_dict
 from steadytree.core.quoting import quoted
-from steadytree.exceptions import InputError, SteadyTreeError
+from steadytree.core.tree import Tree
+from steadytree.exceptions import HistoryError, InputError, SteadyTreeError
 
-__all__ = ["FORMAT", "Fault", "Line", "digest_of", "is_head", "read_lines", "seal", "to_bytes"]
+__all__ = [
+    "Fault",
+    "Ledger",
+    "Line",
+    "Verification",
+    "digest_of",
+    "first_fault",
+    "is_head",
+    "other_names",
+    "read_history",
+    "read_lines",
+    "seal",
+    "take_in",
+    "to_bytes",
+    "verify_history",
+]
 
 FORMAT = {"format": "steadytree-history", "version": 2}
-"""Opens every line. Version 1 had no digests."""
+"""Opens every line; the schema of all entries is history.schema.json."""
 
 DAMAGED, CHANGED, MISPLACED, UNCHAINED = "damaged", "changed", "out of place", "not chained"
+INCONSISTENT, UNREADABLE, LINKED = "inconsistent", "unreadable", "linked"
+HEAD_MISSING, NO_HEAD = "head missing", "no head"
+APPROVED, REJECTED, PROPOSED = "approved", "rejected", "proposed"
+REFUSED, KEPT = "refused", "kept"
+
 _HEAD = re.compile("[0-9a-f]{16,64}")
+_COMMON = {"event", "date", "number", "status"}
+_ENTRIES = {
+    "version": _COMMON
+    | {"note", "scores", "check", "previous", "dissimilarity_to_previous"}
+    | {"dissimilarity_to_first", "space", "tree"},
+    "decision": _COMMON | {"by", "reason"},
+}
+_STATUSES = {"version": (PROPOSED, REFUSED, KEPT), "decision": (APPROVED, REJECTED)}
 
 
 @dataclass(frozen=True)
@@ -41,24 +75,18 @@ class Fault:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a file: what it says, and whether it fits.
+    """One line of a file: what it says, and why it does not fit where it stands.
 
     ``number`` counts lines of the file from 1. ``content`` is None where the line cannot be read.
-    A line is ``intact`` if it says what was written, wherever it stands; ``fault`` says why it
-    does not fit where it stands.
     """
 
     number: int
-    raw: bytes
     content: Mapping[str, Any] | None
     digest: str | None
     fault: Fault | None = None
-    intact: bool = True
 
-    @property
-    def chained(self) -> bool:
-        """Whether the line carries a digest."""
-        return self.content is not None and _is_chained(self.content)
+
+# -- sealing -----------------------------------------------------------------------------------
 
 
 def digest_of(content: Mapping[str, Any], before: str | None) -> str:
@@ -122,21 +150,15 @@ def _read(number: int, raw: bytes, last: Line | None) -> Line:
     try:
         content = _parsed(raw)
     except ValueError as error:
-        return Line(number, raw, None, None, Fault(DAMAGED, f"a damaged one ({error})"), False)
-    before = None if last is None else last.digest
-    if not _is_chained(content):
-        line = Line(number, raw, content, digest_of(content, before))
-        if last is not None and last.chained:
-            words = "one without a digest after lines that have one: it was inserted or rewritten"
-            return replace(line, fault=Fault(UNCHAINED, words))
-        return line
-    said = content.get("before")
-    digest = digest_of(content, said)
-    line = Line(number, raw, content, digest)
-    if digest != content.get("digest"):
-        words = "one that was changed after it was written"
-        return replace(line, fault=Fault(CHANGED, words), intact=False)
-    if said != before:
+        return Line(number, None, None, Fault(DAMAGED, f"a damaged one ({error})"))
+    before = content.get("before")
+    line = Line(number, content, digest_of(content, before))
+    if "digest" not in content or "before" not in content:
+        words = "one without its digests: they were stripped, or it was inserted"
+        return replace(line, fault=Fault(UNCHAINED, words))
+    if line.digest != content["digest"]:
+        return replace(line, fault=Fault(CHANGED, "one that was changed after it was written"))
+    if before != (None if last is None else last.digest):
         return replace(line, fault=Fault(MISPLACED, "one that does not follow the line before it"))
     return line
 
@@ -149,32 +171,256 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     if content.get("format") != FORMAT["format"]:
         raise ValueError(f"expected format {FORMAT['format']!r}")
     version = content.get("version")
-    if type(version) is not int or not 1 <= version <= FORMAT["version"]:  # type: ignore[operator]
+    if type(version) is not int or version != FORMAT["version"]:
         raise ValueError(
-            f"expected version 1 or {FORMAT['version']}, got {quoted(version)}: the file may come "
+            f"expected version {FORMAT['version']}, got {quoted(version)}: the file may come "
             "from a newer steadytree; upgrade with pip install -U steadytree"
         )
     return content
 
 
-def _is_chained(content: Mapping[str, Any]) -> bool:
-    return content["version"] != 1 or "digest" in content or "before" in content
+# -- what the lines say ------------------------------------------------------------------------
 
 
-def where_it_belongs(line: Line, lines: Sequence[Line]) -> str:
+@dataclass
+class Ledger:
+    """What the lines read so far add up to."""
+
+    versions: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    trees: dict[int, Tree] = field(default_factory=dict)
+    decisions: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    approved: list[int] = field(default_factory=list)  # in the order of approval, current last
+
+    def copy(self) -> Ledger:
+        """Return a ledger that can go its own way."""
+        return Ledger(
+            dict(self.versions), dict(self.trees), dict(self.decisions), list(self.approved)
+        )
+
+    @property
+    def numbers(self) -> list[int]:
+        """Numbers of the versions, in order."""
+        return list(self.versions)
+
+    def status(self, number: int) -> str:
+        """Return what was decided about a version, or as what it was recorded."""
+        return str(self.decisions.get(number, self.versions[number])["status"])
+
+    def take(self, content: Mapping[str, Any]) -> None:
+        """Take in one line, or raise ValueError saying what is wrong with it."""
+        event = content.get("event")
+        if not isinstance(event, str) or event not in _ENTRIES:
+            raise ValueError(f"expected the event {' or '.join(_ENTRIES)}, got {quoted(event)}")
+        lacking = sorted(_ENTRIES[event] - set(content))
+        if lacking:
+            raise ValueError(f"expected entries {lacking}, got none")
+        number, status = content["number"], content["status"]
+        if type(number) is not int or number < 1:
+            raise ValueError(f"expected a whole number from 1 as the version, got {quoted(number)}")
+        if status not in _STATUSES[event]:
+            raise ValueError(
+                f"expected the status {' or '.join(_STATUSES[event])}, got {quoted(status)}"
+            )
+        if event == "version":
+            tree = _read_version(content)
+            following = len(self.versions) + 1
+            if number != following:
+                raise ValueError(f"expected version {following}, got {quoted(number)}")
+            self.versions[number], self.trees[number] = content, tree
+            return
+        _check_types(content, {"date": str, "by": str, "reason": str})
+        if number not in self.versions:
+            raise ValueError(f"expected a decision about an earlier version, got {quoted(number)}")
+        if self.status(number) == REFUSED:
+            raise ValueError(f"expected no decision about version {number}, which was refused")
+        self.decisions[number] = content
+        if number in self.approved:
+            self.approved.remove(number)
+        if status == APPROVED:
+            self.approved.append(number)
+
+
+def _read_version(content: Mapping[str, Any]) -> Tree:
+    """Return the tree of a version, or raise ValueError saying what is wrong with the entry."""
+    _check_types(content, {"date": str, "note": str, "scores": dict})
+    some = {k: v for k, v in content.items() if v is not None}
+    number = (int, float)
+    _check_types(some, {"check": dict, "previous": int, "space": str})
+    _check_types(some, {"dissimilarity_to_previous": number, "dissimilarity_to_first": number})
+    previous = content["previous"]
+    if previous is not None and not 0 < previous < content["number"]:
+        raise ValueError(f"expected an earlier version as previous, got {quoted(previous)}")
+    if content["status"] == REFUSED and content["check"] is None:
+        raise ValueError("expected the check that refused the version, got none")
+    scores = {k: v for k, v in content["scores"].items() if v is not None}
+    _check_types(scores, dict.fromkeys(scores, number))
+    return tree_from_dict(content["tree"])
+
+
+def _check_types(content: Mapping[str, Any], types: Mapping[str, Any]) -> None:
+    for name, kind in types.items():
+        if name in content and (
+            not isinstance(content[name], kind) or isinstance(content[name], bool)
+        ):
+            raise ValueError(f"expected another kind of {name}, got {quoted(content[name])}")
+
+
+def take_in(
+    data: bytes, ledger: Ledger, after: Line | None = None, *, check_chain: bool = True
+) -> Iterator[Line]:
+    """Read lines into a ledger; a line that does not fit has a fault and is left out."""
+    for line in read_lines(data, after):
+        if line.content is not None and (line.fault is None or not check_chain):
+            try:
+                ledger.take(line.content)
+                fault = None
+            except ValueError as error:
+                fault = Fault(INCONSISTENT, f"a damaged one ({error})")
+            line = replace(line, fault=fault)
+        yield line
+
+
+# -- verifying ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a history is what was written; true if it is.
+
+    Attributes
+    ----------
+    ok : bool
+    message : str
+        In words, whatever the outcome.
+    kind : str or None
+        What is wrong: "unreadable", "damaged", "changed", "out of place", "not chained" (a line
+        without its digests), "inconsistent", "linked" (the file has two names), "head missing"
+        (the given head is not in the chain) or "no head" (what was given is none).
+    line : int or None
+        The first line that does not fit.
+    lines : int
+        Lines of the file.
+    head : str or None
+        Digest of the last line, to be kept elsewhere; None if something is wrong with the lines.
+    grown_by : int or None
+        Lines since the given head.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> check = st.History("no-such.history.jsonl").verify()
+    >>> bool(check), check.kind
+    (False, 'unreadable')
+    >>> print(check)
+    expected a history file, got none: no-such.history.jsonl
+    """
+
+    ok: bool
+    message: str
+    kind: str | None = None
+    line: int | None = None
+    lines: int = 0
+    head: str | None = None
+    grown_by: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def read_history(path: str | os.PathLike[str]) -> bytes:
+    """Return what a history file holds; nothing if there is none."""
+    try:
+        return read_bytes(path, what="history file")
+    except InputError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return b""
+        raise HistoryError(str(error)) from error.__cause__
+
+
+def other_names(path: str | os.PathLike[str]) -> str:
+    """Say that a history has more than one name, and what to do; empty if it has one."""
+    try:
+        names = os.stat(path).st_nlink
+    except (OSError, ValueError):
+        return ""
+    if names <= 1:
+        return ""
+    return (
+        f"expected a history with one name, got a file with {names} (hard links): what is appended "
+        "under one would be missing under the others; delete the other names (find . -samefile "
+        "lists them), and use a symbolic link (ln -s) or a copy instead"
+    )
+
+
+def verify_history(path: str | os.PathLike[str], head: str | None = None) -> Verification:
+    """Check every line of a history file, and the file against a head; raises nothing."""
+    try:
+        data = read_history(path)
+    except HistoryError as error:
+        return Verification(False, str(error), UNREADABLE)
+    if not data and not os.path.exists(path):
+        return Verification(False, f"expected a history file, got none: {path}", UNREADABLE)
+    lines = list(take_in(data, Ledger()))
+    counts: dict[str, Any] = {"lines": len(lines)}
+    wrong, fault = first_fault(lines)
+    if wrong is not None and wrong.fault is not None:
+        return Verification(False, fault, wrong.fault.kind, wrong.number, **counts)
+    if names := other_names(path):
+        return Verification(False, names, LINKED, **counts)
+    counts["head"] = lines[-1].digest if lines else None
+    words = f"{_count(len(lines))}, all chained" if lines else "no line yet"
+    if head is None:
+        return Verification(True, words, **counts)
+    if not is_head(head):
+        message = (
+            f"expected a digest of 16 to 64 hexadecimal digits as the head, got {quoted(head)}"
+        )
+        return Verification(False, message, NO_HEAD, **counts)
+    wanted = head.strip().lower()
+    at = [i for i, line in enumerate(lines) if str(line.digest).startswith(wanted)]
+    if not at:
+        message = f"the head {wanted} is not in the chain: lines were removed or rewritten"
+        return Verification(False, f"{message}; {words}", HEAD_MISSING, **counts)
+    grown = len(lines) - 1 - at[-1]
+    since = "as the head says" if not grown else f"grown by {_count(grown)} since the head"
+    return Verification(True, f"{words}; {since}", grown_by=grown, **counts)
+
+
+def first_fault(lines: Sequence[Line]) -> tuple[Line | None, str]:
+    """Return the first line that does not fit, and what must have happened to it."""
+    at = next((i for i, line in enumerate(lines) if line.fault is not None), None)
+    if at is None:
+        return None, ""
+    wrong, fault = lines[at], lines[at].fault
+    assert fault is not None
+    expected, got = "a line of a history", fault.words
+    if fault.cut_off:
+        expected = "a whole line of JSON"
+    if fault.kind in (MISPLACED, UNCHAINED):
+        expected = "a line that follows the one before it"
+    if fault.kind == MISPLACED:
+        got = _where_it_belongs(wrong, lines)
+    last = lines[at - 1].number
+    intact = "none is before it" if not at else f"lines 1 to {last} are intact"
+    if at and last == 1:
+        intact = "line 1 is intact"
+    return wrong, f"line {wrong.number}: expected {expected}, got {got}; {intact}"
+
+
+def _where_it_belongs(line: Line, lines: Sequence[Line]) -> str:
     """Say what must have happened for a sound line to stand where it does not belong."""
     assert line.content is not None
-    said = line.content["before"]
-    at = lines.index(line)
-    if at and not lines[at - 1].chained:
-        first = lines[0].number
-        return (
-            f"one that does not follow lines {first} to {lines[at - 1].number}: one of them, "
-            "written by an earlier version, was changed, removed, inserted or moved"
-        )
-    if said is None:
+    before = line.content["before"]
+    if before is None:
         return "the first line of a chain: lines were inserted before it"
-    place = {other.digest: other.number for other in lines}.get(said)
+    place = next((other.number for other in lines if other.digest == before), None)
     if place is None:
         return "one that follows a line that is not there: lines were removed or rewritten"
     return f"one that follows line {place}: lines were inserted, repeated or moved"
+
+
+def _count(number: int) -> str:
+    return "1 line" if number == 1 else f"{number} lines"

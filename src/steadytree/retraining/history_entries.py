@@ -1,183 +1,194 @@
-"""What the lines of a history say: versions, decisions about them, and recoveries of the file.
+"""Entries of a history before they are written: what is recorded, and what is refused.
 
 What is written must be answerable for later: a decision that nobody signs, a score that is no
-number or a date that is none is refused here, before anything is written. What is read is taken
-into a :class:`Ledger`, line by line.
+number or a date that is none is refused here, before anything is written. A tree is recorded with
+the check of its plan, and told apart from the one in force by what it decides, not by its bytes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steadytree.core.format import tree_from_dict
+from steadytree.core.format import plain_json
 from steadytree.core.quoting import quoted
+from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.exceptions import InputError
-from steadytree.retraining.history_chain import DAMAGED, Fault, Line, read_lines
+from steadytree.distance import tree_distance
+from steadytree.exceptions import FeatureAlignmentError, HistoryError, InputError
+from steadytree.readers import read_model
 
 __all__ = [
     "Date",
-    "Ledger",
     "checked_name",
     "checked_scores",
     "checked_text",
+    "clauses_not_held",
+    "decide_alike",
     "decision_entry",
+    "dissimilarities",
+    "held_checks",
     "iso_date",
-    "take_in",
+    "scores_of",
+    "tree_of",
 ]
 
 Date = date | datetime | str | None
 
-INCONSISTENT = "inconsistent"
-_COMMON = {"event", "date"}
-ENTRIES = {
-    "version": _COMMON
-    | {"number", "note", "scores", "previous", "dissimilarity_to_previous"}
-    | {"dissimilarity_to_first", "space", "tree"},
-    "decision": _COMMON | {"number", "status", "by", "reason"},
-    "recovery": _COMMON | {"versions", "set_aside", "copy", "sha256"},
-}
-STATUSES = ("approved", "rejected")
+_ROUNDING = 1e-12  # of predictions that were computed anew
 
 
-@dataclass
-class Ledger:
-    """What the lines read so far add up to."""
-
-    versions: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    trees: dict[int, Tree] = field(default_factory=dict)
-    decisions: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    approved: list[int] = field(default_factory=list)  # in the order of approval, current last
-    recoveries: list[Mapping[str, Any]] = field(default_factory=list)
-    announced: list[int] = field(default_factory=list)  # numbers that a recovery kept
-
-    def copy(self) -> Ledger:
-        """Return a ledger that can go its own way."""
-        return Ledger(
-            dict(self.versions),
-            dict(self.trees),
-            dict(self.decisions),
-            list(self.approved),
-            list(self.recoveries),
-            list(self.announced),
-        )
-
-    @property
-    def numbers(self) -> list[int]:
-        """Numbers of the versions, in order."""
-        return sorted(self.versions)
-
-    @property
-    def next_number(self) -> int:
-        """Number of the version that comes next."""
-        return self.announced[0] if self.announced else max(self.versions, default=0) + 1
-
-    def take(self, content: Mapping[str, Any]) -> None:
-        """Take in one line, or raise ValueError saying what is wrong with it."""
-        event = content.get("event")
-        if not isinstance(event, str) or event not in ENTRIES:
-            raise ValueError(f"expected the event {' or '.join(ENTRIES)}, got {quoted(event)}")
-        lacking = sorted(ENTRIES[event] - set(content))
-        if lacking:
-            raise ValueError(f"expected entries {lacking}, got none")
-        if event == "recovery":
-            _check_recovery(content)
-            self.announced += content["versions"]
-            self.recoveries.append(content)
-            return
-        number = content["number"]
-        if event == "version":
-            tree = read_version(content)
-            if number != self.next_number or number in self.versions:
-                raise ValueError(f"expected version {self.next_number}, got {quoted(number)}")
-            self.versions[number], self.trees[number] = content, tree
-            del self.announced[:1]
-            return
-        check_decision(content)
-        if number not in self.versions:
-            raise ValueError(f"expected a decision about an earlier version, got {quoted(number)}")
-        self.decisions[number] = content
-        if number in self.approved:
-            self.approved.remove(number)
-        if content["status"] == "approved":
-            self.approved.append(number)
+# -- what is brought along ---------------------------------------------------------------------
 
 
-def take_in(
-    data: bytes, ledger: Ledger, after: Line | None = None, *, check_chain: bool = True
-) -> Iterator[Line]:
-    """Read lines into a ledger; a line that does not fit has a fault and is left out."""
-    for line in read_lines(data, after):
-        if line.content is not None and (line.fault is None or not check_chain):
-            try:
-                ledger.take(line.content)
-                fault = None
-            except ValueError as error:
-                # What a digest vouches for was written like that; else it may be damage.
-                kind = INCONSISTENT if line.chained else DAMAGED
-                fault = Fault(kind, f"a damaged one ({error})")
-            line = replace(line, fault=fault)
-        yield line
+def tree_of(subject: Any) -> tuple[Tree, bool]:
+    """Return the tree to record, and whether a Retraining keeps the deployed tree by it."""
+    if (refused := _refused_tree(subject)) is not None:
+        return refused, False
+    proposed = getattr(subject, "tree", None)
+    if isinstance(proposed, Tree):
+        return proposed, getattr(subject, "action", None) == "keep"
+    return read_model(subject), False
 
 
-def read_version(content: Mapping[str, Any]) -> Tree:
-    """Return the tree of a version, or raise ValueError saying what is wrong with the entry."""
-    _check_number(content["number"])
-    _check_types(content, {"date": str, "note": str, "scores": dict})
-    numbers = {
-        "previous": int,
-        "dissimilarity_to_previous": (int, float),
-        "dissimilarity_to_first": (int, float),
+def _refused_tree(subject: Any) -> Tree | None:
+    """Return the tree that the plan of a Retraining refused, where it keeps the deployed one."""
+    refused = getattr(subject, "refused", None)
+    return refused if isinstance(refused, Tree) else None
+
+
+def held_checks(*checks: Any) -> tuple[bool, dict[str, Any] | None]:
+    """Return whether all checks hold, and one to record: one that does not, if there is one."""
+    given = [check for check in checks if check is not None]
+    for check in given:
+        if not isinstance(getattr(check, "held", None), (bool, np.bool_)):
+            raise InputError(
+                f"expected the check of a plan, got {type(check).__name__}; pass what check(plan) "
+                "of a retraining or a comparison returned"
+            )
+    recorded = next((check for check in given if not check.held), given[0] if given else None)
+    if recorded is None:
+        return True, None
+    return bool(recorded.held), plain_json(recorded.to_dict())
+
+
+def decide_alike(one: Tree, two: Tree) -> bool:
+    """Whether two trees have the same rules, risks, labels and policy, whatever was counted."""
+    if (one.classes, one.precision, one.decision) != (two.classes, two.precision, two.decision):
+        return False
+    if one.feature_labels != two.feature_labels:
+        return False
+    pairs = [(0, 0)]
+    while pairs:
+        a, b = pairs.pop()
+        if one.is_leaf[a] != two.is_leaf[b]:
+            return False
+        if one.is_leaf[a]:
+            if not np.allclose(one.value[a], two.value[b], rtol=0, atol=_ROUNDING):
+                return False
+            if one.classes is not None and one.label[a] != two.label[b]:
+                return False
+        elif _condition(one, a, two) != _condition(two, b, one):
+            return False
+        else:
+            pairs.append((int(one.children_left[a]), int(two.children_left[b])))
+            pairs.append((int(one.children_right[a]), int(two.children_right[b])))
+    return True
+
+
+def _condition(tree: Tree, node: int, other: Tree) -> tuple[Any, ...]:
+    """Return what goes left, of categories also those that only the other tree knows."""
+    feature = int(tree.feature[node])
+    missing_left, listed = bool(tree.missing_left[node]), tree.left_categories[node]
+    if listed is None:
+        return feature, float(tree.threshold[node]), missing_left
+    known, unseen_left = tree.categories[feature] or (), bool(tree.unseen_left[node])
+    left = {known[code] for code in listed}
+    if unseen_left:
+        left |= set(other.categories[feature] or ()) - set(known)
+    return feature, frozenset(left), missing_left, unseen_left
+
+
+def scores_of(subject: Any) -> dict[str, float]:
+    """Scores that a Retraining brings along: those of the candidate whose tree is recorded."""
+    frontier, chosen = getattr(subject, "frontier", None), getattr(subject, "chosen", None)
+    if frontier is None or chosen is None:
+        return {}
+    name = "auc" if subject.tree.is_classifier else "r2"
+    row = frontier.loc[subject.answer.refused if _refused_tree(subject) else chosen]
+    return {
+        name: float(row["score"]),
+        f"{name}_se": float(row["score_se"]),
+        f"{name}_change": float(row["score_change"]),
+        "flips": float(row["flips"]),
     }
-    _check_types({k: v for k, v in content.items() if v is not None}, numbers)
-    previous = content["previous"]
-    # Two writers of the first format could give one number twice, and one follows the other.
-    if previous is not None and not 0 < previous <= content["number"]:
-        raise ValueError(f"expected an earlier version as previous, got {quoted(previous)}")
-    scores = {k: v for k, v in content["scores"].items() if v is not None}
-    _check_types(scores, dict.fromkeys(scores, (int, float)))
-    return tree_from_dict(content["tree"])
 
 
-def check_decision(content: Mapping[str, Any]) -> None:
-    """Raise ValueError saying what is wrong with a decision, whatever it is about."""
-    _check_number(content["number"])
-    _check_types(content, {"date": str, "reason": str})
-    if content["status"] not in STATUSES:
-        raise ValueError(
-            f"expected the status {' or '.join(STATUSES)}, got {quoted(content['status'])}"
+def dissimilarities(
+    tree: Tree, previous: int | None, versions: Mapping[int, Tree], path: Path
+) -> dict[str, Any]:
+    """Measure how far a tree is from the version before and from the first.
+
+    Measured in the space of the first version; if that cannot hold the tree, in its own.
+
+    Parameters
+    ----------
+    tree : Tree
+    previous : int or None
+    versions : mapping of int to Tree
+        By number, in order; those that a plan refused are nobody's yardstick and left out.
+    path : Path
+        Of the history, for errors.
+    """
+    nothing = {"dissimilarity_to_previous": None, "dissimilarity_to_first": None}
+    if not versions:
+        return {**nothing, "space": None if tree.space is None else tree.space.digest()}
+    number, first = next(iter(versions.items()))
+    spaces = [space for space in (first.space, tree.space) if space is not None]
+    if not spaces:
+        raise HistoryError(
+            f"{path}: expected a feature space stored with the tree, got none; "
+            "append as_tree(model, space=FeatureSpace.from_data(X))"
         )
+    problem: FeatureAlignmentError | None = None
+    for space in spaces:
+        try:
+            return {
+                "dissimilarity_to_previous": None
+                if previous is None
+                else _dissimilarity(versions[previous], tree, space),
+                "dissimilarity_to_first": _dissimilarity(first, tree, space),
+                "space": space.digest(),
+            }
+        except FeatureAlignmentError as error:
+            problem = problem or error
+    assert problem is not None
+    raise HistoryError(
+        f"{path}: expected a tree that can be compared with version {number}, got: {problem}; "
+        "start a new history for another problem"
+    ) from problem
 
 
-def _check_recovery(content: Mapping[str, Any]) -> None:
-    _check_types(content, {"date": str, "versions": list, "set_aside": list, "copy": str})
-    for number in content["versions"]:
-        _check_number(number)
-    if any(not isinstance(words, str) for words in content["set_aside"]):
-        raise ValueError("expected texts as set_aside, got something else")
+def _dissimilarity(a: Tree, b: Tree, space: FeatureSpace) -> float:
+    return float(tree_distance(a, b, space=space, variant="metric", normalize="relative"))
 
 
-def _check_number(number: Any) -> None:
-    if type(number) is not int or number < 1:
-        raise ValueError(f"expected a whole number from 1 as the version, got {quoted(number)}")
+def clauses_not_held(version: Mapping[str, Any]) -> str:
+    """Say which clauses of the plan a refused version did not hold, as its check tells them."""
+    check = version["check"] or {}
+    clauses = check.get("clauses")
+    listed = [one for one in clauses if isinstance(one, dict)] if isinstance(clauses, list) else []
+    broken = [one.get("text") or one.get("name") for one in listed if one.get("verdict") != "held"]
+    return "; ".join(map(str, broken))
 
 
-def _check_types(content: Mapping[str, Any], types: Mapping[str, Any]) -> None:
-    for name, kind in types.items():
-        if name in content and (
-            not isinstance(content[name], kind) or isinstance(content[name], bool)
-        ):
-            raise ValueError(f"expected another kind of {name}, got {quoted(content[name])}")
-
-
-# -- what may be written -----------------------------------------------------------------------
+# -- what people say ---------------------------------------------------------------------------
 
 
 def decision_entry(number: int, status: str, by: str, reason: str, when: str) -> dict[str, Any]:
