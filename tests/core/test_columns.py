@@ -27,11 +27,11 @@ def test_what_is_seen_in_a_column() -> None:
     )
     numbers = observe_column(frame, "n", "n", categorical=False)
     assert (numbers.lower, numbers.upper, numbers.categories) == (-1.0, 3.0, None)
-    assert numbers.can_be_missing
+    assert numbers.can_be_missing()
     assert (numbers.n_distinct, numbers.n_present, numbers.n_rows) == (2, 2, 3)
     names = observe_column(frame, 1, "c", categorical=True)
     assert names.categories == ("a", "b")
-    assert names.can_be_missing
+    assert names.can_be_missing()
     gone = observe_column(frame, "gone", "gone", categorical=True)
     assert gone.categories == ("(none)",)
     assert gone.n_present == 0

@@ -177,12 +177,26 @@ def test_a_lacking_column_is_named() -> None:
         diff_trees(OLD, OLD, rows(0).drop(columns="age"))
 
 
-def test_rows_outside_the_space_are_named() -> None:
-    """Missing values in a column that the space knows to be complete."""
+def test_a_rule_for_missing_values_alone_is_a_rule() -> None:
+    """Even of a column that the space knows to be complete."""
     tree = build(Split(1, 0.5, Leaf(0, 0.1), Split(1, 0.3, Leaf(0, 0.2), Leaf(1, 0.9)), False))
     X = rows(0)
     assert diff_trees(tree, tree, X).unchanged
     X.loc[7, "weight"] = np.nan
+    diff = diff_trees(tree, tree, X)
+    assert diff.unchanged
+    (alone,) = (rule.new for rule in diff.rules if rule.new.text.startswith("weight is missing"))
+    assert alone.rows == 1
+
+
+def test_rows_that_no_rule_of_the_space_takes_are_named() -> None:
+    """A category that nobody has met, where the space lists every category and none gets there."""
+    inner = Split(4, frozenset({1}), Leaf(0, 0.2), Leaf(1, 0.9), False)
+    tree = build(Split(4, frozenset({0}), inner, Leaf(0, 0.1), False))
+    tree = tree.replace(unseen_left=np.ones(tree.n_nodes, dtype=bool))
+    X = rows(0).assign(site="arm")
+    assert diff_trees(tree, tree, X).unchanged
+    X.loc[7, "site"] = "toe"
     with pytest.raises(InputError, match="got row 7, which follows a rule no value"):
         diff_trees(tree, tree, X)
 

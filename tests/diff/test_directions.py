@@ -172,3 +172,19 @@ def turned_unseen(tree: Tree, node: int) -> Tree:
     unseen_left = tree.unseen_left.copy()
     unseen_left[node] = ~unseen_left[node]
     return tree.replace(unseen_left=unseen_left)
+
+
+@pytest.mark.parametrize("missing_left", [True, False])
+def test_a_cut_that_moved_past_the_middle_of_the_rows_turns_nothing(missing_left: bool) -> None:
+    """Learners that saw no missing values send them where most rows go, in either tree."""
+    ask = Split(1, 0.25, Leaf(0, 0.1), Leaf(1, 0.9), missing_left=missing_left)
+    old, moved = build(ask), build(replace(ask, at=0.3, missing_left=not missing_left))
+    heavy = [100.0, 60.0, 40.0] if missing_left else [100.0, 40.0, 60.0]
+    old = old.replace(weight=np.array(heavy))
+    default = moved.replace(weight=np.array([heavy[0], heavy[2], heavy[1]]))
+    assert compare(old, default).space == NEVER
+    chosen = moved.replace(weight=np.array(heavy))
+    assert compare(old, chosen).space.can_be_missing[1]
+    # At the very same question it is a change in any case.
+    same = turned(old).replace(weight=default.weight)
+    assert compare(old, same).space.can_be_missing[1]

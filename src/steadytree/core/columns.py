@@ -84,10 +84,9 @@ class Column:
     n_present: int
     n_rows: int
 
-    @property
-    def can_be_missing(self) -> bool:
-        """Whether any value is missing."""
-        return self.n_present < self.n_rows
+    def can_be_missing(self, rarely: float = 0.0) -> bool:
+        """Whether more than a share of the values are missing."""
+        return self.n_rows - self.n_present > rarely * self.n_rows
 
 
 def observe_column(

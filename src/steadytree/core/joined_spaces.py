@@ -51,7 +51,7 @@ def space_of_rows(
     """Return the space of a tree that stores none: what rows show, out to its thresholds.
 
     Of each column the middle 99 %, so that one value of 999 does not make every other move
-    look small.
+    look small; and one row without a value does not make the column one that can be missing.
 
     Parameters
     ----------

@@ -313,7 +313,8 @@ class FeatureSpace:
         needed : collection of int, optional
             Features whose columns must be there; by default all.
         tails : float, default 0
-            Share of the numbers of a column that lie beyond either end of its range.
+            Share of the numbers of a column that lie beyond either end of its range; of
+            missing values that do not count.
 
         Returns
         -------
@@ -327,7 +328,7 @@ class FeatureSpace:
             else:
                 is_set = known is not None
                 found.append(observe_column(X, column, label, categorical=is_set, tails=tails))
-        return cls(**_observed(found), names=names)
+        return cls(**_observed(found, tails), names=names)
 
     # -- reading it ---------------------------------------------------------------
 
@@ -569,13 +570,14 @@ def categorical_mask(
     return mask
 
 
-def _observed(columns: Sequence[Column]) -> dict[str, Any]:
-    """Write what was seen in the columns as fields of a space."""
+def _observed(columns: Sequence[Column], tails: float = 0.0) -> dict[str, Any]:
+    """Write what was seen in the columns as fields of a space, but for rare missing values."""
+    missing = [column.can_be_missing(tails) for column in columns]
     return {
         "lower": np.array([column.lower for column in columns]),
         "upper": np.array([column.upper for column in columns]),
         "categories": tuple(column.categories for column in columns),
-        "can_be_missing": np.array([column.can_be_missing for column in columns]),
+        "can_be_missing": np.array(missing),
         "ordered": np.array([column.ordered for column in columns]),
     }
 

@@ -102,6 +102,14 @@ class _Directions:
         left, sides = bool(self.left[node]), self._sides(node)
         return left if sides is None else sides[not left]
 
+    def heavier(self, node: int) -> bool:
+        """Whether they go where more of the training rows went."""
+        tree = self.tree
+        left, right = (
+            tree.weight[side[node]] for side in (tree.children_left, tree.children_right)
+        )
+        return bool(left > right if self.left[node] else right > left)
+
     def by_cut(self) -> dict[Hashable, Counter[Hashable]]:
         """Count the directions at each question."""
         found: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
@@ -153,6 +161,7 @@ def turned_features(matching: PathMatching) -> Turned:
                 t.feature
                 for t in both.twins(matching, suspects - turned)
                 if both.old.passes([t.old]) != both.new.passes([t.new])
+                and not both.moved_by_default(t)
             }
         found[both.new.unseen] = frozenset(turned)
     missing, unseen = found
@@ -304,6 +313,15 @@ class _Both:
         places = Counter((self.new.cut(t.new.node), self.old.cut(t.old.node)) for t in found)
         home = {now: was for (now, was), _ in reversed(places.most_common())}
         return [t for t in found if home[self.new.cut(t.new.node)] == self.old.cut(t.old.node)]
+
+    def moved_by_default(self, twins: _Twins) -> bool:
+        """Whether a split moved, and each tree sends missing values where most of its rows go.
+
+        So they are sent where training saw none of them: the direction is no rule of its own,
+        and turns wherever a cut moves past the middle of the rows.
+        """
+        same = self.old.cut(twins.old.node) == self.new.cut(twins.new.node)
+        return not same and self.old.heavier(twins.old.node) and self.new.heavier(twins.new.node)
 
     def _stands(self, one: _Step, two: _Step) -> bool:
         """Whether two splits ask the same, or each is one that the other tree has no more of."""

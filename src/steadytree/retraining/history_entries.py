@@ -20,6 +20,7 @@ from steadytree.core.format import plain_json
 from steadytree.core.quoting import quoted
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
+from steadytree.diff.directions import space_with_turned
 from steadytree.distance import tree_distance
 from steadytree.exceptions import FeatureAlignmentError, HistoryError, InputError
 from steadytree.readers import read_model
@@ -177,7 +178,8 @@ def dissimilarities(
 
 
 def _dissimilarity(a: Tree, b: Tree, space: FeatureSpace) -> float:
-    return float(tree_distance(a, b, space=space, variant="metric", normalize="relative"))
+    known = space_with_turned(a, b, space)
+    return float(tree_distance(a, b, space=known, variant="metric", normalize="relative"))
 
 
 def clauses_not_held(version: Mapping[str, Any]) -> str:

@@ -37,7 +37,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CodedInSpace:
-    """The space and the new rows in it; ``base`` is the space before it was widened.
+    """The space and the new rows in it; ``base`` is the space before anything was added.
 
     ``notes`` say where the new rows go beyond it, ``space_note`` where its ranges come from if
     none are stored.
