@@ -157,7 +157,7 @@ def test_another_order_of_the_same_categories_is_refused() -> None:
     )
     with pytest.raises(InputError, match=expected):
         retrain(first, alphabet, y_new, **QUICK)
-    with pytest.raises(InputError, match="in X_old"):
+    with pytest.raises(InputError, match="in old X"):
         retrain(first, X_new, y_new, old=(X.assign(grade=alphabet["grade"]), y), **QUICK)
 
 

@@ -100,7 +100,7 @@ class TreePredictorMixin:
         ----------
         style : {"tree", "list"}
             An indented listing of the tree, or one line per leaf with its whole rule, which
-            ``retrain(locked=...)`` understands.
+            ``locked`` in a plan understands.
         shares : bool, default True
             Write beside each label what the leaf predicts, and what was observed among the
             rows the tree was trained on, where it stores that.

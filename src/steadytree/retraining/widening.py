@@ -72,21 +72,21 @@ def code_in_space(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any
         # The tree has no ranges: take them from the rows it was trained on, or else from these.
         old = X_old is not None
         base = space_of_rows(tree, X_old if old else X_new, needed=needed, joined=old)
-        check_orders(base, X_new, "X_new")
+        check_orders(base, X_new, "X")
         every = _with_categories(base, seen)
         every = every.replace(can_be_missing=base.can_be_missing | seen.can_be_missing)
-        coded = refuse_infinities(every.encode(X_new, needed), every, "X_new")
+        coded = refuse_infinities(every.encode(X_new, needed), every, "X")
         for j, cats in enumerate(base.categories):
             if cats is not None and every.categories[j] != cats:
                 _check_categories(base, seen, j, every.categories[j] or (), coded[:, j])
         note = space_of_rows_note("deployed", "old rows" if old else "new rows")
         return CodedInSpace(every, base, coded, (), needed, space_note=note)
     base = never_missing(base, tree)
-    for table, name in ((X_new, "X_new"), (X_old, "X_old")):
+    for table, name in ((X_new, "X"), (X_old, "old X")):
         check_orders(base, table, name)
     # Fresh categories first: with them the table is coded once and for all.
     wider = _with_categories(base, seen)
-    coded = refuse_infinities(wider.encode(X_new, needed), wider, "X_new")
+    coded = refuse_infinities(wider.encode(X_new, needed), wider, "X")
     fixed, notes = _extended(base, wider, seen, coded)
     return CodedInSpace(fixed, base, coded, notes, needed)
 
