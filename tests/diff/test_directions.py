@@ -182,9 +182,9 @@ def test_a_cut_that_moved_past_the_middle_of_the_rows_turns_nothing(missing_left
     heavy = [100.0, 60.0, 40.0] if missing_left else [100.0, 40.0, 60.0]
     old = old.replace(weight=np.array(heavy))
     default = moved.replace(weight=np.array([heavy[0], heavy[2], heavy[1]]))
-    assert compare(old, default).space == NEVER
+    assert diff_of(old, default).space == NEVER
     chosen = moved.replace(weight=np.array(heavy))
-    assert compare(old, chosen).space.can_be_missing[1]
+    assert diff_of(old, chosen).space.can_be_missing[1]
     # At the very same question it is a change in any case.
     same = turned(old).replace(weight=default.weight)
-    assert compare(old, same).space.can_be_missing[1]
+    assert diff_of(old, same).space.can_be_missing[1]

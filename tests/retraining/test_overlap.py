@@ -130,7 +130,7 @@ def test_separate_rows_are_left_alone():
         warnings.simplefilter("error")
         problem = prepare_problem(first, X[100:], y[100:], X_old=X[:100], y_old=y[:100])
     assert problem.scored is None
-    assert problem.notes == ()
+    assert problem.notes == (problem.space_note,)
 
 
 def test_old_rows_of_a_group_that_is_scored_do_not_train():
