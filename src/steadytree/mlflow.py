@@ -90,7 +90,8 @@ def log_retraining(
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> deployed = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X[:300], y[:300])
     >>> result = st.retrain(
-    ...     deployed, X[300:], y[300:], n_folds=0, n_estimators=20, random_state=0
+    ...     deployed, X[300:], y[300:], n_folds=0,
+    ...     search=st.SearchOptions(n_estimators=20), random_state=0,
     ... )
     >>> mlflow.set_tracking_uri("sqlite:///runs.db")  # or your server
     >>> experiment = mlflow.set_experiment("triage")

@@ -90,7 +90,7 @@ class Certificate:
 
     Examples
     --------
-    >>> from steadytree.retraining import Certificate
+    >>> from steadytree import Certificate
     >>> certificate = Certificate(
     ...     price=0.25, depth=2, cut_points=32, features=("age", "income"), n_trees=34849,
     ...     min_samples_leaf=8, objective=0.42, best_objective=0.42, lower_bound=0.41,
