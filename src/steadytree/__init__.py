@@ -80,6 +80,7 @@ _HOME = {
         "TreeComparisonDisplay",
         "TreeMapDisplay",
     ),
+    "publish": ("publish_tree",),
     "readers": ("as_tree",),
     "readers.words.rules": ("tree_from_rules",),
     "retraining": (

@@ -29,6 +29,7 @@ from steadytree.cli.shared_options import (
     output_options,
     policy_of,
     policy_options,
+    publish_option,
     subgroup_option,
 )
 from steadytree.cli.show import decision_data
@@ -38,7 +39,9 @@ from steadytree.core.atomic import check_writable
 from steadytree.core.format import plain_json
 from steadytree.core.tabular import column_values
 from steadytree.core.words import PLAIN
+from steadytree.diff import published_diff
 from steadytree.exceptions import GateError
+from steadytree.publish import names_of_diff, publish_tree
 from steadytree.retraining import Retraining, SearchOptions, retrain
 from steadytree.retraining.disk_rows import MEMORY_ROWS
 from steadytree.retraining.evidence import EVIDENCE
@@ -108,6 +111,7 @@ PRICE = "price"
 @click.option("--history", type=FILE, metavar="FILE", help="Record the proposal in this history.")
 @subgroup_option
 @gate_options
+@publish_option
 @output_options(
     *("retrain", "tree.json", "candidates.csv", "diff.json", "diff.md", "report.html"),
     note="refused-tree.json where a gate does not hold",
@@ -139,6 +143,7 @@ def command(
     history: Path | None,
     subgroups: tuple[str, ...],
     accepted: tuple[str, ...],
+    publish: bool,
     output: Output,
     folder: OutFolder,
     seed: int,
@@ -209,11 +214,16 @@ def command(
     }
     flips = {name: result.flips(by) for name, by in people.items()}
     explanation, diff = result.explain(), result.diff.to_dict()
-    folder.tree(result.tree, accepted=gate_check.passed)
-    folder.table("candidates.csv", result.frontier)
-    folder.document("diff.json", diff)
-    folder.text("diff.md", result.diff.to_markdown())
-    folder.report("report.html", result, subgroups=people)
+    public = published_diff(result.diff) if publish else result.diff
+    # The proposal itself is in its own columns, not in those of the space.
+    names = names_of_diff(result.diff)
+    tree_file = publish_tree(result.tree, names) if publish else result.tree
+    folder.tree(tree_file, accepted=gate_check.passed)
+    if not publish:
+        folder.table("candidates.csv", result.frontier)
+        folder.document("diff.json", diff)
+    folder.text("diff.md", public.to_markdown())
+    folder.report("report.html", result, subgroups=people, publish=publish)
     version = None
     if past is not None:
         version = past.append(result, note=f"retrained on {data.name}")
