@@ -143,7 +143,9 @@ def diff_trees(
 
 
 def published_diff(diff: TreeDiff) -> TreeDiff:
-    """Compare two trees as they may leave the house (:func:`steadytree.publish_tree`), without rows.
+    """Compare two trees as they may leave the house, and count no rows.
+
+    The trees are those of :func:`steadytree.publish_tree`.
 
     How far apart they are is that of the trees themselves, in whole per cent: one pair has one
     number.
@@ -159,8 +161,12 @@ def published_diff(diff: TreeDiff) -> TreeDiff:
     names = names_of_diff(diff)
     old, new = (publish_tree(tree, names) for tree in (diff.old, diff.new))
     again = diff_trees(old, new, space=publish_space(diff.space, names))
-    apart = {"dissimilarity": round(diff.dissimilarity, 2), "distance": round(diff.distance, 2)}
-    return replace(again, classes_given_up=diff.classes_given_up, **apart)
+    return replace(
+        again,
+        classes_given_up=diff.classes_given_up,
+        dissimilarity=round(diff.dissimilarity, 2),
+        distance=round(diff.distance, 2),
+    )
 
 
 def _category_counts(

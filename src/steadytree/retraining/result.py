@@ -497,12 +497,7 @@ class Retraining:
                 score_rests_on=rarest_rows(self),
             ),
             provenance=(
-                (
-                    "New data"
-                    if len(self.rows) == int(self.settings["n_new"])
-                    else "New data, a sample",
-                    (self.X_new, self.y_new),
-                ),
+                (f"New data{sampled}", (self.X_new, self.y_new)),
                 ("Deployed tree", self.deployed),
                 (second, self.tree),
                 ("How the score was estimated", how),
