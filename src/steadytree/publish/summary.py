@@ -57,6 +57,8 @@ def _without_edits(value: Any, rare: Collection[str]) -> Any:
 
 def _published(value: Any, key: str = "") -> Any:
     if isinstance(value, Mapping):
+        if "words" in value and "published" in value:
+            return dict(value)
         for kind, rounded in _KINDS.items():
             if kind in value and "words" in value:
                 return with_words({**rounded(dict(value)), "published": True})
