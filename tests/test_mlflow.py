@@ -111,6 +111,16 @@ def test_the_run_holds_trees_differences_and_report(store: Any, tmp_path: Path) 
     np.testing.assert_array_equal(model.predict(few)["response"], result.tree.predict(few))
 
 
+def test_what_may_be_passed_on_lies_beside_it(store: Any, tmp_path: Path) -> None:
+    info = log_retraining(samples.retraining(), publish=True, report=False)
+    folder = store.artifacts.download_artifacts(
+        run_id=info.run_id, artifact_path="steadytree/published", dst_path=str(tmp_path)
+    )
+    held = {path.name: path for path in Path(folder).iterdir()}
+    assert set(held) == {"tree.json", "diff.md"}
+    assert st.load_tree(held["tree.json"]).observed is None
+
+
 def test_every_kind_of_category_passes(store: Any) -> None:
     """Text, whole numbers and booleans, some missing, some never met."""
     tree = random_tree(4, depth=4)

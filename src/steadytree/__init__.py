@@ -84,6 +84,7 @@ _HOME = {
         "TreeComparisonDisplay",
         "TreeMapDisplay",
     ),
+    "publish": ("publish_tree",),
     "readers": ("as_tree",),
     "readers.words.rules": ("tree_from_rules",),
     "retraining": (

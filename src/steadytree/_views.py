@@ -35,9 +35,9 @@ class CandidateTrees:
     """Trees that could be chosen instead, with their costs in the same order.
 
     ``records`` hold for each candidate ``name``, ``distance``, ``score``, ``on_frontier``,
-    ``chosen`` and, where known, ``kind``, ``score_se``, ``score_change``, ``score_change_se``,
-    ``flips`` (a share of ``n_rows``), ``n_edits``, ``edits``, ``settings``. ``base_name`` is
-    what their rules are compared with: the old tree of the content's diff.
+    ``chosen`` and, where known, ``kind``, ``score_se``, ``flips`` (a share of ``n_rows``),
+    ``n_edits``, ``edits``, ``settings``. ``base_name`` is what their rules are compared with: the
+    old tree of the content's diff. ``score_rests_on`` are the rows of the smallest class.
     """
 
     records: Sequence[Mapping[str, Any]]
@@ -48,11 +48,12 @@ class CandidateTrees:
     objectives: str
     distance_is_share: bool = False
     n_rows: int | None = None
+    score_rests_on: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportContent:
-    """What a result gives to the report: numbers and plain words, nothing masked yet.
+    """What a result gives to the report: exact numbers, and words that know theirs.
 
     Attributes
     ----------
@@ -66,7 +67,8 @@ class ReportContent:
         What happens to people (empty: the page need not say), to how many, of how many, and
         what these are ("new rows").
     score
-        Its name, the old and the new tree's, the change and its standard error.
+        Its name, the old and the new tree's, the change, its standard error, and the rows of the
+        smallest class that it rests on.
     facts
         Label, value and detail for the head of the page, in words.
     people
@@ -84,7 +86,7 @@ class ReportContent:
     single: bool = False
     sentences: tuple[str, ...] = ()
     affected: tuple[str, float, int, str] | None = None
-    score: tuple[str, float, float, float, float] | None = None
+    score: tuple[str, float, float, float, float, int] | None = None
     facts: tuple[tuple[str, str, str], ...] = ()
     people: Any = None
     test: pd.DataFrame | None = None

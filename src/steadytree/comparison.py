@@ -376,7 +376,8 @@ class TreeComparison:
         ----------
         path : path-like
         **options
-            Of :func:`steadytree.report.summarise`: ``title``, ``level``.
+            Of :func:`steadytree.report.summarise`: ``title``, ``level``, ``publish`` (people
+            rounded, for others).
 
         Returns
         -------

@@ -23,12 +23,15 @@ from steadytree._optional import import_optional
 from steadytree._versions import with_version
 from steadytree.core.format import load_tree, plain_json, save_tree
 from steadytree.core.tree import Tree
+from steadytree.diff import published_diff
+from steadytree.publish import names_of_diff, publish_tree
 from steadytree.retraining import Retraining
 
 __all__ = ["TreeModel", "log_retraining", "log_tree"]
 
 FOLDER = "steadytree"
 """Folder of the artifacts in the run."""
+PUBLISHED = f"{FOLDER}/published"
 PARAMETER_LENGTH = 500
 ANOTHER = "another value"
 """Stands for a category in the input example."""
@@ -50,6 +53,7 @@ def log_retraining(
     registered_model_name: str | None = None,
     run_name: str | None = None,
     report: bool = True,
+    publish: bool = False,
     tags: Mapping[str, str] | None = None,
 ) -> Any:
     """Log a retraining to the active MLflow run, or to a new one.
@@ -58,7 +62,7 @@ def log_retraining(
     artifacts in the folder ``steadytree`` both trees, the differences and the report. The model
     takes the raw rows that the tree takes and returns ``label`` and one ``share of ...`` per
     class, or ``response``. Nobody's row is stored: the input example is made up. Counts of
-    people are exact.
+    people are exact: the run is for whoever has the data.
 
     Parameters
     ----------
@@ -72,6 +76,9 @@ def log_retraining(
         Name of the run, where none is active.
     report : bool, default True
         Write the report too; it needs ``steadytree[report]``.
+    publish : bool, default False
+        Store what may be passed on, too, in the folder ``steadytree/published``: page, tree and
+        differences with counts of people rounded.
     tags : mapping, optional
         Tags of the run.
 
@@ -106,6 +113,8 @@ def log_retraining(
         mlflow.log_metrics(metrics(result))
         for path in _write_artifacts(result, Path(folder), report=report):
             mlflow.log_artifact(str(path), FOLDER)
+        for path in _write_published(result, Path(folder), report=report) if publish else ():
+            mlflow.log_artifact(str(path), PUBLISHED)
         return log_tree(result.tree, name=name, registered_model_name=registered_model_name)
 
 
@@ -177,6 +186,17 @@ def _write_artifacts(result: Retraining, folder: Path, *, report: bool) -> list[
         paths.append(folder / name)
     if report:
         paths.append(result.report(folder / "report.html"))
+    return paths
+
+
+def _write_published(result: Retraining, folder: Path, *, report: bool) -> list[Path]:
+    folder = folder / "published"
+    folder.mkdir()
+    names = names_of_diff(result.diff)
+    paths = [save_tree(publish_tree(result.tree, names), folder / "tree.json"), folder / "diff.md"]
+    paths[1].write_text(published_diff(result.diff).to_markdown(), encoding="utf-8")
+    if report:
+        paths.append(result.report(folder / "report.html", publish=True))
     return paths
 
 

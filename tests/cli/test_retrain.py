@@ -478,3 +478,25 @@ def test_forbidden_columns(run: Run, files: Files, tmp_path: Path) -> None:
     wrong = run(*arguments, "--plan", "forbid=sise", *fast)
     assert wrong.code == 2
     assert "in forbid, got 'sise'; did you mean 'size'?" in wrong.err
+
+
+def test_what_is_published_counts_nobody_and_the_owner_still_reads_all(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
+    shared = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome", *FAST)
+    result = run(*shared, "--subgroup", "clinic", "--out", tmp_path, "--publish")
+    assert result.code == 0, result.err
+    found = {path.name for path in tmp_path.iterdir()}
+    assert found == {"tree.json", "diff.md", "report.html", "manifest.json"}
+    tree = load_tree(tmp_path / "tree.json")
+    assert tree.observed is None
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "published: counts rounded to 5, none below 8" in page
+    assert "exact counts" not in page
+    markdown = (tmp_path / "diff.md").read_text(encoding="utf-8")
+    assert "observed" not in markdown
+    assert "rows" not in markdown
+    assert "of the 289 new rows" in result.out
+    run(*shared, "--out", tmp_path / "exact")
+    exact = (tmp_path / "exact" / "report.html").read_text(encoding="utf-8")
+    assert "exact counts: for internal use" in exact

@@ -18,6 +18,7 @@ from steadytree.exceptions import SteadyTreeWarning
 from steadytree.report import render, summarise, write_report
 from steadytree.report.notebook import tree_diff_html
 from steadytree.report.render import script_safe_json
+from steadytree.report.sentences import sentence
 from steadytree.retraining import SearchOptions, retrain
 from tests.report import samples
 from tests.report.page import Page
@@ -169,10 +170,8 @@ def test_the_page_names_each_column_of_scores_and_counts_moved_risks() -> None:
     table = result.performance().reset_index()
     for row, shown in zip(table.to_dict("records"), summary["people"]["performance"], strict=True):
         for name, column in (("old", "deployed"), ("new", "recipe")):
-            if shown[name][0] is not None:
-                assert shown[name][0] == pytest.approx(row[column], abs=6e-4)
-        if shown["own"] is not None:
-            assert shown["own"] == pytest.approx(row["own"], abs=6e-4)
+            assert shown[name]["measure"] == pytest.approx(row[column])
+        assert shown["own"]["measure"] == pytest.approx(row["own"])
     for points, share in (("5", 0.05), ("10", 0.1)):
         moved = summary["people"]["moved"][points]
         assert moved["count"] == (result.risk_moves > share + 1e-9).sum()
@@ -187,7 +186,7 @@ def test_the_page_opens_with_the_lines_of_the_explanation() -> None:
     result = samples.retraining()
     page, told = render(result), result.explanation
     lines = [told.headline.removesuffix("."), told.policy, told.changes, told.better, told.forgone]
-    shown = [re.sub(r"(?<=[ (])-(?=\d)", "−", line.replace("<=", "≤")) for line in lines]
+    shown = [sentence(line)["words"] for line in lines]
     places = [page.index(escape(line)) for line in shown]
     assert places == sorted(places)
     assert "verdict" not in page.lower()

@@ -89,7 +89,7 @@ def test_no_row_of_data_is_in_the_summary(kind: str) -> None:
             for key in ("score_change", "score_change_se", "moved_5", "moved_10"):
                 c.pop(key, None)
     for side in ("old", "new"):
-        summary["trees"][side].pop("value")
+        summary["trees"][side].pop("predicted")
     found = set(numbers_in(summary)) & telling - known
     assert found == set()
 
@@ -111,7 +111,7 @@ def test_headline_counts_people() -> None:
     facts = {fact["label"]: fact for fact in summarise(result)["headline"]["facts"]}
     count = int(result.changed_decisions.sum())
     shown = facts["Decisions that change"]
-    assert shown["detail"].startswith(f"{count} of")
+    assert shown["detail"]["words"].startswith(f"{count} of")
 
 
 def test_no_digest_of_the_data_is_shown() -> None:
@@ -133,7 +133,9 @@ def test_categories_of_a_column_that_no_tree_uses_stay_out() -> None:
 
 
 def test_provenance_names_data_seed_versions_and_how_the_score_was_made() -> None:
-    labels = {e["label"]: e["value"] for e in summarise(samples.retraining())["provenance"]}
+    labels = {
+        e["label"]: e["value"]["words"] for e in summarise(samples.retraining())["provenance"]
+    }
     assert labels["New data"] == "269 rows × 31 columns"
     assert "rows that the tree has not seen" in labels["How the score was estimated"]
     assert "steadytree" in labels["Versions"]
@@ -147,7 +149,7 @@ def test_the_seed_on_the_page_repeats_the_run(random_state: Any) -> None:
     model = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X[:200], y[:200])
     options: dict[str, Any] = {"n_folds": 2, "search": SearchOptions(n_estimators=10)}
     first = retrain(model, X[200:400], y[200:400], random_state=random_state, **options)
-    labels = {e["label"]: e["value"] for e in summarise(first)["provenance"]}
+    labels = {e["label"]: e["value"]["words"] for e in summarise(first)["provenance"]}
     if random_state == 7:
         assert labels["Seed"] == "7"
     again = retrain(model, X[200:400], y[200:400], random_state=int(labels["Seed"]), **options)
@@ -172,5 +174,5 @@ def test_a_class_that_is_given_up_is_warned_of_once() -> None:
         "WARNING: the proposed tree decides malignant for nobody any more, which the deployed "
         "tree does for some."
     ]
-    assert "WARNING" not in " ".join(summary["headline"]["sentences"])
+    assert "WARNING" not in " ".join(s["words"] for s in summary["headline"]["sentences"])
     assert mute.explain().count("WARNING") == 1

@@ -68,5 +68,5 @@ def test_the_chosen_candidate_is_drawn_on_top_of_the_others() -> None:
     points = [a["data-candidate"] for _, a in drawn.tags if "data-candidate" in a]
     assert sorted(map(int, points)) == list(range(len(frontier["candidates"])))
     assert int(points[-1]) == frontier["chosen"]
-    unknown = [{**c, "score": None} for c in frontier["candidates"]]
+    unknown = [{**c, "score": {"score": None}} for c in frontier["candidates"]]
     assert frontier_svg({**frontier, "candidates": unknown}) == ""

@@ -15,6 +15,7 @@ from steadytree.cli.shared_options import (
     output_options,
     plan_of,
     plan_option,
+    publish_option,
     scale_option,
     subgroup_option,
 )
@@ -23,6 +24,7 @@ from steadytree.cli.table_options import TableReading, table_options
 from steadytree.cli.tables import read_rows, with_columns
 from steadytree.comparison import TRAINED_ON, compare
 from steadytree.core.words import PLAIN
+from steadytree.diff import published_diff
 from steadytree.exceptions import InputError, PlanError
 
 __all__ = ["command"]
@@ -51,6 +53,7 @@ __all__ = ["command"]
 @table_options
 @subgroup_option
 @plan_option
+@publish_option
 @scale_option(None, "Measure moves over each feature's range, or by shares of DATA's rows.")
 @output_options("compare", "diff.json", "diff.md", "report.html")
 def command(
@@ -67,6 +70,7 @@ def command(
     subgroups: tuple[str, ...],
     scale: str | None,
     plans: tuple[str, ...],
+    publish: bool,
     output: Output,
     folder: OutFolder,
     seed: int,
@@ -113,9 +117,11 @@ def command(
     tables: dict[str, pd.DataFrame] = {}
     if rows is not None:
         tables = {name: found.flips(rows.column(name)) for name in subgroups}
-    folder.document("diff.json", found.diff.to_dict())
-    folder.text("diff.md", found.diff.to_markdown())
-    folder.report("report.html", found.diff)
+    public = published_diff(found.diff) if publish else found.diff
+    if not publish:
+        folder.document("diff.json", found.diff.to_dict())
+    folder.text("diff.md", public.to_markdown())
+    folder.report("report.html", found.diff, publish=publish)
     code = 0 if check.held else PlanError.exit_code
     text = [found.to_text()]
     text += [f"By {PLAIN.name(name)}\n{flips_text(table)}" for name, table in tables.items()]

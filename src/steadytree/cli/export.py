@@ -10,7 +10,7 @@ import click
 from steadytree.cli.model_files import Reading, model_options, tree_index_option
 from steadytree.cli.output import Output
 from steadytree.cli.run_folder import same_file
-from steadytree.cli.shared_options import FILE, common_options, example
+from steadytree.cli.shared_options import FILE, common_options, example, publish_option
 from steadytree.core.atomic import check_writable
 from steadytree.core.harmless import harmless
 from steadytree.exceptions import InputError
@@ -45,6 +45,7 @@ OBJECTS = ("like", "X", "columns", "cells", "cases")
     metavar="FILE",
     help="The model that the tree replaces: a pipeline comes back with its tree exchanged.",
 )
+@publish_option
 @tree_index_option()
 @model_options
 @common_options
@@ -54,6 +55,7 @@ def command(
     out: Path | None,
     settings: tuple[str, ...],
     like: Path | None,
+    publish: bool,
     tree_index: int | None,
     reading: Reading,
     as_json: bool,
@@ -65,6 +67,11 @@ def command(
     output = Output("export", as_json=as_json, verbosity=verbose - quiet)
     if out is not None:
         _check_out(out, {"MODEL": model, "--like": like})
+    if like is not None and publish:
+        raise InputError(
+            "expected --publish or --like, got both: a model of another library stores counts of "
+            "people; export to a format instead"
+        )
     if like is not None:
         _write_like(model, like, to, out, settings, tree_index, reading, output)
         return
@@ -76,7 +83,7 @@ def command(
         to = format_of(out)
     options = _options(settings, to)
     tree = reading.tree(model, tree_index)
-    written = export_tree(tree, to, out, **options)
+    written = export_tree(tree, to, out, publish=publish, **options)
     document = {"model": str(model), "format": to, "file": None if out is None else str(out)}
     if out is not None:
         output.result(f"wrote {out}", document)

@@ -17,6 +17,7 @@ from steadytree.cli.shared_options import (
     output_options,
     policy_of,
     policy_options,
+    publish_option,
     scale_option,
 )
 from steadytree.cli.show import decision_data, heading, rules_data
@@ -30,6 +31,7 @@ from steadytree.core.tree_words import tree_text
 from steadytree.estimators.stable import StableTreeClassifier
 from steadytree.exceptions import InputError
 from steadytree.growing.encoding import ColumnEncoder
+from steadytree.publish import count_categories, publish_tree, rare_names
 from steadytree.readers import as_tree, read_model
 
 __all__ = ["command"]
@@ -47,6 +49,7 @@ __all__ = ["command"]
     type=click.IntRange(1),
 )
 @scale_option("range", "Distances over each feature's range, or by shares of DATA's rows.")
+@publish_option
 @output_options(
     "fit", "tree.json", "candidates.csv", "report.html", note="the middle two of a stable tree"
 )
@@ -59,6 +62,7 @@ def command(
     positive: str | None,
     bootstraps: int,
     scale: str,
+    publish: bool,
     output: Output,
     folder: OutFolder,
     seed: int,
@@ -85,10 +89,11 @@ def command(
     tree, candidates = _fit(model, learner, table, policy, seed, forbidden)
     if scale == "quantile" and tree.space is not None:
         tree = tree.replace(space=tree.space.scaled_by(table.X))
-    folder.tree(tree)
+    folder.tree(publish_tree(tree, _rare(tree, table.X)) if publish else tree)
     if candidates is not None:
-        folder.table("candidates.csv", candidates)
-        folder.report("report.html", model)
+        if not publish:
+            folder.table("candidates.csv", candidates)
+        folder.report("report.html", model, publish=publish)
     document = {
         "learner": learner.name,
         "task": learner.task,
@@ -108,6 +113,15 @@ def command(
         document["score_estimate_se"] = getattr(model, "score_estimate_se_", None)
     folder.finish()
     output.result("\n".join([*heading(tree), "", tree_text(tree)]), document)
+
+
+def _rare(tree: Tree, X: pd.DataFrame) -> dict[str, dict[Any, str]]:
+    """Say what categories of few rows are called in a published tree."""
+    if tree.space is None:
+        return {}
+    used = [tree.space.position[tree.feature_labels[j]] for j in tree.used_features]
+    counts = count_categories(tree.space, tree.space.encode(X), used)
+    return rare_names(tree.space, counts)
 
 
 def _fit(

@@ -27,6 +27,7 @@ from steadytree.cli.shared_options import (
     plan_option,
     policy_of,
     policy_options,
+    publish_option,
     subgroup_option,
 )
 from steadytree.cli.show import decision_data
@@ -36,7 +37,9 @@ from steadytree.core.atomic import check_writable
 from steadytree.core.format import plain_json
 from steadytree.core.tabular import column_values
 from steadytree.core.words import PLAIN
+from steadytree.diff import published_diff
 from steadytree.exceptions import PlanError
+from steadytree.publish import names_of_diff, publish_tree
 from steadytree.retraining import Retraining, Rows, SearchOptions, retrain
 from steadytree.retraining.disk_rows import MEMORY_ROWS
 from steadytree.retraining.history import History
@@ -78,6 +81,7 @@ __all__ = ["command"]
 @jobs_option
 @click.option("--history", type=FILE, metavar="FILE", help="Record the proposal in this history.")
 @subgroup_option
+@publish_option
 @output_options(
     *("retrain", "tree.json", "candidates.csv", "diff.json", "diff.md", "report.html"),
     note="refused-tree.json alone where the plan does not hold",
@@ -102,6 +106,7 @@ def command(
     jobs: int | None,
     history: Path | None,
     subgroups: tuple[str, ...],
+    publish: bool,
     output: Output,
     folder: OutFolder,
     seed: int,
@@ -166,11 +171,17 @@ def command(
     }
     flips = {name: result.flips(by) for name, by in people.items()}
     explanation, diff = result.explain(), result.diff.to_dict()
-    folder.tree(result.refused or result.tree, accepted=check.held)
-    folder.table("candidates.csv", result.frontier)
-    folder.document("diff.json", diff)
-    folder.text("diff.md", result.diff.to_markdown())
-    folder.report("report.html", result, subgroups=people)
+    public = published_diff(result.diff) if publish else result.diff
+    # The proposal itself is in its own columns, not in those of the space.
+    shown = result.refused or result.tree
+    names = names_of_diff(result.diff)
+    tree_file = publish_tree(shown, names) if publish else shown
+    folder.tree(tree_file, accepted=check.held)
+    if not publish:
+        folder.table("candidates.csv", result.frontier)
+        folder.document("diff.json", diff)
+    folder.text("diff.md", public.to_markdown())
+    folder.report("report.html", result, subgroups=people, publish=publish)
     version = None
     if past is not None:
         version = past.append(result, note=f"retrained on {data.name}")

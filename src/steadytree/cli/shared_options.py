@@ -40,6 +40,7 @@ __all__ = [
     "plan_option",
     "policy_of",
     "policy_options",
+    "publish_option",
     "scale_option",
     "subgroup_option",
 ]
@@ -158,6 +159,12 @@ subgroup_option = click.option(
     multiple=True,
     metavar="COLUMN",
     help="Show whose decisions change, by this column. Repeat.",
+)
+
+publish_option = click.option(
+    "--publish",
+    is_flag=True,
+    help="Write what may be passed on: counts of people rounded, none of few told.",
 )
 
 forbid_option = click.option(

@@ -10,7 +10,7 @@ import numpy as np
 
 from steadytree.cli.model_files import Reading, model_options, tree_index_option
 from steadytree.cli.output import Output
-from steadytree.cli.shared_options import FILE, example
+from steadytree.cli.shared_options import FILE, example, publish_option
 from steadytree.core.format import plain_json
 from steadytree.core.observed import Observed
 from steadytree.core.one_decision import one_decision_of_leaves, warn_of_one_decision
@@ -18,6 +18,7 @@ from steadytree.core.rules import tree_rules
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import tree_text
 from steadytree.core.words import PLAIN
+from steadytree.publish import publish_tree
 from steadytree.writers.markdown import rules_table
 
 __all__ = ["command", "decision_data", "heading", "rules_data"]
@@ -35,6 +36,7 @@ __all__ = ["command", "decision_data", "heading", "rules_data"]
     show_default=True,
     help="An indented tree, one rule per line, or a table of rules.",
 )
+@publish_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--seed", type=int, hidden=True)
 @click.option("-q", "--quiet", is_flag=True, help="Only the rules, no heading.")
@@ -44,6 +46,7 @@ def command(
     tree_index: int | None,
     reading: Reading,
     style: str,
+    publish: bool,
     as_json: bool,
     seed: int | None,
     quiet: bool,
@@ -52,6 +55,7 @@ def command(
     """Print the rules of the tree in the file MODEL, ours or another library's."""
     output = Output("show", as_json=as_json, verbosity=verbose - quiet)
     tree = reading.tree(tree_file, tree_index)
+    tree = publish_tree(tree) if publish else tree
     one = one_decision_of_leaves(tree)
     warn_of_one_decision(one)
     rules = rules_data(tree)

@@ -25,6 +25,7 @@ from steadytree.distance.amounts import Measure
 from steadytree.distance.matching import PathMatching, match_paths
 from steadytree.evaluation.flips import classes_given_up, prediction_moved, response_span
 from steadytree.exceptions import InputError
+from steadytree.publish import count_categories, names_of_diff, publish_space, publish_tree
 from steadytree.readers import read_model
 
 __all__ = ["diff_trees"]
@@ -149,6 +150,33 @@ def diff_trees(
     )
 
 
+def published_diff(diff: TreeDiff) -> TreeDiff:
+    """Compare two trees as they may leave the house, and count no rows.
+
+    The trees are those of :func:`steadytree.publish_tree`.
+
+    How far apart they are is that of the trees themselves, in whole per cent: one pair has one
+    number.
+
+    Parameters
+    ----------
+    diff : TreeDiff
+
+    Returns
+    -------
+    TreeDiff
+    """
+    names = names_of_diff(diff)
+    old, new = (publish_tree(tree, names) for tree in (diff.old, diff.new))
+    again = diff_trees(old, new, space=publish_space(diff.space, names))
+    return replace(
+        again,
+        classes_given_up=diff.classes_given_up,
+        dissimilarity=round(diff.dissimilarity, 2),
+        distance=round(diff.distance, 2),
+    )
+
+
 def _category_counts(
     X: Any, space: FeatureSpace, used: Sequence[str]
 ) -> dict[int, NDArray[np.intp]]:
@@ -166,15 +194,7 @@ def _category_counts(
         if have is None or not {space.feature_labels[j] for j in needed} <= set(have):
             return {}
         coded = space.encode(X, needed)
-    counts = {}
-    for j in needed:
-        names = space.categories[j]
-        # One-hot columns have no names of their own.
-        if names is None or space.feature_labels[j] in space.one_hot:
-            continue
-        codes = coded[:, j]
-        counts[j] = np.bincount(codes[~np.isnan(codes)].astype(np.intp), minlength=len(names))
-    return counts
+    return count_categories(space, coded, needed)
 
 
 # -- rows ------------------------------------------------------------------------------

@@ -339,7 +339,8 @@ class TreeDiff:
         ----------
         path : path-like
         **options
-            Of :func:`steadytree.report.summarise`: ``title``, ``level``.
+            Of :func:`steadytree.report.summarise`: ``title``, ``level``, ``publish`` (people
+            rounded, for others).
 
         Returns
         -------

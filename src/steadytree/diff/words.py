@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from steadytree.core.cells import Text, people, text
 from steadytree.core.harmless import harmless_words
 from steadytree.core.words import PAGE, PLAIN, Condition, WordStyle, format_number, listed
 
@@ -228,7 +229,7 @@ def given_up_words(
     return f"WARNING: {new} {', and '.join(parts)}." if parts else ""
 
 
-def kept_sentence(diff: TreeDiff) -> str:
+def kept_sentence(diff: TreeDiff) -> Text:
     """Say which rules keep their label against their share, and how many rows that concerns."""
     against = [r.new for r in diff.kept_against_share if r.new is not None]
     numbers = listed([r.number for r in diff.kept_against_share], "and")
@@ -236,21 +237,21 @@ def kept_sentence(diff: TreeDiff) -> str:
     what = f"Rule{'' if one else 's'} {numbers} keep{'s its' if one else ' their'} decision"
     counted = kept_rows(diff)
     reasons = {rule.kept.removeprefix("kept: the share ") for rule in against}
-    whom = f" ({counted} rows)" if counted else ""
+    whom = text(" (", counted, " rows)") if counted else text()
     if len(reasons) == 1 and "standard error" in (why := reasons.pop()):
-        return f"{what}: the predicted share {why}{whom}."
-    return f"{what} although the predicted share says otherwise{whom}."
+        return text(f"{what}: the predicted share {why}", whom, ".")
+    return text(f"{what} although the predicted share says otherwise", whom, ".")
 
 
-def kept_rows(diff: TreeDiff) -> str:
+def kept_rows(diff: TreeDiff) -> Text:
     """Count the rows at rules that keep their label against their share: "32 of 285"."""
     against = [r.new for r in diff.kept_against_share if r.new is not None]
     if diff.n_rows is not None:
-        return f"{sum(r.rows or 0 for r in against):,} of {diff.n_rows:,}"
+        return text(people(sum(r.rows or 0 for r in against), diff.n_rows, "of"))
     counts = [r.numbers.rows for r in against]
     if None in counts:
-        return ""
-    return f"{sum(c or 0 for c in counts):,} training"
+        return text()
+    return text(people(sum(c or 0 for c in counts)), " training")
 
 
 def _rules(count: int) -> str:

@@ -21,9 +21,9 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree._views import CandidateTrees, ReportContent
+from steadytree.core.cells import Text, dissimilarity, score, text
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.words import PAGE
 from steadytree.diff import diff_trees
 from steadytree.distance.distances import normalised, weighted_means
 from steadytree.distance.options import check_options, paths_of
@@ -368,17 +368,17 @@ def stable_content(model: Any) -> ReportContent:
     )
 
 
-def _steadiness(chosen: pd.Series) -> tuple[str, str, str]:
+def _steadiness(chosen: pd.Series) -> tuple[str, Text, str]:
     """How far the chosen tree is from the first collection."""
     detail = f"to the trees of the first collection; distance {chosen['mean_distance']:.2f}"
-    return "Mean dissimilarity", PAGE.percent(float(chosen["mean_dissimilarity"])), detail
+    return "Mean dissimilarity", text(dissimilarity(chosen["mean_dissimilarity"])), detail
 
 
-def _honest_score(model: Any) -> tuple[str, str, str]:
+def _honest_score(model: Any) -> tuple[str, Text, str]:
     """Score of the choosing as a whole where it was estimated, else the one chosen by."""
     estimate, error = model.score_estimate_, model.score_estimate_se_
-    chosen_by = f"{model.selection_score_:.3f}"
+    chosen_by = score(model.selection_score_, None)
     if not math.isfinite(estimate):
-        return "Score", chosen_by, "on the rows used for choosing: it flatters"
-    spread = f", standard error {error:.3f}" if math.isfinite(error) else ""
-    return "Score", f"{estimate:.3f}", f"estimate{spread}; chosen by {chosen_by}"
+        return "Score", text(chosen_by), "on the rows used for choosing: it flatters"
+    spread = text(", standard error ", score(error, None)) if math.isfinite(error) else ""
+    return "Score", text(score(estimate, None)), text("estimate", spread, "; chosen by ", chosen_by)

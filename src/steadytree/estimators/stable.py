@@ -135,7 +135,8 @@ class _StableTree(TreeLearner):
         ----------
         path : path-like
         **options
-            Of :func:`steadytree.report.summarise`: ``title``, ``level``.
+            Of :func:`steadytree.report.summarise`: ``title``, ``level``, ``publish`` (people
+            rounded, for others).
 
         Returns
         -------

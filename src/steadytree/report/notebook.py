@@ -167,8 +167,9 @@ def _rule(half: dict[str, Any] | None) -> str:
     if half is None:
         return "–"
     conditions = " and ".join(half["conditions"])
-    numbers = f" ({escape(half['numbers'])})" if half["numbers"] else ""
-    return f"{escape(conditions)} → <b>{escape(half['outcome'])}</b>{numbers}"
+    told, outcome = half["numbers"]["words"], half["outcome"]["words"]
+    numbers = f" ({escape(told)})" if told else ""
+    return f"{escape(conditions)} → <b>{escape(outcome)}</b>{numbers}"
 
 
 def _bullets(items: Iterable[str]) -> str:

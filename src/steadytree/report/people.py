@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from steadytree.core.format import plain_json
-from steadytree.core.words import PAGE, clean, rounded_share
+from steadytree.core.cells import Cell, measure, people
+from steadytree.core.cells import group as group_cell
+from steadytree.core.words import PAGE, clean
 from steadytree.evaluation.flips import MOVES
 from steadytree.retraining import Retraining
 
-__all__ = ["happened_data", "people_data"]
+__all__ = ["people_data", "without_ends"]
+
+SCORES = ("AUC", "R2")
+_INTERVAL = re.compile(r"[(\[](?P<low>[^,]+), (?P<high>[^\])]+)[\])]")
 
 # What each measure is called on the page, what it means, and how it is written. Of two classes
 # the measures of the positive one, called {it}, name it.
@@ -70,17 +76,12 @@ def people_data(result: Retraining, *, subgroups: By, level: float) -> dict[str,
     moved = result.risk_moved()
     return {
         "level": level,
-        "flips": happened_data(result.flips(), n),
-        "moved": {points: happened_data(moved[key], n) for points, key in _POINTS.items()},
+        "flips": people(result.flips() * n, n),
+        "moved": {points: people(moved[key] * n, n) for points, key in _POINTS.items()},
         "columns": {str(k): clean(v) for k, v in performance.attrs["columns"].items()},
         "performance": _measures(result, performance.reset_index()),
         "subgroups": [_subgroup(result, str(name), by, level=level) for name, by in named.items()],
     }
-
-
-def happened_data(share: float, n: int) -> dict[str, Any]:
-    """Count and share of the rows that something happens to."""
-    return {"n": n, "count": round(share * n), "share": rounded_share(share, 4)}
 
 
 def _measures(result: Retraining, table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -92,40 +93,64 @@ def _measures(result: Retraining, table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _measure(row: Mapping[Any, Any], positive: str) -> dict[str, Any]:
-    texts = MEASURES.get(str(row["metric"]), (str(row["metric"]), "", "number"))
+    metric, n = str(row["metric"]), int(row["n"])
+    texts = MEASURES.get(metric, (metric, "", "number"))
     title, meaning, kind = (text.replace("{it}", positive) for text in texts)
-    out: dict[str, Any] = {"name": title, "meaning": meaning, "kind": kind}
-    digits = 3 if kind in ("share", "signed share") or row["metric"] == "AUC" else 4
 
-    def short(key: str) -> float | None:
-        value = plain_json(row[key])
-        return None if value is None else round(value, digits)
+    def cell(column: str, *, ends: bool = True, change: bool = False) -> Cell:
+        limits = (row[f"{column}_low"], row[f"{column}_high"]) if ends else (math.nan, math.nan)
+        return measure(row[column], *limits, kind=kind, of=n, change=change, score=metric in SCORES)
 
-    for side, column in (("old", "deployed"), ("new", "recipe"), ("change", "change")):
-        out[side] = [short(key) for key in (column, f"{column}_low", f"{column}_high")]
-    out["own"] = short("own")
-    out["n"] = int(row["n"])
-    return out
+    return {
+        "name": title,
+        "meaning": meaning,
+        "old": cell("deployed"),
+        "new": cell("recipe"),
+        "change": cell("change", change=True),
+        # The score on rows that a tree was trained on has no interval: it estimates nothing.
+        "own": cell("own", ends=False),
+        "n": people(n),
+    }
 
 
 def _subgroup(result: Retraining, name: str, by: Any, *, level: float) -> dict[str, Any]:
     flips = result.flips(by, level=level)
     table = result.performance(by, level=level).reset_index()
+    inner = without_ends([str(group) for group in flips.index])
     measures = [_measures(result, rows) for _, rows in table.groupby("group", sort=False)]
     return {
         "name": clean(name),
         "groups": [
             {
-                "name": clean(group),
-                "n": int(row["n"]),
-                "flips": {
-                    "share": rounded_share(row["flips"], 3),
-                    "low": plain_json(row["low"], 3),
-                    "high": plain_json(row["high"], 3),
+                "group": group_cell(clean(group), clean(name), int(row["n"])),
+                "n": people(row["n"]),
+                "flips": measure(
+                    *(row["flips"], row["low"], row["high"]), kind="share", of=int(row["n"])
+                ),
+                "moved": {
+                    points: people(row[key] * row["n"], row["n"], "share")
+                    for points, key in _POINTS.items()
                 },
-                "moved": {p: {"share": rounded_share(row[key], 3)} for p, key in _POINTS.items()},
                 "measures": measures[i],
             }
-            for i, (group, row) in enumerate(flips.iterrows())
+            for i, ((group, row), name) in enumerate(zip(flips.iterrows(), inner, strict=True))
         ],
     }
+
+
+def without_ends(names: list[str]) -> list[str]:
+    """Leave out the outer ends of quantile groups, which are single people's values."""
+    found = [_INTERVAL.fullmatch(name) for name in names if name != "(missing)"]
+    if len(found) < 2 or not all(found):
+        return names
+    out = []
+    for i, match in enumerate(found):
+        assert match is not None
+        low, high = match["low"], match["high"]
+        if i == 0:
+            out.append(f"up to {high}")
+        elif i == len(found) - 1:
+            out.append(f"over {low}")
+        else:
+            out.append(f"over {low} to {high}")
+    return out + (["(missing)"] if len(found) < len(names) else [])

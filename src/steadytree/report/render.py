@@ -33,7 +33,7 @@ def write_report(result: Any, path: str | os.PathLike[str], **options: Any) -> P
     result : Retraining, TreeDiff or fitted StableTree estimator
     path : path-like
     **options
-        Passed to :func:`summarise`: ``title``, ``subgroups``, ``level``.
+        Passed to :func:`summarise`: ``title``, ``subgroups``, ``level``, ``publish``.
 
     Returns
     -------
@@ -75,9 +75,7 @@ def render_summary(summary: Mapping[str, Any]) -> str:
     )
     environment.filters |= {
         "percent": PAGE.percent,
-        "fixed": PAGE.fixed,
         "significant": PAGE.significant,
-        "measure": measure_words,
     }
     safe = jinja2.utils.markupsafe.Markup
     style, script = _template("report.css"), _template("report.js")
@@ -113,28 +111,6 @@ def render_summary(summary: Mapping[str, Any]) -> str:
         script_hash=_csp_hash(script),
     )
     return page
-
-
-def measure_words(measure: Mapping[str, Any], side: str) -> str:
-    """Value of a measure with its interval; a dash where it is unknown."""
-    given, kind, change = measure[side], measure["kind"], side == "change"
-    # The score on rows that a tree was trained on has no interval: it estimates nothing.
-    value, *interval = given if isinstance(given, list) else (given, None, None)
-    if value is None:
-        return "–"
-    share, percent = kind in ("share", "signed share"), f"{PAGE.gap}%"
-
-    def write(v: float) -> str:
-        if kind == "plain":
-            return PAGE.significant(v, 4)
-        if kind == "share" and not change:
-            return PAGE.percent(v, 1).removesuffix(percent)
-        form = PAGE.signed if change or kind == "signed share" else PAGE.fixed
-        return form(100 * v, 1) if share else form(v, 3)
-
-    unit = "" if not share else " points" if change else percent
-    limits = "" if None in interval else f" ({' to '.join(map(write, interval))})"
-    return f"{write(value)}{unit}{limits}"
 
 
 def script_safe_json(content: Any) -> str:

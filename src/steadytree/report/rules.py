@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from steadytree.core.words import PAGE, rounded_share
+from steadytree.core.cells import Cell, Text, mean, people, text
+from steadytree.core.words import PAGE
 from steadytree.diff import Rule, RuleChange, TreeDiff
 from steadytree.diff.words import change_words
+from steadytree.report.sentences import sentence
+from steadytree.report.trees import leaf_cells
 
 __all__ = ["RuleTable"]
 
@@ -16,6 +19,10 @@ class RuleTable:
 
     def __init__(self, diff: TreeDiff) -> None:
         self.diff = diff
+        self.cells = {
+            side: leaf_cells(tree, diff.classes, diff.positive)
+            for side, tree in (("old", diff.old), ("new", diff.new))
+        }
         self._rules: dict[str, list[tuple[RuleChange, Rule]]] = {
             "old": [(change, change.old) for change in diff.rules if change.old is not None],
             "new": [(change, change.new) for change in diff.rules if change.new is not None],
@@ -26,12 +33,12 @@ class RuleTable:
         """Rule number of each leaf of one tree."""
         return {rule.leaf: change.number for change, rule in self._rules[side]}
 
-    def shares(self, side: str) -> dict[int, float]:
-        """Share of rows at each leaf of one tree; empty where none were counted."""
+    def shares(self, side: str) -> dict[int, Cell]:
+        """Rows at each leaf of one tree; empty where none were counted."""
         return {
-            rule.leaf: rounded_share(rule.share, 4)
+            rule.leaf: people(rule.rows, self.diff.n_rows, "share")
             for _, rule in self._rules[side]
-            if rule.share is not None
+            if rule.rows is not None
         }
 
     def changed(self, side: str) -> set[int]:
@@ -48,11 +55,11 @@ class RuleTable:
             "changes": [change_words(c, PAGE) for c in change.changes]
             + (["decision changed"] if change.relabelled else [])
             + ([change.new.kept] if change.new is not None and change.new.kept else []),
-            "old": self._half(change.old),
-            "new": self._half(change.new),
+            "old": self._half(change.old, "old"),
+            "new": self._half(change.new, "new"),
         }
 
-    def _half(self, rule: Rule | None) -> dict[str, Any] | None:
+    def _half(self, rule: Rule | None, side: str) -> dict[str, Any] | None:
         if rule is None:
             return None
         return {
@@ -61,34 +68,33 @@ class RuleTable:
                 c.words(PAGE, self.diff.space.categories[c.feature]) for c in rule.conditions
             ]
             or ["everyone"],
-            "outcome": rule.numbers.label_words(PAGE),
-            "numbers": _numbers(rule),
-            "share": None if rule.share is None else rounded_share(rule.share, 4),
-            "rows": _rows_words(rule),
-            "observed": _observed_words(rule),
+            "outcome": sentence(self._outcome(rule, side)),
+            "numbers": sentence(self._numbers(rule, side)),
+            "rows": None if rule.rows is None else people(rule.rows, self.diff.n_rows, "rows"),
+            "observed": _observed_rows(rule),
             "against": rule.kept_against_share,
         }
 
+    def _outcome(self, rule: Rule, side: str) -> Text:
+        if rule.label is None:
+            return text(self.cells[side][rule.leaf].predicted)
+        return text(rule.numbers.label_words(PAGE))
 
-def _rows_words(rule: Rule) -> str | None:
-    """Write how many rows follow a rule: "171 (60 %)"."""
-    return None if rule.rows is None else f"{rule.rows:,} ({PAGE.percent(rule.share)})"
+    def _numbers(self, rule: Rule, side: str) -> Text:
+        """Write what the leaf predicts and what was observed in training, as in the drawing."""
+        told, numbers = self.cells[side][rule.leaf], rule.numbers
+        parts: list[str | Cell] = []
+        if numbers.shown is not None:
+            parts += [f"predicts {PAGE.name(numbers.shown)} ", told.predicted]
+        if told.observed is not None:
+            parts += [f"{'; ' if parts else ''}observed ", told.observed]
+        return text(*parts)
 
 
-def _observed_words(rule: Rule) -> str | None:
-    """Write what was observed among the rows of a rule: "12 of 43 (28 %)"."""
+def _observed_rows(rule: Rule) -> Cell | None:
+    """Count what was observed among the rows of a rule."""
     if not rule.rows or rule.outcome_rate is None:
         return None
     if rule.outcomes is None:
-        return PAGE.significant(rule.outcome_rate)
-    return f"{rule.outcomes:,} of {rule.rows:,} ({PAGE.percent(rule.outcomes / rule.rows)})"
-
-
-def _numbers(rule: Rule) -> str:
-    """Write what the leaf predicts and what was observed in training, as in the drawing."""
-    numbers, words = rule.numbers, []
-    if numbers.shown is not None:
-        words.append(f"predicts {PAGE.name(numbers.shown)} {numbers.predicted_words(PAGE)}")
-    if observed := numbers.all_observed_words(PAGE):
-        words.append(f"observed {observed}")
-    return "; ".join(words)
+        return mean(rule.outcome_rate, of=rule.rows)
+    return people(rule.outcomes, rule.rows)

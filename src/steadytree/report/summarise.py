@@ -6,8 +6,8 @@ Nothing that is not in this dictionary reaches the page: no row of data does.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,16 +16,20 @@ from scipy.stats import norm
 
 from steadytree._versions import library_versions
 from steadytree._views import ReportContent
+from steadytree.core.cells import Cell, Text, change, dissimilarity, internal, people, score, text
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import n_rows
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import risk_name
-from steadytree.core.words import PAGE, clean, rounded_share
+from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff
 from steadytree.diff.words import given_up_words, kept_sentence, split_words, status_counts
 from steadytree.exceptions import InputError
+from steadytree.publish import names_for_others, rare_words
+from steadytree.publish import publish as published
 from steadytree.report.people import By, people_data
 from steadytree.report.rules import RuleTable
+from steadytree.report.sentences import sentence
 from steadytree.report.trees import (
     STATUS_LETTERS,
     features_data,
@@ -33,16 +37,15 @@ from steadytree.report.trees import (
     tree_data,
     used_features,
 )
-from steadytree.retraining.explanation import whom_words
+from steadytree.retraining.explanation import rarest_of_test, whom_words
 
 __all__ = ["SCHEMA_NAME", "SCHEMA_VERSION", "summarise"]
 
 SCHEMA_NAME = "steadytree-report"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
-Fact = tuple[str, str, str]
+Fact = tuple[str, str | Text, str | Text]
 _LONGEST = 300
-_MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 # Settings that other lines of the provenance hold already.
 _ELSEWHERE = ("steadytree", "space")
 
@@ -53,8 +56,12 @@ def summarise(
     title: str | None = None,
     subgroups: By = (),
     level: float = 0.95,
+    publish: bool = False,
 ) -> dict[str, Any]:
     """Put everything the report shows into one dictionary of plain values.
+
+    Numbers about people are cells (:mod:`steadytree.core.cells`): exact, or as they may leave
+    the house.
 
     Parameters
     ----------
@@ -66,15 +73,17 @@ def summarise(
         Columns to report changed decisions and performance by (Retraining only).
     level : float, default 0.95
         Coverage of the intervals.
+    publish : bool, default False
+        For others: people rounded (:func:`steadytree.publish.publish`), rare categories not named.
 
     Returns
     -------
     dict
         JSON-able; its layout is given by ``summary.schema.json`` in this package. Top level:
 
-        ``schema``, ``version``, ``kind`` ("retraining", "diff" or "stable"), ``title``,
-        ``task``, ``classes``, ``decision_threshold``, ``decision`` (the policy in words),
-        ``risk`` (what a prediction is called: "Risk of malignant"),
+        ``schema``, ``version``, ``published``, ``kind`` ("retraining", "diff" or "stable"),
+        ``title``, ``task``, ``classes``, ``decision_threshold``, ``decision`` (the policy in
+        words), ``risk`` (what a prediction is called: "Risk of malignant"),
         ``warnings``, ``kept`` (decisions kept against their share), ``predictions`` (how they
         come from what was observed), ``n_rows``, ``rows_name``;
         ``names`` (of the old and new tree), ``headline`` (``sentences``, ``facts``);
@@ -99,7 +108,7 @@ def summarise(
     ... ''')
     >>> summary = summarise(st.diff_trees(tree, tree, space=space))
     >>> summary["schema"], summary["version"], summary["counts"]["kept"]
-    ('steadytree-report', 1, 2)
+    ('steadytree-report', 2, 2)
     """
     if not hasattr(result, "report_content"):
         raise InputError(
@@ -107,29 +116,35 @@ def summarise(
             f"got {type(result).__name__}; compare two trees with diff_trees(old, new) first"
         )
     content: ReportContent = result.report_content()
+    whole = content.diff
+    if publish:
+        content = replace(content, diff=names_for_others(whole))
     diff = content.diff
     table = RuleTable(diff)
     trees = _trees(content, table)
     used = used_features(diff.new, diff.space) | used_features(diff.old, diff.space)
     frontier = None
     if content.candidates is not None:
-        frontier = frontier_data(content.candidates, base=diff.old, space=diff.space)
-    drawn = used.union(*(tree["f"] for tree in frontier["trees"])) if frontier else used
-    return {
+        frontier = frontier_data(content.candidates, base=whole.old, space=whole.space)
+    drawn = set(used)
+    if frontier is not None and not publish:
+        drawn.update(*(tree["f"] for tree in frontier["trees"]))
+    summary = {
         "schema": SCHEMA_NAME,
         "version": SCHEMA_VERSION,
+        "published": False,
         "kind": content.kind,
-        "title": clean(title or content.title),
+        "title": sentence(title or content.title),
         "task": "regression" if diff.classes is None else "classification",
         "classes": None if diff.classes is None else [PAGE.name(c) for c in diff.classes],
         "decision_threshold": diff.new.decision_threshold,
         "decision": _decision_words(content),
         "risk": _risk_words(diff),
         "warnings": _warnings(content),
-        "kept": clean(kept_sentence(diff)) if diff.kept_against_share else "",
-        "predictions": _prediction_words(diff.new),
+        "kept": sentence(kept_sentence(diff) if diff.kept_against_share else ""),
+        "predictions": sentence(_prediction_words(diff.new)),
         "rows_name": "rows" if content.affected is None else content.affected[3],
-        "n_rows": diff.n_rows,
+        "n_rows": None if diff.n_rows is None else people(diff.n_rows),
         "names": {"old": content.names[0], "new": content.names[1]},
         "headline": _headline(content, level),
         "test": None if content.test is None else _test_data(content),
@@ -148,11 +163,12 @@ def summarise(
         else people_data(content.people, subgroups=subgroups, level=level),
         "frontier": frontier,
         "provenance": [
-            {"label": clean(label), "value": _cut(clean(value))}
+            {"label": clean(label), "value": sentence(_cut(value))}
             for label, value in _provenance(content)
         ],
         "notes": [clean(note) for note in content.notes],
     }
+    return published(summary, rare_words(whole)) if publish else summary
 
 
 def _trees(content: ReportContent, table: RuleTable) -> dict[str, Any]:
@@ -172,23 +188,22 @@ def _trees(content: ReportContent, table: RuleTable) -> dict[str, Any]:
             rules=table.leaves(side),
             shares=shares,
             changed=table.changed(side),
+            cells=table.cells[side],
             positive=diff.positive,
         )
     if content.single:
         for row in table.rows:
             row["old"] = None
-            share = training.get(row["new"]["leaf"])
-            rows = None if share is None else PAGE.percent(share, 0)
-            row["new"] |= {"share": share, "rows": rows}
+            row["new"]["rows"] = training.get(row["new"]["leaf"])
     return trees
 
 
-def _training_shares(tree: Tree) -> dict[int, float]:
+def _training_shares(tree: Tree) -> dict[int, Cell]:
     """Share of the training rows at each leaf, where no other rows were counted."""
     total = float(tree.weight[0])
     if total <= 0:
         return {}
-    return {i: rounded_share(float(tree.weight[i]) / total, 4) for i in tree.leaves.tolist()}
+    return {i: people(float(tree.weight[i]), total, "share") for i in tree.leaves.tolist()}
 
 
 def _warnings(content: ReportContent) -> list[str]:
@@ -214,14 +229,14 @@ def _risk_words(diff: TreeDiff) -> str:
     return f"{name[:1].upper()}{name[1:]}"
 
 
-def _prediction_words(tree: Tree) -> str:
+def _prediction_words(tree: Tree) -> Text:
     """Say how a prediction comes from what was observed; empty where nothing is stored."""
     seen = tree.observed
     if seen is None:
-        return ""
+        return text()
     rate = "share" if tree.is_classifier else "mean"
     if not (seen.strength[tree.leaves] > 0).any():
-        return f"A prediction is the observed {rate}."
+        return text(internal(f"A prediction is the observed {rate}."))
     words = (
         f"A prediction is the observed {rate}, steadied by what a larger model expects of the "
         f"same people, which counts as {_range_words(seen.strength[tree.leaves])} further rows: "
@@ -230,7 +245,7 @@ def _prediction_words(tree: Tree) -> str:
     if seen.old_share < 1:
         share = PAGE.percent(seen.old_share)
         words += f" An old row counts {share} of a new one, because the new ones contradict them."
-    return words
+    return text(internal(words))
 
 
 def _range_words(strength: np.ndarray[Any, Any]) -> str:
@@ -241,7 +256,7 @@ def _range_words(strength: np.ndarray[Any, Any]) -> str:
 def _headline(content: ReportContent, level: float) -> dict[str, Any]:
     """Sentences and facts for the head of the page."""
     diff = content.diff
-    sentences = list(content.sentences)
+    sentences: list[str] = list(content.sentences)
     facts: list[Fact] = [*content.facts]
     if not content.single:
         facts = [*_change_facts(diff), *facts]
@@ -255,12 +270,12 @@ def _headline(content: ReportContent, level: float) -> dict[str, Any]:
             facts.append(_people_fact(label, moved, total, what))
         if event:
             sentences.append(whom_words(event, round(count), total, rows_name=what))
-    texts = [_MINUS.sub(PAGE.minus, clean(sentence)) for sentence in sentences]
-    texts = [text.replace(" <= ", " ≤ ").replace(" >= ", " ≥ ") for text in texts]
-    names = ("label", "value", "detail")
     return {
-        "sentences": texts or [_change_sentence(diff)],
-        "facts": [dict(zip(names, fact, strict=True)) for fact in facts],
+        "sentences": [sentence(line) for line in sentences or [_change_sentence(diff)]],
+        "facts": [
+            {"label": label, "value": sentence(value), "detail": sentence(detail)}
+            for label, value, detail in facts
+        ],
     }
 
 
@@ -269,23 +284,27 @@ def _test_data(content: ReportContent) -> dict[str, Any]:
     table: Any = content.test
     n, first = int(table["n"].iloc[0]), str(table.index[0])
     named = dict(zip(("deployed", "proposal"), content.names, strict=True))
-    score = "R²" if content.diff.classes is None else "AUC"
-    heads = ["Tree", score, "Change", "95\u202f% interval", "Decisions that change"]
-    extra = [name for name in ("brier", "cost") if name in table.columns]
+    rarest = rarest_of_test(table)
+    heads = ["Tree", "R²" if content.diff.classes is None else "AUC", "Change"]
+    heads += ["Decisions that change"]
+    words = {"brier": "Brier score", "cost": "Cost of a decision"}
+    extra = [name for name in words if name in table.columns]
     rows = []
     for name, row in table.iterrows():
-        change = ["–", "–"]
+        moved: str | Cell = "–"
         if name != first:
             low, high = row["change_low"], row["change_high"]
-            change = ["unchanged", "–"]
-            if low < high:
-                interval = f"{PAGE.signed(low)} to {PAGE.signed(high)}"
-                change = [PAGE.signed(row["score_change"]), interval]
-        flips = PAGE.percent(float(row["flips"]), 1)
-        cells = [named.get(str(name), str(name).capitalize()), f"{row['score']:.3f}", *change]
-        rows.append([*cells, flips, *(f"{row[key]:.4f}" for key in extra)])
-    words = {"brier": "Brier score", "cost": "Cost of a decision"}
-    return {"n": n, "heads": [*heads, *(words[key] for key in extra)], "rows": rows}
+            unchanged = not low < high
+            moved = "unchanged" if unchanged else change(row["score_change"], low, high, rarest)
+        cells = [
+            named.get(str(name), str(name).capitalize()),
+            text(score(row["score"], rarest)),
+            text(moved),
+            text(people(float(row["flips"]) * n, n, "share")),
+            *(text(internal(f"{row[key]:.4f}")) for key in extra),
+        ]
+        rows.append([sentence(cell) for cell in cells])
+    return {"n": people(n), "heads": [*heads, *(words[key] for key in extra)], "rows": rows}
 
 
 def _change_facts(diff: TreeDiff) -> list[Fact]:
@@ -293,29 +312,30 @@ def _change_facts(diff: TreeDiff) -> list[Fact]:
     others = status_counts(diff, (s for s in STATUS_LETTERS if s != "kept"))
     kept = f"{diff.counts['kept']} of {diff.counts['old_rules']}"
     return [
-        ("Dissimilarity", PAGE.percent(diff.dissimilarity), scale),
+        ("Dissimilarity", text(dissimilarity(diff.dissimilarity)), scale),
         ("Rules kept", kept, others or "none moved, relabelled, added or dropped"),
     ]
 
 
 def _score_fact(
-    name: str, old: float, new: float, change: float, error: float, level: float
+    name: str, old: float, new: float, gain: float, error: float, rarest: int, level: float
 ) -> list[Fact]:
     """Score of the proposal and of the deployed tree, as on the frontier."""
     if not all(map(math.isfinite, (old, new))):
         return []
-    if not math.isfinite(change):
-        return [(name, f"{new:.3f}", "on the new rows")]
-    if change == error == 0:
-        return [(name, f"{new:.3f}", "unchanged")]
+    after = score(new, rarest)
+    if not math.isfinite(gain):
+        return [(name, text(after), "on the new rows")]
+    if gain == error == 0:
+        return [(name, text(after), "unchanged")]
     half = float(norm.ppf(0.5 + level / 2)) * error
-    low, high = PAGE.signed(change - half), PAGE.signed(change + half)
-    interval = f"{PAGE.percent(level, 0)} interval {low} to {high}"
-    return [(name, f"{old:.3f} → {new:.3f}", f"change {PAGE.signed(change)}, {interval}")]
+    interval = change(gain, gain - half, gain + half, rarest, level=level)
+    return [(name, text(score(old, rarest), " → ", after), text("change ", interval))]
 
 
 def _people_fact(label: str, count: int, total: int, what: str) -> Fact:
-    return (label, PAGE.percent(count / total), f"{count:,} of {total:,} {what}")
+    value, detail = people(count, total, "share"), people(count, total, "of")
+    return (label, text(value), text(detail, f" {what}"))
 
 
 def _change_sentence(diff: TreeDiff) -> str:
@@ -333,7 +353,7 @@ def _change_sentence(diff: TreeDiff) -> str:
 # -- where the report comes from -------------------------------------------------------
 
 
-def _provenance(content: ReportContent) -> Iterator[tuple[str, Any]]:
+def _provenance(content: ReportContent) -> Iterator[tuple[str, str]]:
     """Lines of the table: data and trees, settings, and when and with what it was written."""
     for label, value in content.provenance:
         if isinstance(value, Tree):
@@ -342,20 +362,24 @@ def _provenance(content: ReportContent) -> Iterator[tuple[str, Any]]:
             yield label, f"{value.n_features} features"
         elif isinstance(value, tuple):
             X, _ = value
-            yield label, f"{n_rows(X):,} rows × {int(X.shape[1]):,} columns"
+            yield label, text(people(n_rows(X)), f" rows × {int(X.shape[1]):,} columns")
         else:
-            yield label, value
+            yield label, text(internal(clean(value)))
     for name, value in content.settings.items():
         if name not in _ELSEWHERE:
-            yield name.replace("_", " ").capitalize(), _setting_words(value)
+            # A setting may be a count of rows, or hold some of them.
+            yield name.replace("_", " ").capitalize(), text(internal(_setting_words(value)))
     yield "Report made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     found = library_versions(("steadytree", "numpy", "scipy", "scikit-learn", "pandas"))
     found = {"Python": found.pop("python"), **found}
     yield "Versions", ", ".join(f"{name} {version}" for name, version in found.items())
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+def _cut(words: str) -> str:
+    if len(words) <= _LONGEST:
+        return words
+    short = f"{words[:_LONGEST]}…"
+    return text(internal(short)) if isinstance(words, Text) else short
 
 
 def _tree_words(tree: Tree) -> str:

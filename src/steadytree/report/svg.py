@@ -94,8 +94,12 @@ def outcome_words(
 ) -> tuple[str, str]:
     """Decision at a leaf, and the share that it predicts."""
     if classes is None:
-        return PAGE.number(tree["value"][node][0]), ""
-    return str(classes[int(tree["label"][node])]), tree["predicted"][node]
+        return tree["predicted"][node]["words"], ""
+    return str(classes[int(tree["label"][node])]), tree["predicted"][node]["words"]
+
+
+def _words(cell: Mapping[str, Any] | None) -> str:
+    return "–" if cell is None else str(cell["words"])
 
 
 def _text(kind: str, x: float, y: float, text: str, anchor: str = "") -> str:
@@ -163,11 +167,13 @@ def outline_svg(
             if rate:
                 parts.append(_text("t-value", g["value"], y, rate, "end"))
             if seen:
-                observed = tree["observed"][placed.node] or "–"
-                parts.append(_text("t-share", g["share"], y, observed, "end"))
+                parts.append(
+                    _text("t-share", g["share"], y, _words(tree["observed"][placed.node]), "end")
+                )
             elif counted:
-                share = tree["share"][placed.node] or "–"
-                parts.append(_text("t-share", g["share"], y, share, "end"))
+                parts.append(
+                    _text("t-share", g["share"], y, _words(tree["share"][placed.node]), "end")
+                )
         parts.append("</g>")
     return "".join([*parts, "</svg>"])
 
@@ -228,19 +234,19 @@ def frontier_svg(frontier: Mapping[str, Any]) -> str:
     rows = [
         (i, c)
         for i, c in enumerate(frontier["candidates"])
-        if c["distance"] is not None and c["score"] is not None
+        if c["distance"] is not None and c["score"]["score"] is not None
     ]
     if not rows:
         return ""
     box = PLOT
     x_low, x_high = _range([c["distance"] for _, c in rows], from_zero=True)
-    y_low, y_high = _range([c["score"] for _, c in rows])
+    y_low, y_high = _range([c["score"]["score"] for _, c in rows])
     wide = box["width"] - box["left"] - box["right"]
     high = box["height"] - box["top"] - box["bottom"]
 
     def at(c: Mapping[str, Any]) -> tuple[float, float]:
         x = box["left"] + wide * (c["distance"] - x_low) / (x_high - x_low)
-        y = box["top"] + high * (1 - (c["score"] - y_low) / (y_high - y_low))
+        y = box["top"] + high * (1 - (c["score"]["score"] - y_low) / (y_high - y_low))
         return round(x, 1), round(y, 1)
 
     share = frontier["distance_is_share"]

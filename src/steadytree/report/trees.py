@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,18 +17,21 @@ import numpy as np
 from steadytree._views import CandidateTrees
 from steadytree.core.alignment import align_tree
 from steadytree.core.bit_sets import codes_in
+from steadytree.core.cells import Cell, edit, mean, people, risk, score
 from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
 from steadytree.core.tree_words import LeafNumbers, odd_values
-from steadytree.core.words import PAGE, clean, rounded_share, shown_bound
+from steadytree.core.words import clean, rounded_share, shown_bound
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.plotting.layout import fold_nodes
+from steadytree.publish import published_means, published_shares
 
 __all__ = [
     "STATUS_LETTERS",
     "features_data",
     "frontier_data",
+    "leaf_cells",
     "tree_data",
     "used_features",
 ]
@@ -42,8 +45,15 @@ TREE_BUDGET = 1_100_000
 STATUS_LETTERS = {"kept": "k", "moved": "m", "relabelled": "r", "added": "a", "dropped": "d"}
 """Status of a rule in the order of the page, and its letter in the compact trees."""
 
-_COSTS = ("distance", "score", "score_se", "score_change", "score_change_se")
 _HAPPENS = ("flips", "moved_5")
+
+
+@dataclass(frozen=True)
+class LeafCells:
+    """What a leaf predicts, and what was observed there in training, where that is known."""
+
+    predicted: Cell
+    observed: Cell | None
 
 
 # -- the two trees ---------------------------------------------------------------------
@@ -95,22 +105,18 @@ def tree_data(
     name: str,
     classes: tuple[Any, ...] | None,
     rules: Mapping[int, int],
-    shares: Mapping[int, float],
+    shares: Mapping[int, Cell],
     changed: set[int],
+    cells: Mapping[int, LeafCells],
     positive: int | None,
 ) -> dict[str, Any]:
     """One tree in full: node by node, numbers as the model compares them.
 
     By leaf: ``rules`` are rule numbers, ``shares`` those of the rows (absent: no rows were
-    counted). The branches of ``changed`` leaves are opened first. ``positive`` is the position
-    of the class whose predicted share is shown, None for that of the decision.
+    counted), ``cells`` those of :func:`leaf_cells`. The branches of ``changed`` leaves are
+    opened first. ``positive`` is the position of the class whose predicted share is shown, None
+    for that of the decision.
     """
-    numbers = {i: _leaf_numbers(tree, i, classes, positive) for i in tree.leaves.tolist()}
-    nothing: list[Any] = [None] * tree.n_nodes
-    predicted, observed = list(nothing), list(nothing)
-    for i, each in numbers.items():
-        predicted[i] = None if classes is None else each.predicted_words(PAGE)
-        observed[i] = each.all_observed_words(PAGE) or None
     aligned = align_tree(tree, space)
     grown = aligned.tree
     leaf = grown.is_leaf
@@ -133,17 +139,39 @@ def tree_data(
             _label(grown, i, classes) if leaf[i] and grown.is_classifier else None
             for i in range(grown.n_nodes)
         ],
-        "value": [_values(tree, i, classes) if i in numbers else None for i in range(tree.n_nodes)],
-        "predicted": predicted,
+        "predicted": [cells[i].predicted if i in cells else None for i in range(tree.n_nodes)],
         "positive": positive,
-        "observed": observed,
+        "observed": [cells[i].observed if i in cells else None for i in range(tree.n_nodes)],
         "rule": [rules.get(i) for i in range(grown.n_nodes)],
-        "share": [
-            PAGE.percent(shares[i], 0) if i in shares else None for i in range(grown.n_nodes)
-        ],
+        "share": [shares.get(i) for i in range(grown.n_nodes)],
         "against": np.flatnonzero(grown.kept_against_share & leaf).tolist(),
         "folded": sorted(fold_nodes(grown, MAX_DRAWN_RULES, important=changed)),
     }
+
+
+def leaf_cells(
+    tree: Tree, classes: tuple[Any, ...] | None, positive: int | None
+) -> dict[int, LeafCells]:
+    """Return for each leaf what it ``predicted`` and what was ``observed`` in training.
+
+    Shares are those of the class at ``positive``, or of the label.
+    """
+    rounded = published_means(tree) if classes is None else published_shares(tree)
+    out: dict[int, LeafCells] = {}
+    for leaf in tree.leaves.tolist():
+        numbers, known = _leaf_numbers(tree, leaf, classes, positive), tree.classes or ()
+        if classes is None:
+            predicted = mean(numbers.predicted, float(rounded[leaf, 0]))
+        else:
+            public = rounded[leaf, known.index(numbers.shown)] if numbers.shown in known else 0.0
+            predicted = risk(numbers.predicted, public)
+        observed = None
+        if numbers.outcomes is not None:
+            observed = people(numbers.outcomes, numbers.rows, "of")
+        elif numbers.mean is not None:
+            observed = mean(numbers.mean, of=numbers.rows)
+        out[leaf] = LeafCells(predicted, observed)
+    return out
 
 
 def _leaf_numbers(
@@ -193,7 +221,7 @@ def frontier_data(candidates: CandidateTrees, *, base: Tree, space: FeatureSpace
     Trees are compared with ``base`` and stored in order of interest until the budget is spent.
     """
     trees = candidates.trees
-    rows = [_candidate(record) for record in candidates.records]
+    rows = [_candidate(record, candidates) for record in candidates.records]
     order = sorted(
         range(len(rows)),
         key=lambda i: (
@@ -253,15 +281,23 @@ def _identity(tree: Tree) -> bytes:
     return digest.digest()
 
 
-def _candidate(record: Mapping[str, Any]) -> dict[str, Any]:
-    costs = plain_json({name: record.get(name) for name in (*_COSTS, *_HAPPENS)}, 4)
+def _candidate(record: Mapping[str, Any], candidates: CandidateTrees) -> dict[str, Any]:
+    costs: dict[str, Any] = {"distance": plain_json(record.get("distance"), 4)}
+    costs["score"] = score(
+        plain_json(record.get("score")),
+        candidates.score_rests_on,
+        plain_json(record.get("score_se")),
+    )
+    for name in _HAPPENS:
+        share, n = plain_json(record.get(name)), candidates.n_rows
+        costs[name] = None if share is None or not n else people(share * n, n, "share")
     edits = record.get("edits")
     return {
         "name": clean(record["name"]),
         "kind": str(record.get("kind") or ""),
         **costs,
         "n_edits": None if plain_json(record.get("n_edits")) is None else int(record["n_edits"]),
-        "edits": [clean(e) for e in edits] if isinstance(edits, (list, tuple)) else [],
+        "edits": [edit(clean(e)) for e in edits] if isinstance(edits, (list, tuple)) else [],
         "settings": clean(record["settings"]) if record.get("settings") else "",
         "on_frontier": bool(record.get("on_frontier")),
         "chosen": bool(record.get("chosen")),

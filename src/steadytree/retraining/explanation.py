@@ -7,11 +7,23 @@ shows, and what to beware of.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steadytree.core.cells import (
+    Cell,
+    Text,
+    cell_words,
+    change,
+    edit,
+    internal,
+    people,
+    score,
+    text,
+)
 from steadytree.core.one_decision import OneDecision
 from steadytree.core.tree_words import risk_name
 from steadytree.core.words import PLAIN, listed
@@ -25,7 +37,14 @@ if TYPE_CHECKING:
     from steadytree.core.tree import Tree
     from steadytree.retraining.result import Retraining
 
-__all__ = ["Explanation", "alarm_words", "explain_retraining", "whom_words"]
+__all__ = [
+    "Explanation",
+    "alarm_words",
+    "explain_retraining",
+    "rarest_of_test",
+    "rarest_rows",
+    "whom_words",
+]
 
 SHOWN_EDITS = 2
 _TEST_COLUMNS = ("score", "score_change", "change_low", "change_high")
@@ -42,6 +61,9 @@ OTHER = {
 class Explanation:
     """The lines of an explanation, and the counts behind them.
 
+    Lines are texts that know which of their numbers are about people
+    (:class:`steadytree.core.cells.Text`).
+
     Attributes
     ----------
     headline : str
@@ -51,7 +73,7 @@ class Explanation:
     one_decision : str
         What it decides for everybody, if it does not tell them apart; else "".
     changes, better, forgone, test, warnings : str
-        Sentences that count no people; "" where there is nothing to say.
+        Sentences; "" where there is nothing to say.
     alarm : str
         Which classes the proposal gives up; "" where none.
     affected : str
@@ -96,8 +118,14 @@ class Explanation:
         return tuple(line for line in (self.headline, policy, *after) if line)
 
     @property
-    def without_counts(self) -> tuple[str, ...]:
-        """Lines that count no people: what is published rounds the counts of the others."""
+    def title(self) -> Text:
+        """The headline without its full stop."""
+        *parts, stop = self.headline.parts if isinstance(self.headline, Text) else (self.headline,)
+        return text(*parts, stop.removesuffix(".") if isinstance(stop, str) else stop)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Lines below the headline of a page, which counts the people concerned in its facts."""
         parts = (self.one_decision, self.changes, self.better, _joined(self.forgone, self.advice))
         return tuple(line for line in (*parts, self.test, self.warnings) if line)
 
@@ -128,12 +156,12 @@ def explain_retraining(result: Retraining) -> Explanation:
     return Explanation(
         headline=_headline(result, one),
         policy=_policy(result.tree),
-        one_decision="" if one is None else one.words("The tree"),
+        one_decision=text() if one is None else text(internal(one.words("The tree"))),
         changes=_changes(result),
         affected=_affected(result, event, count, total),
         better=_better(result),
         forgone=_forgone(result, forgone),
-        forgone_people=_forgone_people(forgone, classifier),
+        forgone_people=_forgone_people(forgone, total, classifier),
         advice=REBUILD if result.rebuild_advised else "",
         test=_test(result),
         warnings=_warnings(result),
@@ -144,15 +172,21 @@ def explain_retraining(result: Retraining) -> Explanation:
     )
 
 
-def _joined(*parts: str) -> str:
-    return " ".join(part for part in parts if part)
+def _joined(*parts: str) -> Text:
+    out: list[str] = []
+    for part in parts:
+        out += ([" "] if out and part else []) + ([part] if part else [])
+    return text(*out)
 
 
-def whom_words(event: str, count: int, total: int, *, rows_name: str = "new rows") -> str:
+def whom_words(event: str, count: int, total: int, *, rows_name: str = "new rows") -> Text:
     """Sentence on how many rows something happens to."""
     if count == 0:
-        return f"{event} for none of the {total:,} {rows_name}."
-    return f"{event} for {count:,} of the {total:,} {rows_name} ({_percent(count / total)})."
+        return text(f"{event} for none of the ", people(total), f" {rows_name}.")
+    share = people(count, total, "share")
+    return text(
+        f"{event} for ", people(count), " of the ", people(total), f" {rows_name} (", share, ")."
+    )
 
 
 def alarm_words(result: Retraining) -> str:
@@ -167,11 +201,12 @@ def _percent(share: float) -> str:
 # -- what to do --------------------------------------------------------------------------
 
 
-def _headline(result: Retraining, one: OneDecision | None) -> str:
-    text = _action(result)
-    if one is not None and one.threshold is not None:
-        text += f" But first set a threshold, for example {one.threshold_words}."
-    return text
+def _headline(result: Retraining, one: OneDecision | None) -> Text:
+    action = _action(result).removesuffix(".")
+    if one is None or one.threshold is None:
+        return text(action, ".")
+    advice = f". But first set a threshold, for example {one.threshold_words}"
+    return text(action, internal(advice), ".")
 
 
 def _action(result: Retraining) -> str:
@@ -184,12 +219,12 @@ def _action(result: Retraining) -> str:
         return f"{what} {sure}."
     if answer.action == "re-estimate":
         values = "risks" if result.deployed.is_classifier else "predicted values"
-        text = f"Re-estimate {sure}: keep every rule and update the {values}."
+        line = f"Re-estimate {sure}: keep every rule and update the {values}."
     else:
-        text = f"Keep the deployed tree {sure}."
+        line = f"Keep the deployed tree {sure}."
     if answer.reason:
-        text += f" {answer.reason[:1].upper()}{answer.reason[1:]}."
-    return text
+        line += f" {answer.reason[:1].upper()}{answer.reason[1:]}."
+    return line
 
 
 def _policy(tree: Tree) -> str:
@@ -198,10 +233,10 @@ def _policy(tree: Tree) -> str:
     return f"Policy: {tree.decision.words([PLAIN.name(c) for c in tree.classes])}."
 
 
-def _changes(result: Retraining) -> str:
+def _changes(result: Retraining) -> Text:
     answer = result.answer
     if answer.action == "keep":
-        return ""
+        return text()
     relabelled = sum(rule.status == "relabelled" for rule in result.diff.rules)
     otherwise = (
         f"{relabelled} rule{'' if relabelled == 1 else 's'} with the same conditions "
@@ -211,145 +246,157 @@ def _changes(result: Retraining) -> str:
     )
     if answer.action == "re-estimate":
         if not result.deployed.is_classifier:
-            return "What changes: no condition."
-        return f"What changes: no condition. {otherwise or 'Every rule decides as before.'}"
+            return text("What changes: no condition.")
+        return text(f"What changes: no condition. {otherwise or 'Every rule decides as before.'}")
     edits = _rule_edits(result)
-    parts = [f"{edit[:1].upper()}{edit[1:]}." for edit in edits[:SHOWN_EDITS]]
+    parts = [text(edit(f"{words[:1].upper()}{words[1:]}"), ".") for words in edits[:SHOWN_EDITS]]
     if len(edits) > SHOWN_EDITS:
-        parts.append(f"And {len(edits) - SHOWN_EDITS} more.")
+        parts.append(text(f"And {len(edits) - SHOWN_EDITS} more."))
     removed = result.deployed.used_features & set(result.settings["forbidden"])
     if removed:
         names = listed([repr(result.space.feature_labels[j]) for j in sorted(removed)], "and")
-        parts.insert(0, f"Conditions on {names} go, as they are forbidden.")
-    parts.append(f"Dissimilarity {_percent(result.dissimilarity)}.")
-    return " ".join(["What changes:", *parts, otherwise]).strip()
+        parts.insert(0, text(f"Conditions on {names} go, as they are forbidden."))
+    # In the facts of a page it is rounded when published: with a shift it tells a range.
+    parts.append(text(internal(f"Dissimilarity {_percent(result.dissimilarity)}.")))
+    return _joined("What changes:", *parts, otherwise)
 
 
 def _rule_edits(result: Retraining) -> list[str]:
     """Edits of rules; labels are told apart."""
-    return [edit for edit in result.edits if not edit.startswith("relabel")]
+    return [words for words in result.edits if not words.startswith("relabel")]
 
 
-def _affected(result: Retraining, event: str, count: int, total: int) -> str:
+def _affected(result: Retraining, event: str, count: int, total: int) -> Text:
     if result.action == "keep":
-        return ""
-    text = whom_words(event, count, total, rows_name=result.rows_name)
+        return text()
+    line = whom_words(event, count, total, rows_name=result.rows_name)
     if result.deployed.is_classifier:
         moved = round(result.risk_moved()["moved_5"] * total)
         words = f"The {risk_name(result.tree)} moves by more than 5 points"
-        text += " " + whom_words(words, moved, total, rows_name=result.rows_name)
-    return text
+        line = _joined(line, whom_words(words, moved, total, rows_name=result.rows_name))
+    return line
 
 
 # -- is it better ------------------------------------------------------------------------
 
 
-def _better(result: Retraining) -> str:
-    answer, name = result.answer, result.score_name
-    deployed = result.deployed_score
+def _better(result: Retraining) -> Text:
+    answer, name, rarest = result.answer, result.score_name, rarest_rows(result)
+    deployed = score(result.deployed_score, rarest)
     if result.settings["folds_interrupted"]:
-        return "The folds were interrupted: how well it predicts is still to be measured."
+        return text("The folds were interrupted: how well it predicts is still to be measured.")
     if answer.confidence == "unmeasured":
-        return f"How well a new tree would predict was not measured ({name} {deployed:.3f} today)."
+        words = f"How well a new tree would predict was not measured ({name} "
+        return text(words, deployed, " today).")
     if answer.confidence == TOO_FEW:
         few = "events" if result.deployed.is_classifier else "rows"
-        return (
-            f"Too few {few} among the new rows ({answer.events}, at least {FEWEST_EVENTS} are "
-            "needed): no improvement is claimed."
-        )
+        needed = f", at least {FEWEST_EVENTS} are needed): no improvement is claimed."
+        return text(f"Too few {few} among the new rows (", people(answer.events), needed)
     gain = answer.gains["score"]
     if result.action == "keep":
-        text = f"{name} of the deployed tree on the new rows: {deployed:.3f}."
+        line = text(f"{name} of the deployed tree on the new rows: ", deployed, ".")
         if answer.refused:
-            text += f" {_change_words(name, 'of what was refused', gain)}"
-        return text
-    new = float(result.frontier["score"][result.chosen])
-    start = f"{name} on rows left out{_events(result)}: "
+            refused = text(f"{name} of what was refused: ", _interval(gain, rarest), ".")
+            line = _joined(line, refused)
+        return line
+    new = score(float(result.frontier["score"][result.chosen]), rarest)
+    start = text(f"{name} on rows left out", _events(result), ": ", deployed)
     if gain.value == 0 and gain.error == 0:
-        text = f"{start}{deployed:.3f}, unchanged."
+        line = text(start, ", unchanged.")
     else:
-        text = f"{start}{deployed:.3f} to {new:.3f} ({_interval(gain)})."
+        line = text(start, " to ", new, " (", _interval(gain, rarest), ").")
     for words in ("Brier score", "cost"):
         other = answer.gains.get(words)
         if gain.clear == 0 and other is not None and other.clear:
             way = "falls" if other.value > 0 else "rises"
-            text += f" The {words}{' of decisions' if words == 'cost' else ''} clearly {way}"
-            text += f" ({_interval(Gain(-other.value, other.error), 4)})."
+            which = f"The {words}{' of decisions' if words == 'cost' else ''} clearly {way}"
+            # Published with two decimals it would say nothing.
+            fall = _interval(Gain(-other.value, other.error), rarest, 4)
+            line = _joined(line, text(which, internal(f" ({cell_words(fall, PLAIN)})"), "."))
             break
-    return text
+    return line
 
 
-def _events(result: Retraining) -> str:
+def rarest_rows(result: Retraining) -> int:
+    """Rows of the rarest class, which a score rests on; of a response all rows."""
+    if not result.deployed.is_classifier:
+        return len(result.rows)
+    counts = np.bincount(result.y_new)
+    return int(counts[counts > 0].min())
+
+
+def _events(result: Retraining) -> Text:
     """Say how many rows of the rarer class the scores rest on: that class by its name."""
     classes = result.deployed.classes
     if classes is None:
-        return ""
+        return text()
     rarer = "outside the largest class"
     if len(classes) == 2:
         rarer = PLAIN.name(classes[int(np.argmin(np.bincount(result.y_new, minlength=2)))])
-    return f", {result.answer.events:,} of them {rarer}"
+    return text(", ", people(result.answer.events), f" of them {rarer}")
 
 
-def _change_words(name: str, whose: str, gain: Gain) -> str:
-    return f"{name} {whose}: {_interval(gain)}."
+def _interval(gain: Gain, rarest: int, digits: int = 3) -> Cell:
+    return change(gain.value, *gain.interval, rarest, digits)
 
 
-def _interval(gain: Gain, digits: int = 3) -> str:
-    low, high = gain.interval
-    return f"{_signed(gain.value, digits)}, 95 % interval {_signed(low, digits)} to " + _signed(
-        high, digits
-    )
-
-
-def _signed(value: float, digits: int = 3) -> str:
-    """Write a number with its sign; what rounds to nothing has none."""
-    return f"{0:.{digits}f}" if round(value, digits) == 0 else PLAIN.signed(value, digits)
-
-
-def _forgone(result: Retraining, forgone: Forgone | None) -> str:
+def _forgone(result: Retraining, forgone: Forgone | None) -> Text:
     if result.answer.confidence in ("unmeasured", TOO_FEW):
-        return ""
+        return text()
     if forgone is None:
-        return "Given up: nothing; no candidate leads by a point or clearly."
+        return text("Given up: nothing; no candidate leads by a point or clearly.")
     what = OTHER.get(forgone.name, f"the tree at {forgone.name}")
     if not forgone.name.startswith("price ") and forgone.name not in OTHER:
         what = f"the candidate {forgone.name!r}"
     start = "Given up" if forgone.clear else "Perhaps given up"
-    text = (
-        f"{start}: {what} has {result.score_name} {forgone.score:.3f} "
-        f"({_signed(forgone.lead)} ± {forgone.error:.3f})."
+    rarest = rarest_rows(result)
+    lead = change(forgone.lead, math.nan, math.nan, rarest)
+    line = text(
+        f"{start}: {what} has {result.score_name} ",
+        score(forgone.score, rarest),
+        " (",
+        lead,
+        " ± ",
+        score(forgone.error, rarest),
+        ").",
     )
     if not forgone.keeps_locks:
-        text += " It does not keep what is locked."
-    return text
+        line = _joined(line, "It does not keep what is locked.")
+    return line
 
 
-def _forgone_people(forgone: Forgone | None, classifier: bool) -> str:
+def _forgone_people(forgone: Forgone | None, total: int, classifier: bool) -> Text:
     if forgone is None:
-        return ""
+        return text()
     what = "decision" if classifier else "prediction"
     if forgone.flips == 0:
-        return f"It would change no {what}."
-    return f"It would change {PLAIN.percent(forgone.flips, 1)} of {what}s."
+        return text(f"It would change no {what}.")
+    return text("It would change ", people(forgone.flips * total, total, "share"), f" of {what}s.")
 
 
-def _test(result: Retraining) -> str:
+def _test(result: Retraining) -> Text:
     table = result.test
     if table is None:
-        return ""
+        return text()
     row = {str(name): float(table[name]["proposal"]) for name in _TEST_COLUMNS}
     first, n = float(table["score"]["deployed"]), int(table["n"]["proposal"])
-    text = f"Final test on {n:,} rows: {result.score_name} {first:.3f}"
+    rarest = rarest_of_test(table)
+    line = text("Final test on ", people(n), f" rows: {result.score_name} ", score(first, rarest))
     if result.action == "keep":
-        return f"{text}."
+        return text(line, ".")
     if row["change_low"] == row["change_high"]:
-        return f"{text}, unchanged."
-    low, high = _signed(row["change_low"]), _signed(row["change_high"])
-    change = _signed(row["score_change"])
-    return f"{text} to {row['score']:.3f} ({change}, 95 % interval {low} to {high})."
+        return text(line, ", unchanged.")
+    moved = change(row["score_change"], row["change_low"], row["change_high"], rarest)
+    return text(line, " to ", score(row["score"], rarest), " (", moved, ").")
 
 
-def _warnings(result: Retraining) -> str:
+def rarest_of_test(table: Any) -> int:
+    """Test rows outside the largest class; of a response all of them."""
+    events = table["events"].iloc[0]
+    return int(table["n"].iloc[0] if events is None or math.isnan(events) else events)
+
+
+def _warnings(result: Retraining) -> Text:
     parts: list[str] = []
     tree = result.tree
     if result.deployed.is_classifier and result.action != "keep" and result.settings["n_folds"]:
@@ -374,13 +421,14 @@ def _warnings(result: Retraining) -> str:
         names = listed([repr(name) for name in list(result.changed_columns)[:3]], "and")
         parts.append(f"Columns look changed: {names}.")
     if len(result.rows) < int(result.settings["n_new"]):
+        sample, n_new = people(len(result.rows)), people(int(result.settings["n_new"]))
         parts.append(
-            f"Rules and scores are from a sample of {len(result.rows):,} of the "
-            f"{int(result.settings['n_new']):,} new rows."
+            text("Rules and scores are from a sample of ", sample, " of the ", n_new, " new rows.")
         )
     elif int(result.settings["n_rows_structure"]) < int(result.settings["n_rows_values"]):
-        parts.append(
-            f"Rules were searched on a sample of {int(result.settings['n_rows_structure']):,} of "
-            f"the {int(result.settings['n_rows_values']):,} rows; leaves count all of them."
-        )
-    return " ".join(parts)
+        sample = people(int(result.settings["n_rows_structure"]))
+        all_rows = people(int(result.settings["n_rows_values"]))
+        start = "Rules were searched on a sample of "
+        end = " rows; leaves count all of them."
+        parts.append(text(start, sample, " of the ", all_rows, end))
+    return _joined(*parts)

@@ -37,7 +37,7 @@ from steadytree.evaluation.plan_check import PlanCheck
 from steadytree.evaluation.scores import predict_rows
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
 from steadytree.retraining.answer import TOO_FEW, Answer, Forgone
-from steadytree.retraining.explanation import Explanation, explain_retraining
+from steadytree.retraining.explanation import Explanation, explain_retraining, rarest_rows
 from steadytree.retraining.planned import CheckedCandidates
 from steadytree.writers.like import rows_told_otherwise, write_like
 
@@ -168,12 +168,7 @@ class Retraining:
     def rows_name(self) -> str:
         """What ``rows`` are: the new rows, or a sample of those of a table on disk."""
         n_new = int(self.settings["n_new"])
-        return f"rows sampled from {n_new:,}" if self._sampled_words else "new rows"
-
-    @property
-    def _sampled_words(self) -> str:
-        n_new = int(self.settings["n_new"])
-        return f" of a sample of the {n_new:,} new rows" if len(self.rows) < n_new else ""
+        return "rows of a sample" if len(self.rows) < n_new else "new rows"
 
     @cached_property
     def model(self) -> Any:
@@ -451,16 +446,17 @@ class Retraining:
                 ", as on rows that the tree has not seen: less what trees made the same way "
                 "without a part of the rows lose on that part"
             )
+        sampled = ", a sample" if len(self.rows) < int(self.settings["n_new"]) else ""
         drift = "not tested: no old rows were given"
         if self.drift is not None:
             found = "found: the new rows no longer follow the old ones"
             drift = found if self.drift.detected else "none found"
         return ReportContent(
             kind="retraining",
-            title=told.headline.removesuffix("."),
+            title=told.title,
             names=("Deployed tree", second),
             diff=self.diff,
-            sentences=told.without_counts,
+            sentences=told.reasons,
             # What counts as a changed prediction is said nowhere else on the page.
             affected=(
                 "" if self.deployed.is_classifier else told.event,
@@ -471,7 +467,7 @@ class Retraining:
             if self.confidence == TOO_FEW
             else (
                 *(score, self.deployed_score, float(row["score"])),
-                *(change, float(row["score_change_se"])),
+                *(change, float(row["score_change_se"]), rarest_rows(self)),
             ),
             people=self,
             test=self.test,
@@ -484,9 +480,10 @@ class Retraining:
                 score_name=f"{score} on the new rows",
                 objectives="less change and a better score",
                 n_rows=told.total,
+                score_rests_on=rarest_rows(self),
             ),
             provenance=(
-                (f"New data{self._sampled_words}", (self.X_new, self.y_new)),
+                (f"New data{sampled}", (self.X_new, self.y_new)),
                 ("Deployed tree", self.deployed),
                 (second, self.tree),
                 ("How the score was estimated", how),
@@ -510,7 +507,8 @@ class Retraining:
         ----------
         path : path-like
         **options
-            Of :func:`steadytree.report.summarise`: ``title``, ``subgroups``, ``level``.
+            Of :func:`steadytree.report.summarise`: ``title``, ``subgroups``, ``level``, ``publish``
+            (people rounded, for others).
 
         Returns
         -------

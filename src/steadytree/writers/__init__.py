@@ -18,6 +18,7 @@ from typing import Any
 
 from steadytree.core.atomic import write_atomic
 from steadytree.exceptions import InputError
+from steadytree.publish import publish_tree
 from steadytree.readers import read_model
 
 __all__ = ["WRITERS", "export_tree", "format_of", "options_of"]
@@ -42,7 +43,12 @@ WRITERS: dict[str, Any] = {
 
 
 def export_tree(
-    tree: Any, to: str | None = None, path: str | os.PathLike[str] | None = None, **options: Any
+    tree: Any,
+    to: str | None = None,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    publish: bool = False,
+    **options: Any,
 ) -> Any:
     """Write a tree so that another system decides exactly as it does.
 
@@ -55,6 +61,8 @@ def export_tree(
         default the one that files with the suffix of ``path`` are in.
     path : path, optional
         Where to write; the file is written whole or not at all.
+    publish : bool, default False
+        Write the tree as it may leave the house: :func:`steadytree.publish_tree`.
     **options
         Of the format, see its writer: ``dialect="postgres"`` for SQL.
 
@@ -86,9 +94,12 @@ def export_tree(
             f"expected options of {to!r} ({', '.join(known) or 'there are none'}), "
             f"got {', '.join(unknown)}"
         )
+    model = read_model(tree)
+    if publish:
+        model = publish_tree(model)
     if path is not None and hasattr(writer, "write_file"):
-        return Path(writer.write_file(read_model(tree), Path(path), **options))
-    written = writer.write(read_model(tree), **options)
+        return Path(writer.write_file(model, Path(path), **options))
+    written = writer.write(model, **options)
     if path is None:
         return written
     if hasattr(writer, "save"):

@@ -104,7 +104,7 @@ class DrawnTree:
         # A leaf that no value can reach is drawn as well.
         leaves = [node for node, left in enumerate(drawn["left"]) if left < 0]
         labels = {leaf: drawn["label"][leaf] for leaf in leaves}
-        return cls(boxes, labels, {leaf: drawn["value"][leaf] for leaf in leaves})
+        return cls(boxes, labels, {leaf: drawn["predicted"][leaf] for leaf in leaves})
 
     @classmethod
     def compact(cls, drawn: Mapping[str, Any], features: Sequence[Mapping[str, Any]]) -> DrawnTree:

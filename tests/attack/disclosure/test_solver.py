@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.attack.disclosure.numerals import coarse, rounded
 from tests.attack.disclosure.solver import Constraint, Contradiction, Solver
+
+
+def rounded(value: float, digits: int) -> tuple[float, float]:
+    half = 0.5 * 10.0**-digits
+    return value - half, value + half
 
 
 def unit(n: int, *places: int) -> np.ndarray:
@@ -68,20 +72,18 @@ def test_what_contradicts_itself_is_said() -> None:
         solver.possible(unit(1, 0), 2)
 
 
-@pytest.mark.parametrize(
-    ("count", "rows", "rate", "share"),
-    [(1, 10, 0.1, 0.02), (1, 21, 0.048, 0.05), (2, 31, 0.065, 0.07)],
-)
-def test_a_rate_with_three_decimals_beside_a_coarse_share_gives_the_count(
-    count: int, rows: int, rate: float, share: float
-) -> None:
-    n_rows = 428
-    part, whole = unit(2, 0), unit(2, 0, 1)
-    solver = Solver(2, n_rows)
-    solver.ratio(part, whole, *rounded(rate, 3))
-    solver.add(whole, *(n_rows * end for end in coarse(share, n_rows, 5)))
-    assert solver.possible(part, 4) == [count]
-    assert solver.possible(whole, 4) == [rows]
+def test_three_groups_of_three_follow_from_counts_rounded_to_5() -> None:
+    """Four groups of 5 and a total of 10, all rounded: nothing but 3, 3, 3 and 3 fits."""
+    solver = Solver(4, 100)
+    for group in range(4):
+        solver.add(unit(4, group), 3, 7)
+    solver.add(unit(4, 0, 1, 2, 3), 8, 12)
+    assert solver.possible(unit(4, 0), 2) == [3]
+    told_as_few = Solver(4, 100)
+    for group in range(4):
+        told_as_few.add(unit(4, group), 0, 7)
+    told_as_few.add(unit(4, 0, 1, 2, 3), 8, 12)
+    assert len(told_as_few.possible(unit(4, 0), 8)) == 8
 
 
 def test_a_hidden_sensitivity_follows_from_specificity_and_accuracy() -> None:

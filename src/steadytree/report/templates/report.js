@@ -67,7 +67,7 @@
   // A candidate's compact form (see compact_tree) as a tree like the two main ones.
   function unpack(compact, name) {
     const tree = { name, left: [], right: [], feature: compact.f, threshold: [], categories: [],
-      missing_left: [], unseen_left: [], label: [], value: [], predicted: [], rule: [], share: [], status: {}, against: [], observed: [], positive: null };
+      missing_left: [], unseen_left: [], label: [], predicted: [], rule: [], share: [], status: {}, against: [], observed: [], positive: null };
     let at = 0, t = 0, c = 0, m = 0, leaf = 0;
     // Nodes come in preorder: a loop with a stack, since trees may be deep.
     const open = [];
@@ -85,14 +85,13 @@
         tree.categories.push(byCategory ? compact.c[c++] : null);
         tree.missing_left.push(Number(compact.m[m]) & 1);
         tree.unseen_left.push(Number(compact.m[m++]) >> 1);
-        tree.label.push(null); tree.value.push(null); tree.predicted.push(null); tree.rule.push(null);
+        tree.label.push(null); tree.predicted.push(null); tree.rule.push(null);
         open.push(at);
       } else {
         tree.threshold.push(null); tree.categories.push(null); tree.missing_left.push(0); tree.unseen_left.push(0);
         tree.label.push(compact.l[leaf]);
         const shown = compact.v[leaf];
-        tree.value.push([shown]);
-        tree.predicted.push(data.classes === null ? null : percent(shown, 1));
+        tree.predicted.push({ words: data.classes === null ? numberText(shown) : percent(shown, 1) });
         tree.rule.push(compact.n[leaf] || null);
         tree.status[compact.n[leaf]] = WORDS[compact.s[leaf]] || "kept";
         leaf += 1;
@@ -223,12 +222,8 @@
   }
 
   function outcomeWords(tree, node) {
-    const value = tree.value[node];
-    if (data.classes === null) {
-      return [numberText(value[0]), ""];
-    }
-    const label = tree.label[node];
-    return [data.classes[label], tree.predicted[node] ?? "–"];
+    const predicted = tree.predicted[node].words;
+    return data.classes === null ? [predicted, ""] : [data.classes[tree.label[node]], predicted];
   }
 
   function marker(status, x, y) {
@@ -257,7 +252,7 @@
     const height = g.head + g.line * placed.length + 4;
     const svg = make("svg", { class: "tree", viewBox: `0 0 ${g.width} ${height}`, role: "group",
       "aria-label": `${tree.name}: ${tree.n_rules} rules`, "data-side": side });
-    const seen = tree.observed.some((text) => text !== null), counted = tree.share.some((s) => s !== null);
+    const seen = tree.observed.some((cell) => cell), counted = tree.share.some((cell) => cell);
     const heads = [[g.mark - 4, "start", "Rule"], [g.label, "start", data.classes ? "Decision" : "Prediction"],
       [g.value, "end", data.classes ? "Predicted" : ""], [g.share, "end", seen ? "Observed" : counted ? "Rows" : ""]];
     for (const [x, anchor, text] of heads)
@@ -292,7 +287,7 @@
         if (rate) row.append(make("text", { class: "t-value", x: g.value, y: y + 4.5, "text-anchor": "end" }, rate));
         if (seen || counted)
           row.append(make("text", { class: "t-share", x: g.share, y: y + 4.5, "text-anchor": "end" },
-            (seen ? tree.observed : tree.share)[p.node] ?? "–"));
+            (seen ? tree.observed : tree.share)[p.node]?.words ?? "–"));
       }
       svg.append(row);
     }
@@ -481,11 +476,9 @@
     const distance = (x) => (x === null ? "–" : frontier.distance_is_share ? percent(x) : numberText(Number(x.toPrecision(3))));
     const against = chosen && chosen !== c ? chosen : null;
     fact(frontier.distance_name, distance(c.distance), against ? `chosen: ${distance(against.distance)}` : "");
-    fact(frontier.score_name, c.score === null ? "–" : c.score.toFixed(3),
-      [c.score_se === null ? "" : `standard error ${c.score_se.toFixed(3)}`,
-        against && against.score !== null ? `chosen: ${against.score.toFixed(3)}` : ""].filter(Boolean).join("; "));
+    fact(frontier.score_name, c.score.words, against ? `chosen: ${against.score.words}` : "");
     const happened = (label, key) => {
-      if (c[key] !== null) fact(label, percent(c[key], 1), against && against[key] !== null ? `chosen: ${percent(against[key], 1)}` : "");
+      if (c[key] !== null) fact(label, c[key].words, against && against[key] !== null ? `chosen: ${against[key].words}` : "");
     };
     happened("Decisions that change", "flips");
     happened(`${data.risk} moves by more than 5 points`, "moved_5");
@@ -493,8 +486,8 @@
       .filter((key) => c.counts[key]).map((key) => `${c.counts[key]} ${key}`).join(", ") : "");
     const parts = [make("h3", {}, c.name + (c.chosen ? " (chosen)" : "")), facts];
     if (c.settings) parts.push(make("p", { class: "hint" }, c.settings));
-    if (c.edits.length) parts.push(make("p", {}, "Edits: " + c.edits.join("; ")));
-    if (c.tree === null) parts.push(make("p", { class: "hint" }, "This candidate's tree was left out to keep the file small."));
+    if (c.edits.length) parts.push(make("p", {}, "Edits: " + c.edits.map((edit) => edit.words).join("; ")));
+    if (c.tree === null) parts.push(make("p", { class: "hint" }, data.published ? "The trees of other candidates are not published." : "This candidate's tree was left out to keep the file small."));
     else {
       const tree = unpack(frontier.trees[c.tree], c.name);
       const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${c.name}, drawing` });
@@ -649,7 +642,7 @@
       });
       const words = tree.rule[leaf] === null ? "" : ` by rule ${tree.rule[leaf]}`;
       const numbers = [rate && rate !== "–" ? `predicts ${data.classes[tree.positive ?? tree.label[leaf]]} ${rate}` : "",
-        tree.observed[leaf] ? `observed ${tree.observed[leaf]}` : ""].filter(Boolean).join("; ");
+        tree.observed[leaf] ? `observed ${tree.observed[leaf].words}` : ""].filter(Boolean).join("; ");
       panels.push(make("figure", { id: `case-${side}`, "data-leaf": leaf },
         make("figcaption", {}, tree.name),
         make("p", { class: "outcome" }, make("strong", {}, decision), (numbers ? ` (${numbers})` : "") + words), steps));
