@@ -13,7 +13,6 @@ from benchmarks import single_thread  # noqa: F401  isort: skip
 
 import argparse
 import hashlib
-import inspect
 import itertools
 import time
 import warnings
@@ -120,14 +119,12 @@ def answer_of(result: Any) -> Answer:
 
 
 def retrain_by_default(deployment: Deployment, deployed: Tree, seed: int) -> Any:
-    """Call `retrain` as a user would; the old rows are given in the form that it takes."""
-    rows = (deployment.X_old, deployment.y_old)
-    single = "old" in inspect.signature(steadytree.retrain).parameters
-    old = {"old": rows} if single else dict(zip(("X_old", "y_old"), rows, strict=True))
+    """Call `retrain` as a user would."""
+    old = deployment.X_old, deployment.y_old
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return steadytree.retrain(
-            deployed, deployment.X_new, deployment.y_new, **old, random_state=seed
+            deployed, deployment.X_new, deployment.y_new, old=old, random_state=seed
         )
 
 
