@@ -219,7 +219,9 @@ def test_a_final_test_scores_three_trees_and_refuses_rows_seen(cancer):
     assert (result.test["n"] == len(X) - 400).all()
     risk = result.tree.predict_proba(X[test])[:, 1]
     assert result.test["score"]["proposal"] == pytest.approx(roc_auc_score(y[test], risk))
-    assert f"Final test on {len(X) - 400} rows" in result.explain()
+    events = int((y[test] == 1).sum()), int((y[test] == 0).sum())
+    start = f"Final test on {len(X) - 400} rows, {min(events)} of them outside the largest class: "
+    assert f"{start}AUC {result.test['score']['deployed']:.3f}" in result.explain()
     for seen in (new, slice(360, None)):
         with pytest.raises(st.exceptions.InputError, match="expected test rows that nothing was"):
             retrain(first, X[new], y[new], test=(X[seen], y[seen]), **QUICK)
