@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.evaluation.cross_fitting import same_rules
+from steadytree.report import summarise
 from steadytree.retraining import answer as module
 from steadytree.retraining import retrain
 from steadytree.retraining.answer import (
@@ -174,6 +175,9 @@ def test_the_same_rows_again_change_nothing(cancer):
     assert again.action == "keep"
     assert again.answer.reason == "the new rows change nothing"
     assert again.explain().startswith("Keep the deployed tree (unmeasured).")
+    # A score on the rows that it was made from would flatter it, and none is promised.
+    assert "AUC" not in again.explain()
+    assert "AUC" not in {fact["label"] for fact in summarise(again)["headline"]["facts"]}
 
 
 def test_a_policy_that_is_not_applied_is_said():

@@ -285,6 +285,8 @@ def _better(result: Retraining) -> Text:
     deployed = score(result.deployed_score, rarest)
     if result.settings["folds_interrupted"]:
         return text("The folds were interrupted: how well it predicts is still to be measured.")
+    if result.settings["nothing_new"]:
+        return text("The deployed tree was made from these very rows: no score is given.")
     if answer.confidence == "unmeasured":
         words = f"How well a new tree would predict was not measured ({name} "
         return text(words, deployed, " today).")
