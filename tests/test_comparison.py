@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,11 @@ def test_in_words_and_as_data(compared, tmp_path: Path):
     assert "<html" in (tmp_path / "r.html").read_text()
     assert "dissimilarity" in repr(compared)
     assert compared._repr_html_() == compared.diff._repr_html_()
+
+
+def test_a_score_that_stays_is_unchanged_not_plus_nothing(cancer):
+    old, _, X, y = cancer
+    assert re.match(r"AUC: 0\.\d{3}, unchanged\. ", str(compare(old, old, X, y).score))
 
 
 def test_whose_rows_they_are_is_said(cancer):

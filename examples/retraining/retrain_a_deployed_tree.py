@@ -92,9 +92,9 @@ print(f"The answer, when {len(X) - half} more patients have come:\n")
 print(result.explain())
 
 # %%
-# The tree before and after, and what changed. A printed tree tells all it
-# holds to whoever has the rows. What is for others, here and in the report,
-# tells counts of fewer than five people as ranges or not at all.
+# The tree before and after, and what changed. Counts are exact, here and in
+# the report: for whoever has the rows. ``result.report(path, publish=True)``
+# writes what others may see.
 
 print(f"\nThe tree of the first {half} patients:\n")
 print(st.as_tree(deployed))

@@ -114,11 +114,13 @@ class ScoreChange:
     trained_on: str | None = None
 
     def __str__(self) -> str:
-        return (
-            f"{self.name}: {self.old:.3f} -> {self.new:.3f} "
-            f"({self.change:+.3f}, standard error {self.change_se:.3f}). "
-            f"{TRAINED_ON[self.trained_on]}"
+        moved = (
+            f"{self.old:.3f}, unchanged"
+            if self.change == self.change_se == 0
+            else f"{self.old:.3f} -> {self.new:.3f} "
+            f"({self.change:+.3f}, standard error {self.change_se:.3f})"
         )
+        return f"{self.name}: {moved}. {TRAINED_ON[self.trained_on]}"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

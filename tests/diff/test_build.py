@@ -189,6 +189,30 @@ def test_a_rule_for_missing_values_alone_is_a_rule() -> None:
     assert alone.rows == 1
 
 
+def test_rules_say_where_missing_values_go_that_one_of_the_trees_knows_of() -> None:
+    """The space that changes are measured in need not know of them, and stays as it is."""
+    inner = Split(4, frozenset({0, 1}), Leaf(0, 0.1), Leaf(1, 0.8), False)
+    old = build(Split(1, 0.5, inner, Leaf(0, 0.2), False))
+    new = old.replace(space=SPACE.replace(can_be_missing=np.ones(5, dtype=bool)))
+    diff = diff_trees(old, new, space=SPACE)
+    assert diff.unchanged
+    for rules in ([change.old for change in diff.rules], [change.new for change in diff.rules]):
+        assert [rule.conditions_text for rule in rules if rule is not None] == [
+            "weight <= 100 and (site is arm or leg)",
+            "weight <= 100 and (site is neck, back or foot or missing)",
+            "weight > 100 or missing",
+        ]
+
+
+def test_rules_say_where_rows_without_a_value_went() -> None:
+    tree = build(Split(1, 0.5, Leaf(0, 0.1), Leaf(1, 0.8), False))
+    coded = SPACE.encode(rows(0))
+    coded[3, 1] = np.nan
+    diff = diff_trees(tree, tree, CodedRows(coded, np.zeros(len(coded))), space=SPACE)
+    texts = [change.new.conditions_text for change in diff.rules if change.new is not None]
+    assert texts == ["weight <= 100", "weight > 100 or missing"]
+
+
 def test_rows_that_no_rule_of_the_space_takes_are_named() -> None:
     """A category that nobody has met, where the space lists every category and none gets there."""
     inner = Split(4, frozenset({1}), Leaf(0, 0.2), Leaf(1, 0.9), False)

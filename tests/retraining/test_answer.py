@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.evaluation.cross_fitting import same_rules
+from steadytree.report import summarise
 from steadytree.retraining import answer as module
 from steadytree.retraining import retrain
 from steadytree.retraining.answer import (
@@ -174,6 +175,9 @@ def test_the_same_rows_again_change_nothing(cancer):
     assert again.action == "keep"
     assert again.answer.reason == "the new rows change nothing"
     assert again.explain().startswith("Keep the deployed tree (unmeasured).")
+    # A score on the rows that it was made from would flatter it, and none is promised.
+    assert "AUC" not in again.explain()
+    assert "AUC" not in {fact["label"] for fact in summarise(again)["headline"]["facts"]}
 
 
 def test_a_policy_that_is_not_applied_is_said():
@@ -219,7 +223,9 @@ def test_a_final_test_scores_three_trees_and_refuses_rows_seen(cancer):
     assert (result.test["n"] == len(X) - 400).all()
     risk = result.tree.predict_proba(X[test])[:, 1]
     assert result.test["score"]["proposal"] == pytest.approx(roc_auc_score(y[test], risk))
-    assert f"Final test on {len(X) - 400} rows" in result.explain()
+    events = int((y[test] == 1).sum()), int((y[test] == 0).sum())
+    start = f"Final test on {len(X) - 400} rows, {min(events)} of them outside the largest class: "
+    assert f"{start}AUC {result.test['score']['deployed']:.3f}" in result.explain()
     for seen in (new, slice(360, None)):
         with pytest.raises(st.exceptions.InputError, match="expected test rows that nothing was"):
             retrain(first, X[new], y[new], test=(X[seen], y[seen]), **QUICK)

@@ -190,6 +190,24 @@ def test_no_improvement_is_claimed_of_few_events():
     assert "AUC" not in {fact["label"] for fact in summarise(result)["headline"]["facts"]}
 
 
+def test_a_final_test_of_few_events_measures_no_change(cancer):
+    X, y, first, _ = cancer
+    events = np.flatnonzero(y[400:] == 0) + 400
+    others = np.flatnonzero(y[400:] == 1) + 400
+    few, enough = np.r_[events[:19], others], np.r_[events[:20], others]
+    for test, number in ((few, 19), (enough, 20)):
+        result = retrain(first, X[250:400], y[250:400], test=(X.iloc[test], y[test]), **QUICK)
+        (line,) = (line for line in result.explain().splitlines() if "Final test" in line)
+        moved = {sentence["words"] for sentence in summarise(result)["test"]["rows"][1]}
+        if number < 20:
+            said = "too few events (19, at least 20 are needed): no change is measured."
+            assert line == f"Final test on {len(test)} rows: {said}"
+            assert "too few events" in moved
+        else:
+            assert "20 of them outside the largest class: AUC" in line
+            assert "too few events" not in moved
+
+
 def test_what_is_given_up_is_named_with_its_lead_and_people(cancer):
     *_, result = cancer
     forgone = Forgone("price 0.02", 0.021, 0.004, 0.971, 0.3)

@@ -51,9 +51,9 @@ __all__ = ["command"]
     "retrain",
     help=f"""Retrain the deployed tree on the rows of DATA (CSV or Parquet).
 
-    Proposes the tree that changes least among those that predict as well as can be had,
-    within the plan, and explains every change. Ends with code 3 where a clause of the plan
-    does not hold: the deployed tree is then kept.
+    Proposes the least change that rows left out do not speak against, within the plan, and
+    explains it: keep, re-estimate or change, and how sure that is. Ends with code 3 where a
+    clause of the plan does not hold: the deployed tree is then kept.
 
     Parquet files of more than {DISK_ROWS:,} rows, DATA and --old together, are not read into
     memory: rules and scores come from a sample of {MEMORY_ROWS:,}, leaves count all rows.

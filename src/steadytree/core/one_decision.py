@@ -37,7 +37,7 @@ class OneDecision:
         several classes.
     event_share : float or None
         Share of the rows that are of the positive class; None where outcomes are not known, or
-        where it would tell of fewer than 5 people.
+        where all or none of them are.
     n_rows : int or None
         None where the tree does not say how many rows it saw.
     threshold : float or None

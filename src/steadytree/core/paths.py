@@ -19,7 +19,7 @@ missing carries two more coordinates, those of an implied feature {present, miss
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -105,16 +105,21 @@ class Paths(HoldsArrays):
         """What each path demands of each feature it restricts."""
         return tuple(self.conditions_of(p) for p in range(self.n_paths))
 
-    def conditions_of(self, path: int) -> tuple[Condition, ...]:
-        """Return what one path demands, one condition per restricted feature."""
+    def conditions_of(self, path: int, *, may_miss: Collection[int] = ()) -> tuple[Condition, ...]:
+        """Return what one path demands, one condition per restricted feature.
+
+        ``may_miss``: features whose missing values it says where to go, known to the space or not.
+        """
         leaf = int(self.leaf[path])
         conditions = (
-            self._with_odd_values(Condition.from_state(self.space, j, side.state), leaf)
+            self._with_odd_values(Condition.from_state(self.space, j, side.state), leaf, may_miss)
             for j, side in sorted(self._boxes.box_of(self._aligned, leaf).items())
         )
         return tuple(c for c in conditions if not c.unrestricted)
 
-    def _with_odd_values(self, condition: Condition, leaf: int) -> Condition:
+    def _with_odd_values(
+        self, condition: Condition, leaf: int, may_miss: Collection[int]
+    ) -> Condition:
         """Say of missing values and categories never met whether they reach a leaf.
 
         Where the tree's own pipeline takes them: the space need not know.
@@ -127,6 +132,7 @@ class Paths(HoldsArrays):
                 continue
             is_left = int(tree.children_left[node]) == below
             takes_missing, takes_unseen = odd_values(tree, int(tree.feature[node]))
+            takes_missing = takes_missing or condition.feature in may_miss
             if takes_missing and condition.missing is None:
                 missing = missing is not False and bool(tree.missing_left[node]) == is_left
             if takes_unseen and condition.allowed is not None:

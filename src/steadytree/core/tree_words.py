@@ -24,6 +24,7 @@ __all__ = [
     "Reach",
     "branch_texts",
     "kept_words",
+    "known_missing",
     "odd_values",
     "reaching_values",
     "risk_name",
@@ -97,18 +98,30 @@ def _split_of(
 
 def _known_of(tree: Tree, feature: int, space: FeatureSpace | None) -> dict[str, bool]:
     """Say what a space knows of a feature: whether it can be missing, and is in order."""
-    nothing = {"can_miss": False, "ordered": False}
-    if space is None:
-        return nothing
-    # Without names of its own a tree has the columns of the space.
-    named = tree.feature_names is not None
-    j = space.position.get(tree.feature_labels[feature], -1) if named else feature
-    if not 0 <= j < space.n_features:
-        return nothing
+    own = known_missing(tree, feature)
+    j = None if space is None else _position_in(space, tree, feature)
+    if space is None or j is None:
+        return {"can_miss": own, "ordered": False}
     return {
-        "can_miss": bool(space.can_be_missing[j]),
+        "can_miss": own or bool(space.can_be_missing[j]),
         "ordered": bool(space.ordered[j]) and _in_same_order(tree, feature, space, j),
     }
+
+
+def known_missing(tree: Tree, feature: int) -> bool:
+    """Whether a tree's own space knows that a feature can be missing.
+
+    The space that changes are measured in need not: one row without a value widens no yardstick.
+    """
+    j = None if tree.space is None else _position_in(tree.space, tree, feature)
+    return tree.space is not None and j is not None and bool(tree.space.can_be_missing[j])
+
+
+def _position_in(space: FeatureSpace, tree: Tree, feature: int) -> int | None:
+    """Position of a tree's feature in a space; without names it has the space's columns."""
+    named = tree.feature_names is not None
+    j = space.position.get(tree.feature_labels[feature], -1) if named else feature
+    return j if 0 <= j < space.n_features else None
 
 
 def _in_same_order(tree: Tree, feature: int, space: FeatureSpace, j: int) -> bool:

@@ -15,7 +15,7 @@ from steadytree.core.rows import CodedRows
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import column_names, n_rows
 from steadytree.core.tree import Tree
-from steadytree.core.tree_words import LeafNumbers, kept_words
+from steadytree.core.tree_words import LeafNumbers, kept_words, known_missing
 from steadytree.diff.changes import Rule, RuleChange
 from steadytree.diff.directions import turned_features, with_turned
 from steadytree.diff.pairing import Pair, read_pairs
@@ -116,8 +116,9 @@ def diff_trees(
     if X is None and (y is not None or sample_weight is not None):
         raise InputError("expected X with y or sample_weight, got none; pass the rows as X")
     positive = positive_class(after, a.classes)
-    old_rules = _rules(a, rows.old if rows else None, rows, positive)
-    new_rules = _rules(b, rows.new if rows else None, rows, positive)
+    may_miss = _may_miss(used, before, after, X)
+    old_rules = _rules(a, rows.old if rows else None, rows, positive, may_miss)
+    new_rules = _rules(b, rows.new if rows else None, rows, positive, may_miss)
     rules = _classify(matching, old_rules, new_rules, rows, positive)
     splits = group_changes(rules, a, b)
     names_a, names_b = _used_names(a), _used_names(b)
@@ -294,8 +295,28 @@ def _path_of_rows(tree: Tree, paths: Paths, X: Any) -> NDArray[np.intp]:
 # -- rules -----------------------------------------------------------------------------
 
 
+def _may_miss(space: FeatureSpace, old: Tree, new: Tree, X: Any) -> frozenset[int]:
+    """Features of which somebody has no value, though the space knows them as never missing.
+
+    Either tree knows, or coded rows show it; every rule of both then says where these go.
+    """
+    labels = {
+        tree.feature_labels[j]
+        for tree in (old, new)
+        for j in tree.used_features
+        if known_missing(tree, j)
+    }
+    shown = np.isnan(X.coded).any(axis=0) if isinstance(X, CodedRows) else np.zeros(0, dtype=bool)
+    known = (space.position[label] for label in labels if label in space.position)
+    return frozenset((*known, *np.flatnonzero(shown).tolist()))
+
+
 def _rules(
-    paths: Paths, follows: NDArray[np.intp] | None, rows: _Rows | None, positive: int | None
+    paths: Paths,
+    follows: NDArray[np.intp] | None,
+    rows: _Rows | None,
+    positive: int | None,
+    may_miss: frozenset[int],
 ) -> list[Rule]:
     tree = paths.tree
     shown = None
@@ -321,7 +342,7 @@ def _rules(
         Rule(
             path=p,
             leaf=int(paths.leaf[p]),
-            conditions=paths.conditions_of(p),
+            conditions=paths.conditions_of(p, may_miss=may_miss),
             label=None if paths.classes is None else paths.classes[paths.label[p]],
             value=(
                 (float(tree.value[paths.leaf[p], 0]),)

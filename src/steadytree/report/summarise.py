@@ -24,6 +24,7 @@ from steadytree.core.tree_words import risk_name
 from steadytree.core.words import PAGE, clean
 from steadytree.diff import TreeDiff
 from steadytree.diff.words import given_up_words, kept_sentence, split_words, status_counts
+from steadytree.evaluation.plan_check import FEWEST_EVENTS
 from steadytree.exceptions import InputError
 from steadytree.publish import names_for_others, rare_words
 from steadytree.publish import publish as published
@@ -294,8 +295,12 @@ def _test_data(content: ReportContent) -> dict[str, Any]:
         moved: str | Cell = "–"
         if name != first:
             low, high = row["change_low"], row["change_high"]
-            unchanged = not low < high
-            moved = "unchanged" if unchanged else change(row["score_change"], low, high, rarest)
+            if rarest < FEWEST_EVENTS:
+                moved = "too few events" if content.diff.classes else "too few rows"
+            elif low < high:
+                moved = change(row["score_change"], low, high, rarest)
+            else:
+                moved = "unchanged"
         cells = [
             named.get(str(name), str(name).capitalize()),
             text(score(row["score"], rarest)),

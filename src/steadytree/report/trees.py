@@ -21,7 +21,7 @@ from steadytree.core.cells import Cell, edit, mean, people, risk, score
 from steadytree.core.format import plain_json
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tree import Tree
-from steadytree.core.tree_words import LeafNumbers, odd_values
+from steadytree.core.tree_words import LeafNumbers, known_missing, odd_values
 from steadytree.core.words import clean, rounded_share, shown_bound
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.plotting.layout import fold_nodes
@@ -74,7 +74,9 @@ def features_data(
     for tree in trees:
         aligned = align_tree(tree, space)
         for node in np.flatnonzero(aligned.feature >= 0).tolist():
-            found = odd_values(aligned.tree, int(aligned.tree.feature[node]))
+            own = int(aligned.tree.feature[node])
+            missing, unseen = odd_values(aligned.tree, own)
+            found = (missing or known_missing(aligned.tree, own), unseen)
             for kind, takes in zip(odd, found, strict=True):
                 odd[kind] |= {int(aligned.feature[node])} if takes else set()
     return [

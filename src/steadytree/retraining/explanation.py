@@ -285,6 +285,8 @@ def _better(result: Retraining) -> Text:
     deployed = score(result.deployed_score, rarest)
     if result.settings["folds_interrupted"]:
         return text("The folds were interrupted: how well it predicts is still to be measured.")
+    if result.settings["nothing_new"]:
+        return text("The deployed tree was made from these very rows: no score is given.")
     if answer.confidence == "unmeasured":
         words = f"How well a new tree would predict was not measured ({name} "
         return text(words, deployed, " today).")
@@ -380,8 +382,15 @@ def _test(result: Retraining) -> Text:
         return text()
     row = {str(name): float(table[name]["proposal"]) for name in _TEST_COLUMNS}
     first, n = float(table["score"]["deployed"]), int(table["n"]["proposal"])
-    rarest = rarest_of_test(table)
-    line = text("Final test on ", people(n), f" rows: {result.score_name} ", score(first, rarest))
+    rarest, classifier = rarest_of_test(table), result.deployed.is_classifier
+    start = text("Final test on ", people(n), " rows")
+    if rarest < FEWEST_EVENTS:
+        few = "events" if classifier else "rows"
+        needed = f", at least {FEWEST_EVENTS} are needed): no change is measured."
+        return text(start, f": too few {few} (", people(rarest), needed)
+    if classifier:
+        start = text(start, ", ", people(rarest), " of them outside the largest class")
+    line = text(start, f": {result.score_name} ", score(first, rarest))
     if result.action == "keep":
         return text(line, ".")
     if row["change_low"] == row["change_high"]:

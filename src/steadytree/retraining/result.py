@@ -349,7 +349,9 @@ class Retraining:
 
     @property
     def deployed_score(self) -> float:
-        """Score of the deployed tree on the new rows, which it was not trained on."""
+        """Score of the deployed tree on the new rows; NaN where it was made from these."""
+        if self.settings["nothing_new"]:
+            return math.nan
         return self.scores.score_estimate(self.chosen).deployed.value
 
     @property

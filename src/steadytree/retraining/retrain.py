@@ -1,4 +1,4 @@
-"""``retrain``: the tree that changes least among those that predict as well as can be had."""
+"""``retrain``: the least change to a deployed tree that rows left out do not speak against."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def retrain(
         of what the teacher sees. Lower prices buy more change. Proposed is the least change on
         the way to the tree at this price that predicts and decides rows left out not clearly
         worse than that tree (by more than one paired standard error), so that noise changes
-        nothing; without folds the tree at this price.
+        little; without folds the tree at this price.
     plan : ChangePlan, dict, path of a TOML file, or a list of these, optional
         What may change, and what the proposal must hold (:class:`ChangePlan`). Only trees that
         meet every clause are proposed; where there is none the deployed tree is kept,
@@ -290,6 +290,7 @@ def retrain(
             "prices": [p for p in prices if np.isfinite(p)],
             "n_folds": len(folds),
             "folds_interrupted": interrupted,
+            "nothing_new": problem.nothing_new,
             "folds": "time" if time is not None else "groups" if groups is not None else "random",
             **tuning.record(),
             "locked_nodes": list(maker.locks),
