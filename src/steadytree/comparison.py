@@ -40,7 +40,6 @@ from steadytree.core.rows import (
     code_outcomes,
     code_table,
     fingerprint,
-    is_stamped,
 )
 from steadytree.core.scale import SCALES
 from steadytree.core.space import FeatureSpace
@@ -607,10 +606,8 @@ def _known_rows(before: Tree, after: Tree, rows: CodedRows) -> str | None:
     """Say which tree remembers having been made from these rows; None where neither does."""
     plain = CodedRows(rows.coded, rows.y)
     known = [
-        is_stamped(
-            fingerprint(replace(plain, coded=tree.round_values(rows.coded))),
-            tree.metadata.get(TRAINING_ROWS, ()),
-        )
+        fingerprint(replace(plain, coded=tree.round_values(rows.coded)))
+        in tree.metadata.get(TRAINING_ROWS, ())
         for tree in (before, after)
     ]
     return {(True, True): "both", (True, False): "old", (False, True): "new"}.get(
