@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from steadytree._views import notebook_view, write_report
 from steadytree.core.alignment import common_space
+from steadytree.core.forbidden import forbidden_before
 from steadytree.core.imputed import never_missing
 from steadytree.core.joined_spaces import (
     JoinedSpace,
@@ -282,6 +283,7 @@ class TreeComparison:
             dissimilarity=self.dissimilarity,
             n_leaves=new.n_leaves,
             used=frozenset(labels[j] for j in diff.new.used_features),
+            forbidden=forbidden_before(diff.old),
             keeps=keeps,
             changed=self.changed_decisions,
             moves=self.risk_moves,
@@ -305,6 +307,8 @@ class TreeComparison:
                     {"dissimilarity"},
                 )
             )
+        if self.score is not None and self.score.trained_on in ("new", "both"):
+            faults.append(PlanFault("the new tree was trained on these rows", {"score_change"}))
         return faults
 
     def to_text(self) -> str:
@@ -518,7 +522,8 @@ def compare(
 def _plan_of(plan: Any, old: Tree, new: Tree) -> ChangePlan:
     """Read a plan; one that asks something is not held against the same tree twice."""
     asked = ChangePlan.read(plan)
-    if asked and old == new:
+    # What is noted beside a tree makes no other tree of it.
+    if asked and old.replace(metadata=new.metadata) == new:
         raise InputError(
             "expected two trees to hold a plan against, got the same tree twice; "
             "pass the deployed tree and the new one"

@@ -153,7 +153,7 @@ def test_another_order_of_the_same_categories_is_refused() -> None:
     alphabet = X_new.assign(grade=X_new["grade"].cat.reorder_categories(sorted(LEVELS)))
     expected = (
         "expected the known order none < low < middle < high < extreme of 'grade', got "
-        r"extreme < high < low < middle < none in X_new; .*cat\.set_categories\(\['none', 'low'"
+        r"extreme < high < low < middle < none in X; .*cat\.set_categories\(\['none', 'low'"
     )
     with pytest.raises(InputError, match=expected):
         retrain(first, alphabet, y_new, **QUICK)
