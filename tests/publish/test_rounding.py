@@ -20,6 +20,7 @@ from steadytree.publish import published_shares
         (304, 1000, 0.3, 0.3),
         (296, 1000, 0.3, 0.29),  # 30 % would be across the threshold
         (14, 43, 0.31, 0.4),  # so would 20 %, where 32.6 % is decided yes
+        (13, 22, None, 0.75),  # a quarter of 22 are five; half would be decided no
         (1, 9, None, 0.0),
     ],
 )

@@ -22,7 +22,7 @@ def publish_tree(tree: Tree, names: Names | None = None) -> Tree:
 
     Rules and labels stay. What was counted at the nodes goes, and with it the weights, the
     fingerprints of the rows and all other metadata but where the tree comes from. Predicted
-    shares are rounded in steps that stand for 5 people or more (1 %, 2 %, 5 %, 10 %, 20 %, 50 %),
+    shares are rounded in steps that stand for 5 people or more (1, 2, 5, 10, 20, 25 or 50 %),
     never across the threshold; a mean response to three digits, or of fewer than 20 people to a
     twentieth of the response's spread. The bounds of the space are rounded outwards to one
     digit. Categories of fewer than five people, as far as they are known, are not named.
