@@ -95,7 +95,8 @@ def test_a_plan_that_cannot_be_checked_is_refused_at_once(cancer):
             compare(old, new, *rows, plan=plan)
     with pytest.raises(InputError, match="expected rows for max_flips"):
         compare(old, new, space=st.FeatureSpace.from_data(X), plan={"max_flips": 0.1})
-    for twin in (old, st.as_tree(old)):
+    noted = st.as_tree(old).replace(metadata={"note": "another"})
+    for twin in (old, st.as_tree(old), noted):
         with pytest.raises(InputError, match="to hold a plan against, got the same tree twice"):
             compare(old, twin, X, y, plan={"max_flips": 1.0})
     assert compare(old, old, X, y).dissimilarity == 0
@@ -142,6 +143,33 @@ def test_whose_rows_they_are_is_said(cancer):
         assert told.to_dict()["score"]["trained_on"] == trained_on
     with pytest.raises(InputError, match=r'expected trained_on "old".* got \'me\''):
         compare(old, new, X, y, trained_on="me")
+
+
+def test_a_score_on_the_new_trees_own_rows_holds_nothing(cancer):
+    """A tree that learnt the rows of the gate by heart would pass any limit on its score."""
+    old, new, X, y = cancer
+    limits = {"min_score_change": -1, "min_gain": 0.001}
+    for trained_on in ("new", "both"):
+        check = compare(old, new, X, y, trained_on=trained_on, plan=limits).plan_check
+        assert [clause.verdict for clause in check.clauses] == ["not judged"] * 2
+        assert "the new tree was trained on these rows" in check.to_text()
+    learnt = st.DistilledTreeClassifier(n_estimators=5, random_state=0).fit(X, y)
+    assert not compare(old, learnt, X, y, plan=limits).plan_check.held
+    for trained_on in ("old", "neither"):
+        check = compare(old, new, X, y, trained_on=trained_on, plan=limits).plan_check
+        assert check.clauses[1].held
+
+
+def test_what_the_old_tree_was_made_without_stays_forbidden(cancer):
+    """As for a retraining: by default, and in any plan that asks something."""
+    old, new, X, _ = cancer
+    name = str(X.columns[next(iter(st.as_tree(new).used_features))])
+    before = st.as_tree(old)
+    before = before.replace(metadata={**before.metadata, "forbidden": [name]})
+    check = compare(before, new, X, plan={"max_leaves": 50}).plan_check
+    assert [(c.name, c.limit) for c in check.not_held] == [("forbid", name)]
+    assert compare(before, new, X, plan={"max_leaves": 50, "forbid": []}).plan_check.held
+    assert compare(before, new, X).plan_check.clauses == ()
 
 
 def test_moves_in_risk_are_counted(cancer, compared):

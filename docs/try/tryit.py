@@ -6,8 +6,6 @@ request as JSON and gets JSON back; whatever is wrong comes back in words, as th
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import tempfile
 import warnings
@@ -30,7 +28,7 @@ from steadytree.core.quoting import quoted
 from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeError, SteadyTreeWarning
 
-__all__ = ["MOST_ROWS", "SETTINGS", "TREES", "answer", "look", "propose", "use_scrypt"]
+__all__ = ["MOST_ROWS", "SETTINGS", "TREES", "answer", "look", "propose"]
 
 MOST_ROWS = 20_000
 """More rows than this are refused: without compiled loops they take minutes."""
@@ -154,39 +152,6 @@ def propose(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
         "grown": request.get("deployed") is None,
         "warnings": list(dict.fromkeys(str(w.message) for w in caught)),
     }
-
-
-def use_scrypt(romix: Callable[[bytes, int, int], bytes]) -> None:
-    """Give Python the scrypt that it lacks where it was built without OpenSSL.
-
-    A tree knows the rows it was made from again by a slow digest (``steadytree.core.rows``). All
-    of it but its inner mix can be had here; that mix would take Python half a minute.
-
-    Parameters
-    ----------
-    romix : callable
-        scryptROMix of RFC 7914, for a block of bytes, n and r.
-    """
-    if hasattr(hashlib, "scrypt"):
-        return
-
-    def stretched(password: bytes, salt: bytes, length: int) -> bytes:
-        """PBKDF2 with HMAC-SHA-256 and one round."""
-        blocks = range(1, -(-length // 32) + 1)
-        parts = (hmac.digest(password, salt + i.to_bytes(4, "big"), "sha256") for i in blocks)
-        return b"".join(parts)[:length]
-
-    def scrypt(
-        password: bytes, *, salt: bytes, n: int, r: int, p: int, maxmem: int = 0, dklen: int = 64
-    ) -> bytes:
-        size = 128 * r
-        given = stretched(password, salt, size * p)
-        mixed = b"".join(
-            bytes(romix(given[at : at + size], n, r)) for at in range(0, len(given), size)
-        )
-        return stretched(password, mixed, dklen)
-
-    hashlib.scrypt = scrypt  # type: ignore[assignment]
 
 
 # -- tables ------------------------------------------------------------------------------------

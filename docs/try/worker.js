@@ -1,8 +1,6 @@
 // Python in a worker, so that the page stays awake while it computes. The page sends
 // { id, call, request, files }; back come { words, done, total } and one { id, answer } or
 // { id, broken }. All requests to the server are made here, and before the first answer.
-import { romix } from "./scrypt.js";
-
 const here = new URL("./", import.meta.url);
 const runtime = new URL("runtime/", here);
 const HOME = "/home/pyodide";
@@ -53,14 +51,11 @@ async function load() {
   python.FS.writeFile(`${HOME}/tryit.py`, program);
   python.FS.mkdirTree(`${HOME}/work`);
   python.FS.writeFile(`${HOME}/work/${BUILT_IN}`, table);
-  python.globals.set("romix_here", (block, n, r) => romix(block, n, r));
   await python.runPythonAsync(`
 import os, sys
 os.chdir("${HOME}/work")
 sys.path.insert(0, "${HOME}")
 import tryit
-from pyodide.ffi import to_js
-tryit.use_scrypt(lambda block, n, r: romix_here(to_js(block), n, r).to_bytes())
 `);
   return { answer: python.globals.get("tryit").answer, files: python.FS };
 }

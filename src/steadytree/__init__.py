@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.plotting import SplitFrequencyDisplay as SplitFrequencyDisplay
     from steadytree.plotting import TreeComparisonDisplay as TreeComparisonDisplay
     from steadytree.plotting import TreeMapDisplay as TreeMapDisplay
+    from steadytree.publish import publish_tree as publish_tree
     from steadytree.readers import as_tree as as_tree
     from steadytree.readers.words.rules import tree_from_rules as tree_from_rules
     from steadytree.retraining import History as History

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from steadytree._views import notebook_view, write_report
 from steadytree.core.alignment import common_space
+from steadytree.core.forbidden import forbidden_before
 from steadytree.core.imputed import never_missing
 from steadytree.core.joined_spaces import (
     JoinedSpace,
@@ -40,7 +41,6 @@ from steadytree.core.rows import (
     code_outcomes,
     code_table,
     fingerprint,
-    is_stamped,
 )
 from steadytree.core.scale import SCALES
 from steadytree.core.space import FeatureSpace
@@ -285,6 +285,7 @@ class TreeComparison:
             dissimilarity=self.dissimilarity,
             n_leaves=new.n_leaves,
             used=frozenset(labels[j] for j in diff.new.used_features),
+            forbidden=forbidden_before(diff.old),
             keeps=keeps,
             changed=self.changed_decisions,
             moves=self.risk_moves,
@@ -308,6 +309,8 @@ class TreeComparison:
                     {"dissimilarity"},
                 )
             )
+        if self.score is not None and self.score.trained_on in ("new", "both"):
+            faults.append(PlanFault("the new tree was trained on these rows", {"score_change"}))
         return faults
 
     def to_text(self) -> str:
@@ -521,7 +524,8 @@ def compare(
 def _plan_of(plan: Any, old: Tree, new: Tree) -> ChangePlan:
     """Read a plan; one that asks something is not held against the same tree twice."""
     asked = ChangePlan.read(plan)
-    if asked and old == new:
+    # What is noted beside a tree makes no other tree of it.
+    if asked and old.replace(metadata=new.metadata) == new:
         raise InputError(
             "expected two trees to hold a plan against, got the same tree twice; "
             "pass the deployed tree and the new one"
@@ -609,10 +613,8 @@ def _known_rows(before: Tree, after: Tree, rows: CodedRows) -> str | None:
     """Say which tree remembers having been made from these rows; None where neither does."""
     plain = CodedRows(rows.coded, rows.y)
     known = [
-        is_stamped(
-            fingerprint(replace(plain, coded=tree.round_values(rows.coded))),
-            tree.metadata.get(TRAINING_ROWS, ()),
-        )
+        fingerprint(replace(plain, coded=tree.round_values(rows.coded)))
+        in tree.metadata.get(TRAINING_ROWS, ())
         for tree in (before, after)
     ]
     return {(True, True): "both", (True, False): "old", (False, True): "new"}.get(

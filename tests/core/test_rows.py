@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,11 +14,8 @@ from steadytree.core.rows import (
     code_outcomes,
     code_table,
     fingerprint,
-    fingerprint_of,
-    is_stamped,
     row_hashes,
     stack_tables,
-    stamp_of,
 )
 from steadytree.core.space import FeatureSpace
 from steadytree.exceptions import InputError
@@ -159,33 +154,3 @@ def test_the_fingerprint_tells_columns_and_values_that_change_places() -> None:
     assert fingerprint(rows) != fingerprint(wider)
     # Pinned: what is stored with a tree today must be known again tomorrow.
     assert fingerprint(rows) == "5x2-b6ea5fd761959afa"
-
-
-def test_a_stamp_is_known_again_and_shows_no_digest_of_the_rows() -> None:
-    rows = CodedRows(np.array([[1.0, 2.0], [3.0, np.nan]]), np.array([0, 1]))
-    plain = fingerprint(rows)
-    space = FeatureSpace(lower=[0.0, 0.0], upper=[3.0, 2.0])
-    here, there = stamp_of(plain, space), stamp_of(plain, space.replace(upper=[4.0, 2.0]))
-    assert is_stamped(plain, [there, here])
-    assert here != there  # nobody can look stamps up
-    assert plain.partition("-")[2] not in here
-    assert stamp_of(plain, space) == here
-    other = fingerprint(CodedRows(rows.coded, np.array([1, 1])))
-    assert not is_stamped(other, [here, there])
-    assert not is_stamped(plain, [])
-    assert is_stamped(plain, [plain])  # as earlier files have it
-
-
-def test_a_python_without_scrypt_stamps_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python in a browser has no OpenSSL; what it stamps is known again everywhere."""
-    plain, other = fingerprint_of(7, 3, 2), fingerprint_of(8, 3, 2)
-    space = FeatureSpace(lower=[0, 0], upper=[3, 2])
-    elsewhere = stamp_of(plain, space)
-    monkeypatch.delattr(hashlib, "scrypt")
-    here = stamp_of(plain, space)
-    assert is_stamped(plain, [here])
-    assert not is_stamped(other, [here])
-    assert not is_stamped(plain, [elsewhere])  # it cannot be told
-    monkeypatch.undo()
-    assert is_stamped(plain, [here])
-    assert not is_stamped(other, [here])

@@ -150,8 +150,6 @@ def test_a_leaf_says_what_it_predicts_and_what_was_observed() -> None:
         "|-- x0 <= 0.5: no (predicts yes 27.3 %; observed 12 of 43)",
         "|-- x0 > 0.5: yes (predicts yes 95.0 %; observed 30 of 31)",
     ]
-    said = tree_text(tree, outcome_words=lambda leaf: f"leaf {leaf}").splitlines()
-    assert said == ["|-- x0 <= 0.5: leaf 1", "|-- x0 > 0.5: leaf 2"]
     assert LeafNumbers.of(tree, 1).words(PAGE) == "no (predicts yes 27.3\u202f%; observed 12 of 43)"
     # The share shown is that of the class that is decided on from a threshold.
     other = two_leaves(decision=Decision(threshold=0.5, positive="no"))

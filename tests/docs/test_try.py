@@ -25,10 +25,9 @@ from sklearn.datasets import load_breast_cancer
 
 import steadytree as st
 from tests.docs.fences import ROOT
-from tests.programs import require_program
 
 TRY = ROOT / "docs" / "try"
-FILES = ("app.html", "app.css", "app.js", "worker.js", "scrypt.js", "tryit.py")
+FILES = ("app.html", "app.css", "app.js", "worker.js", "tryit.py")
 TEMPLATES = ROOT / "src" / "steadytree" / "report" / "templates"
 BUILT_IN = TRY / "breast-cancer.csv"
 
@@ -130,10 +129,10 @@ def tags() -> list[tuple[str, dict[str, str]]]:
 def test_the_page_refers_only_to_files_that_exist() -> None:
     named = {a[k] for _, a in tags() for k in ("src", "href") if a.get(k)} - {"data:,"}
     assert {"app.css", "app.js", "../try.html"} <= named
-    for name in FILES[2:5]:
+    for name in FILES[2:4]:
         text = (TRY / name).read_text(encoding="utf-8")
         named |= set(re.findall(r'["`]\.?/?([\w-]+\.(?:js|py|csv|css))["`]', text))
-    assert {"worker.js", "scrypt.js", "tryit.py", "breast-cancer.csv"} <= named
+    assert {"worker.js", "tryit.py", "breast-cancer.csv"} <= named
     for name in named:
         source = re.sub(r"\.html$", ".md", name) if name.startswith("../") else name
         assert (TRY / source).is_file(), name
@@ -194,36 +193,6 @@ def test_the_built_in_table_is_scikit_learns() -> None:
     expected = tumours()
     assert names == list(expected.columns)
     assert [[*map(float, row[:-1]), row[-1]] for row in rows] == expected.to_numpy().tolist()
-
-
-def test_the_digest_that_python_lacks_is_the_same(
-    tryit: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    node = require_program("node", package="nodejs")
-    script = (
-        f"import {{ romix }} from {json.dumps((TRY / 'scrypt.js').as_uri())};"
-        "const [block, n, r] = process.argv.slice(1);"
-        "const out = romix(Buffer.from(block, 'hex'), Number(n), Number(r));"
-        "console.log(Buffer.from(out).toString('hex'));"
-    )
-
-    def romix(block: bytes, n: int, r: int) -> bytes:
-        command = [node, "--no-warnings", "--input-type=module", "-e", script]
-        given = [block.hex(), str(n), str(r)]
-        done = subprocess.run([*command, *given], capture_output=True, text=True, check=True)
-        return bytes.fromhex(done.stdout)
-
-    real = hashlib.scrypt
-    monkeypatch.delattr(hashlib, "scrypt")
-    tryit.use_scrypt(romix)
-    ours = hashlib.scrypt
-    assert ours is not real
-    for n, r, p, length in ((2**13, 8, 1, 16), (16, 1, 1, 64), (64, 3, 2, 70)):
-        given: dict[str, Any] = {"salt": b"salt", "n": n, "r": r, "p": p, "dklen": length}
-        assert ours(b"285x30-00ff", **given) == real(b"285x30-00ff", **given)
-    monkeypatch.setattr(hashlib, "scrypt", real)
-    tryit.use_scrypt(romix)
-    assert hashlib.scrypt is real, "what Python has is left alone"
 
 
 # -- its Python --------------------------------------------------------------------------------

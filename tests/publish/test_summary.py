@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from steadytree.core.cells import Text, cell_words, group, mean, measure, people, risk, score, text
+from steadytree.core.cells import group, mean, measure, people, risk, score
 from steadytree.publish import publish
 from steadytree.publish.summary import _published
 from steadytree.report import summarise
@@ -66,13 +66,6 @@ def test_other_cells() -> None:
     assert published(measure(0.8, 0.7, 0.9, kind="share", of=19)) == "–"
     assert published(group("ward 7", "ward 7", 19)) == "a small group"
     assert published(group("(20, 35]", "up to 35", 40)) == "up to 35"
-
-
-def test_a_text_reads_as_it_is_and_knows_its_cells() -> None:
-    line = text("It happens for ", people(3), text(" of ", people(300)), ".")
-    assert isinstance(line, Text)
-    assert line == "It happens for 3 of 300."
-    assert [cell_words(part) for part in line.parts if isinstance(part, dict)] == ["3", "300"]
 
 
 def bare_numbers(content: Any, key: str = "") -> set[str]:

@@ -74,6 +74,9 @@ def test_a_plan_that_leaves_nothing_keeps_the_tree_and_says_why(turned):
     start = f"the plan refuses the candidate {free.chosen!r}. Rows with another decision "
     assert result.answer.reason.startswith(start)
     assert "at most 0.1 %: broken" in result.explain().splitlines()[0]
+    # A change is called one: as "AUC of what was refused" it read as a score of nearly 0.
+    gain = result.answer.gains["score"].value
+    assert f"What was refused changes it by {gain:+.3f}, " in result.explain()
     with pytest.raises(PlanError, match="rows with another decision"):
         result.plan_check.raise_if_not_held()
     # What is kept holds what another plan may ask of it.

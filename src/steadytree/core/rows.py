@@ -7,9 +7,7 @@ coded rows travel with their outcomes, weights and groups.
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -38,11 +36,9 @@ __all__ = [
     "code_table",
     "fingerprint",
     "fingerprint_of",
-    "is_stamped",
     "mixed_bits",
     "row_hashes",
     "stack_tables",
-    "stamp_of",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -131,50 +127,7 @@ def mixed_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 TRAINING_ROWS = "training_rows"
-"""Entry of a tree's metadata that lists the stamps of the tables it was made from."""
-
-
-SCRYPT, SHA256 = "$", "%"
-"""What follows the salt of a stamp: how it was made. A Python without OpenSSL, such as the one
-in a browser, has no scrypt and hashes many times instead."""
-
-
-def stamp_of(fingerprint: str, space: FeatureSpace) -> str:
-    """Write a fingerprint so that a tree knows its rows again and a stranger learns little.
-
-    Whoever guesses at the last unknown row of a table could confirm the guess by a plain digest,
-    millions of times a second. A stamp is salted, by the extent of the table's space, and slow to
-    make.
-    """
-    salt = repr((space.names, space.lower.tolist(), space.upper.tolist(), space.categories))
-    mark = SCRYPT if hasattr(hashlib, "scrypt") else SHA256
-    return _with_salt(fingerprint, f"{hashlib.sha256(salt.encode()).hexdigest()[:16]}{mark}")
-
-
-def is_stamped(fingerprint: str, stamps: Iterable[str]) -> bool:
-    """Whether one of a tree's stamps is of rows with this fingerprint.
-
-    A Python without scrypt cannot tell of stamps that were made with it: such rows are not known
-    again.
-    """
-    return any(_with_salt(fingerprint, stamp) == stamp for stamp in stamps)
-
-
-def _with_salt(fingerprint: str, stamp: str) -> str:
-    """Write a fingerprint with the salt of a stamp; earlier files hold it as it is."""
-    found = re.match(rf"([^{SCRYPT}{SHA256}]*)([{SCRYPT}{SHA256}])", str(stamp))
-    if found is None:
-        return fingerprint
-    salt, mark = found.groups()
-    digest = fingerprint.encode()
-    if mark == SHA256:
-        for _ in range(100_000):
-            digest = hashlib.sha256(salt.encode() + digest).digest()
-    elif hasattr(hashlib, "scrypt"):
-        digest = hashlib.scrypt(digest, salt=salt.encode(), n=2**13, r=8, p=1, dklen=16)
-    else:
-        return ""
-    return f"{salt}{mark}{digest[:16].hex()}"
+"""Entry of a tree's metadata that lists the fingerprints of the tables it was made from."""
 
 
 def fingerprint(rows: CodedRows) -> str:

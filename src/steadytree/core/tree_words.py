@@ -6,8 +6,8 @@ another. Every text, page and figure gets both from here, named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steadytree.core.decision import STEADY
@@ -339,10 +339,6 @@ class LeafNumbers:
             return f"{new} new and {old} old rows"
         return f"{self.outcomes:,} of {self.rows:,}"
 
-    def all_observed_words(self, style: WordStyle = PLAIN) -> str:
-        """Return what was observed among old and new rows together: "12 of 43"."""
-        return replace(self, parts=()).observed_words(style)
-
     def words(self, style: WordStyle = PLAIN) -> str:
         """Return the decision and both numbers: "no (predicts yes 27.3 %; observed 12 of 43)"."""
         numbers = []
@@ -375,13 +371,11 @@ def kept_words(tree: Tree, node: int) -> str:
 # -- whole trees -----------------------------------------------------------------------
 
 
-def tree_text(
-    tree: Tree, *, shares: bool = True, outcome_words: Callable[[int], str] | None = None
-) -> str:
+def tree_text(tree: Tree, *, shares: bool = True) -> str:
     """Return an indented listing of the tree.
 
     With ``shares`` each leaf says what it predicts and what was observed there (of the rows
-    the tree was trained on), or what ``outcome_words`` makes of it.
+    the tree was trained on).
     """
     sides = branch_texts(tree)
     lines: list[str] = []
@@ -393,8 +387,7 @@ def tree_text(
         outcome = ""
         if leaf:
             numbers = LeafNumbers.of(tree, node)
-            words = outcome_words(node) if outcome_words is not None else numbers.words()
-            outcome = f": {words if shares else numbers.label_words()}"
+            outcome = f": {numbers.words() if shares else numbers.label_words()}"
         if depth or leaf:
             lines.append(f"{indent}{condition or 'always'}{outcome}")
         if not leaf:

@@ -27,7 +27,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 from steadytree.core.decision import Decision, resolve_decision
 from steadytree.core.one_decision import find_one_decision, warn_of_one_decision
 from steadytree.core.quoting import quoted
-from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint, stamp_of
+from steadytree.core.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table as rows_as_array
 from steadytree.core.tabular import is_categorical_column, is_frame, outcome_values
@@ -139,9 +139,7 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
         )
         return self._weighted(CodedRows(coded, outcomes, table=table), data.classes)
 
-    def _metadata(
-        self, rows: CodedRows, classes: NDArray[Any] | None, space: FeatureSpace
-    ) -> dict[str, Any]:
+    def _metadata(self, rows: CodedRows, classes: NDArray[Any] | None) -> dict[str, Any]:
         """Return what a tree keeps of its making: its learner, rows and class weights.
 
         Shares of a tree trained with class weights carry them; whoever needs rates divides
@@ -153,7 +151,7 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
             first = [int(np.argmax(rows.y == k)) for k in range(len(classes))]
             kept["class_weight"] = weight[first].tolist()
             rows = rows.with_weight(rows.weights / weight)
-        return {**kept, TRAINING_ROWS: [stamp_of(fingerprint(rows), space)]}
+        return {**kept, TRAINING_ROWS: [fingerprint(rows)]}
 
     def _warn_of_one_decision(self, tree: Tree, rows: CodedRows) -> None:
         """Warn where the tree decides the same for all rows it was fitted to."""

@@ -121,7 +121,7 @@ class _DistilledTree(TreeLearner):
         taught = teach(teacher, learnt, teacher.out_of_bag, copies=self.n_copies, seed=seed + 11)
         metadata = {
             "n_training_rows": len(rows),
-            **self._metadata(rows, data.classes, data.space),
+            **self._metadata(rows, data.classes),
             **forbidden_entry(data.space, forbidden),
         }
         self.tree_ = distil_tree(

@@ -115,7 +115,8 @@ class ChangeMeasures:
     ``changed`` and ``moves`` say of each row whether its decision changes and how far its risk
     moves; ``table`` are the rows, for groups by column. ``score`` measures some rows (None: all).
     ``same_tree`` and ``same_decisions``: no row anywhere could be decided or seen otherwise.
-    ``keeps`` says whether something locked is as it was.
+    ``keeps`` says whether something locked is as it was; ``forbidden`` is what the old tree was
+    made without.
     """
 
     dissimilarity: float
@@ -126,6 +127,7 @@ class ChangeMeasures:
     moves: NDArray[np.float64] | None = None
     table: Any = None
     score: Callable[[Rows | None], ScoreMeasures] | None = None
+    forbidden: Collection[str] = ()
     same_tree: bool = False
     same_decisions: bool = False
     faults: Sequence[PlanFault] = ()
@@ -299,7 +301,8 @@ class PlanCheck:
         -------
         str
         """
-        texts = [clause.text for clause in self.not_held]
+        # Names of columns stay as they are written.
+        texts = [("where " if c.group else "") + c.text for c in self.not_held]
         return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in texts)
 
 
@@ -315,7 +318,9 @@ def check_plan(plan: ChangePlan, measures: ChangeMeasures) -> PlanCheck:
         For a clause about rows or outcomes that were not given.
     """
     clauses = [_locked(item, measures) for item in plan.locked]
-    clauses += [_forbidden(name, measures) for name in plan.forbid or ()]
+    before = measures.forbidden if plan else ()
+    forbid = before if plan.forbid is None else plan.forbid
+    clauses += [_forbidden(name, measures) for name in forbid]
     faults = [f for f in measures.faults if f.column is None or f.column not in plan.accept]
     for name, column, limit in plan.limits():
         measure = LIMITS[name].measure

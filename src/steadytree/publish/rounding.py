@@ -40,7 +40,7 @@ SMALL = 8
 FEWEST = 20
 """Of fewer people no part is told, and no share, mean or score."""
 
-_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
 _ROUNDING = 1e-9
 
 

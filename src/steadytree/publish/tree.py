@@ -16,16 +16,14 @@ from steadytree.publish.rounding import public_decision, published_means, publis
 
 __all__ = ["publish_space", "publish_tree"]
 
-_STAMP = "source"
-
 
 def publish_tree(tree: Tree, names: Names | None = None) -> Tree:
     """Return the tree as it may leave the house: it decides every row as before.
 
     Rules and labels stay. What was counted at the nodes goes, and with it the weights, the
-    stamps of the rows and all other metadata but where the tree comes from. Predicted shares are
-    rounded in steps that stand for 5 people or more (1 %, 2 %, 5 %, 10 %, 20 %, 50 %), never
-    across the threshold; a mean response to three digits, or of fewer than 20 people to a
+    fingerprints of the rows and all other metadata but where the tree comes from. Predicted
+    shares are rounded in steps that stand for 5 people or more (1, 2, 5, 10, 20, 25 or 50 %),
+    never across the threshold; a mean response to three digits, or of fewer than 20 people to a
     twentieth of the response's spread. The bounds of the space are rounded outwards to one
     digit. Categories of fewer than five people, as far as they are known, are not named.
 
@@ -85,7 +83,7 @@ def _without_inner_nodes(tree: Tree, value: Any) -> tuple[Any, Any]:
 
 def _public_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Keep where the tree comes from, and which columns can be missing: rules in words need it."""
-    out = {key: metadata[key] for key in (_STAMP,) if key in metadata}
+    out = {key: metadata[key] for key in ("source",) if key in metadata}
     odd = [*(metadata.get(TAKES_MISSING) or ()), *(metadata.get(IMPUTED) or ())]
     return {**out, **({TAKES_MISSING: sorted(set(odd))} if odd else {})}
 

@@ -423,12 +423,12 @@ def look_at_rows(problem: Problem, left: RowsOnDisk) -> tuple[Problem, list[str]
     elif left.n_old != n_memory:  # found and left out, but only those of the sample
         _refuse_copies((left.n_old - n_memory) / len(in_new))
     width = space.n_features
-    stamps = [fingerprint_of(totals[False], left.n_new, width)]
+    found = [fingerprint_of(totals[False], left.n_new, width)]
     if left.n_old:
         every = totals[True] + totals[False]
-        stamps.insert(0, fingerprint_of(every, left.n_old + left.n_new, width))
+        found.insert(0, fingerprint_of(every, left.n_old + left.n_new, width))
     notes = (*problem.notes, *warned, *remarks)
-    left = replace(left, fingerprints=tuple(stamps))
+    left = replace(left, fingerprints=tuple(found))
     return replace(problem, on_disk=left, notes=notes), warned
 
 

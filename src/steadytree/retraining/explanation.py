@@ -297,10 +297,11 @@ def _better(result: Retraining) -> Text:
     gain = answer.gains["score"]
     if result.action == "keep":
         line = text(f"{name} of the deployed tree on the new rows: ", deployed, ".")
-        if answer.refused:
-            refused = text(f"{name} of what was refused: ", _interval(gain, rarest), ".")
-            line = _joined(line, refused)
-        return line
+        if not answer.refused:
+            return line
+        if gain.value == 0 and gain.error == 0:
+            return _joined(line, "What was refused leaves it as it is.")
+        return _joined(line, text("What was refused changes it by ", _interval(gain, rarest), "."))
     new = score(float(result.frontier["score"][result.chosen]), rarest)
     start = text(f"{name} on rows left out", _events(result), ": ", deployed)
     if gain.value == 0 and gain.error == 0:

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree.core.decision import Decision
+from steadytree.core.forbidden import forbidden_before
 from steadytree.core.space import FeatureSpace
 from steadytree.evaluation.cross_fitting import CrossFitted, decides_alike
 from steadytree.evaluation.flips import flipped, response_span, risk_moves
@@ -90,6 +91,7 @@ class CheckedCandidates:
             dissimilarity=float(self.frontier["dissimilarity"][name]),
             n_leaves=tree.n_leaves,
             used=used,
+            forbidden=forbidden_before(scores.deployed),
             keeps=keeps,
             changed=flipped(old, new, span),
             moves=risk_moves(old, new, span),

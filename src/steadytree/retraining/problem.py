@@ -32,8 +32,6 @@ from steadytree.core.rows import (
     CodedRows,
     code_outcomes,
     fingerprint,
-    is_stamped,
-    stamp_of,
 )
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import (
@@ -265,18 +263,13 @@ class Problem:
         return [fingerprint(CodedRows.stack([self.compared(self.old), new])), fingerprint(new)]
 
     @property
-    def stamps(self) -> list[str]:
-        """What a tree keeps of the rows it was made from."""
-        return [stamp_of(one, self.space) for one in self.fingerprints]
-
-    @property
     def nothing_new(self) -> bool:
         """Whether the deployed tree was made from these very rows, alone or among others.
 
         A rule that is forbidden now has to be learnt anew.
         """
-        stamps = self.deployed.metadata.get(TRAINING_ROWS, ())
-        return self.start is self.deployed and is_stamped(self.fingerprints[0], stamps)
+        known = self.deployed.metadata.get(TRAINING_ROWS, ())
+        return self.start is self.deployed and self.fingerprints[0] in known
 
     def without_tables(self) -> Problem:
         """Return the same problem without the user's tables, to be sent to workers."""

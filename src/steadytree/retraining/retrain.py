@@ -21,7 +21,6 @@ from steadytree.core.rows import (
     CodedRows,
     code_outcomes,
     fingerprint,
-    is_stamped,
 )
 from steadytree.core.space import FeatureSpace
 from steadytree.core.tabular import as_table, n_rows, without_columns
@@ -349,8 +348,7 @@ def _read_test(problem: Problem, test: Rows) -> tuple[Any, NDArray[Any]]:
         )
     deployed = problem.deployed
     rows = CodedRows(problem.space.encode(X, deployed.used_features), outcomes)
-    stamps = deployed.metadata.get(TRAINING_ROWS, ())
-    if is_stamped(fingerprint(problem.compared(rows)), stamps):
+    if fingerprint(problem.compared(rows)) in deployed.metadata.get(TRAINING_ROWS, ()):
         raise InputError(
             "expected test rows that nothing was trained on, got the very rows that the deployed "
             "tree was made from; pass others"

@@ -132,7 +132,7 @@ class CandidateMaker:
         _, path, scratch = self._search(teaching, options, report)
         if rows is None:
             stamp = {
-                TRAINING_ROWS: self.problem.stamps,
+                TRAINING_ROWS: self.problem.fingerprints,
                 **forbidden_entry(self.problem.space, self.problem.forbidden),
                 **imputed_entry(self.problem.deployed),
                 **lumped_entry(self.problem.deployed),

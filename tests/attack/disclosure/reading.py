@@ -23,7 +23,7 @@ from tests.attack.disclosure.solver import Constraint, Solver
 __all__ = ["Reader", "summary_of"]
 
 BASE, SMALL, FEWEST = 5, 8, 20
-STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
 _DATA = re.compile(r'<script[^>]*type="application/json"[^>]*>(?P<json>.*?)</script>', re.DOTALL)
 
 Mask = NDArray[np.float64]

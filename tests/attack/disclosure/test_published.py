@@ -77,10 +77,9 @@ def published(name: str, folder: Path, publish: bool = True) -> Publication:
             tree,
             named[n_old:].reset_index(drop=True),
             y[n_old:],
-            X_old=named[:n_old],
-            y_old=y[:n_old],
+            old=(named[:n_old], y[:n_old]),
             n_folds=2,
-            n_estimators=20,
+            search=st.SearchOptions(n_estimators=20),
             random_state=0,
         )
         # A kept tree would say less: the one at the price is published.

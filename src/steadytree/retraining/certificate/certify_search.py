@@ -7,7 +7,7 @@ one of them, however deep it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -46,7 +46,6 @@ from steadytree.retraining.edits.search import EditedTree, PricedEdits
 
 __all__ = ["Certified", "certify_search"]
 
-Report = Callable[[str, int, int], None]
 
 CUT_POINTS = (96, 64, 48, 32, 24, 16, 12, 8)
 """How many cut points are tried for, the most that the work allows."""
@@ -77,9 +76,8 @@ def certify_search(
     search: PricedEdits,
     edited: EditedTree,
     options: CertificateOptions,
-    report: Report | None = None,
 ) -> Certified:
-    """Certify the tree at one price of a search that has run; ``report(step, done, total)``."""
+    """Certify the tree at one price of a search that has run."""
     assert edited.root is not None
     found, price = edited.root, edited.price
     objective = LeafwiseObjective(search, price)
@@ -101,7 +99,7 @@ def certify_search(
     start = Relaxation(mine.multipliers, start_shape(shapes), (0.0, 0.0))
     parts = [_part(search, family, found, mine, place) for place in places]
     out = Bounded(best)
-    lower = _bound(family, objective, parts, start, _work(options), out, report)
+    lower = _bound(family, objective, parts, start, _work(options), out)
     if out.tree is not None:
         number, conditions = out.tree
         node = places[number].node
@@ -137,27 +135,22 @@ def _bound(
     start: Relaxation,
     most_work: float,
     out: Bounded,
-    report: Report | None,
 ) -> float:
     """Return a lower bound over all trees in all places; better trees go into ``out``."""
     if not family.cuts:
         return out.best
 
-    def bounded(depth: int, margin: float, work: float, report: Report | None) -> float:
+    def bounded(depth: int, margin: float, work: float) -> float:
         @lru_cache(maxsize=2)
         def place_of(i: int) -> FirstConditions:
             return FirstConditions(replace(family, depth=depth), objective, parts[i])
 
-        bounds = []
-        for i in range(len(parts)):
-            if report is not None and i % max(1, len(parts) // 4) == 0:
-                report(f"certifying: part {i + 1} of {len(parts)}", i, len(parts))
-            bounds.append(bound_part(place_of(i), i, start, out))
+        bounds = [bound_part(place_of(i), i, start, out) for i in range(len(parts))]
         return close_gap(place_of, bounds, margin, out.work + work, out)
 
     if family.depth == DEEPEST:  # a good tree to start from makes everything else easier
-        bounded(2, 0.0, most_work / 10, None)
-    return bounded(family.depth, objective.edit_cost, most_work, report)
+        bounded(2, 0.0, most_work / 10)
+    return bounded(family.depth, objective.edit_cost, most_work)
 
 
 # -- the family ---------------------------------------------------------------------------
