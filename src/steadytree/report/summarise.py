@@ -61,7 +61,7 @@ def summarise(
 ) -> dict[str, Any]:
     """Put everything the report shows into one dictionary of plain values.
 
-    Numbers about people are cells (:mod:`steadytree.core.cells`): exact, or as they may leave
+    Numbers about people are cells (``steadytree.core.cells``): exact, or as they may leave
     the house.
 
     Parameters
@@ -75,7 +75,7 @@ def summarise(
     level : float, default 0.95
         Coverage of the intervals.
     publish : bool, default False
-        For others: people rounded (:func:`steadytree.publish.publish`), rare categories not named.
+        For others: people rounded (``steadytree.publish.publish``), rare categories not named.
 
     Returns
     -------

@@ -62,7 +62,7 @@ class Explanation:
     """The lines of an explanation, and the counts behind them.
 
     Lines are texts that know which of their numbers are about people
-    (:class:`steadytree.core.cells.Text`).
+    (``steadytree.core.cells.Text``).
 
     Attributes
     ----------
