@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["differences", "digest", "dump", "plain", "strip"]
+__all__ = ["differences", "digest", "dump", "outlined", "plain", "strip"]
 
 # Who wrote it, when, where, and marks that depend on these: no result.
 PASSING = frozenset(
@@ -71,6 +71,16 @@ def digest(value: Any) -> str:
     """Return 16 characters that tell results apart by more than the last digits of a float."""
     text = json.dumps(_rounded(plain(value)), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def outlined(value: Any, longest: int = 600) -> Any:
+    """Return a document whose long lists of entries are digests, entry by entry."""
+    value = plain(value)
+    if isinstance(value, dict):
+        return {key: outlined(entry, longest) for key, entry in value.items()}
+    if isinstance(value, list) and len(json.dumps(value)) > longest:
+        return [digest(entry) if isinstance(entry, dict | list) else entry for entry in value]
+    return value
 
 
 def _rounded(value: Any) -> Any:

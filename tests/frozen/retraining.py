@@ -12,10 +12,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
 from tests.frozen.data import Set, load
-from tests.frozen.plain import digest, plain, strip
+from tests.frozen.plain import digest, outlined, plain, strip
 from tests.frozen.trees import distances_of, matchings_of, short, stored, texts_of
 
-__all__ = ["by_data_set"]
+__all__ = ["SEARCH", "by_data_set", "summary_of"]
 
 # Small enough that all ten sets together take a minute on one core.
 SEARCH = st.SearchOptions(n_estimators=10)
@@ -160,7 +160,9 @@ def _retrained(
     before, new, untouched = (data.part(part) for part in ("old", "new", "test"))
 
     def table(part: Set) -> Any:
-        return part.numbers.reindex(columns=before.numbers.columns, fill_value=0) if cart else part.X
+        return (
+            part.numbers.reindex(columns=before.numbers.columns, fill_value=0) if cart else part.X
+        )
 
     if old:
         options["old"] = st.Rows(table(before), before.y, groups=before.groups if groups else None)
@@ -216,7 +218,7 @@ def _numbers_of(result: st.Retraining) -> dict[str, Any]:
         "refused": None if result.refused is None else digest(stored(result.refused)),
         "classes given up": {str(k): v for k, v in result.classes_given_up.items()},
         "changed columns": sorted(result.changed_columns),
-        "diff": result.diff.to_dict(),
+        "diff": outlined(result.diff.to_dict()),
     }
 
 
@@ -245,10 +247,7 @@ def _words_of(result: st.Retraining) -> dict[str, Any]:
 
 def _compared(a: st.Tree, b: st.Tree, rows: Set, *, groups: Any) -> dict[str, Any]:
     found = st.compare(a, b, rows.X, rows.y, groups=groups, plan={"max_flips": 0.1})
-    content = plain(found.to_dict())
-    # The rules of the diff are long, and frozen as a text beside.
-    content["diff"] = {key: digest(value) for key, value in content["diff"].items()}
-    return content
+    return {key: outlined(value) for key, value in found.to_dict().items()}
 
 
 def _stable(name: str, old: Set) -> dict[str, Any]:
