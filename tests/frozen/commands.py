@@ -32,12 +32,21 @@ RUNS: dict[str, tuple[list[str], list[str]]] = {
         ["--positive", "bad", "--decision-threshold", "prevalence", "--time", "row"],
         ["--subgroup", "Home", "--plan", "max_flips=0.9", "--price", "0.05"],
     ),
-    "penguins": (["--learner", "cart", "--max-leaves", "5"], ["--price", "0.05"]),
+    "penguins": (
+        ["--learner", "cart", "--max-leaves", "5"],
+        ["--price", "0.05", "--plan", "plan.toml"],
+    ),
     "wages": (
         ["--learner", "stable", "--bootstraps", "2", "--drop", "race"],
         ["--time", "row", "--group", "clinic", "--plan", "forbid=maritl"],
     ),
 }
+
+PLAN = """
+max_flips = 0.5
+max_leaves = 9
+accept = ["row", "clinic"]
+"""
 
 
 class _Terminal:
@@ -86,6 +95,7 @@ def _by_command(name: str) -> dict[str, Any]:
         rows = data.part(part)
         table = rows.X.assign(row=range(len(rows.y)), clinic=[i // 3 for i in range(len(rows.y))])
         table.assign(outcome=rows.y).to_csv(f"{part}.csv", index=False)
+    Path("plan.toml").write_text(PLAN, encoding="utf-8")
     of_fit, of_retrain = RUNS[name]
     target = ("--target", "outcome")
     aside = ("--types", "clinic=ignore", "--types", "row=ignore")
@@ -186,7 +196,9 @@ def _files() -> dict[str, Any]:
         else:
             answers[name] = "written"
     answers["tree.pmml"] = digest(Path("tree.pmml").read_text("utf-8"))
-    events = [json.loads(line) for line in Path("tree.history.jsonl").open(encoding="utf-8")]
+    events = [
+        json.loads(line) for line in Path("tree.history.jsonl").read_text("utf-8").splitlines()
+    ]
     answers["history"] = [
         {key: digest(value) for key, value in plain(event).items()} for event in events
     ]

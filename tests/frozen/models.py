@@ -96,7 +96,10 @@ def _sklearn() -> _Models:
         "hist": (hist.fit(mixed.X, mixed.y), {}),
         "forest": (forest.fit(wine.X, wine.y), {"tree_index": 1}),
         "response": (response.fit(wine.X, wine.X["alcohol"] * wine.X["hue"]), {}),
-        "decision": (clone(small).fit(numeric, mixed.y), {"decision_threshold": 0.4}),
+        "decision": (
+            clone(small).fit(numeric, mixed.y),
+            {"decision_threshold": st.Decision(0.4, positive="bad")},
+        ),
     }
     rows = {"pipeline": mixed.X, "hist": mixed.X, "threshold": numeric, "decision": numeric}
     return models, rows | dict.fromkeys(("balanced", "forest", "response"), wine.X)

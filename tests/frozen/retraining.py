@@ -91,6 +91,11 @@ def by_data_set(name: str) -> dict[str, Any]:
     task = "regression" if data.is_response else "classification"
     space = st.FeatureSpace.from_data(old.numbers, old.y, task=task)
 
+    if "cart" in asked_again:
+        # Back in the form it came in.
+        like = again.to_like(cart_models[0])
+    else:
+        like = again.model
     facts = {
         "trees": {
             "first": stored(first),
@@ -104,6 +109,7 @@ def by_data_set(name: str) -> dict[str, Any]:
             "second retraining": {
                 n: digest(stored(tree)) for n, tree in sorted(again.trees.items())
             },
+            "second proposal as a model": [type(like).__name__, digest(like.predict(again.X_new))],
         },
         "distances": {
             "first, proposal, from scratch, price 0.02": distances_of(family, result.space),
@@ -115,7 +121,6 @@ def by_data_set(name: str) -> dict[str, Any]:
         },
         "retraining": {which: _numbers_of(found) for which, found in results.items()},
         "comparison": _compared(first, far, new, groups=new.groups),
-        "formats": texts_of(first, whole=False),
         "stable": _stable(name, old),
         "assessment": st.assess_stability(
             _unfitted(data, 6), old.numbers, old.y, n_resamples=3, n_jobs=1, random_state=0
@@ -126,6 +131,7 @@ def by_data_set(name: str) -> dict[str, Any]:
         "from scratch": strip(st.diff_trees(first, far, new.X, y=new.y).to_text()).splitlines(),
         "comparison": st.compare(first, far, new.X, new.y).to_text().splitlines(),
         "tree": str(first).splitlines(),
+        "formats": texts_of(first, whole=False),
     }
     pages = {
         f"{which}{' published' * publish}": _page_of(found, publish=publish)
