@@ -43,9 +43,11 @@ RUNS: dict[str, tuple[list[str], list[str]]] = {
 }
 
 PLAN = """
+schema = "steadytree-plan"
+version = 1
 max_flips = 0.5
 max_leaves = 9
-accept = ["row", "clinic"]
+accept = ["island"]
 """
 
 

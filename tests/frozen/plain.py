@@ -18,17 +18,23 @@ __all__ = ["differences", "digest", "dump", "outlined", "plain", "strip"]
 # Who wrote it, when, where, and marks that depend on these: no result.
 PASSING = frozenset(
     {
-        *("written_with", "versions", "steadytree", "schema_version", "history_version"),
-        *("date", "decided_on", "finished", "head", "run", "training_rows", "sha256", "bytes"),
+        *("written_with", "steadytree", "schema_version", "history_version"),
+        *("date", "decided_on", "finished", "run", "training_rows", "sha256", "bytes"),
+        # The chain of a history, which seals its dates.
+        *("head", "before", "digest"),
     }
 )
 # Trees and distances are the same to the last bit; everything else is a score or made of some.
 EXACT = ("trees", "distances", "matchings")
 TOLERANCE = 1e-9
 _WIDTH = 110
-_VERSION = re.compile(r"steadytree \d+\.\d+\.\d+\S*?(?=[.,;\s]|$)")
-_FINGERPRINT = re.compile(r"fingerprint [0-9a-f]{16}")
-_SECONDS = re.compile(r"\(\d+(\.\d+)? s\)")
+_PASSING_WORDS = (
+    (re.compile(r"steadytree \d+\.\d+\.\d+\S*?(?=[.,;\s]|$)"), "steadytree"),
+    (re.compile(r"\b(Python|numpy|scipy|scikit-learn|pandas|numba|joblib) \d+(\.\d+)+"), r"\1"),
+    (re.compile(r"fingerprint [0-9a-f]{16}"), "fingerprint"),
+    (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?( UTC|\+00:00)?"), "a time"),
+    (re.compile(r"\(\d+(\.\d+)? s\)"), ""),
+)
 
 
 def plain(value: Any) -> Any:
@@ -47,11 +53,13 @@ def plain(value: Any) -> Any:
         named = value.reset_index() if any(value.index.names) else value
         return [plain(row) for row in named.to_dict("records")]
     if isinstance(value, Mapping):
-        versioned = "format" in value or "schema" in value
+        # A file's own version, and those of libraries; a history has versions of its tree.
+        passing = {"version"} if "format" in value or "schema" in value else set()
+        passing |= {key for key in ("versions",) if isinstance(value.get(key), Mapping)}
         return {
             str(key): plain(entry)
             for key, entry in value.items()
-            if key not in PASSING and not (key == "version" and versioned)
+            if key not in PASSING and key not in passing
         }
     if isinstance(value, list | tuple):
         return [plain(entry) for entry in value]
@@ -61,8 +69,8 @@ def plain(value: Any) -> Any:
 
 
 def strip(text: str) -> str:
-    """Return a text without version, fingerprint of the format and seconds."""
-    for pattern, word in ((_VERSION, "steadytree"), (_FINGERPRINT, "fingerprint"), (_SECONDS, "")):
+    """Return a text without versions, times, seconds and the fingerprint of a format."""
+    for pattern, word in _PASSING_WORDS:
         text = pattern.sub(word, text)
     return text
 

@@ -91,11 +91,8 @@ def by_data_set(name: str) -> dict[str, Any]:
     task = "regression" if data.is_response else "classification"
     space = st.FeatureSpace.from_data(old.numbers, old.y, task=task)
 
-    if "cart" in asked_again:
-        # Back in the form it came in.
-        like = again.to_like(cart_models[0])
-    else:
-        like = again.model
+    # A model of scikit-learn comes back in the form it came in.
+    like = again.to_like(cart_models[0]) if "cart" in asked_again else again.model
     facts = {
         "trees": {
             "first": stored(first),

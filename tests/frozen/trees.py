@@ -33,7 +33,7 @@ def short(tree: st.Tree, X: Any) -> dict[str, Any]:
     """Say in a few numbers which tree it is, and where it sends the rows."""
     leaves, counts = np.unique(tree.apply(X), return_counts=True)
     return {
-        "digest": digest(stored(tree)),
+        "tree": digest(stored(tree)),
         "size": [tree.n_leaves, tree.depth],
         "rows in leaves": dict(zip(map(str, leaves.tolist()), counts.tolist(), strict=True)),
         "predictions": digest(tree.predict(X)),
