@@ -170,23 +170,21 @@ def _onnx() -> _Models:
 def _files() -> _Models:
     wine = load("wine")
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(wine.X, wine.y)
-    folder = Path(tempfile.mkdtemp(prefix="frozen"))
-    pickled, ours = folder / "tree.pkl", folder / "tree.json"
-    pickled.write_bytes(pickle.dumps(tree))
-    st.save_tree(st.as_tree(tree), ours)
-    models: dict[str, tuple[Any, dict[str, Any]]] = {
-        path.stem: (path, {}) for path in sorted(PMML.glob("*.pmml"))
-    }
-    models["pickle"] = (pickled, {"allow_pickle": True})
-    models["ours"] = (ours, {})
-    for name, text in SMALL.items():
-        rules = folder / f"{name}.rules"
-        rules.write_text(text, encoding="utf-8")
-        models[f"rules of {name}"] = (rules, {})
-        nested = folder / f"{name}.json"
-        nested.write_text(json.dumps(st.export_tree(st.tree_from_rules(text), "dict")), "utf-8")
-        models[f"nested {name}"] = (nested, {})
-    return models, None
+    trees = {path.stem: st.as_tree(path) for path in sorted(PMML.glob("*.pmml"))}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tree.pkl"
+        path.write_bytes(pickle.dumps(tree))
+        trees["pickle"] = st.as_tree(path, allow_pickle=True)
+        trees["ours"] = st.as_tree(st.save_tree(st.as_tree(tree), Path(folder) / "tree.json"))
+        for name, text in SMALL.items():
+            rules = Path(folder) / f"{name}.rules"
+            rules.write_text(text, encoding="utf-8")
+            trees[f"rules of {name}"] = st.as_tree(rules)
+            nested = Path(folder) / f"{name}.json"
+            content = st.export_tree(st.tree_from_rules(text), "dict")
+            nested.write_text(json.dumps(content), encoding="utf-8")
+            trees[f"nested {name}"] = st.as_tree(nested)
+    return {name: (tree, {}) for name, tree in trees.items()}, None
 
 
 _LIBRARIES: dict[str, Callable[[], _Models]] = {
