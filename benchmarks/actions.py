@@ -31,9 +31,9 @@ from benchmarks.retraining import mean_se
 from benchmarks.unit_cache import UnitCache
 from reproduction.retraining_methods import cart, distilled_first
 from reproduction.retraining_protocol import NAMES, Deployment, measure, split_set
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.evaluation.scores import Score, auc_influence, mean_parts, standard_error
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 HERE = Path(__file__).parent
 TARGET, BEFORE = HERE / "actions.md", HERE / "actions_before.csv"

@@ -18,8 +18,8 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 import steadytree as st
+from steadytree.certificate.certify import certify_search
 from steadytree.retraining import runs
-from steadytree.retraining.certificate.certify_search import certify_search
 
 HERE = Path(__file__).parent
 SETS = {

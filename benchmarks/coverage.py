@@ -56,8 +56,6 @@ from sklearn.tree import DecisionTreeClassifier
 # Must precede the first import of a numeric library.
 from benchmarks import single_thread  # noqa: F401
 from benchmarks.unit_cache import CACHE, UnitCache
-from steadytree.core.decision import STEADY, Decision
-from steadytree.core.tree import Tree
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.estimators.stable import StableTreeClassifier
 from steadytree.evaluation.cross_fitting import CrossFitted
@@ -65,6 +63,8 @@ from steadytree.evaluation.performance import performance_table
 from steadytree.evaluation.scores import auc
 from steadytree.readers import as_tree
 from steadytree.retraining import SearchOptions, retrain
+from steadytree.tree.decision import STEADY, Decision
+from steadytree.tree.tree import Tree
 
 # Two prices make a path; more of them take time.
 module_of_retrain = importlib.import_module("steadytree.retraining.retrain")

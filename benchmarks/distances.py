@@ -20,12 +20,11 @@ from benchmarks.peers import (
 from benchmarks.tables import Section, interleave, number, progress
 from benchmarks.workloads import Workload, distinct_models, w1, w2, with_leaves
 from steadytree import FeatureSpace, as_tree, pairwise_tree_distances, tree_distance
-from steadytree.core.paths import Paths
 from steadytree.distance._solver import kernels
 from steadytree.distance._solver.pack import pack
-from steadytree.distance.amounts import Measure
-from steadytree.distance.options import check_options
+from steadytree.distance.variants import Measure, check_options
 from steadytree.readers import read_models
+from steadytree.tree.paths import Paths
 
 Pairs = Sequence[tuple[int, int]]
 Peer = Callable[[Any, Any], float]

@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from benchmarks.workloads import Workload
-from steadytree.core.paths import Paths
+from steadytree.tree.paths import Paths
 
 Solver = Callable[[NDArray[np.float64]], float]
 

@@ -27,7 +27,7 @@ REFERENCE = "CART retrained"
 LEARNER_SOURCES = (
     "src/steadytree/growing",
     "src/steadytree/retraining/edits",
-    "src/steadytree/retraining/evidence.py",
+    "src/steadytree/retraining/frontier.py",
     "src/steadytree/retraining/problem.py",
     "src/steadytree/retraining/search_options.py",
     "src/steadytree/retraining/runs.py",

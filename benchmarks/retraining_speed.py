@@ -36,11 +36,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.memory import peak_mebibytes
 from benchmarks.synthetic import hard_rows
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.growing.cart import PAPER_GRID
 from steadytree.readers import as_tree
 from steadytree.retraining import SearchOptions, retrain
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 TABLE = Path(__file__).with_suffix(".md")
 DEPLOYED_ROWS = 20_000

@@ -34,7 +34,7 @@ from benchmarks.memory import forget_peak, peak_mebibytes
 from benchmarks.synthetic import hard_rows
 from benchmarks.tables import Section, machine, progress
 from steadytree._optional import import_optional
-from steadytree.core.tree import Tree
+from steadytree.tree.tree import Tree
 
 TABLE = Path(__file__).with_suffix(".md")
 GOAL = 0.30

@@ -26,7 +26,7 @@ from benchmarks.retraining_speed import problem
 from reproduction.retraining_methods import cart
 from reproduction.retraining_protocol import split_set
 from steadytree.growing import teacher
-from steadytree.growing.ensembles import MOST_BINS, ROWS_PER_TREE, BinnedColumns, Forest
+from steadytree.growing.teacher import MOST_BINS, ROWS_PER_TREE, BinnedColumns, Forest
 from steadytree.retraining import retrain
 
 TARGET = Path(__file__).with_suffix(".md")

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.tables import progress
 from steadytree import FeatureSpace, as_tree
-from steadytree.core.paths import Paths
+from steadytree.tree.paths import Paths
 
 CACHE = Path(__file__).with_name(".cache")
 # The paper's grid.

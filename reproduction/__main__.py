@@ -17,8 +17,8 @@ from reproduction.runs import Progress
 from reproduction.settings import FULL, INFERRED, QUICK, Settings
 from reproduction.store import UnitStore
 from steadytree.cli.app import run
+from steadytree.cli.options import FILE, common_options, example
 from steadytree.cli.output import Output
-from steadytree.cli.shared_options import FILE, common_options, example
 
 __all__ = ["command", "main"]
 

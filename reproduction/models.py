@@ -20,13 +20,13 @@ from sklearn.tree import DecisionTreeClassifier
 from reproduction.data import load_case_study
 from reproduction.protocols import Rows, folds, partition
 from reproduction.settings import generator
-from steadytree.core.rows import CodedRows
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.evaluation.scores import auc
 from steadytree.growing.cart import grid_scores, grow_cart
 from steadytree.growing.collections import grow_collections
 from steadytree.growing.fitting import TrainingData
+from steadytree.tree.rows import CodedRows
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 __all__ = [
     "Problem",

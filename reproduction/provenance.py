@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from steadytree._versions import library_versions
+from steadytree._optional import library_versions
 
 __all__ = ["code_digest", "describe_checkout", "package_versions", "provenance", "source_modules"]
 

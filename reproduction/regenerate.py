@@ -24,7 +24,7 @@ from reproduction.store import UnitStore
 from reproduction.summaries import summarise
 from reproduction.tables import Table
 from reproduction.views import write_views
-from steadytree.core.atomic import write_atomic
+from steadytree._io import write_atomic
 from steadytree.exceptions import InputError, MissingDependencyError
 
 __all__ = ["Regenerated", "redraw", "regenerate", "usable_datasets"]

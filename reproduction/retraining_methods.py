@@ -13,14 +13,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 from reproduction.retraining_protocol import Deployment, measure
 from steadytree._optional import import_optional
-from steadytree.core.rows import CodedRows
-from steadytree.core.tree import Tree
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.estimators.stable import StableTreeClassifier
 from steadytree.exceptions import SteadyTreeWarning
 from steadytree.growing.cart import cross_validated_cart
-from steadytree.growing.encoding import ColumnEncoder
+from steadytree.growing.fitting import ColumnEncoder
 from steadytree.retraining import Retraining, retrain
+from steadytree.tree.rows import CodedRows
+from steadytree.tree.tree import Tree
 
 __all__ = [
     "METHOD_KINDS",

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from reproduction.data import TIME_ORDERED, list_case_studies, load_case_study
 from reproduction.protocols import Rows
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.distance.distances import tree_distance
 from steadytree.evaluation.scores import auc
 from steadytree.exceptions import ClippedThresholdWarning
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 __all__ = [
     "NAMES",

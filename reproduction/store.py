@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steadytree.core.atomic import write_atomic
-from steadytree.core.format import plain_json
+from steadytree._io import write_atomic
+from steadytree.tree.json import plain_json
 
 __all__ = ["Finished", "Seconds", "UnitStore", "canonical_json"]
 

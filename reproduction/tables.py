@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.format import plain_json
-from steadytree.core.words import PAGE
+from steadytree.tree.json import plain_json
+from steadytree.tree.words import PAGE
 
 __all__ = [
     "Column",

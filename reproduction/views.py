@@ -10,7 +10,7 @@ from reproduction.figures import Caption, draw_all
 from reproduction.latex import latex_table
 from reproduction.page import build_page
 from reproduction.rendering import render_html, render_markdown
-from steadytree.core.atomic import write_atomic
+from steadytree._io import write_atomic
 from steadytree.exceptions import MissingDependencyError
 
 __all__ = ["Views", "write_views"]

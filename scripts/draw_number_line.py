@@ -22,7 +22,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.core.colours import INK, OKABE_ITO, tint
+from steadytree.tree.printing import INK, OKABE_ITO, tint
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "images" / "number-line.svg"
 COLUMNS = ("radius", "texture", "smoothness", "compactness", "concavity", "symmetry")

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 import steadytree as st
-from steadytree.core.branches import Branch, Leaf, Node, build_tree
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf, Node
 
 NAMES = ("age", "blood pressure", 'income "net"', "colour", "size", "has_car")
 CATEGORIES = {

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 # A leaf is its label (or response); a split is (feature, threshold or category codes,
 # left, right) or the same with a last entry that says whether missing values go left.

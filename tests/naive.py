@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, vstack
 
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 Matrix = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 CATEGORY_LISTS: tuple[tuple[Any, ...], ...] = (
     ("red", "green"),

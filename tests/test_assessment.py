@@ -13,12 +13,16 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from reproduction.data import load_case_study
-from steadytree.assessment import StabilityAssessment, assess_stability, perturb_thresholds
-from steadytree.core.space import FeatureSpace
 from steadytree.diff import diff_trees
 from steadytree.distance import pairwise_tree_distances
 from steadytree.estimators import DistilledTreeClassifier, StableTreeClassifier, TreeRegressor
+from steadytree.estimators.assessment import (
+    StabilityAssessment,
+    assess_stability,
+    perturb_thresholds,
+)
 from steadytree.exceptions import InputError, OneDecisionWarning, UnsupportedModelError
+from steadytree.tree.space import FeatureSpace
 from tests.plotting.figures import bootstrap_trees
 
 

@@ -15,13 +15,13 @@ from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.comparison import TreeComparison, compare
-from steadytree.core import space as space_module
-from steadytree.core import tree as tree_module
-from steadytree.core.format import plain_json
+from steadytree.diff.comparison import TreeComparison, compare
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.exceptions import FeatureAlignmentError, InputError, OneDecisionWarning, PlanError
 from steadytree.retraining import SearchOptions, retrain
+from steadytree.tree import space as space_module
+from steadytree.tree import tree as tree_module
+from steadytree.tree.json import plain_json
 from tests.growing.mixed import mixed_table
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from steadytree._interrupts import (
+from steadytree._progress import (
     check_interrupt,
     interrupts_wait,
     remember_interrupt,

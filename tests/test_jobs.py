@@ -22,10 +22,10 @@ from sklearn.tree import DecisionTreeClassifier
 import steadytree as st
 from steadytree import _jobs
 from steadytree._jobs import Workers, run_jobs, threads_here
-from steadytree.core.format import tree_to_dict
 from steadytree.distance import blocks
 from steadytree.exceptions import MissingDependencyError
-from steadytree.retraining.retrain import Retraining
+from steadytree.retraining.result import Retraining
+from steadytree.tree.json import tree_to_dict
 from tests.growing.mixed import mixed_table
 
 dask = pytest.importorskip("dask")
@@ -306,8 +306,7 @@ def test_dask_sees_the_size_of_trees(calls: Any) -> None:
     from dask.sizeof import sizeof
 
     from steadytree.distance._solver.pack import pack
-    from steadytree.distance.amounts import Measure
-    from steadytree.distance.options import check_options, paths_of
+    from steadytree.distance.variants import Measure, check_options, paths_of
 
     found = calls["fit"][0]()
     tree = found.candidates_[-1]

@@ -9,8 +9,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_breast_cancer
 
 from steadytree import StableTreeClassifier
-from steadytree.exceptions import InputError
-from steadytree.selection import (
+from steadytree.estimators.selection import (
     RULES,
     apply_rule,
     best_by,
@@ -18,6 +17,7 @@ from steadytree.selection import (
     select_candidate,
     within_tolerance,
 )
+from steadytree.exceptions import InputError
 
 
 def brute_force_frontier(points: np.ndarray, maximize: list[bool]) -> list[bool]:

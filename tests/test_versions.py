@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import steadytree
-from steadytree._versions import library_versions, with_version
+from steadytree._optional import library_versions, with_version
 
 
 def test_versions_for_a_bug_report(capsys: pytest.CaptureFixture[str]) -> None:

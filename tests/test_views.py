@@ -13,15 +13,15 @@ import pytest
 
 from steadytree import _views
 from steadytree.exceptions import InputError
-from steadytree.report import render
-from steadytree.report.notebook import tree_diff_html
+from steadytree.views import render
+from steadytree.views.notebook import tree_diff_html
 from tests.report import samples
 
 
 def test_nothing_is_imported_before_somebody_looks() -> None:
     code = (
         "import sys, steadytree._views\n"
-        "print([m for m in sys.modules if m.startswith(('steadytree.report', "
+        "print([m for m in sys.modules if m.startswith(('steadytree.views', "
         "'steadytree.plotting', 'matplotlib', 'jinja2'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from joblib import Parallel, delayed, parallel_config
 
-from steadytree._workers import processes_that_end
+from steadytree._jobs import processes_that_end
 from tests.processes import listen_to_signals
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="re
 PARENT = """
 import os, sys, time
 from joblib import Parallel, delayed
-from steadytree._workers import processes_that_end
+from steadytree._jobs import processes_that_end
 
 def work(folder):
     open(os.path.join(folder, str(os.getpid())), "w").close()
@@ -85,7 +85,7 @@ def test_workers_end_with_a_parent_that_is_killed(
 
 
 def test_a_worker_whose_parent_is_gone_before_it_starts_ends() -> None:
-    code = "from steadytree._workers import end_with_parent\nend_with_parent(1 << 30)\nprint('on')"
+    code = "from steadytree._jobs import end_with_parent\nend_with_parent(1 << 30)\nprint('on')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stdout == ""

@@ -18,15 +18,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import steadytree as st
+from steadytree._text import quoted
 from steadytree.cli.column_types import settle_column
-from steadytree.cli.read_summary import ReadColumn
-from steadytree.cli.table_files import TextForm, read_table
+from steadytree.cli.delimited import TextForm, read_table
 from steadytree.cli.table_options import TableReading
-from steadytree.cli.tables import RowTable, read_rows, read_training
-from steadytree.core.format import save_tree
-from steadytree.core.quoting import quoted
-from steadytree.core.tree import Tree
+from steadytree.cli.tables import ReadColumn, RowTable, read_rows, read_training
 from steadytree.exceptions import InputError, SteadyTreeError, SteadyTreeWarning
+from steadytree.tree.json import save_tree
+from steadytree.tree.tree import Tree
 
 __all__ = ["MOST_ROWS", "SETTINGS", "TREES", "answer", "look", "propose"]
 

@@ -17,7 +17,7 @@ from reproduction.models import aucs, grow_batches, load_problem
 from reproduction.protocols import grows_nested, make_split, partition
 from reproduction.settings import generator
 from steadytree.distance.distances import pairwise_tree_distances
-from steadytree.selection import pareto_mask
+from steadytree.estimators.selection import pareto_mask
 
 __all__ = ["FIELDS", "compute"]
 

@@ -23,11 +23,11 @@ from reproduction.models import (
 )
 from reproduction.protocols import FIRST_BATCH, Rows, grows_nested, make_split, partition
 from reproduction.settings import generator
-from steadytree.core.format import tree_to_dict
-from steadytree.core.tree import Tree
-from steadytree.core.tree_words import tree_text
-from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances, tree_distance
+from steadytree.distance.variants import distance_bound
+from steadytree.tree.json import tree_to_dict
+from steadytree.tree.printing import tree_text
+from steadytree.tree.tree import Tree
 
 __all__ = ["FIELDS", "compute", "pareto_tree"]
 

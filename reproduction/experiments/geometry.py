@@ -16,10 +16,10 @@ from scipy.stats import rankdata
 from reproduction.jobs import Job
 from reproduction.models import Problem
 from reproduction.settings import LARGEST_DEPTH, generator
-from steadytree.core.tree import Tree
-from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances
-from steadytree.selection import pareto_mask
+from steadytree.distance.variants import distance_bound
+from steadytree.estimators.selection import pareto_mask
+from steadytree.tree.tree import Tree
 
 __all__ = [
     "detailed",

@@ -28,12 +28,12 @@ from reproduction.jobs import Job
 from reproduction.models import Problem, cross_validated_tree, load_problem
 from reproduction.protocols import TEST_SHARE, Rows, partition
 from reproduction.settings import generator
-from steadytree.assessment import perturb_thresholds
-from steadytree.core.boxes import coordinate_start
-from steadytree.core.paths import Paths
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.distance.distances import tree_distance
+from steadytree.estimators.assessment import perturb_thresholds
+from steadytree.tree.paths import Paths
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
+from steadytree.tree.walk import coordinate_start
 
 __all__ = [
     "BLOCK",

@@ -28,10 +28,10 @@ from reproduction.jobs import Job
 from reproduction.models import grow_batches, load_problem
 from reproduction.protocols import grows_nested, make_split
 from reproduction.settings import generator
-from steadytree.core.paths import Paths
-from steadytree.core.tree import Tree
-from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances, tree_distance
+from steadytree.distance.variants import distance_bound
+from steadytree.tree.paths import Paths
+from steadytree.tree.tree import Tree
 
 __all__ = ["FIELDS", "Relaxation", "attainable", "compute", "draw_pairs"]
 

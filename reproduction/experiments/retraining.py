@@ -18,7 +18,7 @@ from reproduction.protocols import VALIDATION_SHARE, Rows, partition
 from reproduction.retraining_methods import distilled_first, priced_edits
 from reproduction.retraining_protocol import Deployment, measure, time_parts
 from reproduction.settings import generator, seed_of
-from steadytree.core.tree import Tree
+from steadytree.tree.tree import Tree
 
 __all__ = ["FIELDS", "PRICES", "compute"]
 

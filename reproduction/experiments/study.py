@@ -27,14 +27,14 @@ from reproduction.models import (
 )
 from reproduction.protocols import Rows, grows_nested, make_split, partition
 from reproduction.settings import LARGEST_DEPTH, generator, seed_of
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
-from steadytree.core.tree_words import split_condition
-from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances
+from steadytree.distance.variants import distance_bound
+from steadytree.estimators.assessment import LEAF_NODE, count_splits
+from steadytree.estimators.selection import RULES, pareto_mask
 from steadytree.evaluation.scores import auc
-from steadytree.growing.split_counts import LEAF_NODE, count_splits
-from steadytree.selection import RULES, pareto_mask
+from steadytree.tree.printing import split_condition
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 __all__ = ["BALANCED", "CHOICES", "FIELDS", "LEAF", "TOLERANCE", "choose_extremes", "compute"]
 

@@ -17,7 +17,8 @@ from reproduction.figures.drawing import (
 )
 from reproduction.summaries.retraining import RETRAINING_METHODS
 from reproduction.tables import Table
-from steadytree.plotting._base import INK, plain_axes
+from steadytree.tree.printing import INK
+from steadytree.views.figures import plain_axes
 
 __all__ = ["BEYOND_FIGURES"]
 

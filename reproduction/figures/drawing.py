@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from reproduction.published import CASE_STUDY_NAMES
+from steadytree._io import write_atomic
 from steadytree._optional import import_optional
-from steadytree.core.atomic import write_atomic
-from steadytree.plotting._base import INK, OKABE_ITO, plain_axes
+from steadytree.tree.printing import INK, OKABE_ITO
+from steadytree.views.figures import plain_axes
 
 __all__ = [
     "COLOURS",

@@ -23,8 +23,9 @@ from reproduction.published import CASE_STUDY_NAMES, NUMBERS, TABLE_1
 from reproduction.settings import LARGEST_DEPTH, PROTOCOLS
 from reproduction.summaries.paper import METHODS
 from reproduction.tables import Table, mean
-from steadytree.distance.bound import distance_bound
-from steadytree.plotting._base import INK, OKABE_ITO, plain_axes
+from steadytree.distance.variants import distance_bound
+from steadytree.tree.printing import INK, OKABE_ITO
+from steadytree.views.figures import plain_axes
 
 __all__ = ["NUMBER_FIGURES", "PROTOCOL_TITLES", "by_dataset", "panels"]
 

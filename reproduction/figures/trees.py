@@ -20,10 +20,11 @@ from reproduction.figures.drawing import (
 from reproduction.figures.paper import by_dataset, panels
 from reproduction.published import CASE_STUDY_NAMES, NUMBERS, TABLE_3
 from reproduction.tables import format_value
-from steadytree.core.format import tree_from_dict
-from steadytree.core.words import shorten
 from steadytree.plotting import TreeComparisonDisplay
-from steadytree.plotting._base import INK, OKABE_ITO, literal, plain_axes, tint
+from steadytree.tree.json import tree_from_dict
+from steadytree.tree.printing import INK, OKABE_ITO, tint
+from steadytree.tree.words import shorten
+from steadytree.views.figures import literal, plain_axes
 
 __all__ = ["TREE_FIGURES"]
 

@@ -18,7 +18,7 @@ import numpy as np
 from reproduction.findings.intervals import Estimate, estimate, exact
 from reproduction.findings.observed import Cells, Observed
 from reproduction.published import CASE_STUDY_NAMES, TABLE_3
-from steadytree.distance.bound import distance_bound
+from steadytree.distance.variants import distance_bound
 
 __all__ = ["STATISTICS", "Statistic"]
 

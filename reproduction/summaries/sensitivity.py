@@ -8,7 +8,7 @@ from reproduction.runs import Results
 from reproduction.settings import LARGEST_DEPTH, Settings
 from reproduction.summaries.paper import ALL, DATASET
 from reproduction.tables import Column, Table, mean, spread, with_rows
-from steadytree.distance.bound import distance_bound
+from steadytree.distance.variants import distance_bound
 
 __all__ = ["sensitivity_tables"]
 

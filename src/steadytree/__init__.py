@@ -6,18 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
-    from steadytree._versions import show_versions as show_versions
-    from steadytree.assessment import StabilityAssessment as StabilityAssessment
-    from steadytree.assessment import assess_stability as assess_stability
-    from steadytree.comparison import TreeComparison as TreeComparison
-    from steadytree.comparison import compare as compare
-    from steadytree.core.decision import Decision as Decision
-    from steadytree.core.format import load_tree as load_tree
-    from steadytree.core.format import save_tree as save_tree
-    from steadytree.core.space import FeatureSpace as FeatureSpace
-    from steadytree.core.tree import Tree as Tree
+    from steadytree._optional import show_versions as show_versions
+    from steadytree.certificate import Certificate as Certificate
+    from steadytree.certificate import CertificateOptions as CertificateOptions
+    from steadytree.certificate import certify as certify
     from steadytree.diff import TreeDiff as TreeDiff
     from steadytree.diff import diff_trees as diff_trees
+    from steadytree.diff.comparison import TreeComparison as TreeComparison
+    from steadytree.diff.comparison import compare as compare
     from steadytree.distance import PathMatching as PathMatching
     from steadytree.distance import distance_bound as distance_bound
     from steadytree.distance import match_paths as match_paths
@@ -29,6 +25,9 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.estimators import StableTreeRegressor as StableTreeRegressor
     from steadytree.estimators import TreeClassifier as TreeClassifier
     from steadytree.estimators import TreeRegressor as TreeRegressor
+    from steadytree.estimators.assessment import StabilityAssessment as StabilityAssessment
+    from steadytree.estimators.assessment import assess_stability as assess_stability
+    from steadytree.estimators.selection import pareto_mask as pareto_mask
     from steadytree.evaluation.plan import ChangePlan as ChangePlan
     from steadytree.plotting import ParetoFrontierDisplay as ParetoFrontierDisplay
     from steadytree.plotting import SensitivityDisplay as SensitivityDisplay
@@ -43,10 +42,11 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.retraining import Rows as Rows
     from steadytree.retraining import SearchOptions as SearchOptions
     from steadytree.retraining import retrain as retrain
-    from steadytree.retraining.certificate import Certificate as Certificate
-    from steadytree.retraining.certificate import CertificateOptions as CertificateOptions
-    from steadytree.retraining.certificate import certify as certify
-    from steadytree.selection import pareto_mask as pareto_mask
+    from steadytree.tree.decision import Decision as Decision
+    from steadytree.tree.json import load_tree as load_tree
+    from steadytree.tree.json import save_tree as save_tree
+    from steadytree.tree.space import FeatureSpace as FeatureSpace
+    from steadytree.tree.tree import Tree as Tree
     from steadytree.writers import export_tree as export_tree
 
 __version__ = "0.1.0"
@@ -54,14 +54,10 @@ __version__ = "0.1.0"
 # Where each public name lives. Names are imported when first used, so that
 # `import steadytree` is quick and nothing optional is needed before it is asked for.
 _HOME = {
-    "_versions": ("show_versions",),
-    "assessment": ("StabilityAssessment", "assess_stability"),
-    "comparison": ("TreeComparison", "compare"),
-    "core.decision": ("Decision",),
-    "core.format": ("load_tree", "save_tree"),
-    "core.space": ("FeatureSpace",),
-    "core.tree": ("Tree",),
+    "_optional": ("show_versions",),
+    "certificate": ("Certificate", "CertificateOptions", "certify"),
     "diff": ("TreeDiff", "diff_trees"),
+    "diff.comparison": ("TreeComparison", "compare"),
     "distance": (
         "PathMatching",
         "distance_bound",
@@ -77,6 +73,8 @@ _HOME = {
         "TreeClassifier",
         "TreeRegressor",
     ),
+    "estimators.assessment": ("StabilityAssessment", "assess_stability"),
+    "estimators.selection": ("pareto_mask",),
     "evaluation.plan": ("ChangePlan",),
     "plotting": (
         "ParetoFrontierDisplay",
@@ -88,15 +86,11 @@ _HOME = {
     "publish": ("publish_tree",),
     "readers": ("as_tree",),
     "readers.words.rules": ("tree_from_rules",),
-    "retraining": (
-        "History",
-        "Retraining",
-        "Rows",
-        "SearchOptions",
-        "retrain",
-    ),
-    "retraining.certificate": ("Certificate", "CertificateOptions", "certify"),
-    "selection": ("pareto_mask",),
+    "retraining": ("History", "Retraining", "Rows", "SearchOptions", "retrain"),
+    "tree.decision": ("Decision",),
+    "tree.json": ("load_tree", "save_tree"),
+    "tree.space": ("FeatureSpace",),
+    "tree.tree": ("Tree",),
     "writers": ("export_tree",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from steadytree.core.tree import Tree
     from steadytree.diff import TreeDiff
+    from steadytree.tree.tree import Tree
 
 __all__ = [
     "CandidateTrees",
@@ -98,14 +98,14 @@ class ReportContent:
 
 def write_report(result: Any, path: str | os.PathLike[str], **options: Any) -> Path:
     """Write the decision report of a result to one HTML file and return its path."""
-    from steadytree.report import write_report as write
+    from steadytree.views import write_report as write
 
     return write(result, path, **options)
 
 
 def notebook_view(result: Any) -> str:
     """Return a result as a short piece of HTML, for ``_repr_html_``."""
-    from steadytree.report import notebook_view as view
+    from steadytree.views import notebook_view as view
 
     return view(result)
 

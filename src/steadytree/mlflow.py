@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from steadytree._optional import import_optional
-from steadytree._versions import with_version
-from steadytree.core.format import load_tree, plain_json, save_tree
-from steadytree.core.tree import Tree
+from steadytree._optional import import_optional, with_version
 from steadytree.diff import published_diff
 from steadytree.publish import names_of_diff, publish_tree
 from steadytree.retraining import Retraining
+from steadytree.tree.json import load_tree, plain_json, save_tree
+from steadytree.tree.tree import Tree
 
 __all__ = ["TreeModel", "log_retraining", "log_tree"]
 

@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steadytree.core.tree import Tree
 from steadytree.retraining.history import History
 from steadytree.retraining.history_chain import verify_history
+from steadytree.tree.tree import Tree
 from tests.diff.trees import build
 from tests.processes import forked
 from tests.retraining.histories import STUMP, A, B, C

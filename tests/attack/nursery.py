@@ -176,7 +176,10 @@ def _run(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def _serve() -> None:
-    from steadytree.cli import app, compare, fit, main, retrain
+    from steadytree.cli import app, main
+    from steadytree.cli import compare_command as compare
+    from steadytree.cli import fit_command as fit
+    from steadytree.cli import retrain_command as retrain
 
     assert {app, compare, fit, retrain}  # loaded here once, for all children
     # What commands print here must not be taken for an answer.

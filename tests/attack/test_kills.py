@@ -22,8 +22,8 @@ import pandas as pd
 import pytest
 
 from steadytree.cli.run_folder import MANIFEST, RunFolder, problems_of, read_manifest
-from steadytree.core.format import load_tree
 from steadytree.retraining.history import History
+from steadytree.tree.json import load_tree
 from tests.attack.nursery import MARK, Ended, Nursery
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="reads /proc")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import steadytree as st
-from steadytree.core.format import tree_to_dict
 from steadytree.exceptions import SteadyTreeError, TreeFormatError
+from steadytree.tree.json import tree_to_dict
 from tests.core.test_format import rich_tree
 from tests.readers.fuzz import assert_short, use
 from tests.readers.mutations import spoil_json

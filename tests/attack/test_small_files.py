@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import steadytree as st
-from steadytree.core.format import tree_to_dict
-from steadytree.core.limits import MAX_TEXT, MAX_UNLISTED_FEATURES
+from steadytree._limits import MAX_TEXT, MAX_UNLISTED_FEATURES
 from steadytree.exceptions import InputError, TreeFormatError
+from steadytree.tree.json import tree_to_dict
 
 LONGEST_MESSAGE = 3_000
 

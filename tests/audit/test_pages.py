@@ -18,7 +18,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import steadytree as st
-from steadytree.report import render, summarise
+from steadytree.views import render, summarise
 from tests.audit.audit import QUICK, QUICK_ROWS, Array, Audit, leaves
 from tests.audit.by_hand import (
     check_count,

@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 
 import steadytree as st
-from steadytree.core.rules import tree_rules
-from steadytree.report import summarise
-from steadytree.report.svg import outline_svg
+from steadytree.tree.paths import tree_rules
+from steadytree.views import summarise
+from steadytree.views.svg import outline_svg
 from tests.audit.by_hand import NOT_KNOWN, follow_words
 from tests.report import samples
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from steadytree.core.tree import Tree
-from steadytree.report import write_report
+from steadytree.tree.tree import Tree
+from steadytree.views import write_report
 from tests.report import samples
 
 pytestmark = pytest.mark.browser

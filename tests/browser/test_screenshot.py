@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from matplotlib import image
 
-from steadytree.report import write_report
+from steadytree.views import write_report
 from tests.report import samples
 
 pytestmark = pytest.mark.browser

@@ -236,7 +236,7 @@ def test_unexpected_errors_are_short_and_verbose_on_demand(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("steadytree.cli.model_files.read_model", broken)
+    monkeypatch.setattr("steadytree.cli.options.read_model", broken)
     result = run("show", files.tree)
     assert result.code == 1
     assert "Unexpected error: RuntimeError: boom; run again with -v" in result.err

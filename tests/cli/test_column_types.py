@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from steadytree.cli.column_types import UNKNOWN, SettledColumn, settle_column, types_fix
-from steadytree.cli.table_files import read_table
+from steadytree.cli.delimited import read_table
 from steadytree.cli.tables import read_rows
-from steadytree.core.format import load_tree
 from steadytree.exceptions import InputError
+from steadytree.tree.json import load_tree
 from tests.cli.conftest import Files, Run
 
 

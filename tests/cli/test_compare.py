@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from steadytree.comparison import compare
-from steadytree.core.decision import Decision
-from steadytree.core.format import load_tree, save_tree
+from steadytree.diff.comparison import compare
 from steadytree.distance import tree_distance
+from steadytree.tree.decision import Decision
+from steadytree.tree.json import load_tree, save_tree
 from tests.cli.conftest import Files, Run
 
 

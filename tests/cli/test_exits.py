@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from steadytree.cli import terminal
 from steadytree.cli.app import group
-from steadytree.cli.exits import EXIT_CODES, interrupted
+from steadytree.cli.terminal import EXIT_CODES, interrupted
 
 
 @pytest.mark.parametrize("place", ["help", "docs"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from steadytree.core.format import load_tree
+from steadytree.tree.json import load_tree
 from tests.cli.conftest import Files, Run
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.core.format import load_tree, save_tree
-from steadytree.core.tree import Tree
+from steadytree.tree.json import load_tree, save_tree
+from steadytree.tree.tree import Tree
 from tests.cli.conftest import Files, Run
 
 Change = Callable[["pd.Series[float]"], "pd.Series[float]"]

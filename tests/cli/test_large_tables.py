@@ -7,12 +7,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from steadytree.cli import large_tables
-from steadytree.cli.large_tables import TableOnDisk, groups_of, leave_on_disk
+from steadytree.cli import retrain_command as large_tables
+from steadytree.cli.retrain_command import TableOnDisk, groups_of, leave_on_disk
 from steadytree.cli.tables import read_rows
-from steadytree.core.format import load_tree
 from steadytree.exceptions import InputError
-from steadytree.retraining import disk_rows
+from steadytree.retraining import on_disk as disk_rows
+from steadytree.tree.json import load_tree
 from tests.cli.conftest import Files, Run
 
 FAST = ("--trees", 10, "--folds", 2)

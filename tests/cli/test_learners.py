@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from sklearn.base import is_classifier
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.cli.learners import LearnerChoice, training_options
+from steadytree.cli.fit_command import LearnerChoice, training_options
 from steadytree.estimators import (
     DistilledTreeClassifier,
     DistilledTreeRegressor,

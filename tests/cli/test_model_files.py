@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
 import steadytree as st
-from steadytree.core.tree_words import tree_text
+from steadytree.tree.printing import tree_text
 from tests.cli.conftest import Run
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steadytree.cli.outcomes import check_outcomes, guess_task
+from steadytree.cli.tables import check_outcomes, guess_task
 from steadytree.exceptions import InputError, SteadyTreeWarning
 
 FILE = Path("t.csv")

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from steadytree._text import original_cell
 from steadytree.cli.output import OutFolder, Output
 from steadytree.cli.terminal import SCHEMA_VERSION, begin
-from steadytree.core.format import load_tree
-from steadytree.core.harmless import original_cell
 from steadytree.exceptions import MissingDependencyError
+from steadytree.tree.json import load_tree
 from tests.cli.conftest import Files, Run
 
 
@@ -115,7 +115,7 @@ def test_a_report_that_cannot_be_made_is_told(
     def lacking(*_: object) -> None:
         raise MissingDependencyError("needs the package 'jinja2'")
 
-    monkeypatch.setattr("steadytree.report.write_report", lacking)
+    monkeypatch.setattr("steadytree.views.write_report", lacking)
     with OutFolder(tmp_path, output(), names=["report.html"]) as folder:
         folder.report("report.html", None)
         folder.finish()

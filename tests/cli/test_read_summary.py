@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from steadytree.cli.column_types import SettledColumn
-from steadytree.cli.read_summary import ReadColumn, ReadSummary, ReadTarget
+from steadytree.cli.tables import ReadColumn, ReadSummary, ReadTarget
 from tests.cli.conftest import Files, Run
 
 FAST = ("--learner", "cart", "--max-leaves", 4)

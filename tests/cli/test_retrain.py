@@ -11,12 +11,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from steadytree.cli.retrain import command
-from steadytree.core.format import load_tree, plain_json, save_tree
-from steadytree.core.tree import Tree
+from steadytree.cli.retrain_command import command
 from steadytree.exceptions import HistoryError
 from steadytree.retraining import retrain
 from steadytree.retraining.history import History
+from steadytree.tree.json import load_tree, plain_json, save_tree
+from steadytree.tree.tree import Tree
 from tests.cli.conftest import Files, Run
 
 FAST = ("--trees", 10, "--folds", 2, "-q")

@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from steadytree.cli.shared_options import (
+from steadytree.cli.options import (
     data_options,
     example,
     option_of,
@@ -20,9 +20,9 @@ from steadytree.cli.shared_options import (
     plan_option,
     policy_of,
 )
-from steadytree.core.decision import Decision
 from steadytree.evaluation.plan import ChangePlan
 from steadytree.exceptions import InputError
+from steadytree.tree.decision import Decision
 
 
 def flags(command: click.Command) -> list[str]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steadytree.core.decision import Decision
-from steadytree.core.format import load_tree, save_tree
+from steadytree.tree.decision import Decision
+from steadytree.tree.json import load_tree, save_tree
 from tests.cli.conftest import Files, Run
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from steadytree.cli.table_files import TextForm, read_table
+from steadytree.cli.delimited import TextForm, read_table
 from steadytree.exceptions import InputError
 from tests.cli.conftest import Run
 from tests.cli.table_cases import CASES, REFUSED, Case

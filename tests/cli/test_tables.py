@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.cli.outcomes import guess_task
-from steadytree.cli.table_files import read_table
-from steadytree.cli.tables import read_rows, read_training
-from steadytree.core.format import load_tree
+from steadytree.cli.delimited import read_table
+from steadytree.cli.tables import guess_task, read_rows, read_training
 from steadytree.exceptions import InputError
+from steadytree.tree.json import load_tree
 from tests.cli.conftest import Files, Run
 
 

@@ -127,7 +127,7 @@ def test_tracebacks_and_warnings_of_others_too(
         warnings.warn(f"careful {BAD}", FutureWarning, stacklevel=1)
         raise RuntimeError(f"boom {BAD}")
 
-    monkeypatch.setattr("steadytree.cli.model_files.read_model", broken)
+    monkeypatch.setattr("steadytree.cli.options.read_model", broken)
     result = run("show", bad_files[2], "-v")
     assert result.code == 1
     assert "Traceback" in result.err

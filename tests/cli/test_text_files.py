@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from steadytree.cli import text_files
-from steadytree.cli.text_files import read_text_bytes
+from steadytree.cli import delimited as text_files
+from steadytree.cli.delimited import read_text_bytes
 from steadytree.exceptions import InputError
 
 TEXT = "a,b\n1,é\n"

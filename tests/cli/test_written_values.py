@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.cli.written_values import WrittenColumn, as_known, plain_text
+from steadytree.cli.column_types import WrittenColumn, as_known, plain_text
 
 
 def column(*texts: str | None, decimal: str = ".", thousands: str | None = None) -> WrittenColumn:

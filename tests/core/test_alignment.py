@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import steadytree as st
-from steadytree.core.alignment import align_classes, align_tree, common_space
 from steadytree.exceptions import FeatureAlignmentError
+from steadytree.tree.alignment import align_classes, align_tree, common_space
 from tests.golden import UNIT, build
 
 AB = UNIT.replace(names=("a", "b"))

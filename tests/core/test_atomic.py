@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 import steadytree as st
-from steadytree.core import atomic
-from steadytree.core.atomic import (
+from steadytree import _io as atomic
+from steadytree._io import (
     check_writable,
     claim_temporary,
     temporary_name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.core.bit_sets import bit_flags, bit_set, codes_in
+from steadytree.tree.values import bit_flags, bit_set, codes_in
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 63, 64, 65, 72, 100, 1000])

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import steadytree as st
-from steadytree.core.bounded_reading import check_json_depth, parse_json, read_bytes
-from steadytree.core.limits import MAX_JSON_DEPTH
+from steadytree._io import check_json_depth, parse_json, read_bytes
+from steadytree._limits import MAX_JSON_DEPTH
 from steadytree.exceptions import TreeFormatError
 
 

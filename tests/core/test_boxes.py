@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 import steadytree as st
-from steadytree.core.alignment import align_tree
-from steadytree.core.boxes import Boxes, coordinate_start
+from steadytree.tree.alignment import align_tree
+from steadytree.tree.walk import Boxes, coordinate_start
 from tests.golden import build
 from tests.strategies import Kind, examples, random_threshold, spaces
 

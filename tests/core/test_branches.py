@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.core.branches import Branch, Leaf, build_tree, nested_nodes
 from steadytree.exceptions import TreeFormatError
+from steadytree.tree.branches import build_tree, nested_nodes
+from steadytree.tree.nested import Branch, Leaf
 from tests.foreign import random_tree
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steadytree.core.cells import Text, cell_words, people, text
+from steadytree.publish.cells import Text, cell_words, people, text
 
 
 def test_a_text_reads_as_it_is_and_knows_its_cells() -> None:

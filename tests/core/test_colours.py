@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steadytree.core.colours import INK, OKABE_ITO, PAIR_COLOURS, tint
+from steadytree.tree.printing import INK, OKABE_ITO, PAIR_COLOURS, tint
 
 
 def test_tints_lie_between_the_colour_and_white() -> None:

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import steadytree as st
-from steadytree.core.columns import MOST_CATEGORIES, declared_categories, observe_column
 from steadytree.exceptions import InputError, SteadyTreeWarning
+from steadytree.tree.columns import MOST_CATEGORIES, declared_categories, observe_column
 
 N = 600
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.core.conditions import Branch, Leaf, Node, laid_flat
-from steadytree.core.tree import Tree
 from steadytree.exceptions import TreeFormatError
+from steadytree.tree.nested import Branch, Leaf, Node, laid_flat
+from steadytree.tree.tree import Tree
 
 
 def test_parents_come_first_and_left_before_right() -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from steadytree.core.decision import Decision, obvious_positive, resolve_decision
 from steadytree.exceptions import InputError
+from steadytree.tree.decision import Decision, obvious_positive, resolve_decision
 
 SHARE = st.floats(0.0, 1.0)
 WEIGHT = st.floats(0.01, 100.0)

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from steadytree.core import exclusive as module
-from steadytree.core.atomic import write_atomic
-from steadytree.core.exclusive import exclusive
+from steadytree import _io as module
+from steadytree._io import exclusive, write_atomic
 from steadytree.exceptions import InputError
 from tests.processes import forked
 

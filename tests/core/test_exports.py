@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from steadytree.core.exports import TreeExports
+from steadytree.tree.exports import TreeExports
 from steadytree.writers import WRITERS
 
 

@@ -9,18 +9,18 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.comparison import compare
-from steadytree.core.forbidden import (
+from steadytree.diff.comparison import compare
+from steadytree.estimators import DistilledTreeClassifier, DistilledTreeRegressor
+from steadytree.evaluation.locks import (
     forbidden_before,
     forbidden_features,
     unseen,
     without_splits,
 )
-from steadytree.core.format import load_tree, save_tree
-from steadytree.core.space import FeatureSpace
-from steadytree.estimators import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import SearchOptions, retrain
+from steadytree.tree.json import load_tree, save_tree
+from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table
 
 FAST = {"search": SearchOptions(n_estimators=8), "n_folds": 2, "random_state": 0}

@@ -18,14 +18,14 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.core.decision import Decision
-from steadytree.core.format import (
+from steadytree.exceptions import InputError, TreeFormatError
+from steadytree.tree.decision import Decision
+from steadytree.tree.json import (
     FORMAT_VERSION,
     tree_from_dict,
     tree_json_schema,
     tree_to_dict,
 )
-from steadytree.exceptions import InputError, TreeFormatError
 from tests.golden import build
 from tests.strategies import Kind, examples, random_space, random_tree, tree_collections
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadytree.core.harmless import (
+from steadytree._text import (
     harmless,
     harmless_cell,
     harmless_json,

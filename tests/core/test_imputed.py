@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.core.imputed import (
+from steadytree.tree.recoded import (
     fill_in,
     imputed_codes,
     imputed_entry,

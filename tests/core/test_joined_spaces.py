@@ -7,9 +7,9 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as hs
 
-from steadytree.core.joined_spaces import joined_categories, joined_order, joined_space
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
+from steadytree.tree.joined_spaces import joined_categories, joined_order, joined_space
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 
 def stump(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from steadytree.core.json_entries import JsonObject, as_list, as_number, kind_of, read_scalars
 from steadytree.exceptions import TreeFormatError
+from steadytree.tree.nested import JsonObject, as_list, as_number, kind_of, read_scalars
 
 
 def test_entries_of_every_kind() -> None:

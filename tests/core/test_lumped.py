@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import steadytree as st
-from steadytree.core.lumped import (
+from steadytree.tree.recoded import (
     Lumps,
     lump,
     lumped_codes,

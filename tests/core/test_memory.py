@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steadytree.core.memory import HoldsArrays
+from steadytree._limits import HoldsArrays
 
 
 class Pair(NamedTuple):

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import steadytree as st
-from steadytree.core.decision import Decision
-from steadytree.core.limits import MAX_NODES
+from steadytree._limits import MAX_NODES
 from steadytree.exceptions import TreeFormatError
+from steadytree.tree.decision import Decision
 from tests.foreign import probe_rows, random_tree
 
 BY_HAND: dict[str, Any] = {

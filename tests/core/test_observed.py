@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.core.observed import Observed
 from steadytree.exceptions import TreeFormatError
+from steadytree.tree.observed import Observed
 
 TWO = Observed(
     counts=np.array([[[6, 2], [1, 3]], [[0, 0], [0, 0]]]),

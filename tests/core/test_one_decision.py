@@ -11,9 +11,9 @@ from hypothesis import strategies as hs
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.core.one_decision import find_one_decision, one_decision_of_leaves
-from steadytree.core.tree import Tree
 from steadytree.readers import read_model
+from steadytree.tree.one_decision import find_one_decision, one_decision_of_leaves
+from steadytree.tree.tree import Tree
 from tests.strategies import examples
 
 X = np.arange(100.0)[:, None]

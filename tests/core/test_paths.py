@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import steadytree as st
-from steadytree.core.paths import Paths
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
+from steadytree.tree.paths import Paths
 from tests.golden import HOLES, RESPONSE, UNIT, build
 
 SPACE = st.FeatureSpace(

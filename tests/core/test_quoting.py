@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steadytree.core.quoting import cut, quoted, some_of
+from steadytree._text import cut, quoted, some_of
 
 
 class Hostile:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadytree.core.rows import (
+from steadytree.exceptions import InputError
+from steadytree.tree.rows import (
     CodedRows,
     code_outcomes,
     code_table,
@@ -17,8 +18,7 @@ from steadytree.core.rows import (
     row_hashes,
     stack_tables,
 )
-from steadytree.core.space import FeatureSpace
-from steadytree.exceptions import InputError
+from steadytree.tree.space import FeatureSpace
 
 
 def rows_of(n: int, **more: object) -> CodedRows:

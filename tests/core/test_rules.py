@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from steadytree.core.observed import Observed
-from steadytree.core.rules import tree_rules
+from steadytree.tree.observed import Observed
+from steadytree.tree.paths import tree_rules
 from tests.golden import build
 from tests.strategies import Kind, random_rows, random_space, random_tree
 

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as hs
 from numpy.typing import NDArray
 
-from steadytree.core.scale import (
+from steadytree.exceptions import InputError
+from steadytree.tree.values import (
     MAX_KNOTS,
     FeatureScale,
     check_knots,
     quantile_knots,
     share_of_range,
 )
-from steadytree.exceptions import InputError
 from tests.naive import share_below
 from tests.strategies import examples
 

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import steadytree as st
-from steadytree.core.tabular import as_table, encode_table, outcome_values
 from steadytree.exceptions import FeatureAlignmentError, InputError
+from steadytree.tree.columns import as_table, encode_table, outcome_values
 from tests.golden import build
 
 NAMES = ("age", "colour", "flag", "code")

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as some
 
-from steadytree.core.thresholds import double_threshold, next_above, single_threshold
+from steadytree.tree.values import double_threshold, next_above, single_threshold
 
 NUMBERS = some.floats(allow_nan=False, allow_infinity=False)
 SINGLES = some.floats(width=32, allow_nan=False, allow_infinity=False)

@@ -18,8 +18,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.core.decision import Decision
 from steadytree.exceptions import InputError, TreeFormatError
+from steadytree.tree.decision import Decision
 from tests.golden import build
 from tests.strategies import (
     Kind,

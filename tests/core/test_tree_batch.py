@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 
-from steadytree.core.tree import Tree
-from steadytree.core.tree_batch import build_trees
 from steadytree.exceptions import TreeFormatError
+from steadytree.tree.tree import Tree
+from steadytree.tree.tree_batch import build_trees
 from tests.strategies import Kind, examples, random_space, random_tree, shuffled_copy
 
 NODES = (

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import steadytree as st
-from steadytree.core.tree_checks import MAX_DEPTH, check_category_sets, check_shape_of_tree
+from steadytree._limits import MAX_DEPTH
 from steadytree.exceptions import TreeFormatError
+from steadytree.tree.checks import check_category_sets, check_shape_of_tree
 
 
 def chain(depth: int) -> dict[str, Any]:

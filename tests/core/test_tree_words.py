@@ -8,10 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadytree.core.decision import Decision
-from steadytree.core.observed import Observed
-from steadytree.core.tree import Tree
-from steadytree.core.tree_words import (
+from steadytree.tree.decision import Decision
+from steadytree.tree.observed import Observed
+from steadytree.tree.printing import (
     LeafNumbers,
     branch_texts,
     reaching_values,
@@ -19,7 +18,8 @@ from steadytree.core.tree_words import (
     split_condition,
     tree_text,
 )
-from steadytree.core.words import FIGURE_BRANCH, PAGE, PAGE_BRANCH, PLAIN
+from steadytree.tree.tree import Tree
+from steadytree.tree.words import FIGURE_BRANCH, PAGE, PAGE_BRANCH, PLAIN
 from tests.golden import build
 from tests.report.samples import mixed_diff
 from tests.strategies import Kind, random_space, random_tree

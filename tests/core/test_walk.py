@@ -17,12 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 import steadytree as st
-from steadytree.core import walk as walk_module
-from steadytree.core.alignment import align_tree
-from steadytree.core.boxes import Boxes
-from steadytree.core.paths import Paths
-from steadytree.core.walk import compiled_walk
 from steadytree.exceptions import ClippedThresholdWarning
+from steadytree.tree import walk as walk_module
+from steadytree.tree.alignment import align_tree
+from steadytree.tree.paths import Paths
+from steadytree.tree.walk import Boxes, compiled_walk
 from tests.golden import build
 from tests.strategies import Kind, examples, random_tree, tree_collections
 
@@ -145,7 +144,7 @@ def test_more_tightenings_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch
 
 def test_without_numba_the_walk_is_plain() -> None:
     assert compiled_walk() is not None
-    code = "from steadytree.core.walk import compiled_walk; print(compiled_walk())"
+    code = "from steadytree.tree.walk import compiled_walk; print(compiled_walk())"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True, text=True, check=True,

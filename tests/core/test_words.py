@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadytree.core.words import (
+from steadytree.tree.words import (
     FIGURE_BRANCH,
     PAGE,
     PAGE_BRANCH,

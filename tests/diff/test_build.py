@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.core.rows import CodedRows
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.exceptions import FeatureAlignmentError, InputError
 from steadytree.readers import as_tree
+from steadytree.tree.rows import CodedRows
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 from tests.diff.trees import (
     COLOURS,
     SITES,

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree_words import LeafNumbers
-from steadytree.core.words import Condition
-from steadytree.diff.changes import KINDS, Rule, compare_conditions
+from steadytree.diff.pairing import KINDS, Rule, compare_conditions
+from steadytree.tree.printing import LeafNumbers
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.words import Condition
 from tests.diff.trees import (
     NEW,
     OLD,

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.comparison import compare
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.diff import diff_trees
+from steadytree.diff.comparison import compare
 from steadytree.diff.directions import keep_directions
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.readers import as_tree
 from steadytree.retraining import SearchOptions, retrain
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 from tests.diff.trees import OLD, SPACE, Leaf, Split, build, splits
 from tests.strategies import examples
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steadytree.core.paths import Paths
 from steadytree.diff.splits import SplitChange, group_changes
+from steadytree.tree.paths import Paths
 from tests.diff.trees import (
     NEW,
     OLD,

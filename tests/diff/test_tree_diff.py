@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
 
-from steadytree.core.decision import Decision
-from steadytree.core.space import FeatureSpace
 from steadytree.diff import diff_trees
+from steadytree.diff.diff_words import STATUSES
 from steadytree.diff.tree_diff import positive_class
-from steadytree.diff.words import STATUSES
 from steadytree.estimators import DistilledTreeClassifier
 from steadytree.readers import as_tree
-from steadytree.report.notebook import MAX_ROWS
+from steadytree.tree.decision import Decision
+from steadytree.tree.space import FeatureSpace
+from steadytree.views.notebook import MAX_ROWS
 from tests.diff.trees import NEW, OLD, Leaf, Split, build, nodes, rows, seen, stairs
 
 TOP = {

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steadytree.core.decision import Decision
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
-from steadytree.core.words import PAGE, Condition
 from steadytree.diff import ConditionChange, diff_trees
-from steadytree.diff.words import change_words, given_up_words, split_words
+from steadytree.diff.diff_words import change_words, given_up_words, split_words
+from steadytree.tree.decision import Decision
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
+from steadytree.tree.words import PAGE, Condition
 from tests.diff.trees import (
     COLOURS,
     NEW,

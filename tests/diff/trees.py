@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from steadytree.core.observed import Observed
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
+from steadytree.tree.observed import Observed
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 NAMES = ("age", "weight", "dose", "colour", "site")
 COLOURS = ("red", "green", "blue", "white")

@@ -7,11 +7,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from steadytree.core import limits
-from steadytree.core.paths import Paths
-from steadytree.distance.amounts import Measure, cost_matrix, in_quanta
-from steadytree.distance.options import check_options
+from steadytree import _limits as limits
+from steadytree.distance.variants import Measure, check_options, cost_matrix, in_quanta
 from steadytree.exceptions import InputError
+from steadytree.tree.paths import Paths
 from tests import naive
 from tests.golden import MID_1, MID_2, UNIT
 from tests.strategies import Kind, random_space, random_tree

@@ -12,13 +12,13 @@ from joblib._parallel_backends import ThreadingBackend
 from numpy.typing import NDArray
 
 import steadytree as st
-from steadytree.core.paths import Paths
-from steadytree.core.tree import Tree
 from steadytree.distance import _solver, blocks
 from steadytree.distance._solver import scipy_solver
 from steadytree.distance.blocks import DistanceBlocks, by_blocks, is_large
 from steadytree.distance.distances import pairwise_paths, weighted_means
-from steadytree.distance.options import check_options
+from steadytree.distance.variants import check_options
+from steadytree.tree.paths import Paths
+from steadytree.tree.tree import Tree
 from tests.distance.solver.examples import breast_cancer_paths, measure
 from tests.golden import MID_1, MID_2, UNIT
 

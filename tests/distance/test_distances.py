@@ -21,10 +21,8 @@ import steadytree as st
 from steadytree.distance import blocks
 from steadytree.distance._solver import kernels
 from steadytree.distance._solver.pack import pack
-from steadytree.distance.amounts import Measure
 from steadytree.distance.distances import normalised, pairwise_paths, weighted_means
-from steadytree.distance.options import DistanceOptions, check_options, paths_of
-from steadytree.distance.variants import VARIANTS
+from steadytree.distance.variants import VARIANTS, DistanceOptions, Measure, check_options, paths_of
 from steadytree.exceptions import InputError
 from tests.golden import MID_1, MID_2, UNIT, build
 from tests.naive import metric_weight, naive_paths

@@ -13,8 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 import steadytree as st
-from steadytree.core.paths import Paths
 from steadytree.exceptions import ClippedThresholdWarning
+from steadytree.tree.paths import Paths
 from tests.naive import (
     cost_matrix,
     linear_program,

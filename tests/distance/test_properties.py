@@ -15,7 +15,7 @@ from hypothesis import strategies as hs
 from numpy.typing import NDArray
 
 import steadytree as st
-from steadytree.core.paths import Paths
+from steadytree.tree.paths import Paths
 from tests.golden import EPS, GOLDEN, MID_1, MID_2, UNIT, Golden, build
 from tests.naive import NaivePath, cost_matrix, metric_weight, naive_distance, naive_paths
 from tests.strategies import (

@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 from reproduction.catalogue import CATALOGUE
-from steadytree.core.paths import Paths
-from steadytree.distance.amounts import cost_matrix
-from steadytree.distance.options import check_options
+from steadytree.distance.variants import check_options, cost_matrix
+from steadytree.tree.paths import Paths
 from tests.docs.fences import DOCS, ROOT, fences
 from tests.strategies import Kind, examples, random_space, random_tree
 

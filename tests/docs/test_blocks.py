@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from steadytree.distance.variants import VARIANTS
+from steadytree.estimators.selection import RULES
 from steadytree.readers import READERS
-from steadytree.selection import RULES
 from steadytree.writers import WRITERS
 from tests.docs import hospital
 from tests.docs.fences import DOCS, ROOT, Fence, fences, pages, written_pages

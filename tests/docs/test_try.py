@@ -28,7 +28,7 @@ from tests.docs.fences import ROOT
 
 TRY = ROOT / "docs" / "try"
 FILES = ("app.html", "app.css", "app.js", "worker.js", "tryit.py")
-TEMPLATES = ROOT / "src" / "steadytree" / "report" / "templates"
+TEMPLATES = ROOT / "src" / "steadytree" / "views" / "templates"
 BUILT_IN = TRY / "breast-cancer.csv"
 
 AS_IN_THE_BROWSER = """

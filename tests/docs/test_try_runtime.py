@@ -74,7 +74,7 @@ def test_steadytrees_own_wheel_is_of_this_checkout(made: Any) -> None:
     _, dest = made
     manifest = json.loads((dest / "runtime.json").read_text())
     with zipfile.ZipFile(dest / manifest["wheel"]) as wheel:
-        for name in ("steadytree/__init__.py", "steadytree/report/templates/report.js"):
+        for name in ("steadytree/__init__.py", "steadytree/views/templates/report.js"):
             assert wheel.read(name) == (ROOT / "src" / name).read_bytes()
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadytree.estimators._batches import check_share, split_share
+from steadytree.estimators.stable import check_share, split_share
 from steadytree.exceptions import InputError
 
 

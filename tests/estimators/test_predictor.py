@@ -16,12 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from steadytree.core.format import save_tree
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.estimators import TreeClassifier, TreeRegressor
 from steadytree.exceptions import FeatureAlignmentError, InputError
 from steadytree.readers import as_tree
+from steadytree.tree.json import save_tree
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 
 @pytest.fixture(scope="module")

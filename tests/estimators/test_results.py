@@ -8,11 +8,9 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.distance import distance_bound, pairwise_tree_distances
 from steadytree.estimators import StableTreeClassifier, StableTreeRegressor
-from steadytree.estimators._results import (
+from steadytree.estimators.results import (
     CandidateTable,
     MeanDistances,
     Objective,
@@ -22,11 +20,13 @@ from steadytree.estimators._results import (
     largest_depth,
     mean_distances,
 )
+from steadytree.estimators.selection import pareto_mask
 from steadytree.evaluation.holdout import Scores
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
 from steadytree.growing.collections import Collection
 from steadytree.readers import as_tree
-from steadytree.selection import pareto_mask
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 from tests.estimators.samples import small, three_columns
 from tests.modules import require_library
 

@@ -17,15 +17,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from reproduction.data import load_case_study
-from steadytree.core.tree_words import tree_text
 from steadytree.estimators import (
     DistilledTreeClassifier,
     StableTreeClassifier,
     StableTreeRegressor,
     TreeClassifier,
 )
+from steadytree.estimators.selection import pareto_mask
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.selection import pareto_mask
+from steadytree.tree.printing import tree_text
 from tests.estimators.samples import GRID, small, three_columns
 from tests.modules import require_library
 

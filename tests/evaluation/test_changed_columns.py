@@ -13,9 +13,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.comparison import compare
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
+from steadytree.diff.comparison import compare
 from steadytree.evaluation.changed_columns import (
     changed_columns,
     changed_units,
@@ -23,6 +21,8 @@ from steadytree.evaluation.changed_columns import (
 )
 from steadytree.exceptions import OneDecisionWarning, SteadyTreeWarning
 from steadytree.readers import as_tree
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 from tests.diff.trees import COLOURS, SPACE, Leaf, Split, build
 from tests.growing.mixed import mixed_table
 

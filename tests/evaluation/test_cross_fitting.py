@@ -11,10 +11,8 @@ import pytest
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.evaluation.cross_fitting import CrossFitted, decides_alike, ranks_alike
-from steadytree.evaluation.folds import make_folds
-from steadytree.evaluation.measures import losses, recall_of, squared_errors
-from steadytree.evaluation.scores import predict_rows
+from steadytree.evaluation.cross_fitting import CrossFitted, decides_alike, make_folds, ranks_alike
+from steadytree.evaluation.scores import losses, predict_rows, recall_of, squared_errors
 from steadytree.readers import read_model
 from tests.golden import build
 

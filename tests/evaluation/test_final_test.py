@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, r2_score, recall_score, roc_auc_score
 
-from steadytree.core.decision import Decision
-from steadytree.evaluation.final_test import score_on_test
+from steadytree.evaluation.performance import score_on_test
+from steadytree.tree.decision import Decision
 from tests.evaluation.test_cross_fitting import draw, fit
 
 

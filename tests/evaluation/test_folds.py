@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadytree.evaluation.folds import assign_folds, check_rowwise, make_folds
+from steadytree.evaluation.cross_fitting import assign_folds, check_rowwise, make_folds
 from steadytree.exceptions import InputError
 
 

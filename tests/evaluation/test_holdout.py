@@ -13,8 +13,6 @@ from sklearn.metrics import get_scorer, make_scorer, max_error, r2_score, roc_au
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from steadytree.core.rows import CodedRows
-from steadytree.core.tree import Tree
 from steadytree.evaluation.holdout import (
     Holdout,
     _over_n_less_one,
@@ -25,6 +23,8 @@ from steadytree.evaluation.holdout import (
 from steadytree.evaluation.scores import predict_rows, score_rows, standard_error
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
+from steadytree.tree.rows import CodedRows
+from steadytree.tree.tree import Tree
 
 
 def holdout_of(X: Any, y: Any, *, weights: Any = None, n_folds: int = 5) -> Holdout:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.estimators import DistilledTreeClassifier, TreeClassifier
 from steadytree.evaluation.locks import keeps_locks, resolve_locks
 from steadytree.exceptions import InputError
 from steadytree.growing.nodes import split_of
 from steadytree.readers.words.rules import tree_from_rules
 from steadytree.retraining import retrain
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 from tests.growing.mixed import mixed_table
 from tests.report.samples import mixed_diff
 from tests.retraining.conftest import QUICK

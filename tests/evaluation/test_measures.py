@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, mean_absolute_error, recall_score, roc_auc_score
 
-from steadytree.core.decision import Decision
-from steadytree.evaluation.measures import (
+from steadytree.evaluation.scores import (
+    Predictions,
     absolute_errors,
     area_of,
     decision_costs,
@@ -19,7 +19,7 @@ from steadytree.evaluation.measures import (
     share_errors,
     squared_errors,
 )
-from steadytree.evaluation.scores import Predictions
+from steadytree.tree.decision import Decision
 
 
 def test_classes():

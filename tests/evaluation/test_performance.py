@@ -20,7 +20,6 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from steadytree.core.decision import Decision
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.intervals import (
     area_excess,
@@ -30,9 +29,9 @@ from steadytree.evaluation.intervals import (
     proportion_interval,
     quantile,
 )
-from steadytree.evaluation.measures import squared_errors
 from steadytree.evaluation.performance import measure_score, performance_table
-from steadytree.evaluation.scores import auc_influence, standard_error
+from steadytree.evaluation.scores import auc_influence, squared_errors, standard_error
+from steadytree.tree.decision import Decision
 from tests.evaluation.test_cross_fitting import cross_fitted, draw, fit
 from tests.golden import build
 

@@ -10,7 +10,6 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.core.space import FeatureSpace
 from steadytree.evaluation.scores import (
     Predictions,
     Score,
@@ -27,6 +26,7 @@ from steadytree.evaluation.scores import (
     standard_error,
 )
 from steadytree.readers import as_tree
+from steadytree.tree.space import FeatureSpace
 
 
 @given(st.integers(0, 10_000))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.core.space import FeatureSpace
+from steadytree.tree.space import FeatureSpace
 
 
 def mixed_table(n: int, seed: int, *, task: str = "binary") -> tuple[pd.DataFrame, NDArray[Any]]:

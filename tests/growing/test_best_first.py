@@ -7,8 +7,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from steadytree.growing.best_first import best_split, grow_best_first
-from steadytree.growing.binning import BinnedTable, Split, cut_points
+from steadytree.growing.best_first import (
+    BinnedTable,
+    Split,
+    best_split,
+    cut_points,
+    grow_best_first,
+)
 from tests.growing.mixed import mixed_table, space_of
 
 

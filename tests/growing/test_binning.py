@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadytree.core.space import FeatureSpace
-from steadytree.growing.binning import BinnedTable, Split, cut_points
+from steadytree.growing.best_first import BinnedTable, Split, cut_points
+from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table, space_of
 
 

@@ -10,9 +10,9 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import ParameterGrid
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
-from steadytree.core.tree import Tree
 from steadytree.growing.collections import draw_bootstrap, grow_collections
 from steadytree.growing.fitting import TrainingData
+from steadytree.tree.tree import Tree
 from tests.growing.samples import ReadsFrames, same_rules, training_data
 
 

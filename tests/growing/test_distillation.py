@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from steadytree.core.rows import CodedRows
 from steadytree.growing.distillation import distil_tree, leaf_rows, size_by_minority
 from steadytree.growing.nodes import shares_of
 from steadytree.growing.teacher import fit_teacher, target_columns, teach
+from steadytree.tree.rows import CodedRows
 from tests.growing.mixed import mixed_table, space_of
 
 

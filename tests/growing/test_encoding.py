@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.core.space import FeatureSpace
-from steadytree.growing.encoding import ColumnEncoder
+from steadytree.growing.fitting import ColumnEncoder
+from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table, space_of
 
 

@@ -8,9 +8,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import r2_score, roc_auc_score
 
-from steadytree.growing import _loops, ensembles
-from steadytree.growing.ensembles import Boosting, ColumnBins, Forest
-from steadytree.growing.teacher import target_columns
+from steadytree.growing import _loops
+from steadytree.growing import teacher as ensembles
+from steadytree.growing.teacher import Boosting, ColumnBins, Forest, target_columns
 
 BOOSTED = {"step": 0.1, "max_leaves": 4, "min_leaf": 20, "feature_share": 0.3, "seed": 0}
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadytree.core.space import FeatureSpace
-from steadytree.growing.best_first import grow_best_first
-from steadytree.growing.binning import BinnedTable
-from steadytree.growing.node_export import export_tree
-from steadytree.growing.nodes import NodeFactory
+from steadytree.growing.best_first import BinnedTable, grow_best_first
+from steadytree.growing.nodes import NodeFactory, export_tree
 from steadytree.growing.teacher import TaughtRows, target_columns
+from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table
 
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.growing.best_first import grow_best_first
-from steadytree.growing.binning import BinnedTable, Split
-from steadytree.growing.encoding import ColumnEncoder
-from steadytree.growing.node_export import export_tree
+from steadytree.growing.best_first import BinnedTable, Split, grow_best_first
+from steadytree.growing.fitting import ColumnEncoder
 from steadytree.growing.nodes import (
     NodeFactory,
+    export_tree,
     shares_of,
     side_condition,
     split_of,

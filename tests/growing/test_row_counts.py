@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steadytree.core.rows import CodedRows
-from steadytree.core.space import FeatureSpace
-from steadytree.growing.best_first import grow_best_first
-from steadytree.growing.binning import BinnedTable
+from steadytree.growing.best_first import BinnedTable, grow_best_first
 from steadytree.growing.nodes import NodeFactory
-from steadytree.growing.row_counts import RowBatch, count_rows
+from steadytree.growing.routing import RowBatch, count_rows
 from steadytree.growing.teacher import TaughtRows
+from steadytree.tree.rows import CodedRows
+from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table
 
 

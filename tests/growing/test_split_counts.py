@@ -6,8 +6,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.core.space import FeatureSpace
-from steadytree.growing.split_counts import (
+from steadytree.estimators.assessment import (
     LEAF_NODE,
     PLACES,
     all_cuts,
@@ -16,6 +15,7 @@ from steadytree.growing.split_counts import (
     split_table,
 )
 from steadytree.readers import as_tree
+from steadytree.tree.space import FeatureSpace
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,6 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 
-from steadytree.core.rows import CodedRows
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.growing.teacher import (
     augment,
     blend_with_deployed,
@@ -18,6 +15,9 @@ from steadytree.growing.teacher import (
     target_columns,
     teach,
 )
+from steadytree.tree.rows import CodedRows
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 from tests.growing.mixed import mixed_table, space_of
 
 

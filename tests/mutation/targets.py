@@ -70,14 +70,24 @@ DISTANCE = ("amounts", "bound", "matching", "options", "variants", "distances")
 TARGETS: dict[str, Target] = {
     target.module: target
     for target in [
-        Target("core/paths", ("tests/core/test_walk.py", "tests/distance/test_distances.py")),
-        Target("selection", ()),
+        Target(
+            "tree/paths",
+            (
+                "tests/core/test_paths.py",
+                "tests/core/test_walk.py",
+                "tests/distance/test_distances.py",
+            ),
+        ),
+        Target("estimators/selection", ("tests/test_selection.py",)),
         *_folder("distance", *(f"tests/distance/test_{name}.py" for name in DISTANCE)),
         *_folder("distance/_solver", "tests/distance/solver", plain=True, slow=SLOW_AS_PYTHON),
         *_folder("evaluation", "tests/evaluation"),
         *_folder("diff", *(f"tests/diff/test_{name}.py" for name in DIFF)),
         Target("retraining/frontier", ()),
-        Target("retraining/planned", ()),
+        Target(
+            "retraining/proposal",
+            ("tests/retraining/test_planned.py", "tests/retraining/test_answer.py"),
+        ),
         *_files(
             "retraining/history*.py",
             *(

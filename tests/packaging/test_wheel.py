@@ -44,12 +44,12 @@ def test_the_wheel_is_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> No
 def test_schemas_templates_and_types_are_inside(wheel: zipfile.ZipFile) -> None:
     files = set(wheel.namelist())
     for name in (
-        "core/tree.schema.json",
-        "report/summary.schema.json",
+        "tree/tree.schema.json",
+        "views/summary.schema.json",
         "retraining/history.schema.json",
-        "report/templates/report.html.j2",
-        "report/templates/report.css",
-        "report/templates/report.js",
+        "views/templates/report.html.j2",
+        "views/templates/report.css",
+        "views/templates/report.js",
         "py.typed",
     ):
         assert f"steadytree/{name}" in files

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.core.space import FeatureSpace
 from steadytree.readers import as_tree
+from steadytree.tree.space import FeatureSpace
 from tests.report import samples
 
 

@@ -13,7 +13,7 @@ from steadytree.plotting import (
     TreeComparisonDisplay,
     TreeMapDisplay,
 )
-from steadytree.plotting._base import axes_for, check_lengths, literal, styled
+from steadytree.views.figures import axes_for, check_lengths, literal, styled
 from tests.report import samples
 
 

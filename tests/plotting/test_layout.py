@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
-from steadytree.plotting.layout import fold_nodes, layout_diagram, layout_outline, leaves_below
+from steadytree.tree.tree import Tree
+from steadytree.views.figures import fold_nodes, layout_diagram, layout_outline, leaves_below
 
 
 @st.composite

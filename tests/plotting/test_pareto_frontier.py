@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from steadytree.estimators.selection import pareto_mask
 from steadytree.exceptions import InputError
 from steadytree.plotting import (
     ParetoFrontierDisplay,
 )
-from steadytree.selection import pareto_mask
 from tests.report import samples
 
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.assessment import measure_sensitivity
+from steadytree.estimators.assessment import measure_sensitivity
 from steadytree.exceptions import InputError
 from steadytree.plotting import (
     SensitivityDisplay,

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.core.space import FeatureSpace
 from steadytree.exceptions import InputError
 from steadytree.plotting import (
     TreeComparisonDisplay,
 )
-from steadytree.plotting._base import PAIR_COLOURS, tint
 from steadytree.readers import as_tree
 from steadytree.readers.words.rules import tree_from_rules
+from steadytree.tree.printing import PAIR_COLOURS, tint
+from steadytree.tree.space import FeatureSpace
 from tests.plotting.figures import bootstrap_trees, overlapping, text_boxes
 from tests.report import samples
 

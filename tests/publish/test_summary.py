@@ -9,14 +9,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from steadytree.core.cells import group, mean, measure, people, risk, score
 from steadytree.publish import publish
-from steadytree.publish.summary import _published
-from steadytree.report import summarise
+from steadytree.publish.cells import group, mean, measure, people, risk, score
+from steadytree.publish.published import _published
+from steadytree.views import summarise
 from tests.report import samples
 
 SCHEMA = json.loads(
-    files("steadytree.report").joinpath("summary.schema.json").read_text(encoding="utf-8")
+    files("steadytree.views").joinpath("summary.schema.json").read_text(encoding="utf-8")
 )
 NUMBERS = {
     *("version", "decision_threshold", "level", "number", "leaf", "n_rules", "depth", "n_edits"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers.stored_nodes import (
     check_category_sizes,
@@ -13,6 +12,8 @@ from steadytree.readers.stored_nodes import (
     nest_nodes,
     split_around_missing,
 )
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf, Node
 
 
 def nest(*children: tuple[int, int] | None) -> Node:

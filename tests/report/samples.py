@@ -16,16 +16,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.core.decision import Decision
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
-from steadytree.estimators._results import stable_content
-from steadytree.growing.encoding import ColumnEncoder
+from steadytree.estimators.results import stable_content
+from steadytree.estimators.selection import pareto_mask
+from steadytree.growing.fitting import ColumnEncoder
 from steadytree.readers import as_tree
 from steadytree.readers.words.rules import tree_from_rules
 from steadytree.retraining import Retraining, SearchOptions, retrain
-from steadytree.selection import pareto_mask
+from steadytree.tree.decision import Decision
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 HOSTILE = {
     "html": "<img src=x onerror=alert(1)>&amp;</script><!--",

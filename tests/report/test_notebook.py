@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steadytree.exceptions import InputError
-from steadytree.report.notebook import (
+from steadytree.views.notebook import (
     MAX_ROWS,
     notebook_view,
     path_matching_html,
@@ -44,7 +44,7 @@ def test_compact_views_need_no_jinja() -> None:
     code = (
         "import sys; sys.modules['jinja2'] = None\n"
         "from tests.report.samples import mixed_diff\n"
-        "from steadytree.report.notebook import tree_diff_html\n"
+        "from steadytree.views.notebook import tree_diff_html\n"
         "from steadytree.exceptions import MissingDependencyError\n"
         "assert 'rules' in tree_diff_html(mixed_diff())\n"
         "try:\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from steadytree.report import render, summarise
-from steadytree.report.people import people_data
+from steadytree.views import render, summarise
+from steadytree.views.summarise import people_data
 from tests.report import samples
 
 

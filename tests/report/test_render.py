@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 
 from steadytree.diff import diff_trees
-from steadytree.diff.words import given_up_words
+from steadytree.diff.diff_words import given_up_words
 from steadytree.exceptions import SteadyTreeWarning
-from steadytree.report import render, summarise, write_report
-from steadytree.report.notebook import tree_diff_html
-from steadytree.report.render import script_safe_json
-from steadytree.report.sentences import sentence
 from steadytree.retraining import SearchOptions, retrain
+from steadytree.views import render, summarise, write_report
+from steadytree.views.notebook import tree_diff_html
+from steadytree.views.render import script_safe_json
+from steadytree.views.report_trees import sentence
 from tests.report import samples
 from tests.report.page import Page
 
@@ -110,7 +110,7 @@ def test_size_is_kept_even_for_five_hundred_large_different_trees(tmp_path: Path
             **samples.candidate_results(rng.random(500), rng.random(500), np.arange(500) < 3),
         }
     )
-    import steadytree.report.trees as candidates
+    import steadytree.views.report_trees as candidates
 
     # The budget, not the time that 500 diffs of 200 rules take, is what is tested.
     before = candidates.diff_trees

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steadytree.report.rules import RuleTable
+from steadytree.views.report_trees import RuleTable
 from tests.report import samples
 
 

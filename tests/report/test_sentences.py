@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from steadytree.core.cells import people, text
-from steadytree.report.sentences import sentence
+from steadytree.publish.cells import people, text
+from steadytree.views.report_trees import sentence
 
 
 def test_signs_are_those_of_print_and_blanks_join_the_parts() -> None:

@@ -12,17 +12,17 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.core.space import FeatureSpace
 from steadytree.diff import diff_trees
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
-from steadytree.report import summarise
-from steadytree.report.render import render
 from steadytree.retraining import SearchOptions, retrain
+from steadytree.tree.space import FeatureSpace
+from steadytree.views import summarise
+from steadytree.views.render import render
 from tests.report import samples
 
 SCHEMA = json.loads(
-    files("steadytree.report").joinpath("summary.schema.json").read_text(encoding="utf-8")
+    files("steadytree.views").joinpath("summary.schema.json").read_text(encoding="utf-8")
 )
 RESULTS = {
     "retraining": lambda: samples.retraining(),

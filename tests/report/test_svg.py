@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from steadytree.report import summarise
-from steadytree.report.svg import (
+from steadytree.views import summarise
+from steadytree.views.svg import (
     branch_words,
     frontier_svg,
     marker,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from steadytree.report import summarise
-from steadytree.report.trees import features_data, used_features
+from steadytree.views import summarise
+from steadytree.views.report_trees import features_data, used_features
 from tests.report import samples
 
 
@@ -32,7 +32,7 @@ def test_equal_trees_are_stored_once() -> None:
 
 
 def test_trees_beyond_the_budget_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steadytree.report.trees.TREE_BUDGET", 1500)
+    monkeypatch.setattr("steadytree.views.report_trees.TREE_BUDGET", 1500)
     frontier = summarise(samples.stable_result(2))["frontier"]
     without = [c for c in frontier["candidates"] if c["tree"] is None]
     assert frontier["trees_left_out"] == len(without) > 0

@@ -13,7 +13,7 @@ from reproduction.figures.drawing import MEAN, PAPER_LABEL, case_name
 from reproduction.published import CASE_STUDY_NAMES, TABLE_1, TABLE_3
 from reproduction.regenerate import Regenerated
 from reproduction.tables import mean
-from steadytree.distance.bound import distance_bound
+from steadytree.distance.variants import distance_bound
 
 DRAW = {caption.name: draw for caption, draw in FIGURES.items()}
 

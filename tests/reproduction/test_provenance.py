@@ -86,7 +86,7 @@ def test_every_kind_reaches_the_code_it_computes_with() -> None:
         for name in (
             "reproduction.protocols",
             "reproduction.case_studies",
-            "steadytree.core.tree",
+            "steadytree.tree.tree",
             "steadytree.growing.fitting",
             "steadytree.distance.distances",
         ):

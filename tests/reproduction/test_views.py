@@ -10,8 +10,8 @@ import pytest
 
 from reproduction.content import Content
 from reproduction.regenerate import Regenerated, redraw
-from steadytree.core.format import tree_from_dict
 from steadytree.exceptions import InputError
+from steadytree.tree.json import tree_from_dict
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -16,18 +16,18 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.evaluation.cross_fitting import same_rules
-from steadytree.report import summarise
-from steadytree.retraining import answer as module
+from steadytree.evaluation.plan_check import FEWEST_EVENTS
+from steadytree.retraining import proposal as module
 from steadytree.retraining import retrain
-from steadytree.retraining.answer import (
+from steadytree.retraining.proposal import (
     ACTIONS,
     CONFIDENCES,
-    FEWEST_EVENTS,
     TOO_FEW,
     Gain,
     draw_answer,
     fall_back,
 )
+from steadytree.views import summarise
 from tests.retraining.conftest import QUICK
 from tests.retraining.test_retrain import rare_outcomes
 

@@ -7,12 +7,12 @@ import warnings
 import numpy as np
 import pytest
 
-from steadytree.core.space import FeatureSpace
 from steadytree.evaluation.changed_columns import changed_units
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import retrain
-from steadytree.retraining.coding import check_categories
 from steadytree.retraining.problem import prepare_problem
+from steadytree.retraining.widening import check_categories
+from steadytree.tree.space import FeatureSpace
 from tests.retraining.conftest import QUICK
 
 CODES = {"red": 0, "green": 1, "blue": 2, "grey": 3}

@@ -18,9 +18,11 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
-from steadytree.retraining import Rows, SearchOptions, disk_rows, disk_tables, retrain
-from steadytree.retraining.disk_rows import DiskRows, load_sample
-from steadytree.retraining.structure_sample import draw_rows
+from steadytree.retraining import Rows, SearchOptions, retrain
+from steadytree.retraining import on_disk as disk_rows
+from steadytree.retraining import on_disk as disk_tables
+from steadytree.retraining.given_rows import draw_rows
+from steadytree.retraining.on_disk import DiskRows, load_sample
 from tests.growing.mixed import mixed_table
 
 ROOT = Path(__file__).parents[2]
@@ -416,7 +418,9 @@ import sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 from sklearn.tree import DecisionTreeClassifier
 from benchmarks.memory import peak_mebibytes
-from steadytree.retraining import SearchOptions, disk_rows, disk_tables, retrain
+from steadytree.retraining import SearchOptions, retrain
+from steadytree.retraining import on_disk as disk_rows
+from steadytree.retraining import on_disk as disk_tables
 
 path, n_groups = sys.argv[1], int(sys.argv[2])
 disk_rows.MEMORY_ROWS, disk_tables.BATCH_ROWS = 5_000, 20_000

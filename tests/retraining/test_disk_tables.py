@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from steadytree.exceptions import InputError, MissingDependencyError
-from steadytree.retraining import disk_tables
-from steadytree.retraining.disk_tables import is_on_disk, open_table, parquet_rows
+from steadytree.retraining import on_disk as disk_tables
+from steadytree.retraining.on_disk import is_on_disk, open_table, parquet_rows
 
 N = 250
 

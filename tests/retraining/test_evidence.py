@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.evaluation.scores import Score
 from steadytree.retraining import SearchOptions, retrain
-from steadytree.retraining.evidence import _clearly_worse, least_confirmed_change
+from steadytree.retraining.frontier import _clearly_worse, least_confirmed_change
 
 QUICK = {"search": SearchOptions(n_estimators=20), "n_folds": 3}
 

@@ -12,10 +12,10 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.report import summarise
 from steadytree.retraining import retrain
-from steadytree.retraining.answer import TOO_FEW, Forgone, Gain, draw_answer
 from steadytree.retraining.explanation import alarm_words, explain_retraining, whom_words
+from steadytree.retraining.proposal import TOO_FEW, Forgone, Gain, draw_answer
+from steadytree.views import summarise
 from tests.retraining.conftest import QUICK
 
 CHOSEN = ["keep", "re-estimate", "price 0.3", "price 0.02", "from scratch", "CART"]

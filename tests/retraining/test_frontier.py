@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steadytree.core.space import FeatureSpace
 from steadytree.distance import tree_distance
 from steadytree.exceptions import ClippedThresholdWarning
 from steadytree.retraining.frontier import CandidateTree, build_frontier, choose
+from steadytree.tree.space import FeatureSpace
 from tests.evaluation.test_cross_fitting import cross_fitted, fit
 
 

@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.core.format import save_tree, tree_json_schema
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.distance import tree_distance
 from steadytree.exceptions import HistoryError, InputError
 from steadytree.retraining import history as history_module
 from steadytree.retraining.history import History
 from steadytree.retraining.history_chain import FORMAT
+from steadytree.tree.json import save_tree, tree_json_schema
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 from tests.diff.trees import Leaf, Split, build
 from tests.retraining.histories import A, B, C, PlanCheck, contents, seal_again, write
 

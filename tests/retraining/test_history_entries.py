@@ -12,12 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.core.format import tree_to_dict
-from steadytree.core.tree import Tree
 from steadytree.evaluation.plan_check import PlanCheck as EmptyCheck
 from steadytree.exceptions import InputError
-from steadytree.retraining.history_chain import Ledger
-from steadytree.retraining.history_entries import (
+from steadytree.retraining.history_chain import (
+    Ledger,
     checked_name,
     checked_scores,
     checked_text,
@@ -28,6 +26,8 @@ from steadytree.retraining.history_entries import (
     iso_date,
     scores_of,
 )
+from steadytree.tree.json import tree_to_dict
+from steadytree.tree.tree import Tree
 from tests.diff.trees import Leaf, Split, build
 from tests.retraining.histories import A, B, PlanCheck
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from steadytree.core.format import save_tree
 from steadytree.exceptions import HistoryError, InputError, WriteError
-from steadytree.retraining import history_entries
+from steadytree.retraining import history_chain as history_entries
 from steadytree.retraining.history import History
+from steadytree.tree.json import save_tree
 from tests.retraining.histories import A, B, C
 
 

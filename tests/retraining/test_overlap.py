@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.core.rows import CodedRows
-from steadytree.evaluation.measures import losses
+from steadytree.evaluation.scores import losses
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import Rows, SearchOptions, retrain
-from steadytree.retraining.overlap import find_copies, scored_rows
+from steadytree.retraining.given_rows import find_copies, scored_rows
 from steadytree.retraining.problem import prepare_problem
+from steadytree.tree.rows import CodedRows
 
 
 def noise(n, seed, levels=None):

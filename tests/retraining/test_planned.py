@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.exceptions import InputError, PlanError
-from steadytree.retraining.planned import selection_cost
+from steadytree.retraining.proposal import selection_cost
 from tests.retraining.conftest import QUICK
 from tests.retraining.test_frontier import noise_candidates
 

@@ -11,15 +11,15 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.core import space as space_module
-from steadytree.core import tree as tree_module
-from steadytree.core.format import load_tree, save_tree
-from steadytree.core.space import FeatureSpace
 from steadytree.distance import tree_distance
 from steadytree.estimators import DistilledTreeClassifier
 from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
 from steadytree.retraining import SearchOptions, retrain
 from steadytree.retraining.problem import prepare_problem
+from steadytree.tree import space as space_module
+from steadytree.tree import tree as tree_module
+from steadytree.tree.json import load_tree, save_tree
+from steadytree.tree.space import FeatureSpace
 from tests.retraining.conftest import QUICK
 
 

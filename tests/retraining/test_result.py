@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
-from steadytree.report import summarise
 from steadytree.retraining import retrain
+from steadytree.views import summarise
 from tests.retraining.conftest import QUICK
 
 

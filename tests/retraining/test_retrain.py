@@ -13,8 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.evaluation.cross_fitting import ranks_alike
-from steadytree.evaluation.measures import losses
-from steadytree.evaluation.scores import predict_rows
+from steadytree.evaluation.scores import losses, predict_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import SearchOptions, retrain
 from tests.growing.mixed import mixed_table

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.comparison import compare
+from steadytree.diff.comparison import compare
 from steadytree.exceptions import SteadyTreeWarning
 from steadytree.retraining import retrain
 from steadytree.retraining.problem import prepare_problem

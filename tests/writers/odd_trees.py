@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import steadytree as st
-from steadytree.core.branches import Branch, Leaf, Node, build_tree
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf, Node
 
 NASTY = (
     "it's",

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import steadytree as st
-from steadytree.core.tree_words import LeafNumbers, branch_texts
-from steadytree.core.words import PAGE, PAGE_BRANCH
+from steadytree.tree.printing import LeafNumbers, branch_texts
+from steadytree.tree.words import PAGE, PAGE_BRANCH
 from tests.foreign import random_tree
 from tests.programs import require_program
 from tests.writers.odd_trees import marked_tree

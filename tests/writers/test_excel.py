@@ -20,8 +20,9 @@ import pandas as pd
 import pytest
 
 import steadytree as st
-from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.exceptions import InputError, MissingDependencyError
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf, Node
 from steadytree.writers.excel import path_words
 from tests.foreign import probe_rows, random_tree
 from tests.programs import require_program

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import steadytree as st
-from steadytree.core.rules import tree_rules
+from steadytree.tree.paths import tree_rules
 from tests.foreign import random_tree
 from tests.report import samples
 from tests.writers.odd_trees import marked_tree

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from steadytree.core.tree_words import LeafNumbers, branch_texts
-from steadytree.core.words import PAGE, PAGE_BRANCH
+from steadytree.tree.printing import LeafNumbers, branch_texts
+from steadytree.tree.words import PAGE, PAGE_BRANCH
 from tests.foreign import random_tree
 from tests.writers.odd_trees import marked_tree
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import steadytree as st
-from steadytree.core.branches import Branch, Leaf, Node, build_tree
 from steadytree.exceptions import InputError
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf, Node
 from tests.foreign import random_tree
 
 

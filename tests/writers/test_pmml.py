@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 import steadytree as st
-from steadytree.core.branches import Branch, Leaf, build_tree
 from steadytree.exceptions import InputError, UnsupportedModelError
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf
 from tests.foreign import NAMES, probe_rows, random_tree
 from tests.programs import require_program
 from tests.writers.odd_trees import marked_tree, nasty_tree

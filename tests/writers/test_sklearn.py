@@ -17,8 +17,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 import steadytree as st
-from steadytree.core.branches import Branch, Leaf, build_tree
 from steadytree.exceptions import InputError, UnsupportedModelError
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf
 from tests.foreign import probe_rows, random_tree
 
 SINGLES = True

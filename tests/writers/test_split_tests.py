@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.core.tree import Tree
+from steadytree.tree.tree import Tree
 from steadytree.writers.split_tests import SplitTest, split_test
 from tests.foreign import probe_rows, random_tree
 

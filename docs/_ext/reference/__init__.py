@@ -1,6 +1,6 @@
 """Parts of the reference that the package itself knows: written into pages when they are read.
 
-A page holds an empty block such as ``{schema-fields} steadytree.core tree.schema.json``. In its
+A page holds an empty block such as ``{schema-fields} steadytree.tree tree.schema.json``. In its
 place stands what the function of that name returns, in Markdown, so that headings, links and the
 search see it like everything else on the page.
 """

@@ -9,13 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from steadytree._interrupts import (
+from steadytree._optional import import_optional
+from steadytree._progress import (
     ignore_interrupts,
     remember_interrupt,
 )
-from steadytree._optional import import_optional
-from steadytree.cli.exits import interrupted
-from steadytree.cli.terminal import begin, print_error_document, tell
+from steadytree.cli.terminal import begin, interrupted, print_error_document, tell
 from steadytree.exceptions import MissingDependencyError
 
 __all__ = ["main"]

@@ -1,6 +1,6 @@
 """The group of commands, and what every one of them does on errors and interrupts.
 
-To add a command, write ``cli/<name>.py`` with a click command called ``command`` and list
+To add a command, write ``cli/<name>_command.py`` with a click command called ``command`` and list
 the name in ``COMMANDS``; it is imported only when it is asked for.
 """
 
@@ -18,12 +18,17 @@ from typing import Any
 
 import click
 
-from steadytree._interrupts import is_interrupt, remember_interrupt
-from steadytree.cli.exits import EXIT_CODES, interrupted
-from steadytree.cli.terminal import begin, let_go, print_error_document, show, tell
+from steadytree._progress import is_interrupt, remember_interrupt
+from steadytree.cli.terminal import (
+    EXIT_CODES,
+    begin,
+    interrupted,
+    let_go,
+    print_error_document,
+    show,
+    tell,
+)
 from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning, WriteError
-
-__all__ = ["COMMANDS", "group", "run"]
 
 COMMANDS = (
     *("fit", "compare", "retrain", "assess", "export", "show"),
@@ -44,7 +49,7 @@ class _LazyGroup(click.Group):
         return [
             name
             for name in COMMANDS
-            if importlib.util.find_spec(f"steadytree.cli.{name}") is not None
+            if importlib.util.find_spec(f"steadytree.cli.{name}_command") is not None
         ]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -56,7 +61,7 @@ class _LazyGroup(click.Group):
             )
         if cmd_name not in self.list_commands(ctx):
             return None
-        command = importlib.import_module(f"steadytree.cli.{cmd_name}").command
+        command = importlib.import_module(f"steadytree.cli.{cmd_name}_command").command
         assert isinstance(command, click.Command)
         return command
 

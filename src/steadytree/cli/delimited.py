@@ -8,10 +8,17 @@ are parsed, and whatever is not one value per name is refused with its line.
 
 from __future__ import annotations
 
+import bz2
+import codecs
 import csv
+import gzip
 import io
+import lzma
 import re
+import stat
 import warnings
+import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +30,109 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.cli.text_files import first_line_of, line_at
+from steadytree._optional import import_optional
 from steadytree.exceptions import InputError
 
-__all__ = ["MISSING", "WHOLE", "DelimitedText", "parse_delimited"]
+# -- Bring the bytes of a text table into one form: unpacked, UTF-8, ends of lines --
+# A table comes from Excel with a byte order mark, from Windows in UTF-16, from an old export in
+# Latin-1, or packed. What says of itself how it is written is read; what does not is refused with
+# the line, instead of being read as other letters.
+
+PACKED = (".gz", ".zip", ".bz2", ".xz")
+MOST_UNPACKED = 100
+"""A packed file that unpacks to more than this many times its size is refused ..."""
+SMALL_UNPACKED = 256 << 20
+"""... unless that is less than this many bytes."""
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def read_text_bytes(path: Path, encoding: str | None) -> bytes:
+    """Return the text of a file as UTF-8 whose lines end in a line feed, the last one too."""
+    content = _unpacked(path)
+    mark, marked = next((m for m in _MARKS if content.startswith(m[0])), (b"", ""))
+    if marked == "utf-8" and encoding in (None, "utf-8"):
+        content = content[len(mark) :]
+    elif marked or encoding not in (None, "utf-8"):
+        try:
+            text = content.decode(encoding or marked)
+        except (UnicodeError, LookupError) as error:
+            raise InputError(
+                f"expected {encoding or marked} in {path}, got: {error}; name what it was written "
+                "in with --encoding"
+            ) from None
+        content = text.removeprefix("\ufeff").encode("utf-8")
+    at = content.find(b"\0")
+    if at >= 0:
+        raise InputError(
+            f"expected text in {path}, got a NUL byte in line {line_at(content, at)}; it may be "
+            "UTF-16 (say --encoding utf-16-le) or no text at all"
+        )
+    if b"\r" in content and b"\n" not in content:  # as old Macintoshes wrote
+        content = content.replace(b"\r", b"\n")
+    return content if content.endswith(b"\n") or not content else content + b"\n"
+
+
+def line_at(content: bytes, offset: int) -> int:
+    """Return the number of the line, from 1 on, that a byte is in."""
+    return content.count(b"\n", 0, offset) + 1
+
+
+def first_line_of(error: BaseException) -> str:
+    """Return the first line of what a library says is wrong."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _unpacked(path: Path) -> bytes:
+    name = path.name.lower()
+    kind = next((suffix for suffix in PACKED if name.endswith(suffix)), None)
+    if kind is None:
+        return path.read_bytes()
+    most = max(SMALL_UNPACKED, MOST_UNPACKED * path.stat().st_size)
+    try:
+        with _opened(path, kind) as file:
+            content: bytes = file.read(most + 1)
+    except (gzip.BadGzipFile, zlib.error, zipfile.BadZipFile, lzma.LZMAError, EOFError) as error:
+        raise _not_packed(path, kind, error) from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise _not_packed(path, kind, error) from None  # bz2 says it so
+    if len(content) > most:
+        raise InputError(
+            f"expected a table in {path}, got a file that unpacks to more than {MOST_UNPACKED} "
+            "times its size; unpack it first if that is right"
+        )
+    return content
+
+
+def _not_packed(path: Path, kind: str, error: Exception) -> InputError:
+    return InputError(
+        f"expected a file packed as {kind} in {path}, got: {first_line_of(error)}; "
+        "write it again, or name it after what it is"
+    )
+
+
+def _opened(path: Path, kind: str) -> Any:
+    if kind == ".zip":
+        archive = zipfile.ZipFile(path)
+        members = [member for member in archive.namelist() if not member.endswith("/")]
+        if len(members) != 1:
+            raise InputError(
+                f"expected one file inside {path}, got {len(members)}; unpack it and name the table"
+            )
+        return archive.open(members[0])
+    opens: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    return opens[kind](path, "rb")
+
+
+# -- Read delimited text strictly: a row that does not fit its header is refused, never shifted --
 
 MISSING = (
     *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null"),
@@ -401,3 +507,110 @@ def _seems_separated(header: str, width: int) -> str:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")
+
+
+# -- Open a table by its name, CSV or Parquet, and remember where each row of it stands --
+# Whoever is told that a value is odd wants to look at it: so a table knows the line of every row
+# (of a Parquet file: its number), and how a value was written before it became a number.
+
+PARQUET = (".parquet", ".pq")
+COMMAS = (".csv",)
+TABS = (".tsv", ".txt", ".tab")
+SHOWN_ROWS = 3
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """How the user says that text tables are written; by default as their names and bytes tell."""
+
+    separator: str | None = None
+    decimal: str = "."
+    thousands: str | None = None
+    encoding: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TableFile:
+    """A table as it was read, with where its rows are; ``text`` is None for Parquet."""
+
+    path: Path
+    frame: pd.DataFrame
+    form: TextForm
+    text: DelimitedText | None = None
+
+    def places(self, rows: Sequence[int]) -> str:
+        """Say where some rows are: "lines 3, 9, 12 and 4 more"."""
+        shown = rows[:SHOWN_ROWS]
+        found = [row + 1 for row in shown] if self.text is None else self.text.lines(shown)
+        unit = ("row" if self.text is None else "line") + ("s" if len(rows) > 1 else "")
+        more = f" and {len(rows) - len(shown):,} more" if len(rows) > len(shown) else ""
+        return f"{unit} {', '.join(f'{number}' for number in found)}{more}"
+
+    def texts(self, column: str) -> pd.Series[Any]:
+        """Return a column as it is written, where that is known."""
+        return self.frame[column] if self.text is None else self.text.texts(column)
+
+    def padded(self, column: str) -> bool:
+        """Whether numbers of a column may be written with leading zeros."""
+        return self.text is not None and self.text.padded(column)
+
+
+def read_table(path: Path, form: TextForm | None = None) -> TableFile:
+    """Read a CSV or Parquet file, by its name."""
+    form = form or TextForm()
+    name = path.name.lower()
+    packed = next((suffix for suffix in PACKED if name.endswith(suffix)), "")
+    name = name.removesuffix(packed)
+    if not name.endswith((*COMMAS, *TABS)) and (packed or not name.endswith(PARQUET)):
+        raise InputError(
+            f"expected a CSV or Parquet file, got {path}; name it .csv, .csv.gz, .tsv or .parquet"
+        )
+    try:
+        _refuse_devices(path)
+        if name.endswith(PARQUET):
+            return _read_parquet(path, form)
+        content = read_text_bytes(path, form.encoding)
+    except OSError as error:
+        why = error.strerror or first_line_of(error)
+        raise InputError(
+            f"expected a readable table, got {why}: {path}; check the name and the rights"
+        ) from error
+    separator = form.separator or ("\t" if name.endswith(TABS) else ",")
+    text = parse_delimited(path, content, separator=separator, decimal=form.decimal)
+    return TableFile(path, text.frame, form, text)
+
+
+def _refuse_devices(path: Path) -> None:
+    """Refuse what may never end: a device, a pipe without a writer."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise InputError(f"expected a file as a table, got a device or a pipe: {path}; copy it")
+
+
+def _read_parquet(path: Path, form: TextForm) -> TableFile:
+    import_optional("pyarrow", extra="parquet", purpose=f"reading {path.name}")
+    try:
+        table = pd.read_parquet(path).reset_index(drop=True)
+    except OSError as error:
+        if error.errno is not None:  # of the file, not of what is in it
+            raise
+        raise _no_parquet(path, error) from None
+    except Exception as error:
+        # pyarrow's errors share no base with ours; anything else is not about the file.
+        if not isinstance(error, ValueError) and not type(error).__module__.startswith("pyarrow"):
+            raise
+        raise _no_parquet(path, error) from None
+    if table.empty:
+        raise InputError(f"expected a table with rows and columns, got none in {path}")
+    table.columns = [str(name) for name in table.columns]
+    twice = sorted(set(table.columns[table.columns.duplicated()]))
+    if twice:
+        raise InputError(
+            f"expected distinct names of columns in {path}, got {', '.join(map(repr, twice[:4]))} "
+            "more than once; rename one of the columns"
+        )
+    return TableFile(path, table, form)
+
+
+def _no_parquet(path: Path, error: Exception) -> InputError:
+    return InputError(f"expected Parquet in {path}, got: {first_line_of(error)}; write it again")

@@ -15,17 +15,15 @@ from typing import Any
 
 import pandas as pd
 
-from steadytree._interrupts import check_interrupt, interrupts_wait
+from steadytree._io import write_atomic
+from steadytree._progress import check_interrupt, interrupts_wait
+from steadytree._text import harmless, harmless_cell
 from steadytree.cli.run_folder import REFUSED_TREE, TREE, RunFolder
 from steadytree.cli.terminal import SCHEMA_VERSION, begin, print_document, show, tell
-from steadytree.core.atomic import write_atomic
-from steadytree.core.format import plain_json, save_tree
-from steadytree.core.harmless import harmless, harmless_cell
-from steadytree.core.tree import Tree
 from steadytree.evaluation.plan_check import PlanCheck
 from steadytree.exceptions import MissingDependencyError
-
-__all__ = ["OutFolder", "Output", "flips_text"]
+from steadytree.tree.json import plain_json, save_tree
+from steadytree.tree.tree import Tree
 
 
 def flips_text(table: pd.DataFrame) -> str:
@@ -172,7 +170,7 @@ class OutFolder:
         if self.folder is None:
             return
         try:
-            from steadytree.report import write_report
+            from steadytree.views import write_report
 
             self._write(name, lambda path: write_report(subject, path, **options))
         except MissingDependencyError as error:

@@ -29,27 +29,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from steadytree._versions import CORE, library_versions
-from steadytree.core.atomic import (
+from steadytree._io import (
     claim_temporary,
+    parse_json,
+    read_bytes,
     sync_folder,
     temporary_name,
     tidy_temporaries,
     write_atomic,
 )
-from steadytree.core.bounded_reading import parse_json, read_bytes
-from steadytree.core.harmless import harmless_json
+from steadytree._optional import CORE, library_versions
+from steadytree._text import harmless_json
 from steadytree.exceptions import InputError, TreeFormatError, WriteError
-
-__all__ = [
-    "MANIFEST",
-    "REFUSED_TREE",
-    "TREE",
-    "RunFolder",
-    "problems_of",
-    "read_manifest",
-    "same_file",
-]
 
 MANIFEST = "manifest.json"
 TREE = "tree.json"

@@ -10,11 +10,9 @@ from typing import Any
 import click
 
 from steadytree.cli.column_types import CATEGORY, IGNORE, NUMBER
-from steadytree.cli.shared_options import options_in_order
-from steadytree.cli.table_files import TextForm
+from steadytree.cli.delimited import TextForm
+from steadytree.cli.options import options_in_order
 from steadytree.exceptions import InputError
-
-__all__ = ["TableReading", "table_options"]
 
 TYPES = (NUMBER, CATEGORY, IGNORE)
 NAMED = {"tab": "\t", "\\t": "\t", "space": " "}

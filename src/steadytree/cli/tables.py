@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +14,232 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.cli.column_types import IGNORE, UNKNOWN, SettledColumn, settle_column
-from steadytree.cli.outcomes import check_outcomes, guess_task
-from steadytree.cli.read_summary import IGNORED, ReadColumn, ReadSummary, ReadTarget
-from steadytree.cli.table_files import TableFile, read_table
+from steadytree._text import quoted, some_of
+from steadytree.cli.column_types import (
+    CATEGORY,
+    IGNORE,
+    NUMBER,
+    UNKNOWN,
+    SettledColumn,
+    settle_column,
+)
+from steadytree.cli.delimited import TableFile, read_table
 from steadytree.cli.table_options import TableReading
-from steadytree.core.quoting import quoted, some_of
-from steadytree.core.tabular import outcome_values
-from steadytree.core.tree import Tree
-from steadytree.exceptions import InputError
+from steadytree.exceptions import InputError, SteadyTreeWarning
+from steadytree.tree.columns import near_unique, outcome_values
+from steadytree.tree.space import has_fractions
+from steadytree.tree.tree import Tree
+from steadytree.tree.words import PLAIN, clean, display_width, shorten
 
-__all__ = ["RowTable", "check_columns", "read_rows", "read_training", "with_columns"]
+# -- What the target of a table is: classes or a response, or nothing that a tree can learn --
+# A column of 200 identifiers named as the target is a slip; it must not become 200 classes.
+
+MOST_CLASSES = 20
+"""More classes than this are asked about."""
+
+
+def counted(y: NDArray[Any]) -> dict[Any, int]:
+    """Count the rows of each outcome."""
+    codes, values = pd.factorize(y)
+    return dict(zip(values.tolist(), np.bincount(codes).tolist(), strict=True))
+
+
+def guess_task(y: NDArray[Any], task: str) -> str:
+    """Classification or regression; asks where the values do not tell."""
+    if task != "auto":
+        return task
+    if has_fractions(y):
+        return "regression"
+    different = len(counted(y))
+    if different <= MOST_CLASSES:
+        return "classification"
+    if y.dtype.kind in "fiu":
+        raise InputError(
+            f"expected a target with at most {MOST_CLASSES} classes or with fractions, got "
+            f"{different} different whole numbers; say --task classification or regression"
+        )
+    raise InputError(
+        f"expected a target with at most {MOST_CLASSES} classes, got {different:,} different "
+        "texts; name another column, or say --task classification if these are the classes"
+    )
+
+
+def check_outcomes(y: NDArray[Any], task: str, path: Path, target: str) -> None:
+    """Refuse a target that nothing can be learned about; warn of classes of a single row."""
+    counts = counted(y)
+    if len(counts) < 2:
+        raise InputError(
+            f"expected a target with two or more different values, got only {quoted(y[0])}; "
+            "nothing can be learned from it"
+        )
+    if task == "regression":
+        if y.dtype.kind not in "fiu":
+            raise InputError(
+                f"expected numbers in the target {target!r} of {path} with --task regression, got "
+                f"{quoted(y[0])}; say --task classification, or name another column"
+            )
+        return
+    if near_unique(len(counts), len(y)):
+        raise InputError(
+            f"expected classes that rows share in the target {target!r} of {path}, got "
+            f"{len(counts):,} different values in {len(y):,} rows, as in an identifier; name "
+            "another column" + (", or say --task regression" if y.dtype.kind in "fiu" else "")
+        )
+    alone = [value for value, count in counts.items() if count == 1]
+    if alone:
+        several = len(alone) > 1
+        warnings.warn(
+            f"class{'es' if several else ''} {some_of(alone)} of the target {target!r} "
+            f"{'have' if several else 'has'} too few rows to learn from; leave them out, or put "
+            "rare classes together",
+            SteadyTreeWarning,
+            stacklevel=2,
+        )
+
+
+# -- Say what was read of a table before anything is trained on it --
+# Whoever sees "age: category, 61 categories" in time does not deploy a tree that was grown on it.
+
+IGNORED = "ignored"
+MOST_LINES = 30
+NAME_WIDTH = 40
+
+
+@dataclass(frozen=True)
+class ReadColumn:
+    """One column: what it is, and how much of it is there (``missing`` is a share)."""
+
+    name: str
+    type: str
+    categories: int | None = None
+    missing: float | None = None
+    note: str = ""
+
+    @classmethod
+    def of(cls, name: str, column: SettledColumn, note: str = "") -> ReadColumn:
+        """Describe a settled column, with its own note unless there is another."""
+        values = column.values
+        missing = float(values.isna().mean()) if len(values) else 0.0
+        categories = int(values.nunique()) if column.type == CATEGORY else None
+        return cls(name, column.type, categories, missing, note or column.note)
+
+    @property
+    def missing_words(self) -> str:
+        """How much of it is missing: "11 %"; empty where nothing is."""
+        return PLAIN.percent(self.missing) if self.missing else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "categories": self.categories,
+            "missing": self.missing,
+            "note": self.note or None,
+        }
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the cells of its line."""
+        kind = self.type
+        if self.categories is not None:
+            kind += f" ({self.categories})"
+        missing = f"{self.missing_words} missing" if self.missing else ""
+        note = clean(self.note) if self.note else ""
+        return (shorten(clean(self.name), NAME_WIDTH), kind, missing, note)
+
+
+@dataclass(frozen=True)
+class ReadTarget:
+    """The outcome: rows of each class, or a range."""
+
+    name: str
+    classes: dict[str, int] = field(default_factory=dict)
+    range: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, name: str, y: NDArray[Any], *, regression: bool) -> ReadTarget:
+        """Count the classes, or find the range of a response."""
+        if regression:
+            low, high = (float(v) for v in (np.min(y), np.max(y)))
+            return cls(name, range=(low, high))
+        return cls(name, dict(sorted((str(value), count) for value, count in counted(y).items())))
+
+    def to_text(self) -> str:
+        """Return its line."""
+        if self.range is not None:
+            return f"target {clean(self.name)}: numbers"
+        shown = [
+            f"{clean(label)} {count:,}" for label, count in list(self.classes.items())[:MOST_LINES]
+        ]
+        more = len(self.classes) - len(shown)
+        return f"target {clean(self.name)}: {', '.join(shown)}" + (
+            f" and {more} more classes" if more else ""
+        )
+
+
+@dataclass(frozen=True)
+class ReadSummary:
+    """What was read of a file.
+
+    ``dropped`` are rows that were left out because their outcome is missing.
+    """
+
+    path: Path
+    rows: int
+    dropped: int = 0
+    target: ReadTarget | None = None
+    columns: Sequence[ReadColumn] = ()
+    on_disk: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for ``--json``."""
+        target = None
+        if self.target is not None:
+            target = {"name": self.target.name, "classes": self.target.classes or None}
+        return {
+            "file": str(self.path),
+            "rows": self.rows,
+            "on_disk": self.on_disk,
+            "dropped_rows": self.dropped,
+            "target": target,
+            "columns": [column.to_dict() for column in self.columns],
+        }
+
+    def to_text(self, *, everything: bool = False) -> str:
+        """Return a short table; of many columns the telling ones, or ``everything``."""
+        kinds = Counter(column.type for column in self.columns)
+        shares = [f"{kinds[kind]} {kind}" for kind in (NUMBER, CATEGORY, IGNORED) if kinds[kind]]
+        lines = [f"read {self.path.name}: {self.rows:,} rows; columns: {', '.join(shares)}"]
+        if self.on_disk:
+            return f"read {self.path.name}: {self.rows:,} rows, which stay on disk"
+        if self.dropped:
+            lines.append(f"{self.dropped:,} rows without an outcome were left out")
+        if self.target is not None:
+            lines.append(self.target.to_text())
+        shown = list(self.columns) if everything else self._telling()
+        rows = [column.cells() for column in shown]
+        widths = [max((display_width(row[i]) for row in rows), default=0) for i in range(3)]
+        for row in rows:
+            padded = [
+                cell + " " * (w - display_width(cell)) for cell, w in zip(row, widths, strict=False)
+            ]
+            lines.append("  ".join([*padded, row[3]]).rstrip())
+        more = len(self.columns) - len(shown)
+        if more:
+            lines.append(f"and {more} more columns (-v shows them)")
+        return "\n".join(lines)
+
+    def _telling(self) -> list[ReadColumn]:
+        """Columns to show where there are many: those with a note first, in their order."""
+        if len(self.columns) <= MOST_LINES:
+            return list(self.columns)
+        order = sorted(
+            range(len(self.columns)), key=lambda i: (not self.columns[i].note, self.columns[i].type)
+        )
+        return [self.columns[i] for i in sorted(order[:MOST_LINES])]
+
+
+# -- Read the user's tables, and say what is wrong with them before anything takes time --
 
 
 def check_columns(table: pd.DataFrame, path: Path, named: Iterable[tuple[str, str]]) -> None:

@@ -1,7 +1,7 @@
 """Print: the one place through which every line of the command line reaches a stream.
 
 What is printed holds names and messages out of files, so nothing of it may act on the terminal
-or on a log (:func:`steadytree.core.harmless.harmless`). With ``--json`` exactly one document goes
+or on a log (:func:`steadytree._text.harmless`). With ``--json`` exactly one document goes
 to standard output, whatever happens.
 
 This module imports nothing that takes time: an interrupt while the others are imported is told
@@ -16,18 +16,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from steadytree.core.harmless import harmless, harmless_json
+from steadytree._progress import interrupts_wait, stopped_by
+from steadytree._text import harmless, harmless_json
 from steadytree.exceptions import WriteError
-
-__all__ = [
-    "SCHEMA_VERSION",
-    "begin",
-    "let_go",
-    "print_document",
-    "print_error_document",
-    "show",
-    "tell",
-]
 
 SCHEMA_VERSION = 1
 """Of the JSON that ``--json`` prints; entries are added within a version, never changed."""
@@ -98,3 +89,33 @@ def let_go() -> None:
                 stream.flush()
             except OSError:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+# -- How a run of the command line ends: its exit code, and what is said when it was stopped --
+
+SIGNALLED = 128
+"""Added to a signal's number, as shells do."""
+EXIT_CODES = {
+    0: "done",
+    1: "failed",
+    2: "bad usage or input",
+    3: "a clause of the plan did not hold, or could not be judged",
+    130: "interrupted",
+    143: "ended by SIGTERM",
+}
+"""What a command returns; 129 where its terminal closed."""
+
+
+def interrupted(*, as_json: bool) -> int:
+    """Say that the work was stopped, and return the exit code that tells by what."""
+    with interrupts_wait():
+        code = SIGNALLED + stopped_by()
+        words = EXIT_CODES.get(code, "its terminal closed").capitalize()
+        message = f"{words}; no file was left half written."
+        tell(message)
+        if as_json:
+            print_error_document("KeyboardInterrupt", message, code)
+        # Python ends as killed by the signal if an interrupt ever left code that was run from
+        # text, as numba's is; running some forgets it.
+        exec("")
+    return code

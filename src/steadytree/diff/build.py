@@ -9,26 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steadytree.core.alignment import common_space
-from steadytree.core.paths import Paths
-from steadytree.core.rows import CodedRows
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import column_names, n_rows
-from steadytree.core.tree import Tree
-from steadytree.core.tree_words import LeafNumbers, kept_words, known_missing
-from steadytree.diff.changes import Rule, RuleChange
 from steadytree.diff.directions import turned_features, with_turned
-from steadytree.diff.pairing import Pair, read_pairs
+from steadytree.diff.pairing import Pair, Rule, RuleChange, read_pairs
 from steadytree.diff.splits import SplitChange, group_changes
 from steadytree.diff.tree_diff import TreeDiff, positive_class
-from steadytree.distance.amounts import Measure
 from steadytree.distance.matching import PathMatching, match_paths
+from steadytree.distance.variants import Measure
 from steadytree.evaluation.flips import classes_given_up, prediction_moved, response_span
 from steadytree.exceptions import InputError
 from steadytree.publish import count_categories, names_of_diff, publish_space, publish_tree
 from steadytree.readers import read_model
-
-__all__ = ["diff_trees"]
+from steadytree.tree.alignment import common_space
+from steadytree.tree.columns import column_names, n_rows
+from steadytree.tree.paths import Paths
+from steadytree.tree.printing import LeafNumbers, kept_words, known_missing
+from steadytree.tree.rows import CodedRows
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 # Values closer than this are the same value.
 SAME_VALUE = 1e-12

@@ -19,15 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.alignment import AlignedTree, align_trees
-from steadytree.core.paths import Paths
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.diff.pairing import read_pairs
 from steadytree.distance.matching import PathMatching, match_paths
 from steadytree.exceptions import ClippedThresholdWarning
-
-__all__ = ["Turned", "keep_directions", "space_with_turned", "turned_features", "with_turned"]
+from steadytree.tree.alignment import AlignedTree, align_trees
+from steadytree.tree.paths import Paths
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 OTHER = "any other"
 """Stands for the categories that nobody has met."""

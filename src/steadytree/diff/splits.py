@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.alignment import align_tree
-from steadytree.core.bit_sets import codes_in
-from steadytree.core.paths import Paths
-from steadytree.core.space import FeatureSpace
-from steadytree.core.words import Condition
-from steadytree.diff.changes import ConditionChange, Rule, RuleChange
-from steadytree.diff.words import concerned_by, split_words
-
-__all__ = ["SplitChange", "group_changes"]
+from steadytree.diff.diff_words import concerned_by, split_words
+from steadytree.diff.pairing import ConditionChange, Rule, RuleChange
+from steadytree.tree.alignment import align_tree
+from steadytree.tree.paths import Paths
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.values import codes_in
+from steadytree.tree.words import Condition
 
 # A split: its feature, and its threshold, its two sets of categories, or None where it
 # only asks whether the value is missing.

@@ -12,20 +12,24 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from steadytree._views import ReportContent, notebook_view, write_report
-from steadytree.core.format import plain_json
-from steadytree.core.words import PLAIN, Condition
-from steadytree.diff.changes import ConditionChange, Rule, RuleChange
+from steadytree.diff.diff_words import (
+    STATUSES,
+    diff_markdown,
+    diff_text,
+    shown_value,
+    status_counts,
+)
+from steadytree.diff.pairing import ConditionChange, Rule, RuleChange
 from steadytree.diff.splits import SplitChange
-from steadytree.diff.words import STATUSES, diff_markdown, diff_text, shown_value, status_counts
+from steadytree.tree.json import plain_json
+from steadytree.tree.words import PLAIN, Condition
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from steadytree.core.space import FeatureSpace
-    from steadytree.core.tree import Tree
-
-__all__ = ["SCHEMA_VERSION", "TreeDiff", "positive_class"]
+    from steadytree.tree.space import FeatureSpace
+    from steadytree.tree.tree import Tree
 
 SCHEMA_VERSION = 1
 
@@ -339,7 +343,7 @@ class TreeDiff:
         ----------
         path : path-like
         **options
-            Of :func:`steadytree.report.summarise`: ``title``, ``level``, ``publish`` (people
+            Of :func:`steadytree.views.summarise`: ``title``, ``level``, ``publish`` (people
             rounded, for others).
 
         Returns

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import pairwise_tree_distances, tree_distance
 from steadytree.distance.matching import MatchedPair, PathMatching, UnmatchedPath, match_paths
-from steadytree.distance.variants import VARIANTS, LonePaths, Variant
+from steadytree.distance.variants import VARIANTS, LonePaths, Variant, distance_bound
 
 __all__ = [
     "VARIANTS",

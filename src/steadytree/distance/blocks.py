@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._jobs import Shared, Workers
-from steadytree.core.paths import Paths
 from steadytree.distance._solver import Part, part_distances, prepare_part
 from steadytree.distance._solver.pack import distinct_trees
-from steadytree.distance.amounts import Measure
-
-__all__ = ["DistanceBlocks", "by_blocks", "is_large"]
+from steadytree.distance.variants import Measure
+from steadytree.tree.paths import Paths
 
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -8,22 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.paths import Paths
-from steadytree.core.space import FeatureSpace
 from steadytree.distance._solver import pairwise
-from steadytree.distance.amounts import Measure
 from steadytree.distance.blocks import DistanceBlocks, by_blocks, is_large
-from steadytree.distance.bound import distance_bound
-from steadytree.distance.options import DistanceOptions, check_options, paths_of
+from steadytree.distance.variants import (
+    DistanceOptions,
+    Measure,
+    check_options,
+    distance_bound,
+    paths_of,
+)
 from steadytree.exceptions import InputError
-
-__all__ = [
-    "normalised",
-    "pairwise_paths",
-    "pairwise_tree_distances",
-    "tree_distance",
-    "weighted_means",
-]
+from steadytree.tree.paths import Paths
+from steadytree.tree.space import FeatureSpace
 
 FloatArray = NDArray[np.float64]
 

@@ -10,16 +10,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree._views import notebook_view
-from steadytree.core.boxes import coordinate_start
-from steadytree.core.paths import Paths
-from steadytree.core.space import FeatureSpace
-from steadytree.core.words import PLAIN
 from steadytree.distance._solver.scipy_solver import match
-from steadytree.distance.amounts import Measure, in_quanta
 from steadytree.distance.distances import normalised
-from steadytree.distance.options import DistanceOptions, check_options, paths_of
-
-__all__ = ["CostPart", "MatchedPair", "PathMatching", "UnmatchedPath", "match_paths"]
+from steadytree.distance.variants import (
+    DistanceOptions,
+    Measure,
+    check_options,
+    in_quanta,
+    paths_of,
+)
+from steadytree.tree.paths import Paths
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.walk import coordinate_start
+from steadytree.tree.words import PLAIN
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from steadytree.core.decision import Decision
-from steadytree.core.forbidden import forbidden_entry, forbidden_features, unseen
-from steadytree.core.rows import CodedRows
-from steadytree.core.tree import Tree
-from steadytree.estimators._learner import TreeLearner, check_whole
+from steadytree.estimators.learner import TreeLearner, check_whole
 from steadytree.estimators.predictor import ClassifierTreeMixin, RegressorTreeMixin
+from steadytree.evaluation.locks import forbidden_entry, forbidden_features, unseen
 from steadytree.exceptions import InputError
 from steadytree.growing.distillation import (
     MOST_CONDITIONS,
@@ -26,8 +23,9 @@ from steadytree.growing.distillation import (
     size_by_minority,
 )
 from steadytree.growing.teacher import fit_teacher, teach
-
-__all__ = ["DistilledTreeClassifier", "DistilledTreeRegressor"]
+from steadytree.tree.decision import Decision
+from steadytree.tree.rows import CodedRows
+from steadytree.tree.tree import Tree
 
 
 def _whole_or_none(least: int, fix: str) -> Callable[[Any, str], None]:

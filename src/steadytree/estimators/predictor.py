@@ -10,20 +10,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from steadytree._views import notebook_view
-from steadytree.core.rules import tree_rules
-from steadytree.core.tree import Tree
-from steadytree.core.tree_words import tree_text
 from steadytree.exceptions import InputError
 from steadytree.readers import read_model
-
-__all__ = [
-    "ClassifierTreeMixin",
-    "RegressorTreeMixin",
-    "TreeClassifier",
-    "TreePredictorMixin",
-    "TreeRegressor",
-    "predictor_of",
-]
+from steadytree.tree.paths import tree_rules
+from steadytree.tree.printing import tree_text
+from steadytree.tree.tree import Tree
 
 
 class TreePredictorMixin:

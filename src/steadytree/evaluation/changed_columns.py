@@ -15,11 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import column_names, column_values
-from steadytree.core.tree import Tree
-
-__all__ = ["changed_columns", "changed_units", "unknown_shares"]
+from steadytree.tree.columns import column_names, column_values
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 FloatArray = NDArray[np.float64]
 

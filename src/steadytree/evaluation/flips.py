@@ -13,25 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import column_names, column_values, n_rows
 from steadytree.evaluation.intervals import wilson
 from steadytree.evaluation.scores import Predictions
 from steadytree.exceptions import InputError
-
-__all__ = [
-    "MOVES",
-    "REGRESSION_FLIP",
-    "ROUNDING",
-    "classes_given_up",
-    "flip_table",
-    "flipped",
-    "moved_shares",
-    "prediction_moved",
-    "response_span",
-    "risk_moves",
-    "subgroups",
-]
+from steadytree.tree.columns import column_names, column_values, n_rows
+from steadytree.tree.space import FeatureSpace
 
 REGRESSION_FLIP = 0.05
 """For regression a decision has no label; a prediction that moves by more than this share

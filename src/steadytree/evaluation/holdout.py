@@ -20,12 +20,10 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import _safe_indexing
 
 from steadytree._jobs import run_jobs
-from steadytree.core.rows import CodedRows
-from steadytree.core.tree import Tree
 from steadytree.evaluation.scores import explained, roc_steps
 from steadytree.exceptions import InputError
-
-__all__ = ["Holdout", "Scores", "make_measure", "measure_each", "score_trees", "scorer_name"]
+from steadytree.tree.rows import CodedRows
+from steadytree.tree.tree import Tree
 
 FloatArray = NDArray[np.float64]
 T = TypeVar("T")

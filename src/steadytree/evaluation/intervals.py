@@ -20,18 +20,6 @@ from scipy.special import ndtri, stdtrit
 
 from steadytree.evaluation.scores import Score, standard_error
 
-__all__ = [
-    "Interval",
-    "area_excess",
-    "auc_interval",
-    "half_width",
-    "loss_interval",
-    "mean_interval",
-    "proportion_interval",
-    "quantile",
-    "wilson",
-]
-
 FloatArray = NDArray[np.float64]
 Interval = tuple[float, float]
 

@@ -16,12 +16,10 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
 
-from steadytree.core.bounded_reading import read_bytes
-from steadytree.core.quoting import cut, quoted
-from steadytree.core.words import PLAIN
+from steadytree._io import read_bytes
+from steadytree._text import cut, quoted
 from steadytree.exceptions import InputError
-
-__all__ = ["LIMITS", "PER_GROUP", "ChangePlan", "Limit", "plan_setting"]
+from steadytree.tree.words import PLAIN
 
 SCHEMA, VERSION = "steadytree-plan", 1
 MAX_BYTES = 2**20

@@ -16,30 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.format import plain_json
-from steadytree.core.words import PLAIN
 from steadytree.evaluation.flips import MOVES, ROUNDING, subgroups
 from steadytree.evaluation.intervals import wilson
 from steadytree.evaluation.performance import Measured
 from steadytree.evaluation.plan import LIMITS, ChangePlan
 from steadytree.exceptions import InputError, PlanError
-
-__all__ = [
-    "BROKEN",
-    "COUNTED",
-    "FEWEST_EVENTS",
-    "FEWEST_ROWS",
-    "HELD",
-    "NOT_JUDGED",
-    "VERDICTS",
-    "ChangeMeasures",
-    "Clause",
-    "PlanCheck",
-    "PlanFault",
-    "ScoreMeasures",
-    "check_plan",
-    "count_events",
-]
+from steadytree.tree.json import plain_json
+from steadytree.tree.words import PLAIN
 
 VERDICTS = HELD, BROKEN, NOT_JUDGED = "held", "broken", "not judged"
 COUNTED = frozenset({"flips", "moved_5", "moved_10", "score_change"})

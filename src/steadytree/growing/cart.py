@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.core.decision import Decision
-from steadytree.core.rows import CodedRows
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
-from steadytree.evaluation.folds import Fold, make_folds
+from steadytree.evaluation.cross_fitting import Fold, make_folds
 from steadytree.evaluation.scores import score_rows
 from steadytree.growing.fitting import TrainingData
-
-__all__ = ["PAPER_GRID", "cross_validated_cart", "grid_scores", "grow_cart"]
+from steadytree.tree.decision import Decision
+from steadytree.tree.rows import CodedRows
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 PAPER_GRID: dict[str, list[int]] = {
     "max_depth": list(range(3, 13)),

@@ -20,11 +20,9 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree._jobs import run_jobs
-from steadytree.core.decision import Decision
-from steadytree.core.tree import Tree
 from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
-
-__all__ = ["Bootstrap", "Collection", "draw_bootstrap", "grow_collections"]
+from steadytree.tree.decision import Decision
+from steadytree.tree.tree import Tree
 
 # A class that is rarer than this many draws can meet is left to the global class list.
 REDRAWS = 100

@@ -13,16 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.decision import Decision
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
-from steadytree.growing.best_first import grow_best_first
-from steadytree.growing.binning import BinnedTable
-from steadytree.growing.node_export import export_tree
-from steadytree.growing.nodes import NodeFactory
+from steadytree.growing.best_first import BinnedTable, grow_best_first
+from steadytree.growing.nodes import NodeFactory, export_tree
 from steadytree.growing.teacher import TaughtRows
-
-__all__ = ["MOST_CONDITIONS", "distil_tree", "leaf_rows", "size_by_minority"]
+from steadytree.tree.decision import Decision
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 CASES_PER_LEAF = 2.5
 ROWS_PER_LEAF = 10.0

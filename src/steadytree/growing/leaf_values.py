@@ -20,8 +20,6 @@ from scipy.special import gammaln
 
 from steadytree.evaluation.intervals import wilson
 
-__all__ = ["MOST_ROWS", "LeafRows", "Steadying", "estimate_steadying"]
-
 FloatArray = NDArray[np.float64]
 
 FEWEST_ROWS, MOST_ROWS = 10.0, 200.0

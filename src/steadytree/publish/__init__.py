@@ -7,9 +7,8 @@ from steadytree.publish.names import (
     rare_names,
     rare_words,
 )
+from steadytree.publish.published import publish, publish_space, publish_tree
 from steadytree.publish.rounding import published_means, published_shares
-from steadytree.publish.summary import publish
-from steadytree.publish.tree import publish_space, publish_tree
 
 __all__ = [
     "count_categories",

@@ -15,26 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
-from steadytree.core.tree_words import reaching_values
 from steadytree.publish.rounding import public_decision
+from steadytree.tree.printing import reaching_values
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from steadytree.core.words import Condition
     from steadytree.diff import ConditionChange, Rule, TreeDiff
-
-__all__ = [
-    "Names",
-    "count_categories",
-    "names_for_others",
-    "names_of_diff",
-    "rare_names",
-    "rare_of_tree",
-    "rare_words",
-    "renamed_space",
-    "renamed_tree",
-]
+    from steadytree.tree.words import Condition
 
 RARE = 5
 """Categories of fewer people are not named."""

@@ -17,21 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from steadytree.core.decision import Decision
-    from steadytree.core.tree import Tree
-
-__all__ = [
-    "BASE",
-    "FEWEST",
-    "SMALL",
-    "base_rounded",
-    "public_decision",
-    "published_mean",
-    "published_means",
-    "published_shares",
-    "share_step",
-    "significant",
-]
+    from steadytree.tree.decision import Decision
+    from steadytree.tree.tree import Tree
 
 BASE = 5
 """Counts of people are rounded to multiples of this."""

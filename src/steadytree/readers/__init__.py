@@ -29,19 +29,19 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from steadytree.core.bounded_reading import read_bytes
-from steadytree.core.decision import Decision, resolve_decision
-from steadytree.core.one_decision import one_decision_of_leaves, warn_of_one_decision
-from steadytree.core.one_hot import recombine_one_hot
-from steadytree.core.quoting import quoted
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
+from steadytree._io import read_bytes
+from steadytree._text import quoted
 from steadytree.exceptions import (
     InputError,
     NotFittedTreeError,
     TreeFormatError,
     UnsupportedModelError,
 )
+from steadytree.tree.decision import Decision, resolve_decision
+from steadytree.tree.one_decision import one_decision_of_leaves, warn_of_one_decision
+from steadytree.tree.one_hot import recombine_one_hot
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 __all__ = [
     "ENTRY_POINTS",

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from steadytree.core.branches import Branch, Node
-from steadytree.core.limits import MAX_CATEGORIES, MAX_CATEGORY_CELLS, MAX_DEPTH, MAX_NODES
+from steadytree._limits import MAX_CATEGORIES, MAX_CATEGORY_CELLS, MAX_DEPTH, MAX_NODES
 from steadytree.exceptions import TreeFormatError
+from steadytree.tree.nested import Branch, Node
 
 __all__ = [
     "check_category_sizes",

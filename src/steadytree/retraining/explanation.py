@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadytree.core.cells import (
+from steadytree.diff.diff_words import given_up_words
+from steadytree.evaluation.flips import REGRESSION_FLIP
+from steadytree.evaluation.intervals import quantile
+from steadytree.evaluation.plan_check import FEWEST_EVENTS
+from steadytree.publish.cells import (
     Cell,
     Text,
     cell_words,
@@ -24,27 +28,14 @@ from steadytree.core.cells import (
     score,
     text,
 )
-from steadytree.core.one_decision import OneDecision
-from steadytree.core.tree_words import risk_name
-from steadytree.core.words import PLAIN, listed
-from steadytree.diff.words import given_up_words
-from steadytree.evaluation.flips import REGRESSION_FLIP
-from steadytree.evaluation.intervals import quantile
-from steadytree.evaluation.plan_check import FEWEST_EVENTS
-from steadytree.retraining.answer import TOO_FEW, Forgone, Gain
+from steadytree.retraining.proposal import TOO_FEW, Forgone, Gain
+from steadytree.tree.one_decision import OneDecision
+from steadytree.tree.printing import risk_name
+from steadytree.tree.words import PLAIN, listed
 
 if TYPE_CHECKING:
-    from steadytree.core.tree import Tree
     from steadytree.retraining.result import Retraining
-
-__all__ = [
-    "Explanation",
-    "alarm_words",
-    "explain_retraining",
-    "rarest_of_test",
-    "rarest_rows",
-    "whom_words",
-]
+    from steadytree.tree.tree import Tree
 
 SHOWN_EDITS = 2
 _TEST_COLUMNS = ("score", "score_change", "change_low", "change_high")
@@ -62,7 +53,7 @@ class Explanation:
     """The lines of an explanation, and the counts behind them.
 
     Lines are texts that know which of their numbers are about people
-    (``steadytree.core.cells.Text``).
+    (``steadytree.publish.cells.Text``).
 
     Attributes
     ----------

@@ -18,14 +18,10 @@ from typing import Any
 
 import pandas as pd
 
+from steadytree._io import check_writable, exclusive, write_atomic
+from steadytree._limits import MAX_FILE_BYTES
+from steadytree._text import quoted, some_of
 from steadytree._views import plot_versions
-from steadytree.core.atomic import check_writable, write_atomic
-from steadytree.core.exclusive import exclusive
-from steadytree.core.format import plain_json, tree_to_dict
-from steadytree.core.limits import MAX_FILE_BYTES
-from steadytree.core.quoting import quoted, some_of
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.exceptions import HistoryError, InputError
 from steadytree.retraining.history_chain import (
     APPROVED,
@@ -33,19 +29,10 @@ from steadytree.retraining.history_chain import (
     PROPOSED,
     REFUSED,
     REJECTED,
+    Date,
     Ledger,
     Line,
     Verification,
-    first_fault,
-    other_names,
-    read_history,
-    seal,
-    take_in,
-    to_bytes,
-    verify_history,
-)
-from steadytree.retraining.history_entries import (
-    Date,
     checked_name,
     checked_scores,
     checked_text,
@@ -53,13 +40,21 @@ from steadytree.retraining.history_entries import (
     decide_alike,
     decision_entry,
     dissimilarities,
+    first_fault,
     held_checks,
     iso_date,
+    other_names,
+    read_history,
     scores_of,
+    seal,
+    take_in,
+    to_bytes,
     tree_of,
+    verify_history,
 )
-
-__all__ = ["History"]
+from steadytree.tree.json import plain_json, tree_to_dict
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 
 class History:

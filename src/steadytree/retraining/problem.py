@@ -17,47 +17,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.decision import LARGEST_SHARE, Decision, resolve_decision
-from steadytree.core.forbidden import (
+from steadytree._text import some_of
+from steadytree.evaluation.changed_columns import changed_columns
+from steadytree.evaluation.locks import (
     forbidden_before,
     forbidden_features,
     unseen,
     without_splits,
 )
-from steadytree.core.imputed import fill_in, imputed_codes, missing_as_imputed
-from steadytree.core.lumped import Lumps, lump, lumped_codes, may_be_missing
-from steadytree.core.quoting import some_of
-from steadytree.core.rows import (
-    TRAINING_ROWS,
-    CodedRows,
-    code_outcomes,
-    fingerprint,
+from steadytree.exceptions import InputError, SteadyTreeWarning
+from steadytree.growing.routing import RowBatch, RowBatches
+from steadytree.readers import read_model
+from steadytree.retraining.given_rows import (
+    draw_rows,
+    find_copies,
+    scored_rows,
+    share_sample,
+    with_rate,
 )
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import (
+from steadytree.retraining.on_disk import RowsOnDisk
+from steadytree.retraining.widening import (
+    CodedInSpace,
+    code_in_space,
+    refuse_infinities,
+    unused_orders,
+    with_outcome,
+)
+from steadytree.tree.columns import (
     as_table,
     column_names,
     find_columns,
     n_rows,
     without_columns,
 )
-from steadytree.core.tree import Tree
-from steadytree.evaluation.changed_columns import changed_columns
-from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.growing.row_counts import RowBatch, RowBatches
-from steadytree.readers import read_model
-from steadytree.retraining.disk_rows import RowsOnDisk
-from steadytree.retraining.orders import unused_orders
-from steadytree.retraining.overlap import find_copies, scored_rows
-from steadytree.retraining.structure_sample import draw_rows, share_sample, with_rate
-from steadytree.retraining.widening import (
-    CodedInSpace,
-    code_in_space,
-    refuse_infinities,
-    with_outcome,
+from steadytree.tree.decision import LARGEST_SHARE, Decision, resolve_decision
+from steadytree.tree.recoded import (
+    Lumps,
+    fill_in,
+    imputed_codes,
+    lump,
+    lumped_codes,
+    may_be_missing,
+    missing_as_imputed,
 )
-
-__all__ = ["Problem", "TrainingRows", "prepare_problem"]
+from steadytree.tree.rows import (
+    TRAINING_ROWS,
+    CodedRows,
+    code_outcomes,
+    fingerprint,
+)
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 FloatArray = NDArray[np.float64]
 

@@ -16,10 +16,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree._views import CandidateTrees, ReportContent, notebook_view, write_report
-from steadytree.core.one_decision import OneDecision, find_one_decision
-from steadytree.core.rows import CodedRows
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.predictor import predictor_of
 from steadytree.evaluation.cross_fitting import CrossFitted
@@ -36,15 +32,16 @@ from steadytree.evaluation.plan import ChangePlan
 from steadytree.evaluation.plan_check import PlanCheck
 from steadytree.evaluation.scores import predict_rows
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
-from steadytree.retraining.answer import TOO_FEW, Answer, Forgone
 from steadytree.retraining.explanation import Explanation, explain_retraining, rarest_rows
-from steadytree.retraining.planned import CheckedCandidates
+from steadytree.retraining.proposal import TOO_FEW, Answer, CheckedCandidates, Forgone
+from steadytree.tree.one_decision import OneDecision, find_one_decision
+from steadytree.tree.rows import CodedRows
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 from steadytree.writers.like import rows_told_otherwise, write_like
 
 if TYPE_CHECKING:
     from steadytree.growing.teacher import Drift
-
-__all__ = ["Retraining"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -509,7 +506,7 @@ class Retraining:
         ----------
         path : path-like
         **options
-            Of :func:`steadytree.report.summarise`: ``title``, ``subgroups``, ``level``, ``publish``
+            Of :func:`steadytree.views.summarise`: ``title``, ``subgroups``, ``level``, ``publish``
             (people rounded, for others).
 
         Returns

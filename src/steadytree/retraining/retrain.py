@@ -14,33 +14,25 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from steadytree.core.decision import Decision
-from steadytree.core.one_decision import warn_of_one_decision
-from steadytree.core.rows import (
-    TRAINING_ROWS,
-    CodedRows,
-    code_outcomes,
-    fingerprint,
-)
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tabular import as_table, n_rows, without_columns
-from steadytree.core.tree import Tree
-from steadytree.evaluation.cross_fitting import CrossFitted
-from steadytree.evaluation.final_test import score_on_test
+from steadytree.evaluation.cross_fitting import CrossFitted, Fold, check_rowwise, make_folds
 from steadytree.evaluation.flips import flipped, moved_shares, response_span, risk_moves, subgroups
-from steadytree.evaluation.folds import Fold, check_rowwise, make_folds
 from steadytree.evaluation.locks import resolve_locks
+from steadytree.evaluation.performance import score_on_test
 from steadytree.evaluation.plan import ChangePlan
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.readers import read_model
-from steadytree.retraining.answer import draw_answer
-from steadytree.retraining.disk_rows import load_sample, look_at_rows
 from steadytree.retraining.explanation import alarm_words
 from steadytree.retraining.frontier import build_frontier
-from steadytree.retraining.given_rows import Rows, read_rows
-from steadytree.retraining.overlap import find_copies
-from steadytree.retraining.planned import CheckedCandidates, Proposal, propose, selection_cost
+from steadytree.retraining.given_rows import Rows, find_copies, read_rows
+from steadytree.retraining.on_disk import load_sample, look_at_rows
 from steadytree.retraining.problem import Problem, prepare_problem
+from steadytree.retraining.proposal import (
+    CheckedCandidates,
+    Proposal,
+    draw_answer,
+    propose,
+    selection_cost,
+)
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.runs import (
     CandidateMaker,
@@ -50,8 +42,17 @@ from steadytree.retraining.runs import (
     run_with_folds,
 )
 from steadytree.retraining.search_options import SearchOptions, check_number, check_whole
-
-__all__ = ["DEFAULT_PRICE", "PRICES", "retrain"]
+from steadytree.tree.columns import as_table, n_rows, without_columns
+from steadytree.tree.decision import Decision
+from steadytree.tree.one_decision import warn_of_one_decision
+from steadytree.tree.rows import (
+    TRAINING_ROWS,
+    CodedRows,
+    code_outcomes,
+    fingerprint,
+)
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
 DEFAULT_PRICE = 0.25
 PRICES = (1.0, 0.5, 0.3, 0.25, 0.2, 0.15, 0.1, 0.07, 0.05, 0.02)

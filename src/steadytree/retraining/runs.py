@@ -19,17 +19,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from steadytree._interrupts import is_interrupt
 from steadytree._jobs import Workers
-from steadytree.core.forbidden import forbidden_entry
-from steadytree.core.imputed import imputed_entry, missing_as_imputed
-from steadytree.core.lumped import lumped_entry, sides_as_lumped
-from steadytree.core.quoting import quoted
-from steadytree.core.rows import TRAINING_ROWS, stack_tables
-from steadytree.core.tree import Tree
+from steadytree._progress import is_interrupt
+from steadytree._text import quoted
 from steadytree.diff.directions import keep_directions
-from steadytree.evaluation.folds import Fold
-from steadytree.evaluation.locks import keeps_locks
+from steadytree.evaluation.cross_fitting import Fold
+from steadytree.evaluation.locks import forbidden_entry, keeps_locks
 from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
 from steadytree.growing.distillation import (
     MOST_CONDITIONS,
@@ -50,11 +45,12 @@ from steadytree.readers import read_model
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import CandidateTree
+from steadytree.retraining.given_rows import STRUCTURE_ROWS
 from steadytree.retraining.problem import Problem, TrainingRows
 from steadytree.retraining.search_options import SearchOptions
-from steadytree.retraining.structure_sample import STRUCTURE_ROWS
-
-__all__ = ["CandidateMaker", "Progress", "Run", "name_candidates", "run_with_folds"]
+from steadytree.tree.recoded import imputed_entry, lumped_entry, missing_as_imputed, sides_as_lumped
+from steadytree.tree.rows import TRAINING_ROWS, stack_tables
+from steadytree.tree.tree import Tree
 
 Progress = Callable[[str, int, int], None]
 

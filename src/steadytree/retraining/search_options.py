@@ -11,8 +11,6 @@ from typing import Any
 from steadytree.exceptions import InputError
 from steadytree.growing.teacher import COPIES, half_the_trees
 
-__all__ = ["SearchOptions", "check_number", "check_whole"]
-
 
 def check_number(
     value: Any, name: str, *, least: float = 0.0, most: float = inf, fix: str = ""

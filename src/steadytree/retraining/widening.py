@@ -7,32 +7,151 @@ comparison with this tree, and rows that could widen them could make any change 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.imputed import never_missing
-from steadytree.core.joined_spaces import (
+from steadytree._text import quoted
+from steadytree.evaluation.changed_columns import OUTSIDE_SHARE, UNKNOWN_SHARE
+from steadytree.exceptions import InputError
+from steadytree.readers import as_tree
+from steadytree.tree.columns import NO_VALUE, column_names, declared_categories
+from steadytree.tree.joined_spaces import (
     joined_categories,
+    joined_order,
     response_range_of_rows,
     space_of_rows,
     space_of_rows_note,
 )
-from steadytree.core.quoting import quoted
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
-from steadytree.evaluation.changed_columns import OUTSIDE_SHARE
-from steadytree.exceptions import InputError
-from steadytree.readers import as_tree
-from steadytree.retraining.coding import check_categories
-from steadytree.retraining.orders import check_orders, check_place
+from steadytree.tree.recoded import never_missing
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 
-__all__ = ["CodedInSpace", "code_in_space", "refuse_infinities", "with_outcome"]
+# -- Orders of categories: the deployed tree's order holds, and one against it is refused --
+# Rules divide ordered categories along their order, so that a batch whose column declares
+# another order would have its rules written along the wrong one. Which of the two is right
+# only the user knows (an order made by ``as_ordered()`` is the alphabet's). Rows without a
+# declared order, read from a file, follow the deployed one.
+
+
+def check_orders(space: FeatureSpace, X: Any, table: str) -> None:
+    """Refuse a table that declares another order than the space has."""
+    for j, order in _declared(space, X):
+        name, known = space.feature_labels[j], space.categories[j] or ()
+        shared = set(known) & set(order)
+        contradicts = [c for c in known if c in shared] != [c for c in order if c in shared]
+        if space.ordered[j] and contradicts:
+            raise InputError(
+                f"expected the known order {_words(known)} of {name!r}, got "
+                f"{_words(order)} in {table}; put the categories in one order first: "
+                f"{_fix(name, known)}"
+            )
+
+
+def check_place(name: str, known: Sequence[Any], met: Sequence[Any], *, ordered: bool) -> None:
+    """Refuse categories of which nobody says where in an order they are."""
+    listed = {*known, NO_VALUE}
+    fresh = [c for c in met if c not in listed]
+    if fresh and (not ordered or joined_order(known, met) is None):
+        raise InputError(
+            f"expected the place of every category in the order {_words(known)} of {name!r}, got "
+            f"{', '.join(map(repr, fresh[:5]))} besides; declare the whole order, each in its "
+            f"place: {_fix(name, [*known, *fresh])}, or make them missing"
+        )
+
+
+def unused_orders(space: FeatureSpace, X: Any) -> list[str]:
+    """Name the columns that declare an order where the space has none."""
+    return [
+        f"the order {_words(order)} of {space.feature_labels[j]!r} is not used, as the deployed "
+        "tree knows none; to let new rules follow it, pass space=FeatureSpace.from_data(X)"
+        for j, order in _declared(space, X)
+        if len(space.categories[j] or ()) > 2 and not space.ordered[j]
+    ]
+
+
+def _declared(space: FeatureSpace, X: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Position and declared order of the categorical features whose columns declare one."""
+    have = column_names(X)
+    if have is None:
+        return
+    for j, name in enumerate(space.feature_labels):
+        if space.categories[j] is not None and name in have:
+            listed, ordered = declared_categories(X, name)
+            if ordered and listed is not None:
+                yield j, listed
+
+
+def _words(categories: Sequence[Any]) -> str:
+    shown = [str(c) for c in categories]
+    if len(shown) > 6:
+        shown = [*shown[:3], "...", *shown[-2:]]
+    return " < ".join(shown)
+
+
+def _fix(name: str, order: Sequence[Any]) -> str:
+    return f"X[{name!r}].cat.set_categories({list(order)!r}, ordered=True)"
+
+
+# -- Notice that categories are called otherwise than before, rather than learn from them --
+# 0 and 1 where the deployed tree knows "no" and "yes", "Yes" for "yes": coded as they come, such
+# values are new categories, and the search would write rules about them. So they are said plainly
+# before anything is trained.
 
 FloatArray = NDArray[np.float64]
+
+
+def check_categories(
+    name: str, known: Sequence[Any], met: Sequence[Any], codes: FloatArray
+) -> str | None:
+    """Say which categories are new; refuse a column of which most values are unknown.
+
+    ``met`` holds the known categories and the new ones, ``codes`` the positions in it.
+    Returns a note, or None where nothing is new.
+    """
+    listed = set(known)
+    at = [code for code, category in enumerate(met) if category not in listed]
+    fresh = [met[code] for code in at]
+    if not fresh:
+        return None
+    spelling = {_plainly(c): c for c in known}
+    other = {c: spelling[_plainly(c)] for c in fresh if _plainly(c) in spelling}
+    present = ~np.isnan(codes)
+    unknown = float(np.isin(codes[present], at).mean())
+    if unknown > UNKNOWN_SHARE:
+        fix = f"X[{name!r}].replace({other!r})" if other else f"X[{name!r}].map({{...: ...}})"
+        raise InputError(
+            f"expected the deployed tree's categories of {name!r} ({_some(known)}), got "
+            f"{_some(fresh)} in {unknown:.0%} of the new rows; if these are other names for the "
+            f"same, map them first: {fix}; if they are new categories, pass "
+            "space=FeatureSpace.from_data(...) made from old and new rows"
+        )
+    if other:
+        pairs = ", ".join(f"{new!r} beside {old!r}" for new, old in list(other.items())[:5])
+        return f"new categories of {name!r} that may be other spellings: {pairs}"
+    return f"new categories of {name!r}: {_some(fresh)}"
+
+
+def _plainly(category: Any) -> str:
+    """Write a category so that spellings of the same are equal: case, blanks, 1 and 1.0."""
+    text = str(category).strip().casefold()
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return text
+
+
+def _some(categories: Sequence[Any]) -> str:
+    shown = ", ".join(repr(c) for c in categories[:5])
+    return shown + (", ..." if len(categories) > 5 else "")
+
+
+# -- One space for the deployed tree, the old rows and the new ones --
+
+widening_FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +164,7 @@ class CodedInSpace:
 
     space: FeatureSpace
     base: FeatureSpace
-    coded: FloatArray
+    coded: widening_FloatArray
     notes: tuple[str, ...]
     needed: Collection[int] | None
     space_note: str = ""
@@ -111,7 +230,7 @@ def _with_categories(space: FeatureSpace, seen: FeatureSpace) -> FeatureSpace:
 
 
 def _check_categories(
-    base: FeatureSpace, seen: FeatureSpace, j: int, now: Sequence[Any], codes: FloatArray
+    base: FeatureSpace, seen: FeatureSpace, j: int, now: Sequence[Any], codes: widening_FloatArray
 ) -> str | None:
     """Return a note on new categories of a feature, or refuse them."""
     name, known = base.feature_labels[j], base.categories[j] or ()
@@ -122,7 +241,7 @@ def _check_categories(
 
 
 def _extended(
-    base: FeatureSpace, wider: FeatureSpace, seen: FeatureSpace, coded: FloatArray
+    base: FeatureSpace, wider: FeatureSpace, seen: FeatureSpace, coded: widening_FloatArray
 ) -> tuple[FeatureSpace, tuple[str, ...]]:
     """Let be missing what is; say what was added, and where many values lie out of range."""
     notes: list[str] = []
@@ -159,7 +278,9 @@ def with_outcome(
     return space.replace(response_range=response, classes=None)
 
 
-def refuse_infinities(coded: FloatArray, space: FeatureSpace, name: str) -> FloatArray:
+def refuse_infinities(
+    coded: widening_FloatArray, space: FeatureSpace, name: str
+) -> widening_FloatArray:
     """Return coded rows as they are if all their numbers are finite or missing."""
     if np.isinf(coded).any():
         culprits = [space.feature_labels[j] for j in np.flatnonzero(np.isinf(coded).any(axis=0))]

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from steadytree.core.atomic import write_atomic
+from steadytree._io import write_atomic
 from steadytree.exceptions import InputError
 from steadytree.publish import publish_tree
 from steadytree.readers import read_model

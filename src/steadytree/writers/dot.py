@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from steadytree.core.colours import INK, tint
-from steadytree.core.tree import Tree
+from steadytree.tree.printing import INK, tint
+from steadytree.tree.tree import Tree
 from steadytree.writers.pictures import Box, draw_tree, label_colour
 
 __all__ = ["SUFFIXES", "write"]

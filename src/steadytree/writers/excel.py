@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from steadytree._io import write_atomic
 from steadytree._optional import import_optional
-from steadytree.core.atomic import write_atomic
-from steadytree.core.harmless import FORMULA
-from steadytree.core.quoting import quoted
-from steadytree.core.rules import display_space
-from steadytree.core.tabular import as_table, column_values, find_columns, n_rows, plain_scalar
-from steadytree.core.tree import Tree
-from steadytree.core.tree_words import LeafNumbers, branch_texts, shown_class
-from steadytree.core.words import clean, shorten
+from steadytree._text import FORMULA, quoted
 from steadytree.exceptions import InputError
+from steadytree.tree.columns import as_table, column_values, find_columns, n_rows, plain_scalar
+from steadytree.tree.paths import display_space
+from steadytree.tree.printing import LeafNumbers, branch_texts, shown_class
+from steadytree.tree.tree import Tree
+from steadytree.tree.words import clean, shorten
 from steadytree.writers.excel_formulas import (
     CELL_CHARACTERS,
     InlineTerms,

@@ -23,8 +23,8 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
-from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
+from steadytree.tree.tree import Tree
 from steadytree.writers.split_tests import SplitTest, split_test
 
 __all__ = [

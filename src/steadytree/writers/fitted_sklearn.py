@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.tree import Tree
 from steadytree.readers.sklearn.trees import NOT_OBSERVED
+from steadytree.tree.tree import Tree
 
 __all__ = ["children_last", "decided_by_threshold", "fitted_tree"]
 

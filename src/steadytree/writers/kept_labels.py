@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.decision import Decision
-from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, UnsupportedModelError
+from steadytree.tree.decision import Decision
+from steadytree.tree.tree import Tree
 
 __all__ = ["leaf_shares"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from steadytree.core.harmless import harmless_words
-from steadytree.core.rules import tree_rules
-from steadytree.core.tree import Tree
-from steadytree.core.tree_words import shown_class
-from steadytree.core.words import PLAIN
+from steadytree._text import harmless_words
+from steadytree.tree.paths import tree_rules
+from steadytree.tree.printing import shown_class
+from steadytree.tree.tree import Tree
+from steadytree.tree.words import PLAIN
 
 __all__ = ["SUFFIXES", "rules_table", "write"]
 

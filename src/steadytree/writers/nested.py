@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from steadytree.core.atomic import write_atomic
-from steadytree.core.json_entries import plain_scalars
-from steadytree.core.tree import Tree
+from steadytree._io import write_atomic
 from steadytree.exceptions import InputError
+from steadytree.tree.nested import plain_scalars
+from steadytree.tree.tree import Tree
 
 __all__ = ["SUFFIXES", "save", "write"]
 

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from steadytree._optional import import_optional
-from steadytree._versions import library_versions
-from steadytree.core.thresholds import single_threshold
-from steadytree.core.tree import Tree
+from steadytree._optional import import_optional, library_versions
 from steadytree.exceptions import InputError, UnsupportedModelError
 from steadytree.readers.markup.onnx_values import METADATA
+from steadytree.tree.tree import Tree
+from steadytree.tree.values import single_threshold
 from steadytree.writers.split_tests import SplitTest, split_test
 
 __all__ = ["SUFFIXES", "write"]

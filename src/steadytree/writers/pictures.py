@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steadytree.core.colours import PAIR_COLOURS
-from steadytree.core.tree import Tree
-from steadytree.core.tree_words import LeafNumbers, branch_texts, kept_words
-from steadytree.core.words import PAGE, PAGE_BRANCH
+from steadytree.tree.printing import PAIR_COLOURS, LeafNumbers, branch_texts, kept_words
+from steadytree.tree.tree import Tree
+from steadytree.tree.words import PAGE, PAGE_BRANCH
 
 __all__ = ["Arrow", "Box", "draw_tree", "label_colour"]
 

@@ -14,9 +14,9 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from steadytree._versions import library_versions
-from steadytree.core.tree import Tree
+from steadytree._optional import library_versions
 from steadytree.exceptions import InputError, UnsupportedModelError
+from steadytree.tree.tree import Tree
 from steadytree.writers.split_tests import SplitTest, split_test
 
 __all__ = ["SUFFIXES", "write"]

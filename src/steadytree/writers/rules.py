@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from steadytree.core.tree import Tree
+from steadytree.tree.tree import Tree
 from steadytree.writers.code.parts import (
     MAX_NESTING,
     Side,

@@ -7,8 +7,8 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+from steadytree._io import write_atomic
 from steadytree._optional import import_optional
-from steadytree.core.atomic import write_atomic
 from steadytree.exceptions import InputError
 
 __all__ = ["SUFFIXES", "save"]

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
+from steadytree.tree.tree import Tree
 from steadytree.writers.fitted_sklearn import children_last, decided_by_threshold, fitted_tree
 from steadytree.writers.kept_labels import leaf_shares
 from steadytree.writers.like import write_like

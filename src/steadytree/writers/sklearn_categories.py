@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.core.tree import Tree
 from steadytree.exceptions import UnsupportedModelError
+from steadytree.tree.tree import Tree
 from steadytree.writers.split_tests import SplitTest, split_test
 
 __all__ = ["coded_columns"]

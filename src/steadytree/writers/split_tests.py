@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.thresholds import double_threshold
-from steadytree.core.tree import Tree
+from steadytree.tree.tree import Tree
+from steadytree.tree.values import double_threshold
 
 __all__ = ["SplitTest", "split_test"]
 

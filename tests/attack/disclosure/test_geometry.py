@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from steadytree.report.summarise import summarise
+from steadytree.views.summarise import summarise
 from tests.attack.disclosure.geometry import DrawnTree, atoms_of, code_rows
 from tests.report.samples import mixed_diff, mixed_rows, multiclass_diff, retraining
 

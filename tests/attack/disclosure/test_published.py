@@ -105,7 +105,7 @@ def published(name: str, folder: Path, publish: bool = True) -> Publication:
 
 
 def _cart(X: pd.DataFrame, y: np.ndarray[Any, Any], space: st.FeatureSpace, case: Case) -> st.Tree:
-    from steadytree.growing.encoding import ColumnEncoder
+    from steadytree.growing.fitting import ColumnEncoder
 
     encoder = ColumnEncoder(space)
     model = DecisionTreeClassifier(

@@ -10,9 +10,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from steadytree import FeatureSpace, as_tree
-from steadytree.core.paths import Paths
-from steadytree.distance.amounts import Measure
-from steadytree.distance.options import DistanceOptions
+from steadytree.distance.variants import DistanceOptions, Measure
+from steadytree.tree.paths import Paths
 from tests.strategies import Kind, random_space, random_tree
 
 VARIANTS = ("paper", "metric", "cover")

@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from steadytree.distance._solver.assignment import index_bits, solve_rectangular
 from steadytree.distance._solver.pack import LANES, padded_length
-from steadytree.distance._solver.scans import COLUMN, N_VECTORS, signed, source_digest
+from steadytree.distance._solver.searches import COLUMN, N_VECTORS, signed, source_digest
 
 
 def entry_point(digest: int) -> Any:

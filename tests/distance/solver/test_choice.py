@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steadytree.core import limits
-from steadytree.core.paths import Paths
+from steadytree import _limits as limits
 from steadytree.distance import _solver
 from steadytree.distance._solver import compiled_solver, kernels, scipy_solver
 from steadytree.exceptions import InputError
+from steadytree.tree.paths import Paths
 from tests.distance.solver.examples import breast_cancer_paths, measure, plain_distance
 from tests.golden import MID_2, UNIT, build
 

@@ -12,10 +12,10 @@ from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree import FeatureSpace, as_tree
-from steadytree.core.paths import Paths
 from steadytree.distance._solver import kernels, scipy_solver
 from steadytree.distance._solver.pack import LANES, pack, padded_length
-from steadytree.distance._solver.scans import N_VECTORS
+from steadytree.distance._solver.searches import N_VECTORS
+from steadytree.tree.paths import Paths
 from tests.distance.solver.examples import (
     OUTCOMES,
     VARIANTS,

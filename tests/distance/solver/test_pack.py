@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from steadytree import FeatureSpace, as_tree
-from steadytree.core.paths import Paths
 from steadytree.distance._solver import kernels, scipy_solver
 from steadytree.distance._solver.pack import CLASHING, LANES, pack, padded_length
+from steadytree.tree.paths import Paths
 from tests.distance.solver.examples import breast_cancer_paths, measure
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from steadytree.distance._solver import scans
-from steadytree.distance._solver.scans import (
+from steadytree.distance._solver import searches as scans
+from steadytree.distance._solver.searches import (
     EXIT,
     EXIT_AT,
     FAR,

@@ -9,7 +9,7 @@ import pytest
 
 from steadytree.distance._solver import scipy_solver
 from steadytree.distance._solver.scipy_solver import assign, match
-from steadytree.distance.amounts import in_quanta
+from steadytree.distance.variants import in_quanta
 from tests.distance.solver.examples import VARIANTS, breast_cancer_paths, measure, plain_distance
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from steadytree.distance._solver.assignment import index_bits
 from steadytree.distance._solver.pack import LANES
-from steadytree.distance._solver.scans import (
+from steadytree.distance._solver.searches import (
     COLUMN,
     DUAL_U,
     DUAL_V,
@@ -23,10 +23,11 @@ from steadytree.distance._solver.scans import (
     PACKED_V,
     ROW,
     find_exit,
+    match_rows,
+    settle_columns,
     signed,
     source_digest,
 )
-from steadytree.distance._solver.searches import match_rows, settle_columns
 
 
 def entry_point(digest: int) -> Any:

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from steadytree.distance._solver.threads import in_threads
+from steadytree.distance._solver.scipy_solver import in_threads
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, None])

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steadytree.core.space import FeatureSpace
 from steadytree.growing._loops import compiled, loops, plain
-from steadytree.growing.best_first import grow_best_first
-from steadytree.growing.binning import BinnedTable, Split
+from steadytree.growing.best_first import BinnedTable, Split, grow_best_first
 from steadytree.growing.nodes import NodeFactory
 from steadytree.growing.teacher import TaughtRows
+from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table
 
 

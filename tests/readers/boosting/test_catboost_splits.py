@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steadytree.core.json_entries import JsonObject
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers.boosting.catboost_splits import Features, Split, read_nested, read_oblivious
+from steadytree.tree.nested import JsonObject
 
 
 def above(border: float, index: int = 0) -> dict[str, Any]:

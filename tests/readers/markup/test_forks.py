@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steadytree.core.branches import Leaf, build_tree
-from steadytree.core.tree import Tree
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.conditions import (
     FALSE,
@@ -29,6 +27,9 @@ from steadytree.readers.markup.conditions import (
     equals,
 )
 from steadytree.readers.markup.forks import MAX_PARTS, Column, Fork, Refusal, nested_splits
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Leaf
+from steadytree.tree.tree import Tree
 
 COLUMNS = (Column(), Column(), Column(3), Column(3, unseen_is_missing=True))
 CATEGORIES = (None, None, ("a", "b", "c"), ("a", "b", "c"))

@@ -18,13 +18,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.core.branches import Branch, Leaf, build_tree
 from steadytree.exceptions import (
     InputError,
     MissingDependencyError,
     TreeFormatError,
     UnsupportedModelError,
 )
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf
 from tests.foreign import probe_rows, random_tree
 from tests.readers.contract import Case
 from tests.writers.odd_trees import bushy, chain, marked_tree, nasty_tree

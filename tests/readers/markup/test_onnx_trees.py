@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steadytree.core.branches import Leaf
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.conditions import AtMost
 from steadytree.readers.markup.forks import Fork
 from steadytree.readers.markup.onnx_trees import fork_tree, leaves_of, read_ensemble
+from steadytree.tree.nested import Leaf
 
 
 def stump(**changed: Any) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.core.branches import Leaf, build_tree
 from steadytree.readers.optimal.binarised import (
     Question,
     ask,
@@ -13,6 +12,8 @@ from steadytree.readers.optimal.binarised import (
     given_names,
     plain_questions,
 )
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Leaf
 
 
 def test_a_threshold_and_its_negation() -> None:

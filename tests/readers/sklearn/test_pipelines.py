@@ -33,8 +33,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from reproduction.data import load_case_study
-from steadytree.core.thresholds import double_threshold
 from steadytree.exceptions import NotFittedTreeError, SteadyTreeWarning, UnsupportedModelError
+from steadytree.tree.values import double_threshold
 from tests.foreign import probe_rows
 from tests.readers.contract import Case
 from tests.readers.random_pipelines import NUMBERS, accepted_rows, random_pipeline, table

@@ -29,8 +29,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.core.decision import Decision
 from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedModelError
+from steadytree.tree.decision import Decision
 from tests.foreign import probe_rows
 from tests.readers.contract import Case
 

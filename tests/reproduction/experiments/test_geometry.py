@@ -9,8 +9,8 @@ import pytest
 
 from reproduction.experiments import geometry
 from reproduction.settings import LARGEST_DEPTH
-from steadytree.core.tree import Tree
-from steadytree.distance.bound import distance_bound
+from steadytree.distance.variants import distance_bound
+from steadytree.tree.tree import Tree
 
 
 def test_triangle_violations_are_counted() -> None:

@@ -13,9 +13,9 @@ from reproduction.experiments.perturbation import (
 )
 from reproduction.models import cross_validated_tree, load_problem
 from reproduction.settings import generator
-from steadytree.assessment import perturb_thresholds
-from steadytree.core.tree import Tree
 from steadytree.distance.distances import tree_distance
+from steadytree.estimators.assessment import perturb_thresholds
+from steadytree.tree.tree import Tree
 from tests.reproduction.tiny import TINY, job
 
 

@@ -12,11 +12,11 @@ from reproduction.experiments import propositions
 from reproduction.experiments.propositions import Relaxation, attainable, draw_pairs
 from reproduction.models import grow_batches, load_problem
 from reproduction.settings import generator
-from steadytree.core.paths import Paths
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
-from steadytree.distance.bound import distance_bound
 from steadytree.distance.distances import tree_distance
+from steadytree.distance.variants import distance_bound
+from steadytree.tree.paths import Paths
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 from tests.golden import build
 from tests.reproduction.tiny import job
 

@@ -14,7 +14,7 @@ from reproduction.findings.intervals import Estimate, exact
 from reproduction.findings.observed import Observed
 from reproduction.findings.rules import load_rules
 from reproduction.findings.statistics import STATISTICS
-from steadytree.distance.bound import distance_bound
+from steadytree.distance.variants import distance_bound
 
 Cells = Mapping[tuple[str, str], float]
 

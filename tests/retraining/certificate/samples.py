@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.core.decision import STEADY
-from steadytree.growing.encoding import ColumnEncoder
+from steadytree.growing.fitting import ColumnEncoder
 from steadytree.growing.nodes import leaves_of
 from steadytree.growing.teacher import TaughtRows, target_columns
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import PricedEdits
+from steadytree.tree.decision import STEADY
 from tests.growing.mixed import mixed_table, space_of
 
 LIMITS = EditLimits(min_leaf=6, max_depth=2, max_leaves=4)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.retraining.certificate.bound import (
+from steadytree.certificate.sides import (
     Bounded,
+    Relaxation,
     bound_part,
     close_gap,
     start_shape,
 )
-from steadytree.retraining.certificate.sides import Relaxation
 from tests.retraining.certificate.brute_force import Judge, all_subtrees
 from tests.retraining.certificate.samples import TASKS, small_search
 from tests.retraining.certificate.test_sides import whole_tree

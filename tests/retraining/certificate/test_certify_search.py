@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steadytree.core.decision import STEADY
+from steadytree.certificate.certify import certify_search, choose_cuts
+from steadytree.certificate.statement import CertificateOptions
 from steadytree.growing.nodes import leaves_of
-from steadytree.retraining.certificate.certify_search import certify_search
-from steadytree.retraining.certificate.cuts import choose_cuts
-from steadytree.retraining.certificate.statement import CertificateOptions
+from steadytree.tree.decision import STEADY
 from tests.retraining.certificate.brute_force import Judge, all_trees, random_tree
 from tests.retraining.certificate.samples import LIMITS, TASKS, small_search
 

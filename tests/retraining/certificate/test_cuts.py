@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from steadytree.growing.binning import Split
-from steadytree.retraining.certificate.cuts import choose_cuts, cut_key, nodes_of
+from steadytree.certificate.certify import choose_cuts, cut_key, nodes_of
+from steadytree.growing.best_first import Split
 from tests.retraining.certificate.samples import TASKS, small_search
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.retraining.certificate.cuts import choose_cuts
-from steadytree.retraining.certificate.family import make_family, row_sums
+from steadytree.certificate.certify import choose_cuts
+from steadytree.certificate.family import make_family, row_sums
 from tests.retraining.certificate.samples import TASKS, small_search
 
 

@@ -7,14 +7,10 @@ import sys
 
 import pytest
 
-from steadytree.retraining.certificate import (
-    certify_search,
-    leaf_loops,
-    objective,
-    sides,
-    subtree_loops,
-)
-from steadytree.retraining.certificate.statement import CertificateOptions
+from steadytree.certificate import certify as certify_search
+from steadytree.certificate import family as objective
+from steadytree.certificate import leaf_loops, sides, subtree_loops
+from steadytree.certificate.statement import CertificateOptions
 from tests.retraining.certificate.samples import TASKS, small_search
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from steadytree.core.decision import STEADY
-from steadytree.retraining.certificate.objective import LeafwiseObjective
+from steadytree.certificate.family import LeafwiseObjective
+from steadytree.tree.decision import STEADY
 from tests.retraining.certificate.brute_force import Judge
 from tests.retraining.certificate.samples import TASKS, small_search
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.retraining.certificate.cuts import choose_cuts
-from steadytree.retraining.certificate.family import make_family
-from steadytree.retraining.certificate.leaf_loops import Leaves
-from steadytree.retraining.certificate.objective import LeafwiseObjective
-from steadytree.retraining.certificate.sides import FirstConditions, Part, Relaxation
+from steadytree.certificate.certify import choose_cuts
+from steadytree.certificate.family import LeafwiseObjective, make_family
+from steadytree.certificate.leaf_loops import Leaves
+from steadytree.certificate.sides import FirstConditions, Part, Relaxation
 from tests.retraining.certificate.brute_force import Judge, all_subtrees
 from tests.retraining.certificate.samples import TASKS, small_search
 

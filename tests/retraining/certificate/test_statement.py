@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from steadytree.exceptions import InputError
-from steadytree.readers.words.rules import tree_from_rules
-from steadytree.retraining.certificate.statement import (
+from steadytree.certificate.statement import (
     Certificate,
     CertificateOptions,
     count_trees,
 )
+from steadytree.exceptions import InputError
+from steadytree.readers.words.rules import tree_from_rules
 
 SAID = Certificate(
     price=0.2,

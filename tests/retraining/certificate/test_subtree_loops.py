@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from steadytree.retraining.certificate import subtree_loops
-from steadytree.retraining.certificate.sides import scaled_shape
+from steadytree.certificate import subtree_loops
+from steadytree.certificate.sides import scaled_shape
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 8), rules=st.integers(1, 9))

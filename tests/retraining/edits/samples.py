@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.core.tree import Tree
-from steadytree.growing.encoding import ColumnEncoder
+from steadytree.growing.fitting import ColumnEncoder
 from steadytree.growing.teacher import TaughtRows, target_columns
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import PricedEdits
+from steadytree.tree.tree import Tree
 from tests.growing.mixed import mixed_table, space_of
 
 PRICES = (np.inf, 0.5, 0.2, 0.05, 0.0)

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
-from steadytree.growing.binning import BinnedTable, Split
+from steadytree.growing.best_first import BinnedTable, Split
 from steadytree.growing.nodes import NodeFactory
 from steadytree.growing.teacher import TaughtRows, target_columns
 from steadytree.retraining.edits.candidates import _growth_words, candidates_of
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
 from tests.growing.mixed import mixed_table, space_of
 from tests.retraining.edits.samples import LIMITS, search, stump
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from steadytree.core.paths import Paths
 from steadytree.distance import tree_distance
-from steadytree.distance.amounts import Measure
-from steadytree.distance.options import check_options
+from steadytree.distance.variants import Measure, check_options
+from steadytree.tree.paths import Paths
 from tests.retraining.edits.samples import PRICES, problem, search
 
 

@@ -9,17 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.core.decision import STEADY, Decision
-from steadytree.core.space import FeatureSpace
 from steadytree.distance import tree_distance
+from steadytree.evaluation.locks import lock_nodes
 from steadytree.exceptions import InputError
 from steadytree.growing.nodes import side_condition, split_of
 from steadytree.growing.teacher import TaughtRows
 from steadytree.readers.words.rules import tree_from_rules
 from steadytree.retraining import retrain
 from steadytree.retraining.edits.candidates import MOVED, REPLACED, Exchange
-from steadytree.retraining.edits.search import PricedEdits, _Edit, _told, lock_nodes
+from steadytree.retraining.edits.search import PricedEdits, _Edit, _told
 from steadytree.retraining.search_options import SearchOptions
+from steadytree.tree.decision import STEADY, Decision
+from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table, space_of
 from tests.retraining.edits.samples import LIMITS, PRICES, problem, search, stump
 

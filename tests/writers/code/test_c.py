@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import steadytree as st
-from steadytree.core.tabular import UNSEEN, encode_table
 from steadytree.exceptions import InputError
+from steadytree.tree.columns import UNSEEN, encode_table
 from steadytree.writers.code.c import write
 from tests.foreign import probe_rows, random_tree
 from tests.programs import require_program

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import steadytree as st
-from steadytree.core.branches import Branch, Leaf, build_tree
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf
 from steadytree.writers.code.parts import (
     Side,
     decision_list,

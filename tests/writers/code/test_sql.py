@@ -15,8 +15,9 @@ import pytest
 import sqlglot
 
 import steadytree as st
-from steadytree.core.branches import Branch, Leaf, build_tree
 from steadytree.exceptions import InputError, MissingDependencyError
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf
 from steadytree.writers.code.parts import is_plain_decimal
 from steadytree.writers.code.sql import write
 from tests.foreign import probe_rows, random_tree

@@ -14,13 +14,14 @@ from sklearn.preprocessing import Binarizer
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.core.branches import Branch, Leaf, build_tree
 from steadytree.exceptions import (
     InputError,
     NotFittedTreeError,
     SteadyTreeWarning,
     UnsupportedModelError,
 )
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf
 from steadytree.writers.like import IMITATORS, rows_told_otherwise, write_like
 from tests.foreign import random_tree
 

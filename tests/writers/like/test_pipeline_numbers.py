@@ -11,8 +11,9 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardSca
 from sklearn.tree import DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.core.branches import Branch, Leaf, build_tree
 from steadytree.readers.sklearn.pipeline_columns import pipeline_columns
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf
 from steadytree.writers.like.category_points import Ask
 from steadytree.writers.like.pipeline_numbers import NumberQuestions, compared_cells
 

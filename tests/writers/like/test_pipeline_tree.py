@@ -29,9 +29,9 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.core.imputed import missing_as_imputed
 from steadytree.exceptions import FeatureAlignmentError, UnsupportedModelError
 from steadytree.readers.sklearn.pipeline_columns import pipeline_columns
+from steadytree.tree.recoded import missing_as_imputed
 from steadytree.writers.like import rows_told_otherwise, write_like
 from tests.readers.random_pipelines import accepted_rows, random_pipeline
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import steadytree as st
-from steadytree.core.branches import Leaf, build_tree
 from steadytree.exceptions import UnsupportedModelError
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Leaf
 from steadytree.writers.like.scores import category_codes, labels_or_responses, leaf_scores
 from tests.foreign import random_tree
 

@@ -11,8 +11,9 @@ import pytest
 import xgboost as xgb
 
 import steadytree as st
-from steadytree.core.branches import Leaf, build_tree
 from steadytree.exceptions import UnsupportedModelError
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Leaf
 from steadytree.writers.like import rows_told_otherwise, write_like
 from tests.readers.boosted import outcome, probes, table
 from tests.writers.boosted import edited

@@ -6,7 +6,7 @@ takes longer than importing everything else; so it runs where there is enough to
 runs depends on the sizes of the problem alone.
 
 The compiled solver packs a collection into three pools of whole numbers (``pack``), amounts in
-quanta (``distance.amounts``), shifted left to make room for column numbers in the low bits::
+quanta (``distance.variants``), shifted left to make room for column numbers in the low bits::
 
     meta        a row per distinct tree: its sizes, and where its parts start in the pools
     structure   | coordinate of each operation | nodes: depth, path, first and last operation
@@ -43,12 +43,12 @@ from types import ModuleType
 from numpy import float64
 from numpy.typing import NDArray
 
+from steadytree._limits import check_matching
 from steadytree._optional import numba_if_wanted
-from steadytree.core.limits import check_matching
-from steadytree.core.paths import Paths
 from steadytree.distance._solver import scipy_solver
 from steadytree.distance._solver.pack import PackedCollection, pack
-from steadytree.distance.amounts import Measure
+from steadytree.distance.variants import Measure
+from steadytree.tree.paths import Paths
 
 __all__ = ["Part", "compiled_solver", "pairwise", "part_distances", "prepare_part"]
 

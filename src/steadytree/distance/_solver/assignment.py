@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import Any
 
 from steadytree.distance._solver.pack import LANES
-from steadytree.distance._solver.scans import (
+from steadytree.distance._solver.searches import (
     COLUMN,
     DUAL_U,
     DUAL_V,
@@ -42,15 +42,15 @@ from steadytree.distance._solver.scans import (
     compiled,
     find_exit,
     inlined,
+    join_core,
     lower,
+    match_rows,
     minimum,
     place_reduced,
+    settle_columns,
     signed,
     unsigned,
 )
-from steadytree.distance._solver.searches import join_core, match_rows, settle_columns
-
-__all__ = ["index_bits", "solve_rectangular"]
 
 # Share of n whose column minima are below the start's threshold: more matches at once,
 # but more columns that must be raised again. Measured flat between 0.8 and 1.

@@ -1,7 +1,7 @@
 """Distances between whole collections of trees: compiled, exact, work T1 * T2 a pair.
 
 The cost matrix comes from walking the smaller tree. By the identity in
-:mod:`steadytree.core.paths`, d(p, q) = (s_p + s_q)/2 - sum of min(x_p, x_q) + outcome, and a
+:mod:`steadytree.tree.paths`, d(p, q) = (s_p + s_q)/2 - sum of min(x_p, x_q) + outcome, and a
 step of the walk changes one coordinate: the row of the cost matrix at a node is its
 parent's row with one clamp per column, and it is the parent's row itself where the other
 tree never bounds that coordinate.
@@ -41,7 +41,8 @@ from steadytree.distance._solver.pack import (
     VALUES,
     PackedCollection,
 )
-from steadytree.distance._solver.scans import (
+from steadytree.distance._solver.scipy_solver import in_threads
+from steadytree.distance._solver.searches import (
     DUAL_U,
     FAR,
     N_VECTORS,
@@ -51,9 +52,6 @@ from steadytree.distance._solver.scans import (
     source_digest,
     unsigned,
 )
-from steadytree.distance._solver.threads import in_threads
-
-__all__ = ["pairwise"]
 
 FloatArray = NDArray[np.float64]
 

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.memory import HoldsArrays
-from steadytree.core.paths import Paths
-from steadytree.distance.amounts import Measure
-
-__all__ = ["PackedCollection", "distinct_trees", "pack"]
+from steadytree._limits import HoldsArrays
+from steadytree.distance.variants import Measure
+from steadytree.tree.paths import Paths
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

@@ -9,17 +9,35 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from steadytree.core.paths import Paths
-from steadytree.distance._solver.threads import in_threads
-from steadytree.distance.amounts import Measure, PathAmounts, in_quanta, path_distances
+from steadytree._jobs import threads_here
+from steadytree.distance.variants import Measure, PathAmounts, in_quanta, path_distances
+from steadytree.tree.paths import Paths
 
-__all__ = ["Match", "assign", "match", "pairwise"]
+# -- Share work among threads the way joblib counts them --
+
+
+def in_threads(work: Callable[[], None], n_jobs: int | None, most: int) -> None:
+    """Run ``work``, which takes parts off a common list until none is left, in threads.
+
+    At most ``most`` threads, one per part.
+    """
+    threads = min(threads_here(n_jobs), most) if most > 1 else 1
+    if threads <= 1:
+        work()
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(work) for _ in range(threads)]:
+            done.result()
+
+
+# -- One pair at a time with numpy and scipy: the matching itself, and small collections --
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

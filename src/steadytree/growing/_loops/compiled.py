@@ -7,16 +7,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = [
-    "add_values",
-    "best_cut",
-    "best_routes",
-    "grow_tree",
-    "histogram",
-    "route",
-    "sum_by_leaf",
-]
-
 _njit: Any = njit  # its stub lacks some options
 entry: Any = _njit(nogil=True, cache=True)
 

@@ -7,16 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "add_values",
-    "best_cut",
-    "best_routes",
-    "grow_tree",
-    "histogram",
-    "route",
-    "sum_by_leaf",
-]
-
 FloatArray = NDArray[np.float64]
 
 

@@ -20,11 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.bounded_reading import parse_json, read_bytes
-from steadytree.core.branches import Leaf, build_tree
-from steadytree.core.decision import LARGEST_SHARE, Decision
-from steadytree.core.json_entries import JsonObject, read_scalars
-from steadytree.core.tree import Tree
+from steadytree._io import parse_json, read_bytes
 from steadytree.exceptions import (
     InputError,
     NotFittedTreeError,
@@ -41,6 +37,10 @@ from steadytree.readers.boosting.raw_scores import (
     softmax,
     two_shares,
 )
+from steadytree.tree.branches import build_tree
+from steadytree.tree.decision import LARGEST_SHARE, Decision
+from steadytree.tree.nested import JsonObject, Leaf, read_scalars
+from steadytree.tree.tree import Tree
 
 __all__ = ["FILES", "read", "read_file", "reads", "reads_file"]
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.branches import Branch, Leaf, Node
-from steadytree.core.json_entries import JsonObject
-from steadytree.core.limits import MAX_NODES, MAX_UNLISTED_FEATURES
-from steadytree.core.quoting import quoted
+from steadytree._limits import MAX_NODES, MAX_UNLISTED_FEATURES
+from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.stored_nodes import nest_nodes
+from steadytree.tree.nested import Branch, JsonObject, Leaf, Node
 
 __all__ = ["Features", "Split", "Table", "read_nested", "read_oblivious"]
 

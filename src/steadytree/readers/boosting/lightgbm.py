@@ -19,12 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from steadytree._io import read_bytes
+from steadytree._limits import MAX_FEATURES, MAX_NODES
 from steadytree._optional import import_optional
-from steadytree.core.bounded_reading import read_bytes
-from steadytree.core.branches import Branch, Leaf, Node, build_tree
-from steadytree.core.limits import MAX_FEATURES, MAX_NODES
-from steadytree.core.quoting import quoted
-from steadytree.core.tree import Tree
+from steadytree._text import quoted
 from steadytree.exceptions import (
     NotFittedTreeError,
     TreeFormatError,
@@ -49,6 +47,9 @@ from steadytree.readers.stored_nodes import (
     nest_nodes,
     split_around_missing,
 )
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf, Node
+from steadytree.tree.tree import Tree
 
 __all__ = ["FILES", "load_file", "read", "read_file", "reads", "reads_file"]
 

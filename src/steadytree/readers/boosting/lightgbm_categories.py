@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steadytree.core.bounded_reading import parse_json
+from steadytree._io import parse_json
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 
 __all__ = ["CategoryColumns", "category_columns", "numbers_in"]

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.quoting import quoted
+from steadytree._text import quoted
 from steadytree.exceptions import UnsupportedModelError
 
 __all__ = ["Outcome", "identity", "logistic", "refuse_objective", "softmax", "two_shares"]

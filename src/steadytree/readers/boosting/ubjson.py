@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.quoting import quoted
+from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError
 
 __all__ = ["MAX_NESTING", "parse_ubjson"]

@@ -21,11 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree._io import parse_json, read_bytes
+from steadytree._limits import MAX_UNLISTED_FEATURES
 from steadytree._optional import import_optional
-from steadytree.core.bounded_reading import parse_json, read_bytes
-from steadytree.core.branches import Branch, Leaf, Node, build_tree
-from steadytree.core.limits import MAX_UNLISTED_FEATURES
-from steadytree.core.tree import Tree
 from steadytree.exceptions import NotFittedTreeError, TreeFormatError, UnsupportedModelError
 from steadytree.readers import choose_tree
 from steadytree.readers.boosting.raw_scores import Outcome, identity, refuse_objective, two_shares
@@ -36,6 +34,9 @@ from steadytree.readers.stored_nodes import (
     nest_nodes,
     split_around_missing,
 )
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf, Node
+from steadytree.tree.tree import Tree
 
 __all__ = ["FILES", "load_file", "read", "read_file", "reads", "reads_file"]
 

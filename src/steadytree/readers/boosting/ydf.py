@@ -20,10 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.core.branches import Branch, Leaf, Node, build_tree
-from steadytree.core.decision import LARGEST_SHARE, Decision
-from steadytree.core.quoting import quoted
-from steadytree.core.tree import Tree
+from steadytree._text import quoted
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers import choose_tree
 from steadytree.readers.boosting.raw_scores import (
@@ -34,6 +31,10 @@ from steadytree.readers.boosting.raw_scores import (
     two_shares,
 )
 from steadytree.readers.stored_nodes import nest_nodes
+from steadytree.tree.branches import build_tree
+from steadytree.tree.decision import LARGEST_SHARE, Decision
+from steadytree.tree.nested import Branch, Leaf, Node
+from steadytree.tree.tree import Tree
 
 __all__ = ["advice", "read", "reads"]
 

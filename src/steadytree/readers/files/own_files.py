@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from steadytree.core.format import load_tree
-from steadytree.core.tree import Tree
 from steadytree.readers import choose_tree
+from steadytree.tree.json import load_tree
+from steadytree.tree.tree import Tree
 
 __all__ = ["FILES", "read_file", "reads_file"]
 

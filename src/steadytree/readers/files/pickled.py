@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from steadytree.core.quoting import quoted
-from steadytree.core.tree import Tree
+from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers import read_model
+from steadytree.tree.tree import Tree
 
 __all__ = ["EXECUTES_FILES", "FILES", "load_file", "read_file", "reads_file"]
 

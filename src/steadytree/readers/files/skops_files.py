@@ -21,16 +21,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree._io import parse_json, read_bytes
+from steadytree._limits import MAX_FILE_BYTES, MAX_UNLISTED_FEATURES
 from steadytree._optional import import_optional
-from steadytree.core.bounded_reading import parse_json, read_bytes
-from steadytree.core.limits import MAX_FILE_BYTES, MAX_UNLISTED_FEATURES
-from steadytree.core.quoting import quoted
-from steadytree.core.tree import Tree
-from steadytree.core.tree_checks import check_shape_of_tree
+from steadytree._text import quoted
 from steadytree.exceptions import SteadyTreeError, TreeFormatError
 from steadytree.readers import read_model
 from steadytree.readers.files.skops_types import TRUSTED
 from steadytree.readers.stored_nodes import check_features
+from steadytree.tree.checks import check_shape_of_tree
+from steadytree.tree.tree import Tree
 
 __all__ = ["FILES", "load_file", "read_file", "reads_file"]
 

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.branches import Branch, Leaf, Node
-from steadytree.core.limits import MAX_NODES
+from steadytree._limits import MAX_NODES
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.conditions import (
     FALSE,
@@ -35,6 +34,7 @@ from steadytree.readers.markup.conditions import (
     of_no_parts,
 )
 from steadytree.readers.markup.known_values import Split, State, possible, sides_of
+from steadytree.tree.nested import Branch, Leaf, Node
 
 __all__ = [
     "MAX_COPIES",

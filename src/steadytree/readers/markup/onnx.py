@@ -14,13 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from steadytree._io import read_bytes
+from steadytree._limits import MAX_UNLISTED_FEATURES
 from steadytree._optional import import_optional
-from steadytree.core.bounded_reading import read_bytes
-from steadytree.core.branches import Leaf, build_tree
-from steadytree.core.limits import MAX_UNLISTED_FEATURES
-from steadytree.core.quoting import quoted
-from steadytree.core.thresholds import double_threshold
-from steadytree.core.tree import Tree
+from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers import choose_tree
 from steadytree.readers.markup.conditions import (
@@ -59,6 +56,10 @@ from steadytree.readers.markup.onnx_values import (
     whole,
 )
 from steadytree.readers.stored_nodes import check_category_sizes
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Leaf
+from steadytree.tree.tree import Tree
+from steadytree.tree.values import double_threshold
 
 __all__ = ["FILES", "read", "read_file", "reads", "reads_file"]
 

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.branches import Leaf
-from steadytree.core.limits import MAX_DEPTH, MAX_NODES
-from steadytree.core.quoting import quoted
+from steadytree._limits import MAX_DEPTH, MAX_NODES
+from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.conditions import Condition
 from steadytree.readers.markup.forks import Fork
 from steadytree.readers.markup.onnx_values import entries, whole
+from steadytree.tree.nested import Leaf
 
 __all__ = ["MODES", "Ensemble", "Split", "fork_tree", "leaves_of", "read_ensemble"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.bounded_reading import parse_json
-from steadytree.core.quoting import quoted
+from steadytree._io import parse_json
+from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 
 __all__ = [

@@ -16,10 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.bounded_reading import read_bytes
-from steadytree.core.branches import Leaf, build_tree
-from steadytree.core.quoting import quoted
-from steadytree.core.tree import Tree
+from steadytree._io import read_bytes
+from steadytree._text import quoted
 from steadytree.exceptions import SteadyTreeWarning, TreeFormatError, UnsupportedModelError
 from steadytree.readers import choose_tree
 from steadytree.readers.markup.conditions import TRUE, Condition, Constant
@@ -27,6 +25,9 @@ from steadytree.readers.markup.forks import Column, Fork, NoResult, Refusal, Tar
 from steadytree.readers.markup.pmml_fields import Fields, read_value
 from steadytree.readers.markup.pmml_predicates import PREDICATES, read_predicate
 from steadytree.readers.markup.pmml_xml import children, first, number, parse_xml, tag
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Leaf
+from steadytree.tree.tree import Tree
 
 __all__ = ["FILES", "read_file", "reads_file"]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.limits import MAX_FEATURES
-from steadytree.core.quoting import quoted
+from steadytree._limits import MAX_FEATURES
+from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.pmml_xml import children, first, number, tag
 from steadytree.readers.stored_nodes import check_category_sizes

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.quoting import quoted
-from steadytree.core.thresholds import double_threshold
+from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.conditions import (
     FALSE,
@@ -28,6 +27,7 @@ from steadytree.readers.markup.conditions import (
 )
 from steadytree.readers.markup.pmml_fields import Field, Fields, read_value
 from steadytree.readers.markup.pmml_xml import first, tag
+from steadytree.tree.values import double_threshold
 
 __all__ = ["PREDICATES", "array_texts", "read_predicate"]
 

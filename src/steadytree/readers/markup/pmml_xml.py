@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
+from steadytree._limits import MAX_DEPTH
 from steadytree._optional import import_optional
-from steadytree.core.limits import MAX_DEPTH
 from steadytree.exceptions import TreeFormatError
 
 __all__ = ["children", "first", "number", "parse_xml", "tag"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from steadytree.core.branches import Branch, Leaf, Node
+from steadytree.tree.nested import Branch, Leaf, Node
 
 __all__ = [
     "Question",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from steadytree._versions import with_version
-from steadytree.core.branches import Node, build_tree
-from steadytree.core.tree import Tree
+from steadytree._optional import with_version
 from steadytree.exceptions import NotFittedTreeError
 from steadytree.readers import choose_tree
 from steadytree.readers.optimal.binarised import ask, certain, given_names, plain_questions
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Node
+from steadytree.tree.tree import Tree
 
 __all__ = ["read", "reads"]
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._versions import with_version
-from steadytree.core.branches import Branch, Leaf, Node, build_tree
-from steadytree.core.tree import Tree
+from steadytree._optional import with_version
 from steadytree.exceptions import NotFittedTreeError
 from steadytree.readers import choose_tree
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf, Node
+from steadytree.tree.tree import Tree
 
 __all__ = ["NUMBERED_CLASSES", "read", "reads"]
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from steadytree._versions import with_version
-from steadytree.core.branches import Leaf, Node, build_tree
-from steadytree.core.tabular import plain_scalar
-from steadytree.core.tree import Tree
+from steadytree._optional import with_version
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers import choose_tree
 from steadytree.readers.optimal.binarised import Question, ask
+from steadytree.tree.branches import build_tree
+from steadytree.tree.columns import plain_scalar
+from steadytree.tree.nested import Leaf, Node
+from steadytree.tree.tree import Tree
 
 __all__ = ["NUMBERED_CLASSES", "read", "reads"]
 

@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.branches import Branch, Leaf, Node, build_tree
-from steadytree.core.quoting import quoted
-from steadytree.core.tabular import plain_scalar
-from steadytree.core.tree import Tree
+from steadytree._text import quoted
 from steadytree.exceptions import NotFittedTreeError, TreeFormatError, UnsupportedModelError
 from steadytree.readers import choose_tree
 from steadytree.readers.boosting.raw_scores import Outcome, identity
 from steadytree.readers.stored_nodes import check_features, nest_nodes
+from steadytree.tree.branches import build_tree
+from steadytree.tree.columns import plain_scalar
+from steadytree.tree.nested import Branch, Leaf, Node
+from steadytree.tree.tree import Tree
 
 __all__ = ["read", "reads"]
 

@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.core.quoting import quoted
-from steadytree.core.tabular import Categories
+from steadytree._text import quoted
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers.optimal.binarised import given_names
 from steadytree.readers.sklearn.pipeline_steps import (
@@ -29,6 +28,7 @@ from steadytree.readers.sklearn.pipeline_steps import (
     RawColumns,
     trace,
 )
+from steadytree.tree.columns import Categories
 
 __all__ = ["PipelineColumns", "RawTable", "pipeline_columns"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.quoting import quoted
+from steadytree._text import quoted
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers.sklearn.pipeline_columns import PipelineColumns
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.quoting import quoted
-from steadytree.core.tabular import plain_scalar
+from steadytree._text import quoted
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
+from steadytree.tree.columns import plain_scalar
 
 __all__ = ["CATEGORY", "FLAG", "NUMBER", "SAME", "Origin", "RawColumns", "is_missing", "trace"]
 

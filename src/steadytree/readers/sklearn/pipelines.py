@@ -21,17 +21,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.imputed import IMPUTED, TAKES_MISSING
-from steadytree.core.limits import MAX_NODES
-from steadytree.core.quoting import quoted
-from steadytree.core.thresholds import double_threshold
-from steadytree.core.tree import Tree
+from steadytree._limits import MAX_NODES
+from steadytree._text import quoted
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers import read_model
 from steadytree.readers.sklearn.pipeline_columns import PipelineColumns, pipeline_columns
 from steadytree.readers.sklearn.pipeline_cuts import Cuts, find_cuts
 from steadytree.readers.sklearn.pipeline_lumps import category_lumps
 from steadytree.readers.sklearn.pipeline_steps import SAME
+from steadytree.tree.recoded import IMPUTED, TAKES_MISSING
+from steadytree.tree.tree import Tree
+from steadytree.tree.values import double_threshold
 
 __all__ = ["read", "reads"]
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.observed import Observed
-from steadytree.core.quoting import quoted
-from steadytree.core.tree import Tree
-from steadytree.core.tree_batch import build_trees
+from steadytree._text import quoted
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers import choose_tree
+from steadytree.tree.observed import Observed
+from steadytree.tree.tree import Tree
+from steadytree.tree.tree_batch import build_trees
 
 __all__ = ["NOT_OBSERVED", "read", "read_all", "reads"]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.decision import Decision
-from steadytree.core.quoting import quoted
-from steadytree.core.tree import Tree
+from steadytree._text import quoted
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers import choose_tree, read_model
+from steadytree.tree.decision import Decision
+from steadytree.tree.tree import Tree
 
 __all__ = ["advice", "read", "reads"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from steadytree.core.bounded_reading import parse_json, read_bytes
-from steadytree.core.tree import Tree
+from steadytree._io import parse_json, read_bytes
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers import choose_tree
+from steadytree.tree.tree import Tree
 
 __all__ = ["FILES", "read_file", "reads_file"]
 

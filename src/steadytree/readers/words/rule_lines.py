@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from steadytree.core.limits import MAX_DEPTH
-from steadytree.core.quoting import quoted
+from steadytree._limits import MAX_DEPTH
+from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers.words.rule_words import (
     Item,

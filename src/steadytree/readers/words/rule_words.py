@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from math import isinf
 from typing import Any, NoReturn
 
-from steadytree.core.bounded_reading import parse_json
-from steadytree.core.quoting import quoted
+from steadytree._io import parse_json
+from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError
 
 __all__ = ["Item", "Line", "LineReader", "Outcome", "TypedCondition", "after_quote"]

@@ -14,17 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.bit_sets import bit_set
-from steadytree.core.bounded_reading import read_bytes
-from steadytree.core.branches import Branch, Leaf, Node, build_tree
-from steadytree.core.decision import Decision
-from steadytree.core.limits import MAX_CATEGORY_CELLS
-from steadytree.core.quoting import quoted
-from steadytree.core.tree import Tree
+from steadytree._io import read_bytes
+from steadytree._limits import MAX_CATEGORY_CELLS
+from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers import choose_tree
 from steadytree.readers.words.rule_lines import MAX_BYTES, parse_lines
 from steadytree.readers.words.rule_words import Item, Outcome, TypedCondition
+from steadytree.tree.branches import build_tree
+from steadytree.tree.decision import Decision
+from steadytree.tree.nested import Branch, Leaf, Node
+from steadytree.tree.tree import Tree
+from steadytree.tree.values import bit_set
 
 __all__ = ["FILES", "read_file", "reads_file", "tree_from_rules"]
 

@@ -13,23 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steadytree.core.space import FeatureSpace
 from steadytree.growing._loops import loops
-from steadytree.growing.best_first import Grown, GrowthRules
-from steadytree.growing.binning import FloatArray, Split
+from steadytree.growing.best_first import FloatArray, Grown, GrowthRules, Split
 from steadytree.growing.nodes import NodeFactory, SearchNode, Way, side_condition
-
-__all__ = [
-    "MOVED",
-    "REPLACED",
-    "SAME_ROWS",
-    "Candidate",
-    "EditLimits",
-    "Exchange",
-    "Words",
-    "candidates_of",
-    "forget",
-]
+from steadytree.tree.space import FeatureSpace
 
 GROW_SIZES = (2, 3)
 SMALL_TREE = 8

@@ -26,10 +26,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steadytree.growing.binning import FloatArray
+from steadytree.growing.best_first import FloatArray
 from steadytree.growing.nodes import NodeFactory, SearchNode
-
-__all__ = ["Criterion", "deviance", "expected_auc", "leaf_sums"]
 
 AUC_SHARE = 0.5
 

@@ -21,21 +21,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steadytree.core.decision import Decision
-from steadytree.core.scale import share_of_range
-from steadytree.core.space import FeatureSpace
-from steadytree.core.tree import Tree
 from steadytree.evaluation.locks import lock_nodes
 from steadytree.exceptions import InputError
-from steadytree.growing.binning import BinnedTable, FloatArray
-from steadytree.growing.node_export import export_tree
+from steadytree.growing.best_first import BinnedTable, FloatArray
 from steadytree.growing.nodes import (
     NodeFactory,
     SearchNode,
+    export_tree,
     leaves_of,
     shares_of,
 )
 from steadytree.growing.teacher import TaughtRows
+from steadytree.retraining.edits.anchored_distance import AnchoredDistance, Place, TreeInParts
 from steadytree.retraining.edits.candidates import (
     MOVED,
     REPLACED,
@@ -48,11 +45,11 @@ from steadytree.retraining.edits.candidates import (
     forget,
 )
 from steadytree.retraining.edits.criterion import Criterion
-from steadytree.retraining.edits.distance import AnchoredDistance
-from steadytree.retraining.edits.tree_in_parts import Place, TreeInParts
 from steadytree.retraining.search_options import SearchOptions
-
-__all__ = ["EditedTree", "PricedEdits"]
+from steadytree.tree.decision import Decision
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
+from steadytree.tree.values import share_of_range
 
 MAX_STEPS = 80
 

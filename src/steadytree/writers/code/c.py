@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from steadytree.core.tree import Tree
-from steadytree.core.words import clean
+from steadytree.tree.tree import Tree
+from steadytree.tree.words import clean
 from steadytree.writers.code.parts import (
     Layout,
     Side,

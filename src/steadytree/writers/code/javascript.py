@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError
+from steadytree.tree.tree import Tree
 from steadytree.writers.code.parts import (
     MAX_WHOLE,
     Layout,

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from steadytree import __version__
-from steadytree.core.format import tree_digest
-from steadytree.core.tree import Tree
-from steadytree.core.tree_words import LeafNumbers, kept_words
-from steadytree.core.words import clean, format_number, listed, shorten, shown_bound
 from steadytree.exceptions import InputError
+from steadytree.tree.json import tree_digest
+from steadytree.tree.printing import LeafNumbers, kept_words
+from steadytree.tree.tree import Tree
+from steadytree.tree.words import clean, format_number, listed, shorten, shown_bound
 from steadytree.writers.split_tests import SplitTest, split_test
 
 __all__ = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from steadytree.core.tree import Tree
+from steadytree.tree.tree import Tree
 from steadytree.writers.code.parts import (
     Layout,
     Side,

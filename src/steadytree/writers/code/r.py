@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from steadytree.core.tree import Tree
+from steadytree.tree.tree import Tree
 from steadytree.writers.code.parts import (
     Side,
     category_kind,

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from steadytree._optional import import_optional
-from steadytree.core.quoting import quoted
-from steadytree.core.tree import Tree
+from steadytree._text import quoted
 from steadytree.exceptions import InputError
+from steadytree.tree.tree import Tree
 from steadytree.writers.code.parts import (
     Rule,
     Side,

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.core.tabular import n_rows
-from steadytree.core.tree import Tree
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
+from steadytree.tree.columns import n_rows
+from steadytree.tree.tree import Tree
 
 __all__ = ["IMITATORS", "imitator_of", "rows_told_otherwise", "save_like", "write_like"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steadytree.core.tree import Tree
 from steadytree.exceptions import FeatureAlignmentError
+from steadytree.tree.tree import Tree
 
 __all__ = ["over_columns"]
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree._io import write_atomic
 from steadytree._optional import import_optional
-from steadytree.core.atomic import write_atomic
-from steadytree.core.tree import Tree
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers import read_model
 from steadytree.readers.boosting import lightgbm as reader
+from steadytree.tree.tree import Tree
 from steadytree.writers.like.columns import over_columns
 from steadytree.writers.like.scores import (
     category_codes,

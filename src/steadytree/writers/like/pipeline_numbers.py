@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.thresholds import double_threshold
-from steadytree.core.tree import Tree
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers.sklearn.pipeline_columns import PipelineColumns
 from steadytree.readers.sklearn.pipeline_cuts import find_cuts
 from steadytree.readers.sklearn.pipeline_steps import FLAG, NUMBER, SAME, is_missing
+from steadytree.tree.tree import Tree
+from steadytree.tree.values import double_threshold
 from steadytree.writers.like.category_points import Ask, Question, Reached, equal_points, tell_apart
 
 __all__ = ["MovedThreshold", "NumberQuestions", "compared_cells"]

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.branches import Branch, Leaf, Node, build_tree
-from steadytree.core.imputed import missing_as_imputed, same_where_missing
-from steadytree.core.limits import MAX_NODES
-from steadytree.core.tree import Tree
+from steadytree._limits import MAX_NODES
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers.sklearn.pipeline_columns import PipelineColumns
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf, Node
+from steadytree.tree.recoded import missing_as_imputed, same_where_missing
+from steadytree.tree.tree import Tree
 from steadytree.writers.like.category_points import Ask, Question, Reached, equal_points, tell_apart
 from steadytree.writers.like.columns import over_columns
 from steadytree.writers.like.pipeline_numbers import MovedThreshold, NumberQuestions, compared_cells

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.core.decision import LARGEST_SHARE, Decision
-from steadytree.core.quoting import quoted
-from steadytree.core.tree import Tree
+from steadytree._text import quoted
 from steadytree.exceptions import UnsupportedModelError
+from steadytree.tree.decision import LARGEST_SHARE, Decision
+from steadytree.tree.tree import Tree
 from steadytree.writers.kept_labels import leaf_shares
 
 __all__ = ["category_codes", "check_classes", "check_kinds", "labels_or_responses", "leaf_scores"]

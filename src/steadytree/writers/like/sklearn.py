@@ -10,10 +10,10 @@ import copy
 from dataclasses import asdict
 from typing import Any
 
-from steadytree.core.tree import Tree
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.readers import read_model
 from steadytree.readers.sklearn.pipeline_columns import pipeline_columns
+from steadytree.tree.tree import Tree
 from steadytree.writers.fitted_sklearn import children_last, decided_by_threshold, fitted_tree
 from steadytree.writers.kept_labels import leaf_shares
 from steadytree.writers.like import imitator_of

@@ -1,0 +1,8 @@
+"""How much better any tree of a stated family could be; nothing else of the package imports it."""
+
+from __future__ import annotations
+
+from steadytree.certificate.certify import certify
+from steadytree.certificate.statement import Certificate, CertificateOptions
+
+__all__ = ["Certificate", "CertificateOptions", "certify"]

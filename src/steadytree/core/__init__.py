@@ -1,1 +1,0 @@
-"""The data everything else speaks of: trees, feature spaces, paths and the file format."""

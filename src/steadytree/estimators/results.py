@@ -1,0 +1,369 @@
+"""Candidates: the settings they are grown with, and how far, how good and how large each is.
+
+One is chosen among them, and a report shows the choice.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
+from sklearn.model_selection import ParameterGrid
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from steadytree._views import CandidateTrees, ReportContent
+from steadytree.diff import diff_trees
+from steadytree.distance.distances import normalised, weighted_means
+from steadytree.distance.variants import check_options, paths_of
+from steadytree.estimators.selection import Rule, pareto_mask, select_candidate
+from steadytree.evaluation.holdout import Scores, measure_each
+from steadytree.exceptions import InputError, SteadyTreeWarning
+from steadytree.growing.cart import PAPER_GRID
+from steadytree.growing.collections import Collection
+from steadytree.publish.cells import Text, dissimilarity, score, text
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
+
+FloatArray = NDArray[np.float64]
+Objective = str | Callable[[Tree], float]
+Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+
+OBJECTIVES = {"distance": False, "score": True, "n_leaves": False, "depth": False}
+"""Objectives by name, and whether larger is better."""
+
+
+# -- the learner and its settings ---------------------------------------------------------
+
+
+def base_and_grid(
+    estimator: Any, param_grid: Grid | None, *, task: str
+) -> tuple[Any, list[dict[str, Any]]]:
+    """Return the learner and the settings to try: by default CART and the paper's grid.
+
+    That grid is for learners that have all of its settings: an exact solver with a ``max_depth``
+    alone would search for years at depth 12. Others are tried as they are.
+    """
+    classifies = task == "classification"
+    base = estimator
+    if base is None:
+        base = DecisionTreeClassifier() if classifies else DecisionTreeRegressor()
+    if isinstance(base, type) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
+        raise InputError(
+            f"expected estimator to be a scikit-learn tree, got {base!r}; "
+            "pass an instance such as DecisionTreeClassifier()"
+        )
+    if is_regressor(base) if classifies else is_classifier(base):
+        raise InputError(f"expected a base estimator for {task}, got {type(base).__name__}")
+    grid: Any = param_grid
+    if grid is None:
+        known = base.get_params(deep=False)
+        grid = PAPER_GRID if set(PAPER_GRID) <= set(known) else {}
+    settings = [dict(one) for one in ParameterGrid(grid)]
+    if not settings:
+        raise InputError(f"expected param_grid to hold at least one setting, got {grid!r}")
+    return base, settings
+
+
+def largest_depth(base: Any, grid: Sequence[Mapping[str, Any]], trees: Sequence[Tree]) -> int:
+    """D: the largest depth the grid allows, or the deepest tree where it sets no limit."""
+    default = base.get_params(deep=False).get("max_depth")
+    limits = [one.get("max_depth", default) for one in grid]
+    deepest = max(measure_each(trees, lambda tree: tree.depth))
+    if any(limit is None for limit in limits):
+        return deepest
+    return max(deepest, *(int(limit) for limit in limits))
+
+
+def warn_of_large_leaves(base: Any, grid: Sequence[Mapping[str, Any]], n_rows: int) -> None:
+    """Warn of settings whose leaves are too large for the first batch to be split."""
+    default = base.get_params(deep=False).get("min_samples_leaf")
+    sizes = {one.get("min_samples_leaf", default) for one in grid}
+    large = sorted(m for m in sizes if isinstance(m, Integral) and 2 * int(m) > n_rows)
+    if large:
+        warnings.warn(
+            f"expected a first batch of at least {2 * int(large[-1])} rows, two of the grid's "
+            f"largest leaves, got {n_rows}: min_samples_leaf {', '.join(map(str, large))} "
+            "cannot split it; leave these out of param_grid or use more rows",
+            SteadyTreeWarning,
+            stacklevel=3,
+        )
+
+
+# -- distances from the first batch --------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class MeanDistances:
+    """Mean distance of each candidate from the first batch, in three units."""
+
+    raw: FloatArray
+    of_bound: FloatArray
+    dissimilarity: FloatArray
+    """In [0, 1], and always of the metric variant."""
+
+
+def mean_distances(
+    candidates: Sequence[Tree],
+    references: Sequence[Tree],
+    *,
+    space: FeatureSpace,
+    variant: str,
+    label_weight: float | str,
+    max_depth: int,
+    n_jobs: int | None = None,
+) -> MeanDistances:
+    r"""Measure how far each candidate is, on average, from the trees of the first batch.
+
+    The paper's :math:`d_b = \sum_{\beta=1}^B d(T^0_\beta, T_b) / B` (Section 3.1). Settings
+    that gave the same tree share an object, which is compared once. ``max_depth`` is D of the
+    bound 2^D (2D + lambda).
+    """
+    options = check_options(variant=variant, label_weight=label_weight, max_depth=max_depth)
+    ours, where, _ = _distinct(candidates)
+    theirs, _, counts = _distinct(references)
+    paths = paths_of([*ours, *theirs], space, options)
+    a, b = paths[: len(ours)], paths[len(ours) :]
+    share = counts / counts.sum()
+    relative = dataclasses.replace(options, variant="metric", normalize="relative")
+    if variant == "metric":
+        raw, dissimilarity = weighted_means(
+            a, b, share, options, [options, relative], n_jobs=n_jobs
+        )
+    else:
+        (raw,) = weighted_means(a, b, share, options, [options], n_jobs=n_jobs)
+        (dissimilarity,) = weighted_means(a, b, share, relative, [relative], n_jobs=n_jobs)
+    return MeanDistances(
+        raw=raw[where],
+        of_bound=normalised(raw[where], a, b, dataclasses.replace(options, normalize="bound")),
+        dissimilarity=dissimilarity[where],
+    )
+
+
+def _distinct(trees: Sequence[Tree]) -> tuple[list[Tree], NDArray[np.int64], FloatArray]:
+    """Return distinct objects, the position of each tree among them, and their counts."""
+    distinct = {id(tree): tree for tree in trees}
+    position = {key: i for i, key in enumerate(distinct)}
+    where = np.array([position[id(tree)] for tree in trees], dtype=np.int64)
+    return list(distinct.values()), where, np.bincount(where).astype(np.float64)
+
+
+def check_objectives(objectives: Any) -> tuple[Objective, ...]:
+    """Check the objectives of the frontier: names or callables, at least two."""
+    if isinstance(objectives, str) or not isinstance(objectives, Sequence) or len(objectives) < 2:
+        raise InputError(
+            f"expected objectives to be two or more of {list(OBJECTIVES)} or callables, "
+            f"got {objectives!r}"
+        )
+    for objective in objectives:
+        if not callable(objective) and objective not in OBJECTIVES:
+            raise InputError(
+                f"expected objectives from {list(OBJECTIVES)} or a callable that takes a Tree, "
+                f"got {objective!r}"
+            )
+    names = [objective_name(objective) for objective in objectives]
+    if len(set(names)) != len(names):
+        raise InputError(f"expected distinct objectives, got {names}")
+    return tuple(objectives)
+
+
+def objective_name(objective: Objective) -> str:
+    """Name of an objective, as its column in the results."""
+    if isinstance(objective, str):
+        return objective
+    return str(getattr(objective, "__name__", type(objective).__name__))
+
+
+class CandidateTable:
+    """Everything known about the candidates but their score, one row each.
+
+    Objectives are those of the frontier; a callable takes a Tree, and smaller is better.
+    """
+
+    def __init__(
+        self,
+        candidates: Collection,
+        grid: Sequence[Mapping[str, Any]],
+        distances: MeanDistances,
+        objectives: tuple[Objective, ...],
+    ) -> None:
+        trees = candidates.trees
+        columns: dict[str, Any] = {"bootstrap": candidates.bootstrap}
+        for name in dict.fromkeys(name for one in grid for name in one):
+            values = pd.Series([one.get(name) for one in grid], dtype=object)
+            columns[f"param_{name}"] = values.take(candidates.setting).infer_objects().to_numpy()
+        columns["mean_distance"] = distances.raw
+        columns["mean_distance_of_bound"] = distances.of_bound
+        columns["mean_dissimilarity"] = distances.dissimilarity
+        self._before_score = pd.DataFrame(columns)
+        sizes: dict[str, Any] = {
+            "n_leaves": np.array([tree.n_leaves for tree in trees]),
+            "depth": np.array(measure_each(trees, lambda tree: tree.depth)),
+        }
+        for objective in objectives:
+            if not isinstance(objective, str):
+                name = objective_name(objective)
+                sizes[name] = np.array(measure_each(trees, _checked(objective, name)))
+        self._after_score = pd.DataFrame(sizes)
+        known = {"distance": distances.raw, **sizes}
+        self._score_at = [objective_name(o) for o in objectives]
+        self._values = [known.get(name) for name in self._score_at]
+        self._maximize = [OBJECTIVES.get(name, False) for name in self._score_at]
+
+    def ranked(self, score: FloatArray, error: FloatArray | None = None) -> pd.DataFrame:
+        """Return the table with scores, and who is on the frontier by them."""
+        points = np.column_stack([score if v is None else v for v in self._values])
+        # A tree without a score cannot be chosen, even where score is no objective.
+        points[np.isnan(score)] = np.nan
+        table = self._before_score.copy()
+        table["selection_score"] = score
+        table["selection_score_se"] = np.nan if error is None else error
+        table = pd.concat([table, self._after_score], axis=1)
+        table["on_frontier"] = pareto_mask(points, self._maximize)
+        return table
+
+
+def choose(
+    table: CandidateTable, scores: Scores, rule: Rule, tolerance: float
+) -> tuple[pd.DataFrame, int]:
+    """Choose a candidate by its score on all holdout rows.
+
+    Returns the results, with the choice marked, and its position.
+    """
+    results = table.ranked(scores.score, scores.error)
+    index = select_candidate(results, rule, tolerance=tolerance)
+    results["chosen"] = np.arange(len(results)) == index
+    return results, index
+
+
+def honest_estimate(
+    table: CandidateTable,
+    scores: Scores,
+    rule: Rule,
+    tolerance: float,
+    evaluate: Callable[[int, int], float],
+) -> tuple[float, float]:
+    """Estimate the score of a tree chosen this way, on rows that had no say in the choice.
+
+    The best of many scores is too good: it was chosen for its luck on these rows as well.
+    So the choice is made again without each fold, and its tree is scored on that fold:
+    ``evaluate(i, k)`` scores candidate i on fold k. Returns mean and standard error over the
+    folds, NaN where there are too few rows for two folds.
+
+    The error is that of the mean as an estimate for a tree chosen on other rows. The choices
+    of the folds share most of their rows and err together, so that the folds' spread over
+    their number is too small: Nadeau and Bengio's 1/K + n_test / n_train takes its place.
+    Intervals take Student's t with K - 1 degrees of freedom.
+    """
+    n_folds = scores.without_fold.shape[1]
+    found = []
+    for fold in range(n_folds if n_folds > 1 else 0):
+        score = scores.without_fold[:, fold]
+        if np.isnan(score).all():
+            continue
+        index = select_candidate(table.ranked(score), rule, tolerance=tolerance)
+        found.append(evaluate(index, fold))
+    values = np.array([value for value in found if not np.isnan(value)])
+    if values.size < 2:
+        return np.nan, np.nan
+    shared = 1 / values.size + 1 / (n_folds - 1)
+    return float(values.mean()), float(values.std(ddof=1) * np.sqrt(shared))
+
+
+def _checked(objective: Callable[[Tree], float], name: str) -> Callable[[Tree], float]:
+    def measure(tree: Tree) -> float:
+        value = objective(tree)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = np.nan
+        if np.isnan(number):
+            raise InputError(f"expected the objective {name} to return a number, got {value!r}")
+        return number
+
+    return measure
+
+
+# -- the choice in a report ----------------------------------------------------------------
+
+
+_HOW = (
+    "on rows held out from growing. The score that a tree is chosen by flatters it; the "
+    "headline's estimate is of the choosing as a whole, on folds it was not made on"
+)
+
+
+def stable_content(model: Any) -> ReportContent:
+    """Return what the report shows of a fitted stable tree."""
+    trees, results = list(model.candidates_), model.results_
+    best, space = int(model.best_index_), model.feature_space_
+    chosen = trees[best]
+    settings = [column for column in results if column.startswith("param_")]
+    records = [
+        {
+            "name": f"Candidate {i + 1}",
+            "distance": float(row["mean_distance"]),
+            "score": float(row["selection_score"]),
+            "score_se": float(row["selection_score_se"]),
+            "on_frontier": bool(row["on_frontier"]),
+            "chosen": i == best,
+            "settings": ", ".join(
+                f"{name.removeprefix('param_')} {row[name]}" for name in settings
+            ),
+        }
+        for i, row in enumerate(results.to_dict("records"))
+    ]
+    return ReportContent(
+        kind="stable",
+        title="A stable decision tree",
+        names=("", "Chosen tree"),
+        diff=diff_trees(chosen, chosen, space=space),
+        single=True,
+        sentences=(
+            f"One tree was chosen among {len(trees):,} candidates; "
+            f"{results['on_frontier'].sum():,} of them offer a trade-off that no other one beats.",
+        ),
+        facts=(
+            _steadiness(results.iloc[best]),
+            _honest_score(model),
+            ("Rules", str(chosen.n_leaves), f"depth {chosen.depth}"),
+        ),
+        candidates=CandidateTrees(
+            records=records,
+            trees=trees,
+            base_name="the chosen tree",
+            distance_name="Mean distance to the first collection of trees",
+            score_name="Score used for choosing",
+            objectives="a smaller distance and a better score",
+        ),
+        provenance=(
+            ("Chosen tree", chosen),
+            ("How the score was estimated", _HOW),
+            ("Feature space", space),
+        ),
+        settings=model.get_params(deep=False),
+    )
+
+
+def _steadiness(chosen: pd.Series) -> tuple[str, Text, str]:
+    """How far the chosen tree is from the first collection."""
+    detail = f"to the trees of the first collection; distance {chosen['mean_distance']:.2f}"
+    return "Mean dissimilarity", text(dissimilarity(chosen["mean_dissimilarity"])), detail
+
+
+def _honest_score(model: Any) -> tuple[str, Text, str]:
+    """Score of the choosing as a whole where it was estimated, else the one chosen by."""
+    estimate, error = model.score_estimate_, model.score_estimate_se_
+    chosen_by = score(model.selection_score_, None)
+    if not math.isfinite(estimate):
+        return "Score", text(chosen_by), "on the rows used for choosing: it flatters"
+    spread = text(", standard error ", score(error, None)) if math.isfinite(error) else ""
+    return "Score", text(score(estimate, None)), text("estimate", spread, "; chosen by ", chosen_by)

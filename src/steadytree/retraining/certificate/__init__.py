@@ -1,8 +1,0 @@
-"""How much better any tree of a stated family could be; nothing else of the package imports it."""
-
-from __future__ import annotations
-
-from steadytree.retraining.certificate.of_result import certify
-from steadytree.retraining.certificate.statement import Certificate, CertificateOptions
-
-__all__ = ["Certificate", "CertificateOptions", "certify"]

@@ -1,0 +1,275 @@
+"""Exact metric distance from a fixed tree to every candidate of a search, kept incremental.
+
+The deployed tree's paths never change, and an edit changes few paths of the candidate. So
+each subtree keeps the columns of the cost matrix that belong to its leaves; a candidate's
+matrix is put together from its parts, and only the paths below the edit are computed.
+
+The number is ``tree_distance(..., variant="metric")``, bit for bit: boxes, tightenings and
+whole-number amounts are those of ``tree.paths`` and ``distance.variants``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from steadytree._limits import check_matching
+from steadytree.distance._solver.scipy_solver import assign
+from steadytree.distance.variants import Measure, check_options
+from steadytree.growing.best_first import FloatArray, Split
+from steadytree.growing.nodes import SearchNode, Way
+from steadytree.retraining.edits.criterion import leaf_sums
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.values import bit_set
+from steadytree.tree.walk import Box, Boxes, Side
+
+Outcome = Callable[[SearchNode], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Cost columns of the leaves of a subtree (only those that some value can reach)."""
+
+    cost: FloatArray  # (n_anchor_paths, n_leaves): feature part, in quanta
+    feature_cost: NDArray[np.int64]  # (n_leaves,): to the path without conditions, in quanta
+    paper_weight: FloatArray  # (n_leaves,)
+    leaves: tuple[SearchNode, ...]
+
+    @classmethod
+    def put_together(cls, parts: Sequence[Columns]) -> Columns:
+        """Columns of the leaves of several subtrees, in their order."""
+        return cls(
+            np.concatenate([p.cost for p in parts], axis=1),
+            np.concatenate([p.feature_cost for p in parts]),
+            np.concatenate([p.paper_weight for p in parts]),
+            tuple(leaf for p in parts for leaf in p.leaves),
+        )
+
+    def part(self, start: int, stop: int | None) -> Columns:
+        """Columns of some of the leaves."""
+        at = slice(start, stop)
+        return Columns(
+            self.cost[:, at], self.feature_cost[at], self.paper_weight[at], self.leaves[at]
+        )
+
+
+class AnchoredDistance:
+    """Distance of candidates to one deployed tree, with λ = ``label_weight``.
+
+    An outcome is the label of a leaf, or its response scaled to [0, 1]; ``anchor_outcome``
+    gives that of the deployed tree as deployed. ``rules`` and ``rule_outcomes`` are its paths
+    and their outcomes in quanta, ``mass`` its mass.
+    """
+
+    def __init__(
+        self,
+        space: FeatureSpace,
+        root: SearchNode,
+        *,
+        anchor_outcome: Outcome,
+        classifier: bool,
+        label_weight: float = 1.0,
+    ) -> None:
+        self.measure = Measure.of(check_options(variant="metric", label_weight=label_weight))
+        self.boxes = Boxes(space)
+        self.classifier = classifier
+        leaves = list(self._leaf_boxes(root, {}))
+        self.rules = self.amounts([box for _, box in leaves])
+        self.rule_outcomes = self.outcomes([leaf for leaf, _ in leaves], anchor_outcome)
+        weight = np.array([sum(side.weight for side in box.values()) for _, box in leaves])
+        self._anchor_price = self.measure.unmatched(self.rules.sum(axis=1), weight)
+        assert self._anchor_price is not None
+        self.mass = int(self._anchor_price.sum()) * self.measure.quantum
+
+    def sides(self, split: Split, box: Box) -> tuple[Side | None, Side | None]:
+        """Return what a split leaves of a box left and right; None where no value passes."""
+        j, mask = split.feature, None
+        if split.left is not None:
+            mask = bit_set(split.left, self.boxes.count[j])
+            if self.boxes.can_miss[j] and split.missing_left:
+                mask |= 1 << (self.boxes.count[j] - 1)
+        return self.boxes.split(box, j, split.threshold, mask, split.missing_left)
+
+    def _leaf_boxes(self, node: SearchNode, box: Box) -> Iterator[tuple[SearchNode, Box]]:
+        if node.is_leaf:
+            yield node, box
+            return
+        split, *children = node.parts
+        for child, side in zip(children, self.sides(split, box), strict=True):
+            if side is not None:
+                yield from self._leaf_boxes(child, {**box, split.feature: side})
+
+    def amounts(self, boxes: Sequence[Box]) -> NDArray[np.int64]:
+        """Half of each tightening of some boxes, in quanta: one row per box."""
+        check_matching(len(boxes), self.boxes.start[-1], "bounds and categories")
+        x = np.zeros((len(boxes), self.boxes.start[-1]))
+        for i, box in enumerate(boxes):
+            for side in box.values():
+                for coordinate, amount in side.tightening.items():
+                    x[i, coordinate] = amount
+        return self.measure.tightenings(x)
+
+    def outcomes(self, leaves: Sequence[SearchNode], outcome: Outcome) -> NDArray[np.int64]:
+        """Outcomes of leaves as they are compared: one row per leaf."""
+        given = np.array([outcome(leaf) for leaf in leaves])
+        return self.measure.outcomes(given, given[:, None], self.classifier)
+
+    def columns(self, node: SearchNode, box: Box) -> Columns:
+        """Cost columns of a subtree; a node always sits in the same box, so they are kept."""
+        kept: Columns | None = node.cache.get("columns")
+        if kept is not None:
+            return kept
+        known: list[SearchNode] = []
+        fresh: list[tuple[SearchNode, Box]] = []
+        self._gather(node, box, known, fresh)
+        if fresh:
+            new = self._leaf_columns(fresh)
+            for i, (leaf, _) in enumerate(fresh):
+                leaf.cache["columns"] = new.part(i, i + 1)
+        if len(fresh) < len(known):
+            new = Columns.put_together([part.cache["columns"] for part in known])
+        node.cache["columns"] = new
+        return new
+
+    def _gather(
+        self,
+        node: SearchNode,
+        box: Box,
+        known: list[SearchNode],
+        fresh: list[tuple[SearchNode, Box]],
+    ) -> None:
+        """List the parts of a subtree whose columns will be known, and the leaves yet to do."""
+        if node.is_leaf:
+            known.append(node)
+            fresh.append((node, box))
+            return
+        split, *children = node.parts
+        sides: tuple[Side | None, Side | None] | None = None
+        for k, child in enumerate(children):
+            if "columns" in child.cache:
+                known.append(child)
+                continue
+            # Boxes are made only on the way to an edit.
+            sides = sides or self.sides(split, box)
+            side = sides[k]
+            if side is not None:
+                self._gather(child, {**box, split.feature: side}, known, fresh)
+
+    def _leaf_columns(self, leaves: Sequence[tuple[SearchNode, Box]]) -> Columns:
+        amounts = self.amounts([box for _, box in leaves])
+        return Columns(
+            cdist(self.rules, amounts, "cityblock"),
+            amounts.sum(axis=1),
+            np.array([sum(side.weight for side in box.values()) for _, box in leaves]),
+            tuple(leaf for leaf, _ in leaves),
+        )
+
+    def distance(self, root: SearchNode, outcome: Outcome) -> float:
+        """D' of a candidate to the deployed tree."""
+        theirs = self.columns(root, {})
+        return self.distance_of(theirs, self.outcomes(theirs.leaves, outcome))
+
+    def distance_of(self, theirs: Columns, outcomes: NDArray[np.int64]) -> float:
+        """D' of the tree that has these columns and outcomes of its leaves."""
+        cost = theirs.cost + self.measure.outcome_costs(
+            self.rule_outcomes, outcomes, self.classifier
+        )
+        if cost.shape[0] >= cost.shape[1]:
+            *_, total = assign(cost, lambda: self._anchor_price)
+        else:
+            *_, total = assign(
+                cost.T, lambda: self.measure.unmatched(theirs.feature_cost, theirs.paper_weight)
+            )
+        return total * self.measure.quantum
+
+
+# -- One tree of a search laid out by its leaves, so that an edit exchanges a part of it --
+# Most of a tree is untouched by an edit. Its leaves' sums, the columns of its cost matrix and its
+# outcomes are therefore put together once, and each candidate only replaces those of its place.
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a node sits in a tree.
+
+    Attributes
+    ----------
+    way : tuple of (node, bool)
+        The nodes above, and which side the way takes at each.
+    first_leaf : int
+        Number of the leaves before its own.
+    first_column : int
+        The same among the leaves that some value can reach.
+    box : Box or None
+        What the conditions above allow; None: no value gets here.
+    """
+
+    node: SearchNode
+    way: Way
+    first_leaf: int
+    first_column: int
+    box: Box | None
+
+    @property
+    def depth(self) -> int:
+        """Number of conditions above."""
+        return len(self.way)
+
+
+class TreeInParts:
+    """A tree whose parts can be exchanged."""
+
+    def __init__(self, root: SearchNode, anchor: AnchoredDistance, outcome: Outcome) -> None:
+        self.root, self.anchor, self.outcome = root, anchor, outcome
+        self.columns = anchor.columns(root, {})
+        self.outcomes = anchor.outcomes(self.columns.leaves, outcome)
+        self.sums = leaf_sums(root)
+        self.places = list(self._walk(Place(root, (), 0, 0, {})))
+        self.distance = anchor.distance_of(self.columns, self.outcomes)
+        """D' of the tree as it is."""
+        self._with: dict[SearchNode, float] = {}
+
+    def _walk(self, place: Place) -> Iterator[Place]:
+        yield place
+        if place.node.is_leaf:
+            return
+        split, left, right = place.node.parts
+        sides = (None, None) if place.box is None else self.anchor.sides(split, place.box)
+        leaf, column = place.first_leaf, place.first_column
+        for child, side, on_left in ((left, sides[0], True), (right, sides[1], False)):
+            box = None if side is None else {**(place.box or {}), split.feature: side}
+            inner = Place(child, (*place.way, (place.node, on_left)), leaf, column, box)
+            yield from self._walk(inner)
+            leaf += child.n_leaves
+            column += self._n_columns(inner)
+
+    def _n_columns(self, place: Place) -> int:
+        if place.box is None:
+            return 0
+        return len(self.anchor.columns(place.node, place.box).leaves)
+
+    def sums_with(self, place: Place, new: SearchNode) -> FloatArray:
+        """Leaves' sums of the tree with another node in a place."""
+        after = place.first_leaf + place.node.n_leaves
+        return np.concatenate([self.sums[: place.first_leaf], leaf_sums(new), self.sums[after:]])
+
+    def distance_with(self, place: Place, new: SearchNode) -> float:
+        """D' of the tree with another node in a place."""
+        if place.box is None:
+            return self.distance
+        kept = self._with.get(new)
+        if kept is not None:  # the same edit at another price
+            return kept
+        mine, start = self.columns, place.first_column
+        stop = start + self._n_columns(place)
+        inside = self.anchor.columns(new, place.box)
+        outcomes: NDArray[np.int64] = self.anchor.outcomes(inside.leaves, self.outcome)
+        found = self._with[new] = self.anchor.distance_of(
+            Columns.put_together([mine.part(0, start), inside, mine.part(stop, None)]),
+            np.concatenate([self.outcomes[:start], outcomes, self.outcomes[stop:]]),
+        )
+        return found

@@ -1,0 +1,187 @@
+"""The compact version for notebooks: plain HTML that needs neither Jinja2 nor a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import singledispatch
+from html import escape
+from typing import Any
+
+from steadytree.diff import TreeDiff
+from steadytree.diff.diff_words import given_up_words, split_words, status_counts
+from steadytree.distance.matching import PathMatching
+from steadytree.estimators.assessment import StabilityAssessment
+from steadytree.estimators.predictor import TreePredictorMixin
+from steadytree.estimators.stable import _StableTree
+from steadytree.exceptions import InputError
+from steadytree.retraining import Retraining
+from steadytree.tree.printing import tree_text
+from steadytree.tree.words import PAGE, clean
+from steadytree.views.report_trees import RuleTable
+
+MAX_ROWS = 30
+_STATUS_SIGNS = {"kept": "○", "moved": "▲", "relabelled": "◆", "added": "+", "dropped": "×"}
+
+
+@singledispatch
+def notebook_view(result: Any) -> str:
+    """Return a result as HTML for a notebook; each kind registers its view below."""
+    raise InputError(
+        f"expected a result with a notebook view, got {type(result).__name__}; print it instead"
+    )
+
+
+@notebook_view.register(TreeDiff)
+def tree_diff_html(diff: TreeDiff) -> str:
+    """Show a diff: counts, changes of splits in words, and the rules that changed."""
+    warning = given_up_words(diff.classes_given_up, style=PAGE)
+    parts = [
+        f"<p><b>{escape(warning)}</b></p>" if warning else "",
+        f"<p><b>Dissimilarity {escape(PAGE.percent(diff.dissimilarity))}</b>: "
+        f"{status_counts(diff, _STATUS_SIGNS)}{_flips(diff)}</p>",
+        _bullets(split_words(split, PAGE) for split in diff.splits),
+    ]
+    body = [
+        [
+            str(row["number"]),
+            f"{_STATUS_SIGNS[row['status']]} {row['status']}",
+            _rule(row["old"]),
+            _rule(row["new"]),
+        ]
+        for row in RuleTable(diff).rows
+        if row["status"] != "kept"
+    ]
+    if body:
+        parts.append(_table(["Rule", "Change", "Old", "New"], body))
+    return _box(parts)
+
+
+@notebook_view.register(PathMatching)
+def path_matching_html(matching: PathMatching) -> str:
+    """Show a matching: the distance, and the pairs that cost something, dearest first."""
+    a, b = matching.a, matching.b
+    same = sum(pair.cost == 0 for pair in matching.pairs)
+    parts = [
+        f"<p><b>Distance {escape(PAGE.significant(matching.distance, 4))}</b>, dissimilarity "
+        f"{escape(PAGE.percent(matching.relative))}: {len(matching.pairs)} pairs of rules "
+        f"({same} the same), {len(matching.unmatched)} unmatched</p>"
+    ]
+    body = [
+        [
+            escape(clean(a.rule_text(pair.path_a))),
+            escape(clean(b.rule_text(pair.path_b))),
+            escape(PAGE.significant(pair.cost, 3)),
+            escape(", ".join(PAGE.name(part.name) for part in pair.parts))
+            + (" outcome" if pair.outcome_cost else ""),
+        ]
+        for pair in sorted(matching.pairs, key=lambda pair: -pair.cost)
+        if pair.cost > 0
+    ]
+    for lone in matching.unmatched:
+        text = escape(clean((a if lone.tree == "a" else b).rule_text(lone.path)))
+        cells = [text, "–"] if lone.tree == "a" else ["–", text]
+        body.append([*cells, escape(PAGE.significant(lone.cost, 3)), "unmatched"])
+    if body:
+        parts.append(_table(["Rule of the first", "Rule of the second", "Cost", "Why"], body))
+    return _box(parts)
+
+
+@notebook_view.register(Retraining)
+def retraining_html(result: Retraining) -> str:
+    """Show a retraining: what is proposed, and what each candidate costs."""
+    first, *rest = (escape(clean(line)) for line in result.explanation.lines)
+    summary = f"<p><b>{first}</b></p>" + "".join(f"<p>{line}</p>" for line in rest)
+    body = []
+    for name, row in result.frontier.iterrows():
+        body.append(
+            [
+                escape(clean(name)) + (" ★" if row["chosen"] else ""),
+                escape(PAGE.percent(float(row["dissimilarity"]))),
+                escape(PAGE.fixed(float(row["score"]))),
+                escape(PAGE.percent(float(row["flips"]), 1)),
+                str(int(row["n_leaves"])),
+                "yes" if row["on_frontier"] else "",
+            ]
+        )
+    heads = ["Candidate", "Dissimilarity", result.score_name, "Decisions that change", "Rules"]
+    heads.append("Not beaten")
+    return _box([summary, _table(heads, body)])
+
+
+@notebook_view.register(_StableTree)
+def stable_tree_html(estimator: Any) -> str:
+    """Show a fitted StableTree: the chosen tree among its candidates, and its rules."""
+    best = int(estimator.best_index_)
+    tree = estimator.candidates_[best]
+    frontier = int(sum(estimator.pareto_mask_))
+    line = (
+        f"<b>One tree of {tree.n_leaves} rules</b>, chosen among {len(estimator.candidates_):,} "
+        f"candidates ({frontier} that no other one beats): mean distance "
+        f"{escape(PAGE.significant(float(estimator.mean_distances_[best]), 4))}, score used for "
+        f"choosing {escape(PAGE.significant(float(estimator.scores_[best]), 3))}"
+    )
+    text = tree_text(tree).splitlines()
+    more = [f"... and {len(text) - MAX_ROWS} more lines"] if len(text) > MAX_ROWS else []
+    return _box([f"<p>{line}</p>", f"<pre>{escape(chr(10).join(text[:MAX_ROWS] + more))}</pre>"])
+
+
+@notebook_view.register(StabilityAssessment)
+def assessment_html(assessment: StabilityAssessment) -> str:
+    """Show an assessment: its text, and the table it summarises."""
+    table: str = assessment.summary.round(4).to_html()
+    return f"<pre>{escape(str(assessment), quote=False)}</pre>{table}"
+
+
+@notebook_view.register(TreePredictorMixin)
+def predictor_html(predictor: TreePredictorMixin) -> str:
+    """Show an estimator of one tree: its size, and its rules."""
+    tree = predictor.to_tree()
+    text = escape(tree_text(tree))
+    name = escape(type(predictor).__name__)
+    return (
+        f"<div><code>{name}</code>: {tree.n_leaves} leaves, depth {tree.depth}"
+        f"<pre>{text}</pre></div>"
+    )
+
+
+# -- pieces ----------------------------------------------------------------------------
+
+
+def _flips(diff: TreeDiff) -> str:
+    if diff.flips is None:
+        return ""
+    return f"; the decision changes for {escape(PAGE.percent(diff.flips))} of the rows"
+
+
+def _rule(half: dict[str, Any] | None) -> str:
+    if half is None:
+        return "–"
+    conditions = " and ".join(half["conditions"])
+    told, outcome = half["numbers"]["words"], half["outcome"]["words"]
+    numbers = f" ({escape(told)})" if told else ""
+    return f"{escape(conditions)} → <b>{escape(outcome)}</b>{numbers}"
+
+
+def _bullets(items: Iterable[str]) -> str:
+    texts = list(items)
+    if not texts:
+        return ""
+    shown = [f"<li>{escape(text)}</li>" for text in texts[:MAX_ROWS]]
+    if len(texts) > MAX_ROWS:
+        shown.append(f"<li>and {len(texts) - MAX_ROWS} more</li>")
+    return f"<ul>{''.join(shown)}</ul>"
+
+
+def _table(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """Make a table of cells that are escaped already."""
+    head = "".join(f'<th scope="col" style="text-align:left">{escape(text)}</th>' for text in heads)
+    cell = '<td style="text-align:left;vertical-align:top">'
+    rows = "".join(
+        "<tr>" + "".join(f"{cell}{text}</td>" for text in row) + "</tr>" for row in body[:MAX_ROWS]
+    )
+    note = f"<p>and {len(body) - MAX_ROWS} more</p>" if len(body) > MAX_ROWS else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
+
+
+def _box(parts: Iterable[str]) -> str:
+    return f'<div class="steadytree">{"".join(parts)}</div>'

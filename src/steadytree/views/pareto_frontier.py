@@ -1,0 +1,356 @@
+"""The trade-off between change and performance over all candidate trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from steadytree._optional import import_optional
+from steadytree.exceptions import InputError
+from steadytree.tree.printing import INK, OKABE_ITO
+from steadytree.views.figures import (
+    MUTED,
+    Display,
+    Style,
+    axes_for,
+    check_lengths,
+    plain_axes,
+    styled,
+)
+
+# -- How far each version of a deployed tree moved --
+
+
+def draw_versions(frame: pd.DataFrame, *, score: str | None = None, ax: Any = None) -> Any:
+    """Draw the dissimilarity of each version to the one before and to the first.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``History.versions``.
+    score : str, optional
+        Name of a recorded score to draw as well, on an axis of its own.
+    ax : matplotlib axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    plt = import_optional("matplotlib.pyplot", extra="plot", purpose="History.plot")
+    if ax is None:
+        _, ax = plt.subplots()
+    for name, label, marker in (
+        ("dissimilarity_to_first", "to the first version", "o"),
+        ("dissimilarity_to_previous", "to the version before", "s"),
+    ):
+        values = 100 * frame[name].fillna(0.0)
+        ax.plot(frame.index, values, marker=marker, label=label)
+    for status, marker in (("rejected", "x"), ("refused", "+")):
+        concerned = frame.index[frame["status"] == status]
+        if len(concerned):
+            heights = 100 * frame.loc[concerned, "dissimilarity_to_first"].fillna(0.0)
+            ax.scatter(concerned, heights, marker=marker, s=90, color="black", label=status)
+    ax.set(xlabel="version", ylabel="dissimilarity (%)", ylim=(0, None), xticks=frame.index)
+    if score is not None:
+        other = ax.twinx()
+        other.plot(frame.index, frame[f"score_{score}"], color="grey", linestyle=":", label=score)
+        other.set_ylabel(score)
+    ax.legend()
+    return ax
+
+
+# -- The trade-off between change and performance over all candidate trees --
+
+
+class ParetoFrontierDisplay(Display):
+    """Show every candidate tree by how much it changes and how well it predicts.
+
+    The paper's figure of the Pareto frontier: candidates that some other tree beats in both
+    respects are small and grey, the frontier is joined by a line, the chosen tree is starred
+    and the deployed tree, where there is one, is a diamond.
+
+    Parameters
+    ----------
+    distance, score : arrays of shape (n_candidates,)
+    pareto_mask : boolean array of shape (n_candidates,)
+        Which candidates no other one beats.
+    chosen : int, optional
+        Position of the chosen candidate.
+    deployed : int or (float, float), optional
+        Position of the deployed tree among the candidates, or its distance and score.
+    distance_name, score_name : str
+        What the axes say.
+    distance_is_share : bool, default False
+        Write the distance axis in per cent.
+
+    Attributes
+    ----------
+    ax_ : matplotlib axes
+    figure_ : matplotlib figure
+    candidates_, frontier_, frontier_line_, chosen_, deployed_ : artists
+        What was drawn; None where there was nothing to draw.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> distance, score = [0.0, 0.2, 0.3, 0.9], [0.70, 0.78, 0.75, 0.80]
+    >>> on_frontier = st.pareto_mask(list(zip(distance, score)), [False, True])
+    >>> shown = st.ParetoFrontierDisplay(distance, score, on_frontier, chosen=1, deployed=0).plot()
+    >>> [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    ['Other candidates (1)', 'Best trade-offs (3)', 'Deployed tree', 'Chosen tree']
+    """
+
+    def __init__(
+        self,
+        distance: ArrayLike,
+        score: ArrayLike,
+        pareto_mask: ArrayLike,
+        *,
+        chosen: int | None = None,
+        deployed: int | tuple[float, float] | None = None,
+        distance_name: str = "Distance to the first collection of trees",
+        score_name: str = "Score on held-out rows",
+        distance_is_share: bool = False,
+    ) -> None:
+        self.distance: NDArray[np.float64] = np.asarray(distance, dtype=np.float64)
+        self.score: NDArray[np.float64] = np.asarray(score, dtype=np.float64)
+        self.pareto_mask: NDArray[np.bool_] = np.asarray(pareto_mask, dtype=bool)
+        check_lengths(distance=self.distance, score=self.score, pareto_mask=self.pareto_mask)
+        self.chosen = chosen
+        self.deployed = deployed
+        self.distance_name = distance_name
+        self.score_name = score_name
+        self.distance_is_share = distance_is_share
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, ax: Any = None, score_name: str | None = None, **style: Any
+    ) -> ParetoFrontierDisplay:
+        """Draw the candidates of a fitted ``StableTreeClassifier`` or ``StableTreeRegressor``.
+
+        Parameters
+        ----------
+        estimator : fitted StableTreeClassifier or StableTreeRegressor
+        ax : matplotlib axes, optional
+        score_name : str, optional
+            What the vertical axis says.
+        **style
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        ParetoFrontierDisplay
+        """
+        scoring = getattr(estimator, "scoring", None)
+        named = scoring if isinstance(scoring, str) else None
+        display = cls(
+            estimator.mean_distances_,
+            estimator.scores_,
+            estimator.pareto_mask_,
+            chosen=int(estimator.best_index_),
+            distance_name="Mean distance to the first collection of trees",
+            score_name=score_name or (f"{named} on held-out rows" if named else "Score"),
+        )
+        return display.plot(ax=ax, **style)
+
+    @classmethod
+    def from_retraining(
+        cls, retraining: Any, *, ax: Any = None, score_name: str | None = None, **style: Any
+    ) -> ParetoFrontierDisplay:
+        """Draw the frontier of a :class:`steadytree.Retraining`.
+
+        Parameters
+        ----------
+        retraining : Retraining
+        ax : matplotlib axes, optional
+        score_name : str, optional
+            What the vertical axis says.
+        **style
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        ParetoFrontierDisplay
+        """
+        return cls.from_frame(
+            retraining.frontier,
+            score_name=score_name or "Score on the new rows (cross-fitted)",
+            ax=ax,
+            **style,
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frontier: Any,
+        *,
+        distance: str = "dissimilarity",
+        score: str = "score",
+        score_name: str = "Score",
+        ax: Any = None,
+        **style: Any,
+    ) -> ParetoFrontierDisplay:
+        """Draw a table of candidates, such as ``Retraining.frontier``.
+
+        Parameters
+        ----------
+        frontier : DataFrame
+            With the two columns named and, where they exist, the flags ``on_frontier`` and
+            ``chosen``, and a ``kind`` column in which "keep" is the deployed tree.
+        distance, score : str
+            Columns to draw.
+        score_name : str
+            What the vertical axis says.
+        ax : matplotlib axes, optional
+        **style
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        ParetoFrontierDisplay
+        """
+        lacking = [column for column in (distance, score) if column not in frontier.columns]
+        if lacking:
+            raise InputError(
+                f"expected columns {lacking} in the table of candidates, "
+                f"got {list(frontier.columns)}"
+            )
+        usable = frontier[frontier[[distance, score]].notna().all(axis=1)].reset_index(drop=True)
+        flags = usable.get("on_frontier", np.zeros(len(usable), dtype=bool))
+        chosen = np.flatnonzero(np.asarray(usable.get("chosen", []), dtype=bool))
+        kept = np.flatnonzero(np.asarray(usable.get("kind", []), dtype=object) == "keep")
+        display = cls(
+            usable[distance],
+            usable[score],
+            flags,
+            chosen=int(chosen[0]) if chosen.size else None,
+            deployed=int(kept[0]) if kept.size else None,
+            distance_name="Dissimilarity to the deployed tree"
+            if distance == "dissimilarity"
+            else distance.replace("_", " ").capitalize(),
+            score_name=score_name,
+            distance_is_share=distance == "dissimilarity",
+        )
+        return display.plot(ax=ax, **style)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        figsize: tuple[float, float] = (6.4, 4.2),
+        scatter_kw: Style = None,
+        frontier_kw: Style = None,
+        line_kw: Style = None,
+        chosen_kw: Style = None,
+        deployed_kw: Style = None,
+        legend_kw: Style = None,
+    ) -> ParetoFrontierDisplay:
+        """Draw the frontier.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            By default a new figure.
+        figsize : pair of float
+            Size of a new figure in inches.
+        scatter_kw, frontier_kw, chosen_kw, deployed_kw : dict, optional
+            Keywords of ``Axes.scatter`` for the candidates that are beaten, those on the
+            frontier, the chosen and the deployed tree.
+        line_kw, legend_kw : dict, optional
+            Keywords of ``Axes.plot`` for the frontier's line, and of ``Axes.legend``.
+
+        Returns
+        -------
+        ParetoFrontierDisplay
+        """
+        (ax,) = axes_for(ax, size=figsize)
+        plain_axes(ax)
+        n = self.distance.size
+        beaten = ~self.pareto_mask
+        # With many candidates single points must not merge into a blot.
+        size, alpha = (26, 0.7) if n <= 150 else (12, 0.45) if n <= 600 else (8, 0.35)
+        self.candidates_ = self.frontier_ = self.frontier_line_ = None
+        self.chosen_ = self.deployed_ = None
+        if beaten.any():
+            self.candidates_ = ax.scatter(
+                self.distance[beaten],
+                self.score[beaten],
+                **styled(
+                    scatter_kw,
+                    s=size,
+                    color=MUTED,
+                    alpha=alpha,
+                    linewidths=0,
+                    label=f"Other candidates ({int(beaten.sum())})",
+                ),
+            )
+        if self.pareto_mask.any():
+            order = np.argsort(self.distance[self.pareto_mask], kind="stable")
+            x = self.distance[self.pareto_mask][order]
+            y = self.score[self.pareto_mask][order]
+            blue = OKABE_ITO["blue"]
+            (self.frontier_line_,) = ax.plot(
+                x, y, **styled(line_kw, color=blue, linewidth=1.4, zorder=3)
+            )
+            label = f"Best trade-offs ({x.size})"
+            self.frontier_ = ax.scatter(
+                x, y, **styled(frontier_kw, s=34, color=blue, zorder=4, label=label)
+            )
+        if self.deployed is not None:
+            at = (
+                self.deployed
+                if isinstance(self.deployed, tuple)
+                else (self.distance[self.deployed], self.score[self.deployed])
+            )
+            self.deployed_ = ax.scatter(
+                *at,
+                **styled(
+                    deployed_kw,
+                    marker="D",
+                    s=70,
+                    facecolor="white",
+                    edgecolor=INK,
+                    linewidths=1.6,
+                    zorder=5,
+                    label="Deployed tree",
+                ),
+            )
+        if self.chosen is not None:
+            self.chosen_ = ax.scatter(
+                self.distance[self.chosen],
+                self.score[self.chosen],
+                **styled(
+                    chosen_kw,
+                    marker="*",
+                    s=230,
+                    color=OKABE_ITO["vermillion"],
+                    edgecolor="white",
+                    linewidths=0.8,
+                    zorder=6,
+                    label="Chosen tree",
+                ),
+            )
+        if self.distance_is_share:
+            from matplotlib.ticker import PercentFormatter
+
+            ax.xaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+        ax.set_xlabel(self.distance_name, color=INK)
+        ax.set_ylabel(self.score_name, color=INK)
+        ax.margins(0.06)
+        # Beside the data: no place inside is free for every cloud of points.
+        ax.legend(
+            **styled(
+                legend_kw,
+                loc="lower left",
+                bbox_to_anchor=(0, 1.0),
+                ncols=2,
+                frameon=False,
+                fontsize=8.5,
+                borderaxespad=0.2,
+            )
+        )
+        return self._drawn_on(ax)
