@@ -518,9 +518,6 @@ def certify(
             "expected the rows of the retraining, got others: the search ended at another tree; "
             "pass the very old rows that retrain was given"
         )
-    # Compiled loops: imported only where they are needed.
-    from steadytree.certificate.certify import certify_search
-
     return certify_search(search, edited, options or CertificateOptions()).certificate
 
 
