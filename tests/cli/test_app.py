@@ -89,7 +89,7 @@ def test_the_command_that_moved_says_where_it_went(run: Run) -> None:
     result = run("paper", "--quick")
     assert result.code == 2
     assert "no longer a command" in result.err
-    assert "`python -m reproduction`" in result.err
+    assert "`python -m research.paper`" in result.err
     assert "checkout of the repository" in result.err
     assert result.out == ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reproduction.data import load_case_study
+from research.paper.data import load_case_study
 
 __all__ = ["write_tables"]
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 
-from reproduction.catalogue import CATALOGUE
+from research.paper.catalogue import CATALOGUE
 from steadytree.distance.variants import check_options, cost_matrix
 from steadytree.tree.paths import Paths
 from tests.docs.fences import DOCS, ROOT, fences
@@ -263,7 +263,7 @@ def test_misses_that_the_page_admits_are_those_of_the_tables() -> None:
     text = one_line((MEASURED / "index.md").read_text(encoding="utf-8"))
     missed = {
         name: re.findall(r"[^\n]*(?:MISSED|missed\))[^\n]*", file.read_text(encoding="utf-8"))
-        for file in (ROOT / "benchmarks").glob("*.md")
+        for file in (ROOT / "research" / "benchmarks").glob("*.md")
         for name in [file.stem]
     }
     assert {name: len(lines) for name, lines in missed.items() if lines} == {
@@ -306,7 +306,7 @@ def test_every_word_of_the_glossary_is_in_its_place_and_leads_somewhere() -> Non
 
 def retraining_rows() -> dict[tuple[str, str], dict[str, str]]:
     """The first table of the retraining benchmark, by start and method."""
-    text = (ROOT / "benchmarks" / "retraining.md").read_text(encoding="utf-8")
+    text = (ROOT / "research" / "benchmarks" / "retraining.md").read_text(encoding="utf-8")
     table = text.partition("## All sets")[2].partition("\n\n")[2].partition("\n\n")[0]
     head, _, *rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()
@@ -341,7 +341,7 @@ def test_pages_for_those_who_come_quote_the_retraining_table() -> None:
 
 
 def test_the_page_on_dt_distance_quotes_the_table_of_speed() -> None:
-    text = (ROOT / "benchmarks" / "results.md").read_text(encoding="utf-8")
+    text = (ROOT / "research" / "benchmarks" / "results.md").read_text(encoding="utf-8")
     page = one_line((DOCS / "coming-from" / "dt-distance.md").read_text(encoding="utf-8"))
     rows = re.findall(r"\| dt-distance 0\.1\.4 \| ([\d,]+) \| ([\d,.]+) × \|", text)
     alone = re.search(r"^\| ours \| ([\d,]+) \|", text, re.MULTILINE)

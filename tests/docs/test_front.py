@@ -35,8 +35,8 @@ def test_the_picture_is_told_with_its_own_numbers(page: Path, sentence: str) -> 
 
 
 def table_row(start: str, method: str) -> dict[str, str]:
-    """Return one line of the first table over all sets in benchmarks/retraining.md, by column."""
-    text = (ROOT / "benchmarks" / "retraining.md").read_text(encoding="utf-8")
+    """Return one line of the first table over all sets in retraining.md, by column."""
+    text = (ROOT / "research" / "benchmarks" / "retraining.md").read_text(encoding="utf-8")
     lines = text.partition("## All sets (11)")[2].split("\n\n")[1].splitlines()
     head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     (found,) = (row for row in rows if row[:2] == [start, method])

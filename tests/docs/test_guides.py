@@ -83,7 +83,7 @@ def test_every_setting_that_people_ask_about_is_on_the_page() -> None:
 
 
 def benchmark(name: str) -> str:
-    return (ROOT / "benchmarks" / f"{name}.md").read_text(encoding="utf-8")
+    return (ROOT / "research" / "benchmarks" / f"{name}.md").read_text(encoding="utf-8")
 
 
 def test_what_a_price_keeps_is_what_was_measured() -> None:

@@ -23,7 +23,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from reproduction.data import load_case_study
+from research.paper.data import load_case_study
 from steadytree.evaluation.plan import ChangePlan
 from tests.docs.fences import DOCS, fences
 

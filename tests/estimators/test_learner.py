@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from reproduction.data import load_case_study
+from research.paper.data import load_case_study
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.estimators.learner import as_table, check_whole
 from steadytree.exceptions import InputError, OneDecisionWarning, SteadyTreeWarning

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from reproduction.data import load_case_study
+from research.paper.data import load_case_study
 from steadytree.estimators import (
     DistilledTreeClassifier,
     StableTreeClassifier,

@@ -43,7 +43,7 @@ def test_the_archive_is_the_repository(unpacked: Path) -> None:
         "LICENSE",
         "tests/conftest.py",
         "tests/packaging/checks/core_alone.py",
-        "reproduction/__main__.py",
+        "research/paper/__main__.py",
         "docs/conf.py",
         "docs/index.md",
         "docs/images/report.png",

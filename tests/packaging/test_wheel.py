@@ -84,7 +84,7 @@ def test_a_package_index_would_take_it(kind: str, request: pytest.FixtureRequest
 
 
 def test_the_library_does_not_know_the_workshop() -> None:
-    workshop = ("reproduction", "benchmarks", "examples", "tests")
+    workshop = ("research", "examples", "tests")
     guilty = [
         f"{path.relative_to(SOURCE)}: {line.strip()}"
         for path in SOURCE.rglob("*.py")

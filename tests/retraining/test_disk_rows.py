@@ -417,7 +417,7 @@ PEAK = """
 import sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 from sklearn.tree import DecisionTreeClassifier
-from benchmarks.memory import peak_mebibytes
+from research.benchmarks.memory import peak_mebibytes
 from steadytree.retraining import SearchOptions, retrain
 from steadytree.retraining import on_disk as disk_rows
 from steadytree.retraining import on_disk as disk_tables

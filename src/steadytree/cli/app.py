@@ -37,7 +37,7 @@ COMMANDS = (
 """Names of the commands, in the order of the help page; those without a file are left out."""
 
 MOVED = {
-    "paper": "run `python -m reproduction` (or `make paper`) in a checkout of the repository",
+    "paper": "run `python -m research.paper` (or `make paper`) in a checkout of the repository",
 }
 """Commands of earlier versions, and what to do instead."""
 

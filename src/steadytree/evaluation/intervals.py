@@ -6,7 +6,7 @@ the estimate plausible, with the error that *those* values imply (Wilson's idea)
 that error is Hanley and McNeil's, scaled to DeLong's as far as the rows that are ranked
 wrongly can tell the two apart. A Brier score is asked in the same way: it is carried by the
 few rows that come out otherwise than expected, and by luck there may be too few of them.
-Simulated coverage: benchmarks/coverage.md.
+Simulated coverage: research/benchmarks/coverage.md.
 """
 
 from __future__ import annotations

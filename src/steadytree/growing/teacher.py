@@ -5,7 +5,7 @@ jump. A forest's out-of-bag predictions, averaged with cross-fitted boosting, ca
 signal with far less noise, and the ensemble can be asked about rows that never occurred
 (augmentation). The drift switch decides whether it may still learn from the rows of before.
 
-On the tuning sets of ``benchmarks/retraining.py`` boosting trees of four leaves predicts
+On the tuning sets of ``research/benchmarks/retraining.py`` boosting trees of four leaves predicts
 unseen rows one AUC point better than a forest; averaged with the forest the targets are
 nearly as good and steadier. Boosting has no out-of-bag rows, so that its predictions of its
 own rows come from five folds.

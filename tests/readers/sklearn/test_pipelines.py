@@ -32,7 +32,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from reproduction.data import load_case_study
+from research.paper.data import load_case_study
 from steadytree.exceptions import NotFittedTreeError, SteadyTreeWarning, UnsupportedModelError
 from steadytree.tree.values import double_threshold
 from tests.foreign import probe_rows

@@ -1,0 +1,1 @@
+"""What was measured: the paper regenerated, benchmarks, faults tried; not in the wheel."""
