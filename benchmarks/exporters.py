@@ -38,7 +38,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
 from benchmarks.other_exporters import NO_PIPELINES, OTHERS
-from steadytree.writers import WRITERS
+from steadytree.plugins import WRITERS
 from tests.foreign import probe_rows
 from tests.modules import mirror_of
 
