@@ -21,7 +21,7 @@ def require_library(name: str) -> Any:
 
 
 def mirror_of(module: str) -> Any:
-    """Return the test module of ``"steadytree.readers.sklearn.trees"`` and its like."""
+    """Return the test module of ``"steadytree.formats.sklearn.read_sklearn"`` and its like."""
     _, *folders, name = module.split(".")
     if name in WITHOUT_WHEELS and find_spec(name) is None:
         require_library(name)

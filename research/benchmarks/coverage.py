@@ -61,7 +61,7 @@ from steadytree.estimators.stable import StableTreeClassifier
 from steadytree.evaluation.cross_fitting import CrossFitted
 from steadytree.evaluation.performance import performance_table
 from steadytree.evaluation.scores import auc
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.retraining import SearchOptions, retrain
 from steadytree.tree.decision import STEADY, Decision
 from steadytree.tree.tree import Tree

@@ -23,7 +23,7 @@ from steadytree import FeatureSpace, as_tree, pairwise_tree_distances, tree_dist
 from steadytree.distance._solver import kernels
 from steadytree.distance._solver.pack import pack
 from steadytree.distance.variants import Measure, check_options
-from steadytree.readers import read_models
+from steadytree.plugins import read_models
 from steadytree.tree.paths import Paths
 
 Pairs = Sequence[tuple[int, int]]

@@ -29,14 +29,15 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.estimators.assessment import assess_stability as assess_stability
     from steadytree.estimators.selection import pareto_mask as pareto_mask
     from steadytree.evaluation.plan import ChangePlan as ChangePlan
+    from steadytree.formats.rules.read_rules import tree_from_rules as tree_from_rules
     from steadytree.plotting import ParetoFrontierDisplay as ParetoFrontierDisplay
     from steadytree.plotting import SensitivityDisplay as SensitivityDisplay
     from steadytree.plotting import SplitFrequencyDisplay as SplitFrequencyDisplay
     from steadytree.plotting import TreeComparisonDisplay as TreeComparisonDisplay
     from steadytree.plotting import TreeMapDisplay as TreeMapDisplay
+    from steadytree.plugins import as_tree as as_tree
+    from steadytree.plugins import export_tree as export_tree
     from steadytree.publish import publish_tree as publish_tree
-    from steadytree.readers import as_tree as as_tree
-    from steadytree.readers.words.rules import tree_from_rules as tree_from_rules
     from steadytree.retraining import History as History
     from steadytree.retraining import Retraining as Retraining
     from steadytree.retraining import Rows as Rows
@@ -47,7 +48,6 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.tree.json import save_tree as save_tree
     from steadytree.tree.space import FeatureSpace as FeatureSpace
     from steadytree.tree.tree import Tree as Tree
-    from steadytree.writers import export_tree as export_tree
 
 __version__ = "0.1.0"
 
@@ -76,6 +76,7 @@ _HOME = {
     "estimators.assessment": ("StabilityAssessment", "assess_stability"),
     "estimators.selection": ("pareto_mask",),
     "evaluation.plan": ("ChangePlan",),
+    "formats.rules.read_rules": ("tree_from_rules",),
     "plotting": (
         "ParetoFrontierDisplay",
         "SensitivityDisplay",
@@ -83,15 +84,13 @@ _HOME = {
         "TreeComparisonDisplay",
         "TreeMapDisplay",
     ),
+    "plugins": ("as_tree", "export_tree"),
     "publish": ("publish_tree",),
-    "readers": ("as_tree",),
-    "readers.words.rules": ("tree_from_rules",),
     "retraining": ("History", "Retraining", "Rows", "SearchOptions", "retrain"),
     "tree.decision": ("Decision",),
     "tree.json": ("load_tree", "save_tree"),
     "tree.space": ("FeatureSpace",),
     "tree.tree": ("Tree",),
-    "writers": ("export_tree",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -1,6 +1,6 @@
-"""The one door from a result to its page, its notebook view, its picture or another format.
+"""The one door from a result to its page, its notebook view or its picture.
 
-A result lies below the report, the figures and the writers, so it cannot import them; it asks
+A result lies below the report and the figures, so it cannot import them; it asks
 here, and they are imported when somebody wants to look. No other module may import upwards. What a
 result gives to the report, whatever its kind, is a :class:`ReportContent`.
 """
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CandidateTrees",
     "ReportContent",
-    "export_tree",
     "notebook_view",
     "plot_assessment",
     "plot_versions",
@@ -122,10 +121,3 @@ def plot_versions(versions: Any, **options: Any) -> Any:
     from steadytree.plotting import draw_versions
 
     return draw_versions(versions, **options)
-
-
-def export_tree(tree: Any, to: str, path: str | os.PathLike[str] | None, **options: Any) -> Any:
-    """Write a tree in another system's format."""
-    from steadytree.writers import export_tree as export
-
-    return export(tree, to, path, **options)

@@ -20,8 +20,8 @@ import pytest
 
 import steadytree as st
 from steadytree.exceptions import InputError
-from steadytree.writers import WRITERS
-from tests.readers.fuzz import assert_short
+from steadytree.plugins import WRITERS
+from tests.formats.fuzz import assert_short
 
 TIMES, MOST = 8, 24
 NOT_COUNTED = 0.02  # seconds of what costs the same at any size

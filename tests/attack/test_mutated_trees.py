@@ -14,8 +14,8 @@ import steadytree as st
 from steadytree.exceptions import SteadyTreeError, TreeFormatError
 from steadytree.tree.json import tree_to_dict
 from tests.core.test_format import rich_tree
-from tests.readers.fuzz import assert_short, use
-from tests.readers.mutations import spoil_json
+from tests.formats.fuzz import assert_short, use
+from tests.formats.mutations import spoil_json
 
 
 def is_refused(path: Path) -> bool:

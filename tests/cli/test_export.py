@@ -17,8 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.writers import WRITERS
-from steadytree.writers.like import save_like
+from steadytree.plugins import WRITERS, save_like
 from tests.cli.conftest import Files, Run
 from tests.foreign import probe_rows
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.tree.tree import feature_importances, node_impurity
 from tests.golden import build
 

@@ -105,7 +105,7 @@ def test_values_of_numpy_are_plain_values() -> None:
 def test_there_and_back(kind: str, precision: str) -> None:
     for seed in range(6):
         tree = random_tree(seed, kind=kind, precision=precision, kept_labels=kind != "regression")
-        back = read(json.loads(json.dumps(tree.to_dict(), allow_nan=False)))
+        back = read(json.loads(json.dumps(st.export_tree(tree, "dict"), allow_nan=False)))
         rows = probe_rows(tree, 2_000, seed)
         np.testing.assert_array_equal(back.predict(rows), tree.predict(rows))
         np.testing.assert_array_equal(back.value[back.apply(rows)], tree.value[tree.apply(rows)])
@@ -116,18 +116,18 @@ def test_there_and_back(kind: str, precision: str) -> None:
 
 def test_policies_and_unnamed_columns_there_and_back() -> None:
     tree = random_tree(1).replace(decision=Decision(threshold=0.3, resolved=0), label=None)
-    back = read(tree.to_dict())
+    back = read(st.export_tree(tree, "dict"))
     assert back.decision == tree.decision
     unnamed = random_tree(2).replace(feature_names=None)
-    again = read(unnamed.to_dict())
+    again = read(st.export_tree(unnamed, "dict"))
     assert again.feature_names is None
     assert again.n_features == unnamed.n_features
     weighted = random_tree(3, kind="multiclass").replace(
         decision=Decision(class_weight=(1, 2, 3)), label=None
     )
-    assert read(weighted.to_dict()).decision == weighted.decision
+    assert read(st.export_tree(weighted, "dict")).decision == weighted.decision
     whole = random_tree(4, kind="regression", depth=0).replace(classes=None)
-    assert read(whole.to_dict()).n_leaves == 1
+    assert read(st.export_tree(whole, "dict")).n_leaves == 1
 
 
 LEAF = {"label": "a"}

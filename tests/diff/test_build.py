@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.exceptions import FeatureAlignmentError, InputError
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

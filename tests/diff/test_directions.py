@@ -15,7 +15,7 @@ from steadytree.diff import diff_trees
 from steadytree.diff.comparison import compare
 from steadytree.diff.directions import keep_directions
 from steadytree.estimators.distilled import DistilledTreeClassifier
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.retraining import SearchOptions, retrain
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

@@ -17,7 +17,7 @@ from steadytree.diff import diff_trees
 from steadytree.diff.diff_words import STATUSES
 from steadytree.diff.tree_diff import positive_class
 from steadytree.estimators import DistilledTreeClassifier
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.tree.decision import Decision
 from steadytree.tree.space import FeatureSpace
 from steadytree.views.notebook import MAX_ROWS

@@ -15,8 +15,7 @@ import pytest
 
 from steadytree.distance.variants import VARIANTS
 from steadytree.estimators.selection import RULES
-from steadytree.readers import READERS
-from steadytree.writers import WRITERS
+from steadytree.plugins import READERS, WRITERS
 from tests.docs import hospital
 from tests.docs.fences import DOCS, ROOT, Fence, fences, pages, written_pages
 

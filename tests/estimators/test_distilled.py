@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.exceptions import InputError
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from tests.growing.mixed import mixed_table
 
 QUICK = {"n_estimators": 10, "random_state": 0}

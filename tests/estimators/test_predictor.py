@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from steadytree.estimators import TreeClassifier, TreeRegressor
 from steadytree.exceptions import FeatureAlignmentError, InputError
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.tree.json import save_tree
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

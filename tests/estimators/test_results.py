@@ -24,7 +24,7 @@ from steadytree.estimators.selection import pareto_mask
 from steadytree.evaluation.holdout import Scores
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
 from steadytree.growing.collections import Collection
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from tests.estimators.samples import small, three_columns

@@ -20,7 +20,7 @@ from steadytree.evaluation.changed_columns import (
     unknown_shares,
 )
 from steadytree.exceptions import OneDecisionWarning, SteadyTreeWarning
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from tests.diff.trees import COLOURS, SPACE, Leaf, Split, build

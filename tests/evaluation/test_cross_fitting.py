@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.evaluation.cross_fitting import CrossFitted, decides_alike, make_folds, ranks_alike
 from steadytree.evaluation.scores import losses, predict_rows, recall_of, squared_errors
-from steadytree.readers import read_model
+from steadytree.plugins import read_model
 from tests.golden import build
 
 

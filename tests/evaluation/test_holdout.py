@@ -22,7 +22,7 @@ from steadytree.evaluation.holdout import (
 )
 from steadytree.evaluation.scores import predict_rows, score_rows, standard_error
 from steadytree.exceptions import InputError
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.tree import Tree
 

@@ -8,8 +8,8 @@ import pytest
 from steadytree.estimators import DistilledTreeClassifier, TreeClassifier
 from steadytree.evaluation.locks import keeps_locks, resolve_locks
 from steadytree.exceptions import InputError
+from steadytree.formats.rules.read_rules import tree_from_rules
 from steadytree.growing.nodes import split_of
-from steadytree.readers.words.rules import tree_from_rules
 from steadytree.retraining import retrain
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

@@ -25,7 +25,7 @@ from steadytree.evaluation.scores import (
     score_rows,
     standard_error,
 )
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.tree.space import FeatureSpace
 
 

@@ -28,7 +28,7 @@ from tests.frozen.trees import short, stored, texts_of
 
 __all__ = ["certificate", "readers", "refusals", "small_trees"]
 
-PMML = Path(__file__).parents[1] / "readers" / "markup" / "fixtures"
+PMML = Path(__file__).parents[1] / "formats" / "pmml" / "fixtures"
 
 SMALL = {
     "classes": """

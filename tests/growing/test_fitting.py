@@ -16,7 +16,7 @@ from steadytree.estimators import DistilledTreeRegressor
 from steadytree.exceptions import InputError, UnsupportedModelError
 from steadytree.growing.collections import draw_bootstrap
 from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from tests.growing.samples import ReadsFrames, same_rules, training_data
 
 

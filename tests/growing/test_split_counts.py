@@ -14,7 +14,7 @@ from steadytree.estimators.assessment import (
     cut_point_table,
     split_table,
 )
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.tree.space import FeatureSpace
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.tree.space import FeatureSpace
 from tests.report import samples
 

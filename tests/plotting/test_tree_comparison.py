@@ -11,11 +11,11 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from steadytree.exceptions import InputError
+from steadytree.formats.rules.read_rules import tree_from_rules
 from steadytree.plotting import (
     TreeComparisonDisplay,
 )
-from steadytree.readers import as_tree
-from steadytree.readers.words.rules import tree_from_rules
+from steadytree.plugins import as_tree
 from steadytree.tree.printing import PAIR_COLOURS, tint
 from steadytree.tree.space import FeatureSpace
 from tests.plotting.figures import bootstrap_trees, overlapping, text_boxes

@@ -19,9 +19,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.results import stable_content
 from steadytree.estimators.selection import pareto_mask
+from steadytree.formats.rules.read_rules import tree_from_rules
 from steadytree.growing.fitting import ColumnEncoder
-from steadytree.readers import as_tree
-from steadytree.readers.words.rules import tree_from_rules
+from steadytree.plugins import as_tree
 from steadytree.retraining import Retraining, SearchOptions, retrain
 from steadytree.tree.decision import Decision
 from steadytree.tree.space import FeatureSpace

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from steadytree.diff import diff_trees
 from steadytree.exceptions import InputError
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.retraining import SearchOptions, retrain
 from steadytree.tree.space import FeatureSpace
 from steadytree.views import summarise

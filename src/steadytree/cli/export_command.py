@@ -21,8 +21,7 @@ from steadytree.cli.options import (
 from steadytree.cli.output import Output
 from steadytree.cli.run_folder import same_file
 from steadytree.exceptions import InputError
-from steadytree.writers import WRITERS, export_tree, format_of, options_of
-from steadytree.writers.like import save_like, write_like
+from steadytree.plugins import export_tree, format_of, options_of, save_like, write_like, writers
 
 OBJECTS = ("like", "X", "columns", "cells", "cases")
 """Options that take more than a word, and so cannot be set here."""
@@ -34,7 +33,7 @@ OBJECTS = ("like", "X", "columns", "cells", "cases")
 )
 @click.argument("model", type=FILE)
 @click.option(
-    "--to", type=click.Choice(list(WRITERS)), help="The format; by default as --out ends."
+    "--to", type=click.Choice(list(writers())), help="The format; by default as --out ends."
 )
 @click.option("--out", type=FILE, metavar="FILE", help="Where to write; else standard output.")
 @click.option(
@@ -83,7 +82,7 @@ def command(
     if to is None:
         if out is None:
             raise InputError(
-                f"expected --to or --out, got neither; --to is one of {', '.join(WRITERS)}"
+                f"expected --to or --out, got neither; --to is one of {', '.join(writers())}"
             )
         to = format_of(out)
     options = _options(settings, to)

@@ -22,7 +22,7 @@ from steadytree.cli.column_types import as_known
 from steadytree.cli.output import OutFolder, Output
 from steadytree.evaluation.plan import LIMITS, ChangePlan, plan_setting
 from steadytree.exceptions import InputError
-from steadytree.readers import load_model, read_model
+from steadytree.plugins import load_model, read_model
 from steadytree.tree.decision import LARGEST_SHARE, PREVALENCE, Decision, obvious_positive
 from steadytree.tree.tree import Tree
 from steadytree.tree.values import SCALES

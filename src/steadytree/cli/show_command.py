@@ -17,6 +17,7 @@ from steadytree.cli.options import (
     tree_index_option,
 )
 from steadytree.cli.output import Output
+from steadytree.plugins import export_tree
 from steadytree.publish import publish_tree
 from steadytree.tree.json import plain_json
 from steadytree.tree.observed import Observed
@@ -25,7 +26,6 @@ from steadytree.tree.paths import tree_rules
 from steadytree.tree.printing import tree_text
 from steadytree.tree.tree import Tree
 from steadytree.tree.words import PLAIN
-from steadytree.writers.markdown import rules_table
 
 
 @click.command("show", epilog=example("steadytree show out/tree.json --format rules"))
@@ -71,7 +71,8 @@ def command(
     elif style == "rules":
         lines += [f"{rule['text']}: {rule['outcome']}" for rule in rules]
     else:
-        lines += rules_table(tree)
+        table = export_tree(tree, "markdown").splitlines()
+        lines += [line for line in table if line.startswith("|")]
     document = {
         "file": str(tree_file),
         "task": "classification" if tree.is_classifier else "regression",

@@ -17,8 +17,8 @@ from steadytree.distance.matching import PathMatching, match_paths
 from steadytree.distance.variants import Measure
 from steadytree.evaluation.flips import classes_given_up, prediction_moved, response_span
 from steadytree.exceptions import InputError
+from steadytree.plugins import read_model
 from steadytree.publish import count_categories, names_of_diff, publish_space, publish_tree
-from steadytree.readers import read_model
 from steadytree.tree.alignment import common_space
 from steadytree.tree.columns import column_names, n_rows
 from steadytree.tree.paths import Paths

@@ -36,7 +36,7 @@ from steadytree.evaluation.plan_check import (
 )
 from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.readers import read_model
+from steadytree.plugins import read_model
 from steadytree.tree.alignment import common_space
 from steadytree.tree.columns import (
     as_table,

@@ -24,7 +24,7 @@ from scipy.spatial.distance import cdist
 
 from steadytree._limits import check_matching
 from steadytree.exceptions import InputError
-from steadytree.readers import read_models
+from steadytree.plugins import read_models
 from steadytree.tree.alignment import align_classes, common_space
 from steadytree.tree.paths import Paths
 from steadytree.tree.space import FeatureSpace

@@ -29,7 +29,7 @@ from steadytree.evaluation.scores import predict_rows
 from steadytree.exceptions import InputError, OneDecisionWarning, UnsupportedModelError
 from steadytree.growing.collections import draw_bootstrap
 from steadytree.growing.fitting import Task, TrainingData, fit_tree
-from steadytree.readers import read_model
+from steadytree.plugins import read_model
 from steadytree.tree.json import plain_json
 from steadytree.tree.one_decision import one_decision_of_leaves, warn_of_one_decision
 from steadytree.tree.space import FeatureSpace

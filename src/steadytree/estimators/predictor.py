@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from steadytree._views import notebook_view
 from steadytree.exceptions import InputError
-from steadytree.readers import read_model
+from steadytree.plugins import read_model
 from steadytree.tree.paths import tree_rules
 from steadytree.tree.printing import tree_text
 from steadytree.tree.tree import Tree

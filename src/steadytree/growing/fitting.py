@@ -24,7 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from steadytree._text import quoted
 from steadytree.exceptions import InputError
-from steadytree.readers import as_tree, numbers_classes, read_model
+from steadytree.plugins import as_tree, numbers_classes, read_model
 from steadytree.tree.columns import outcome_values, plain_scalar
 from steadytree.tree.decision import Decision
 from steadytree.tree.one_hot import MISSING, categories_left

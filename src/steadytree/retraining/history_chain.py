@@ -32,7 +32,7 @@ from steadytree._text import quoted
 from steadytree.diff.directions import space_with_turned
 from steadytree.distance import tree_distance
 from steadytree.exceptions import FeatureAlignmentError, HistoryError, InputError, SteadyTreeError
-from steadytree.readers import read_model
+from steadytree.plugins import read_model
 from steadytree.tree.json import plain_json, tree_from_dict
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

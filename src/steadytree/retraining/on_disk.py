@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from steadytree._optional import import_optional
 from steadytree._text import quoted
 from steadytree.exceptions import InputError
-from steadytree.readers import read_model
+from steadytree.plugins import read_model
 from steadytree.retraining.given_rows import beyond_chance, draw_ordinals, name_of, share_sample
 from steadytree.retraining.widening import refuse_infinities
 from steadytree.tree.columns import as_table, column_values, n_rows, outcome_values

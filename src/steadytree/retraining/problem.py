@@ -27,7 +27,7 @@ from steadytree.evaluation.locks import (
 )
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.routing import RowBatch, RowBatches
-from steadytree.readers import read_model
+from steadytree.plugins import read_model
 from steadytree.retraining.given_rows import (
     draw_rows,
     find_copies,

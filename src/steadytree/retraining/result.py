@@ -32,13 +32,13 @@ from steadytree.evaluation.plan import ChangePlan
 from steadytree.evaluation.plan_check import PlanCheck
 from steadytree.evaluation.scores import predict_rows
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
+from steadytree.plugins import rows_predicted_otherwise, write_like
 from steadytree.retraining.explanation import Explanation, explain_retraining, rarest_rows
 from steadytree.retraining.proposal import TOO_FEW, Answer, CheckedCandidates, Forgone
 from steadytree.tree.one_decision import OneDecision, find_one_decision
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
-from steadytree.writers.like import rows_told_otherwise, write_like
 
 if TYPE_CHECKING:
     from steadytree.growing.teacher import Drift
@@ -201,7 +201,7 @@ class Retraining:
                 stacklevel=2,
             )
         if prefer != "shares":
-            other = rows_told_otherwise(self.tree, written, self.X_new)
+            other = rows_predicted_otherwise(self.tree, written, self.X_new)
             if other:
                 raise UnsupportedModelError(
                     f"expected a {type(model).__name__} that predicts as the proposed tree, got "

@@ -20,7 +20,7 @@ from steadytree.evaluation.locks import resolve_locks
 from steadytree.evaluation.performance import score_on_test
 from steadytree.evaluation.plan import ChangePlan
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.readers import read_model
+from steadytree.plugins import read_model
 from steadytree.retraining.explanation import alarm_words
 from steadytree.retraining.frontier import build_frontier
 from steadytree.retraining.given_rows import Rows, find_copies, read_rows

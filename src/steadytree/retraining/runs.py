@@ -41,7 +41,7 @@ from steadytree.growing.teacher import (
     choose_teacher,
     teach,
 )
-from steadytree.readers import read_model
+from steadytree.plugins import read_model
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import CandidateTree

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from steadytree._text import quoted
 from steadytree.evaluation.changed_columns import OUTSIDE_SHARE, UNKNOWN_SHARE
 from steadytree.exceptions import InputError
-from steadytree.readers import as_tree
+from steadytree.plugins import as_tree
 from steadytree.tree.columns import NO_VALUE, column_names, declared_categories
 from steadytree.tree.joined_spaces import (
     joined_categories,

@@ -31,7 +31,6 @@ from steadytree.tree.checks import (
 )
 from steadytree.tree.columns import UNSEEN, Categories, encode_table
 from steadytree.tree.decision import LARGEST_SHARE, Decision
-from steadytree.tree.exports import TreeExports
 from steadytree.tree.nested import nested_fields
 from steadytree.tree.observed import Observed
 from steadytree.tree.space import FeatureSpace
@@ -75,7 +74,7 @@ _FILLED_IN: Any = None
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Tree(TreeExports, HoldsArrays):
+class Tree(HoldsArrays):
     """A decision tree as flat arrays, checked when built, never changed afterwards.
 
     Parameters

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from steadytree.estimators.assessment import PLACES, all_cuts, count_splits
 from steadytree.exceptions import InputError
-from steadytree.readers import read_model
+from steadytree.plugins import read_model
 from steadytree.tree.alignment import common_space
 from steadytree.tree.printing import INK, OKABE_ITO
 from steadytree.tree.space import FeatureSpace

@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 
 from steadytree.distance.distances import pairwise_tree_distances
 from steadytree.exceptions import InputError
-from steadytree.readers import read_model
+from steadytree.plugins import read_model
 from steadytree.tree.printing import INK, OKABE_ITO
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.words import shorten

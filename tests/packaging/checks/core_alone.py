@@ -80,10 +80,10 @@ assert lacking == ["report"], lacking
 for extra, work in {
     "report": lambda: result.report("report.html"),
     "plot": lambda: st.TreeComparisonDisplay.from_trees(old, tree),
-    "onnx": tree.to_onnx,
-    "sql": tree.to_sql,
-    "excel": lambda: tree.to_excel("tree.xlsx"),
-    "skops": lambda: st.as_tree(old).to_sklearn("tree.skops"),
+    "onnx": lambda: st.export_tree(tree, "onnx"),
+    "sql": lambda: st.export_tree(tree, "sql"),
+    "excel": lambda: st.export_tree(tree, "excel", "tree.xlsx"),
+    "skops": lambda: st.export_tree(st.as_tree(old), "sklearn", "tree.skops"),
 }.items():
     told = ""
     try:

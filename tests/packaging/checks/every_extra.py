@@ -37,15 +37,15 @@ again = st.retrain(tree, lazy, "outcome", n_folds=2, random_state=0)
 assert again.diff is not None
 
 # onnx, pmml, skops: written and read back.
-tree.to_onnx("tree.onnx")
-tree.to_pmml("tree.pmml")
-tree.to_sklearn("tree.skops")
+st.export_tree(tree, "onnx", "tree.onnx")
+st.export_tree(tree, "pmml", "tree.pmml")
+st.export_tree(tree, "sklearn", "tree.skops")
 for name in ("tree.onnx", "tree.pmml", "tree.skops"):
     assert np.array_equal(st.as_tree(Path(name)).predict(X), wanted), name
 
 # sql, excel, plot.
-assert "CASE" in tree.to_sql()
-tree.to_excel("tree.xlsx")
+assert "CASE" in st.export_tree(tree, "sql")
+st.export_tree(tree, "excel", "tree.xlsx")
 assert Path("tree.xlsx").read_bytes()[:2] == b"PK"
 st.TreeComparisonDisplay.from_trees(tree, again.model).figure_.savefig("trees.png")
 assert Path("trees.png").stat().st_size > 1000

@@ -13,7 +13,7 @@ from steadytree.certificate.statement import (
     count_trees,
 )
 from steadytree.exceptions import InputError
-from steadytree.readers.words.rules import tree_from_rules
+from steadytree.formats.rules.read_rules import tree_from_rules
 
 SAID = Certificate(
     price=0.2,

@@ -1,0 +1,349 @@
+"""Read YDF models: CART, and one tree of random forests and gradient boosted trees.
+
+YDF rounds a value to single precision and goes to the positive side where it is at or above the
+threshold. Each condition says where missing values go; a category that training never met, or met
+too rarely, is one item of its own ("out of dictionary"), and an empty text is a missing value.
+
+Classes and categories are read in the type of the training data; YDF itself answers with their
+text. It computes in single precision, so that shares agree to seven digits.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from steadytree.formats.boosting.raw_scores import (
+    Outcome,
+    identity,
+    logistic,
+    refuse_objective,
+    two_shares,
+)
+from steadytree.formats.stored_nodes import nest_nodes
+from steadytree.plugins import (
+    LARGEST_SHARE,
+    Branch,
+    Decision,
+    Leaf,
+    Node,
+    Tree,
+    UnsupportedModelError,
+    build_tree,
+    choose_tree,
+    is_a,
+    quoted,
+)
+
+FORESTS = ("RandomForestModel", "GradientBoostedTreesModel")
+LOSSES = "yggdrasil_decision_forests.model.gradient_boosted_trees.gradient_boosted_trees_pb2"
+"""Where YDF keeps the names of its losses."""
+HALF = Decision(threshold=0.5, resolved=1, origin="YDF")
+"""Of two classes YDF decides on the second where its share reaches one half."""
+
+_SIGMOID = ("BINOMIAL_LOG_LIKELIHOOD", "BINARY_FOCAL_LOSS")
+_IDENTITY = (
+    "SQUARED_ERROR", "MEAN_AVERAGE_ERROR", "LAMBDA_MART_NDCG", "LAMBDA_MART_NDCG5", "XE_NDCG_MART",
+)  # fmt: skip
+_EXPONENTIAL = ("POISSON",)
+_INTEGERS = ("DTYPE_INT", "DTYPE_UINT")
+
+
+def reads(model: Any) -> bool:
+    """Whether a model is one of YDF's (some are refused by name)."""
+    return is_a(model, "ydf", "GenericModel")
+
+
+def advice(model: Any) -> str:
+    """Say what to pass instead of a learner."""
+    if is_a(model, "ydf", "GenericLearner"):
+        return ", a learner; pass the model that its train(data) returns"
+    return ""
+
+
+def read(model: Any, tree_index: int | None = None) -> Tree:
+    """Read a model of one tree as what it predicts, or one tree of several.
+
+    A tree of a random forest for classes is read as its vote: its shares, or its label with share
+    1 where the winner takes all. One of several gradient boosted trees is read as its contribution
+    to the raw score.
+    """
+    kind = type(model).__name__
+    if kind not in FORESTS:
+        raise UnsupportedModelError(
+            f"expected a YDF model of the kinds {' or '.join(FORESTS)} (CART is a "
+            f"RandomForestModel), got {kind}; train one of these"
+        )
+    chosen = choose_tree(model.num_trees(), tree_index, f"a YDF {kind}")
+    nodes = _Nodes(model.get_tree(chosen).root)
+    features = _Features(model, nodes.conditions)
+    boosted = kind == "GradientBoostedTreesModel"
+    leaves = _boosted_leaves(model, nodes) if boosted else _forest_leaves(model, nodes)
+    version = getattr(sys.modules.get("ydf"), "__version__", "")
+    tree = build_tree(
+        nest_nodes(nodes.children, leaves.leaf, partial(_split, nodes.conditions, features)),
+        n_features=len(features.names),
+        feature_names=features.names,
+        categories=features.categories,
+        classes=leaves.classes,
+        decision=leaves.decision,
+        precision="float32",
+        metadata={"source": f"YDF {version} {kind}"},
+    )
+    if leaves.by_link:
+        _check_link(model, tree)
+    return tree
+
+
+def _check_link(model: Any, tree: Tree) -> None:
+    """Refuse a model for counts that answers with its score, which it does not say of itself."""
+    named = zip(tree.feature_labels, tree.categories, strict=True)
+    row = {name: np.array([0.0 if known is None else known[0]]) for name, known in named}
+    if not np.allclose(tree.predict(pd.DataFrame(row)), model.predict(row), rtol=1e-4):
+        raise UnsupportedModelError(
+            "expected a model that predicts counts, got one that predicts their logarithm in some "
+            "of its engines; train it with apply_link_function=True"
+        )
+
+
+class _Nodes:
+    """A tree as a table of nodes: children ("no" before "yes"), conditions and values."""
+
+    def __init__(self, root: Any) -> None:
+        self.children: list[tuple[int, int] | None] = []
+        self.conditions: list[Any] = []
+        self.values: list[Any] = []
+        waiting: list[tuple[Any, int, int]] = [(root, -1, 0)]
+        while waiting:
+            node, parent, side = waiting.pop()
+            here = len(self.children)
+            if parent >= 0:
+                no, yes = self.children[parent] or (-1, -1)
+                self.children[parent] = (no, here) if side else (here, yes)
+            self.children.append(None if node.is_leaf else (-1, -1))
+            self.conditions.append(None if node.is_leaf else node.condition)
+            self.values.append(node.value)
+            if not node.is_leaf:
+                waiting += ((node.pos_child, here, 1), (node.neg_child, here, 0))
+
+    def check_values(self, wanted: str, kind: str) -> None:
+        """Refuse leaves that hold something else, as those of uplift models do."""
+        for value, condition in zip(self.values, self.conditions, strict=True):
+            if condition is None and type(value).__name__ != wanted:
+                raise UnsupportedModelError(
+                    f"expected leaves with a {wanted}, got {type(value).__name__} in a {kind}; "
+                    "train a model for classes or a response"
+                )
+
+
+# -- what leaves predict --------------------------------------------------------------------------
+
+
+class _Leaves:
+    """What the leaves predict, node by node."""
+
+    def __init__(
+        self,
+        nodes: _Nodes,
+        shares: NDArray[np.float64],
+        classes: tuple[Any, ...] | None = None,
+        labels: NDArray[Any] | None = None,
+        decision: Decision = LARGEST_SHARE,
+        by_link: bool = False,
+    ) -> None:
+        at = [i for i, sides in enumerate(nodes.children) if sides is None]
+        self._row = {node: row for row, node in enumerate(at)}
+        self._nodes, self._shares, self._labels = nodes, shares, labels
+        self.classes, self.decision, self.by_link = classes, decision, by_link
+
+    def leaf(self, node: int) -> Leaf:
+        row = self._row[node]
+        label = None if self._labels is None else int(self._labels[row])
+        return Leaf(self._shares[row], float(self._nodes.values[node].num_examples), label)
+
+
+def _leaf_values(nodes: _Nodes) -> list[Any]:
+    return [v for v, c in zip(nodes.values, nodes.conditions, strict=True) if c is None]
+
+
+def _forest_leaves(model: Any, nodes: _Nodes) -> _Leaves:
+    if model.task().name != "CLASSIFICATION":
+        nodes.check_values("RegressionValue", type(model).__name__)
+        return _Leaves(nodes, np.array([[v.value] for v in _leaf_values(nodes)]))
+    nodes.check_values("ProbabilityValue", type(model).__name__)
+    classes = _classes(model)
+    shares = np.array([v.probability for v in _leaf_values(nodes)], dtype=np.float64)
+    if model.winner_takes_all():
+        shares = np.eye(len(classes))[shares.argmax(axis=1)]
+    labels, decision = _labels(shares)
+    return _Leaves(nodes, shares, classes, labels, decision)
+
+
+def _boosted_leaves(model: Any, nodes: _Nodes) -> _Leaves:
+    nodes.check_values("RegressionValue", type(model).__name__)
+    raw = np.array([v.value for v in _leaf_values(nodes)], dtype=np.float64)
+    if model.num_trees() > 1:
+        return _Leaves(nodes, Outcome(identity).of(raw))
+    loss = import_module(LOSSES).Loss.Name(model._model.loss())
+    raw = raw + float(model.initial_predictions()[0])
+    if loss in _IDENTITY:
+        return _Leaves(nodes, Outcome(identity).of(raw))
+    if loss in _EXPONENTIAL:
+        return _Leaves(nodes, Outcome(np.exp).of(raw), by_link=True)
+    if loss not in _SIGMOID:
+        refuse_objective(loss, "YDF", (*_SIGMOID, *_IDENTITY, *_EXPONENTIAL))
+    if model.output_logits():
+        raise UnsupportedModelError(
+            "expected a model that predicts shares, got one that predicts scores; "
+            "call model.set_output_logits(False) first"
+        )
+    shares = Outcome(lambda scores: two_shares(logistic(scores))).of(raw)
+    # As YDF computes them, in single precision, in which scores next to 0 are a share of one half.
+    labels, decision = _labels(two_shares(logistic(raw.astype(np.float32))))
+    return _Leaves(nodes, shares, _classes(model), labels, decision)
+
+
+def _labels(shares: NDArray[Any]) -> tuple[NDArray[Any], Decision]:
+    """Label of each leaf as YDF decides, from shares in single precision."""
+    single = shares.astype(np.float32)
+    if shares.shape[1] == 2:
+        return (single[:, 1] >= np.float32(0.5)).astype(np.intp), HALF
+    return single.argmax(axis=1), LARGEST_SHARE
+
+
+def _classes(model: Any) -> tuple[Any, ...]:
+    column = model.data_spec().columns[model.label_col_idx()]
+    return tuple(_own_value(text, column) for text in model.label_classes())
+
+
+# -- features and conditions ----------------------------------------------------------------------
+
+
+def _own_value(text: str, column: Any) -> Any:
+    """Return a class or category in the type of the training data, of which YDF keeps the text."""
+    kind = column.DESCRIPTOR.fields_by_name["dtype"].enum_type.values_by_number[column.dtype].name
+    if kind == "DTYPE_BOOL" and text in ("false", "true"):
+        return text == "true"
+    return int(text) if kind.startswith(_INTEGERS) else text
+
+
+def _kind(column: Any) -> str:
+    name: str = (
+        column.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number[column.type].name
+    )
+    return name
+
+
+class _Features:
+    """The input features of a model, but for kinds that the tree does not ask for."""
+
+    def __init__(self, model: Any, conditions: Sequence[Any]) -> None:
+        self._columns = model.data_spec().columns
+        split_missing = {
+            c.attribute
+            for c in conditions
+            if type(c).__name__ == "IsMissingInCondition"
+            or (type(c).__name__ == "CategoricalIsInCondition" and (0 in c.mask) != c.missing)
+        }
+        self.position: dict[int, int] = {}
+        lists: list[tuple[Any, ...] | None] = []
+        for j in model.input_features_col_idxs():
+            column = self._columns[j]
+            kind = _kind(column)
+            if kind in ("NUMERICAL", "DISCRETIZED_NUMERICAL"):
+                lists.append(None)
+            elif kind == "BOOLEAN":
+                lists.append((False, True))
+            elif kind == "CATEGORICAL" and not column.categorical.is_already_integerized:
+                lists.append(self._vocabulary(j, j in split_missing))
+            else:
+                continue
+            self.position[j] = len(self.position)
+        self.names = tuple(self._columns[j].name for j in self.position)
+        self.categories = tuple(lists)
+
+    def _vocabulary(self, j: int, with_empty: bool) -> tuple[Any, ...]:
+        """Categories by their number in YDF from 1 on; then the empty text, if it matters."""
+        column = self._columns[j]
+        items = sorted(column.categorical.items.items(), key=lambda item: item[1].index)
+        values = tuple(_own_value(text, column) for text, item in items if item.index > 0)
+        text = not values or any(isinstance(v, str) for v in values)
+        # Missing to YDF; a category never met to us, which may go another way.
+        return (*values, "") if text and (with_empty or not values) else values
+
+    def of(self, condition: Any) -> int:
+        """Position of a condition's feature, if conditions on such features can be read."""
+        j = int(condition.attribute)
+        if j not in self.position:
+            raise UnsupportedModelError(
+                "expected conditions on numbers, booleans and text or integer categories, got one "
+                f"on {quoted(self._columns[j].name)}, a column of the kind "
+                f"{_kind(self._columns[j])}; leave that column out"
+            )
+        return self.position[j]
+
+    def empty_text(self, feature: int) -> tuple[int, ...]:
+        """Code of the empty text, where it is listed."""
+        listed = self.categories[feature] or ()
+        return (len(listed) - 1,) if listed and listed[-1] == "" else ()
+
+    def boundary(self, condition: Any) -> float:
+        column = self._columns[condition.attribute]
+        return float(column.discretized_numerical.boundaries[condition.threshold_idx - 1])
+
+
+def _split(
+    conditions: Sequence[Any], features: _Features, node: int, no: Node, yes: Node
+) -> Branch:
+    """Make our condition of one of YDF's."""
+    condition = conditions[node]
+    kind = type(condition).__name__
+    if kind in ("NumericalHigherThanCondition", "DiscretizedNumericalHigherThanCondition"):
+        feature = features.of(condition)
+        at = (
+            condition.threshold if hasattr(condition, "threshold") else features.boundary(condition)
+        )
+        with np.errstate(over="ignore"):
+            below = float(np.nextafter(np.float32(at), np.float32(-np.inf)))
+        return Branch(
+            feature=feature, left=no, right=yes, threshold=below, missing_left=not condition.missing
+        )
+    if kind == "IsMissingInCondition":
+        feature = features.of(condition)
+        listed = features.categories[feature]
+        empty = features.empty_text(feature)
+        return Branch(
+            feature=feature,
+            left=no,
+            right=yes,
+            threshold=np.inf if listed is None else np.nan,
+            left_categories=None
+            if listed is None
+            else tuple(k for k in range(len(listed)) if k not in empty),
+            missing_left=False,
+            unseen_left=True,
+        )
+    if kind in ("IsTrueCondition", "CategoricalIsInCondition"):
+        feature = features.of(condition)
+        # Item 0 is what is not in the dictionary.
+        mask = [2] if kind == "IsTrueCondition" else list(condition.mask)
+        codes = tuple(int(item) - 1 for item in mask if item > 0)
+        return Branch(
+            feature=feature,
+            left=yes,
+            right=no,
+            left_categories=codes + (features.empty_text(feature) if condition.missing else ()),
+            missing_left=bool(condition.missing),
+            unseen_left=0 in mask,
+        )
+    raise UnsupportedModelError(
+        f"expected conditions on one column each, got a {kind}; train without oblique splits "
+        '(split_axis="AXIS_ALIGNED") and without sets or vectors as columns'
+    )

@@ -1,0 +1,1 @@
+"""Model files that wrap another: pickles, skops, JSON, and our own."""

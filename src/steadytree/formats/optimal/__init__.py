@@ -1,0 +1,1 @@
+"""Optimal trees: gosdt, licketysplit, pycontree and pystreed."""

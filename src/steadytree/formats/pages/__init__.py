@@ -1,0 +1,1 @@
+"""Trees for people: Excel, Markdown and graphs."""

@@ -1,0 +1,1 @@
+"""PMML, in and out."""

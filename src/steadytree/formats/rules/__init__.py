@@ -1,0 +1,1 @@
+"""Rules in words, in and out."""

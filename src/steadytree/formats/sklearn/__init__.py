@@ -1,0 +1,1 @@
+"""scikit-learn: trees, pipelines around them, and trees in their form."""

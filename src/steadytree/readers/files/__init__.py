@@ -1,1 +1,0 @@
-"""Files of models: our own, .skops, and pickles on request."""

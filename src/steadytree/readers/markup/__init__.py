@@ -1,1 +1,0 @@
-"""PMML and ONNX, which any tool may have written."""

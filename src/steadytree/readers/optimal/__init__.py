@@ -1,1 +1,0 @@
-"""Solvers of optimal trees, in the features that their binarizers started from."""

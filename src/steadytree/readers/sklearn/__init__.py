@@ -1,1 +1,0 @@
-"""scikit-learn: trees, what is around them, and pipelines told in their raw columns."""

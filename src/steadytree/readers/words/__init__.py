@@ -1,1 +1,0 @@
-"""Trees that a person typed or drew, and nested dictionaries."""

@@ -1,0 +1,113 @@
+"""The module that is written decides as the tree, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import steadytree as st
+from steadytree.exceptions import InputError
+from steadytree.formats.code.python import write
+from tests.foreign import probe_rows, random_tree
+from tests.formats.odd_trees import chain, nasty_tree
+
+DRIVER = """
+import json, sys
+sys.path.insert(0, ".")
+before = set(sys.modules)
+import written_tree
+assert not set(sys.modules) - before - {"written_tree"}, "it imported something"
+rows = json.load(open("rows.json"))
+print(json.dumps([
+    [written_tree.predict(r), written_tree.leaf(r),
+     list(written_tree.predict_proba(r).values()) if hasattr(written_tree, "CLASSES") else None]
+    for r in rows
+]))
+"""
+
+
+def consume(tree: st.Tree, rows: pd.DataFrame, folder: Path) -> tuple[Any, Any, Any]:
+    st.export_tree(tree, "python", folder / "written_tree.py")
+    (folder / "rows.json").write_text(json.dumps(rows.to_dict("records")))
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-W", "error", "-c", DRIVER],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found, leaves, shares = zip(*json.loads(done.stdout), strict=True)
+    np.testing.assert_array_equal(leaves, tree.apply(rows))
+    return list(found), leaves, None if shares[0] is None else np.array(shares)
+
+
+def run(tree: st.Tree, rows: pd.DataFrame, folder: Path) -> tuple[Any, Any]:
+    found, _, shares = consume(tree, rows, folder)
+    return found, shares
+
+
+def test_shares_are_the_very_numbers(tmp_path: Path) -> None:
+    tree = random_tree(1, kind="multiclass", depth=6, kept_labels=True)
+    rows = probe_rows(tree, 2000)
+    _, _, shares = consume(tree, rows, tmp_path)
+    np.testing.assert_array_equal(shares, tree.predict_proba(rows))
+
+
+def test_names_do_no_harm(tmp_path: Path) -> None:
+    tree = nasty_tree()
+    rows = probe_rows(tree, 2000)
+    found, _, _ = consume(tree, rows, tmp_path)
+    np.testing.assert_array_equal(found, tree.predict(rows))
+
+
+@pytest.mark.parametrize("leftwards", [True, False])
+def test_a_tree_deeper_than_python_nests(leftwards: bool, tmp_path: Path) -> None:
+    tree = chain(900, leftwards=leftwards)
+    rows = probe_rows(tree, 2000)
+    found, _, _ = consume(tree, rows, tmp_path)
+    np.testing.assert_array_equal(found, tree.predict(rows))
+
+
+def test_a_single_leaf(tmp_path: Path) -> None:
+    tree = random_tree(0).prune_at([0])
+    rows = probe_rows(tree, 10)
+    found, _, _ = consume(tree, rows, tmp_path)
+    np.testing.assert_array_equal(found, tree.predict(rows))
+
+
+def test_missing_values_of_every_kind() -> None:
+    tree = random_tree(5, depth=4)
+    space: dict[str, Any] = {}
+    exec(write(tree), space)
+    rows = probe_rows(tree, 200)
+    for empty in (None, float("nan"), pd.NA, pd.NaT, np.float32("nan")):
+        records = rows.astype(object).where(rows.notna(), empty).to_dict("records")
+        assert [space["leaf"](r) for r in records] == tree.apply(rows).tolist()
+
+
+def test_a_lacking_feature_is_an_error() -> None:
+    space: dict[str, Any] = {}
+    exec(write(random_tree(5)), space)
+    with pytest.raises(KeyError):
+        space["predict"]({})
+
+
+def test_what_no_language_writes_is_refused() -> None:
+    sizes = [1.0, 2.0, float("inf"), float("-inf")]
+    tree = random_tree(1, depth=6).replace(
+        categories=[None, None, None, ["a", "b", "c", "d", "e"], sizes, [False, True]]
+    )
+    with pytest.raises(InputError, match=r"expected finite categories.*'size'"):
+        write(tree)
+    with pytest.raises(InputError, match="expected finite classes"):
+        write(random_tree(5).replace(classes=(float("inf"), 1.0)))
+    with pytest.raises(InputError, match="text, numbers or booleans"):
+        write(random_tree(5).replace(classes=((1,), (2,))))

@@ -1,0 +1,84 @@
+"""Files of nested conditions, told by what is in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import steadytree as st
+from steadytree.exceptions import InputError, TreeFormatError
+from tests.foreign import random_tree
+from tests.formats.contract import Case
+
+KINDS = ("binary", "multiclass", "regression")
+
+
+def make_case(seed: int, folder: Path) -> Case:
+    tree = random_tree(
+        seed,
+        kind=KINDS[seed % 3],
+        precision=("float64", "float32")[seed % 2],
+        kept_labels=seed % 3 < 2,
+    )
+    path = st.export_tree(tree, "dict", folder / ("tree.json", "tree.txt")[seed % 2])
+    return Case.of_tree(path, tree, seed)
+
+
+def sample_files(folder: Path) -> list[Path]:
+    return [
+        st.export_tree(
+            random_tree(seed, kind=kind, depth=3), "dict", folder / f"nested {kind}.json"
+        )
+        for seed, kind in enumerate(KINDS)
+    ]
+
+
+def test_a_file_written_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "by hand.json"
+    # As some editors save it.
+    path.write_text(
+        '{"feature": "format", "threshold": 3, "left": {"value": 1}, "right": {"value": 2}}',
+        encoding="utf-8-sig",
+    )
+    tree = st.as_tree(path)
+    assert tree.feature_names == ("format",)
+    with pytest.raises(InputError, match="expected tree_index below 1"):
+        st.as_tree(path, tree_index=1)
+    path.write_text('{"label": "yes"}')
+    assert st.as_tree(path).n_leaves == 1
+
+
+def test_other_json_is_left_to_others(tmp_path: Path) -> None:
+    tree = random_tree(0)
+    assert st.as_tree(st.save_tree(tree, tmp_path / "own.json")) == tree
+    path = tmp_path / "other.json"
+    path.write_text('{"name": "Ada"}')
+    with pytest.raises(TreeFormatError, match="format: expected an entry, got none"):
+        st.as_tree(path)
+
+
+def test_errors_name_the_file_and_the_place(tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    path.write_text(
+        '{"feature": "a", "threshold": "x", "left": {"value": 1}, "right": {"value": 2}}'
+    )
+    with pytest.raises(TreeFormatError, match=r"tree.json: root: expected a number as threshold"):
+        st.as_tree(path)
+    path.write_text('{"feature": "a", "threshold":')
+    with pytest.raises(TreeFormatError, match=r"expected JSON, got .* the file may be cut off"):
+        st.as_tree(path)
+
+
+def test_hostile_files(tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    path.write_text('{"left":' * 100_000 + "1" + "}" * 100_000)
+    with pytest.raises(TreeFormatError, match="nested too deeply"):
+        st.as_tree(path)
+    path.write_text(json.dumps({"feature": 10**30, "threshold": 1, "left": {}, "right": {}}))
+    with pytest.raises(TreeFormatError, match="expected a feature in"):
+        st.as_tree(path)
+    path.write_text('{"feature": 1, "threshold": NaN, "left": {"value": 1}, "right": {"value": 1}}')
+    with pytest.raises(TreeFormatError, match="NaN"):
+        st.as_tree(path)
