@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO_STAMP := $(VENV)/.stamp-demo
 STAMP := $(VENV)/.stamp
 BENCH_STAMP := $(VENV)/.stamp-bench
 
@@ -17,12 +18,17 @@ help: ## list the targets
 
 setup: $(STAMP) ## create .venv and install the package with every extra and the developers' tools
 
-$(STAMP): pyproject.toml
+# What the demo needs: the package, and matplotlib for its figures.
+$(DEMO_STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "steadytree needs Python 3.11 or newer, got $$($(PYTHON) --version 2>&1);" \
 		     "name another interpreter with: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[plot]'
+	@touch $@
+
+$(STAMP): $(DEMO_STAMP)
 	$(BIN)/python -m pip install --quiet -e '.[all,dev,docs]'
 	@touch $@
 
@@ -30,7 +36,7 @@ $(BENCH_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
 	@touch $@
 
-demo: setup ## see the package work
+demo: $(DEMO_STAMP) ## see the package work
 	$(BIN)/python examples/retraining/retrain_a_deployed_tree.py
 
 # QUICK=1: no example is run and the page to try has no runtime.

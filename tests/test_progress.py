@@ -28,7 +28,6 @@ def test_a_line_for_every_tenth_where_there_is_no_terminal(
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
 def test_a_bar_on_a_terminal() -> None:
-    pytest.importorskip("rich")
     code = (
         "from steadytree._progress import track\n"
         "print(sum(track(range(7), total=7, label='Counting', verbose=1)))"

@@ -21,8 +21,13 @@ import steadytree as st
 from steadytree._text import quoted
 from steadytree.cli.column_types import settle_column
 from steadytree.cli.delimited import TextForm, read_table
-from steadytree.cli.table_options import TableReading
-from steadytree.cli.tables import ReadColumn, RowTable, read_rows, read_training
+from steadytree.cli.tables import (
+    ReadColumn,
+    RowTable,
+    TableReading,
+    read_rows,
+    read_training,
+)
 from steadytree.exceptions import InputError, SteadyTreeError, SteadyTreeWarning
 from steadytree.tree.json import save_tree
 from steadytree.tree.tree import Tree

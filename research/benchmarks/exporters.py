@@ -37,8 +37,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from research.benchmarks.other_exporters import NO_PIPELINES
-from research.benchmarks.other_exporters import OTHERS
+from research.benchmarks.other_exporters import NO_PIPELINES, OTHERS
 from steadytree.plugins import WRITERS
 from tests.foreign import probe_rows
 from tests.modules import mirror_of

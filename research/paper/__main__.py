@@ -17,7 +17,7 @@ from research.paper.runs import Progress
 from research.paper.settings import FULL, INFERRED, QUICK, Settings
 from research.paper.store import UnitStore
 from steadytree.cli.app import run
-from steadytree.cli.options import FILE, common_options, example
+from steadytree.cli.options import COMMON, FILE, example
 from steadytree.cli.output import Output
 
 __all__ = ["command", "main"]
@@ -67,7 +67,6 @@ PROGRAM = "python -m research.paper"
     metavar="N",
     help="Do N finished units again, drawn at random; exit code 1 if one differs.",
 )
-@common_options
 def command(
     list_only: bool,
     only: tuple[str, ...],
@@ -113,6 +112,9 @@ def command(
             progress=report,
         )
     _tell(output, done)
+
+
+command.params += COMMON
 
 
 def _tell(output: Output, done: Regenerated) -> None:

@@ -14,7 +14,6 @@ from research.paper.findings import VERDICTS, Finding
 from research.paper.overview import JOIN, PROTOCOL_NAMES
 from research.paper.page import BEYOND_TITLE, Page, Section
 from research.paper.tables import Table, format_value
-from steadytree._optional import import_optional
 
 __all__ = ["render_html", "render_markdown"]
 
@@ -146,7 +145,8 @@ def _markdown_table(table: Table, rows: Sequence[Sequence[str]]) -> list[str]:
 
 def render_html(page: Page) -> str:
     """Write the page as one HTML file; figures lie beside it."""
-    jinja2 = import_optional("jinja2", extra="report", purpose="the HTML page of the paper")
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reproduction", "templates"),
         autoescape=True,

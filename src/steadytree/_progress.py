@@ -108,8 +108,7 @@ T = TypeVar("T")
 def track(items: Iterable[T], *, total: int, label: str, verbose: int = 0) -> Iterator[T]:
     """Pass items on and report each on standard error.
 
-    A bar where standard error is a terminal and ``rich`` is installed, otherwise a plain
-    line for every tenth of the way.
+    A bar where standard error is a terminal, otherwise a plain line for every tenth of the way.
 
     Parameters
     ----------
@@ -125,18 +124,14 @@ def track(items: Iterable[T], *, total: int, label: str, verbose: int = 0) -> It
         yield from items
         return
     if sys.stderr.isatty():
-        try:
-            from rich.console import Console
-            from rich.progress import track as rich_track
-        except ModuleNotFoundError:
-            pass
-        else:
-            from rich.markup import escape
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.progress import track as rich_track
 
-            yield from rich_track(
-                items, description=escape(label), total=total, console=Console(file=sys.stderr)
-            )
-            return
+        yield from rich_track(
+            items, description=escape(label), total=total, console=Console(file=sys.stderr)
+        )
+        return
     start = time.perf_counter()
     shown = 0
     for done, item in enumerate(items, start=1):

@@ -74,7 +74,7 @@ def log_retraining(
     run_name : str, optional
         Name of the run, where none is active.
     report : bool, default True
-        Write the report too; it needs ``steadytree[report]``.
+        Write the report too.
     publish : bool, default False
         Store what may be passed on, too, in the folder ``steadytree/published``: page, tree and
         differences with counts of people rounded.

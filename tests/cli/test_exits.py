@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from steadytree.cli import terminal
 from steadytree.cli.app import group
-from steadytree.cli.terminal import EXIT_CODES, interrupted
+from steadytree.cli.output import EXIT_CODES, begin, interrupted
 
 
 @pytest.mark.parametrize("place", ["help", "docs"])
@@ -27,7 +26,7 @@ def test_the_exit_codes_are_those_told(place: str) -> None:
 
 
 def test_who_was_stopped_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.begin()
+    begin()
     code = interrupted(as_json=True)
     shown = capsys.readouterr()
     assert EXIT_CODES[code].capitalize() in shown.err

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from steadytree.cli import retrain_command as large_tables
-from steadytree.cli.retrain_command import TableOnDisk, groups_of, leave_on_disk
+from steadytree.cli.retrain_command import groups_of, leave_on_disk, rows_on_disk
 from steadytree.cli.tables import read_rows
 from steadytree.exceptions import InputError
 from steadytree.retraining import on_disk as disk_rows
@@ -78,13 +78,12 @@ def test_columns_are_checked_before_anything_is_read(
 
 
 def test_groups_have_one_type_in_both_tables(files: Files) -> None:
-    there = TableOnDisk.of(files.new_parquet, "outcome", group="patient")
+    there = rows_on_disk(files.new_parquet, "outcome", group="patient")
     assert groups_of(there, "patient") == "patient"
     assert groups_of(there, "ward") is None
-    assert groups_of(None, "patient") is None
     rows = read_rows(files.old, "outcome")
     assert groups_of(rows, "patient", as_text=False).dtype.kind == "i"
     assert groups_of(rows, "patient")[:2].tolist() == ["0", "0"]
     assert groups_of(rows, "ward") is None
     with pytest.raises(InputError, match="as --time, got 'when'"):
-        TableOnDisk.of(files.new_parquet, "outcome", time="when")
+        rows_on_disk(files.new_parquet, "outcome", time="when")

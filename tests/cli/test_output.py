@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 from steadytree._text import original_cell
-from steadytree.cli.output import OutFolder, Output
-from steadytree.cli.terminal import SCHEMA_VERSION, begin
-from steadytree.exceptions import MissingDependencyError
+from steadytree.cli.output import SCHEMA_VERSION, Output, begin
+from steadytree.cli.run_folder import RunFolder
 from steadytree.tree.json import load_tree
 from tests.cli.conftest import Files, Run
 
@@ -54,7 +53,7 @@ def test_files_are_written_listed_and_told(
 ) -> None:
     out = tmp_path / "new" / "out"
     names = ["a.txt", "b.txt", "c.json", "d.csv"]
-    with OutFolder(out, output(), names=names) as folder:
+    with RunFolder(out, "test", names, output=output()) as folder:
         folder.text("a.txt", "one line")
         folder.text("b.txt", "one line\n")
         folder.document("c.json", {"score": float("inf")})
@@ -74,7 +73,7 @@ def test_no_cell_is_a_formula_and_numbers_stay_numbers(tmp_path: Path) -> None:
         {"=SUM(A1)": ["=cmd|' /C calc'!A0", "-1+1", "'quoted"], "change": [-0.5, 2.0, -3.0]},
         index=pd.Index(["@home", "+49", "plain"], name="candidate"),
     )
-    with OutFolder(tmp_path, output(), names=["d.csv"]) as folder:
+    with RunFolder(tmp_path, "test", ["d.csv"]) as folder:
         folder.table("d.csv", table)
         folder.finish()
     with (tmp_path / "d.csv").open(newline="") as file:
@@ -91,7 +90,7 @@ def test_no_cell_is_a_formula_and_numbers_stay_numbers(tmp_path: Path) -> None:
 def test_a_refused_tree_has_another_name(tmp_path: Path, files: Files) -> None:
     tree = load_tree(files.tree)
     for accepted, name in ((True, "tree.json"), (False, "refused-tree.json")):
-        with OutFolder(tmp_path, output(), names=["tree.json"]) as folder:
+        with RunFolder(tmp_path, "test", ["tree.json"]) as folder:
             folder.tree(tree, accepted=accepted)
             folder.finish(0 if accepted else 3)
         assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "manifest.json"])
@@ -101,26 +100,13 @@ def test_without_a_folder_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    folder = OutFolder(None, output())
+    folder = RunFolder(None, "test", ())
     folder.text("a.txt", "one line")
     folder.report("report.html", None)
+    folder.finish()
     assert folder.files == []
     assert list(tmp_path.iterdir()) == []
     assert capsys.readouterr().err == ""
-
-
-def test_a_report_that_cannot_be_made_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def lacking(*_: object) -> None:
-        raise MissingDependencyError("needs the package 'jinja2'")
-
-    monkeypatch.setattr("steadytree.views.write_report", lacking)
-    with OutFolder(tmp_path, output(), names=["report.html"]) as folder:
-        folder.report("report.html", None)
-        folder.finish()
-    assert list(tmp_path.iterdir()) == []
-    assert "no report: needs the package 'jinja2'" in capsys.readouterr().err
 
 
 def test_an_output_folder_that_cannot_be_made(run: Run, files: Files, tmp_path: Path) -> None:

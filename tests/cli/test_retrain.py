@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from steadytree.cli.retrain_command import command
+from steadytree.cli.app import group
 from steadytree.exceptions import HistoryError
 from steadytree.retraining import retrain
 from steadytree.retraining.history import History
@@ -200,7 +200,7 @@ def test_defaults_are_those_of_the_python_call(run: Run, files: Files, tmp_path:
         **{"decision_threshold": "decision", "jobs": "n_jobs"},
     }
     given = ["rows.csv", "--deployed", "tree.json", "--target", "outcome"]
-    defaults = command.make_context("retrain", given).params
+    defaults = group.commands["retrain"].make_context("retrain", given).params
     for option, parameter in shared.items():
         assert defaults[option] == inspect.signature(retrain).parameters[parameter].default
 

@@ -19,10 +19,10 @@ NAMES = ("a.txt", "b.txt", "tree.json", "refused-tree.json")
 
 
 def write_run(folder: Path, *names: str, content: str = "1", code: int = 0) -> None:
-    run = RunFolder(folder, "fit", NAMES)
+    run = RunFolder(folder, "fit", NAMES, options={"seed": 0})
     for name in names:
         run.write(name, lambda path: path.write_text(content))
-    run.finish(code, {"seed": 0})
+    run.finish(code)
 
 
 def visible(folder: Path) -> dict[str, str]:

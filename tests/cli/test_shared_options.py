@@ -1,81 +1,109 @@
-"""Shared options: defaults of the Python calls, the order of the help, what a command gets."""
+"""Options: defaults and choices of the Python calls, and what a command gets."""
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
+from steadytree.writers import WRITERS
 
-from steadytree.cli.options import (
-    data_options,
-    example,
-    option_of,
-    options_in_order,
-    output_options,
-    plan_of,
-    plan_option,
-    policy_of,
-)
+import steadytree as st
+from steadytree.cli import fit_command
+from steadytree.cli.app import group
+from steadytree.cli.compare_command import plan_of
+from steadytree.cli.fit_command import policy_of
+from steadytree.cli.options import example
+from steadytree.cli.retrain_command import DISK_ROWS
+from steadytree.cli.tables import TYPES
+from steadytree.diff.comparison import TRAINED_ON
+from steadytree.estimators.assessment import RESAMPLES
 from steadytree.evaluation.plan import ChangePlan
 from steadytree.exceptions import InputError
+from steadytree.retraining import SearchOptions
+from steadytree.retraining.on_disk import MEMORY_ROWS
 from steadytree.tree.decision import Decision
+from steadytree.tree.values import SCALES
 
 
-def flags(command: click.Command) -> list[str]:
-    return [option.opts[-1] for option in command.params]
+def policy(threshold: str | None, positive: str | None, *rest: Any) -> Decision | None:
+    return policy_of(SimpleNamespace(decision_threshold=threshold, positive=positive), *rest)
 
 
-def test_an_option_has_the_default_of_the_python_call() -> None:
-    def call(rows: object, price: float = 0.25) -> None: ...
-
-    @click.command()
-    @option_of("--price", call, "price", "What a change costs.")
-    def command(price: float) -> None:
-        click.echo(repr(price))
-
-    assert CliRunner().invoke(command, []).output == "0.25\n"
-    assert CliRunner().invoke(command, ["--price", "1"]).output == "1.0\n"
-    assert "[default: 0.25]" in CliRunner().invoke(command, ["--help"]).output
-    with pytest.raises(KeyError, match="cost"):
-        option_of("--cost", call, "cost", "No such parameter.")
+def option(command: str, flag: str) -> click.Option:
+    (found,) = (p for p in group.commands[command].params if flag in p.opts)
+    assert isinstance(found, click.Option)
+    return found
 
 
-def test_options_stand_in_the_order_given() -> None:
-    def command(**_: Any) -> None: ...
+@pytest.mark.parametrize(
+    ("command", "flag", "call", "parameter"),
+    [
+        ("retrain", "--price", st.retrain, "price"),
+        ("retrain", "--folds", st.retrain, "n_folds"),
+        ("retrain", "--trees", SearchOptions, "n_estimators"),
+        ("fit", "--bootstraps", st.StableTreeClassifier, "n_bootstraps"),
+        ("assess", "--resamples", st.assess_stability, "n_resamples"),
+        ("assess", "--resample", st.assess_stability, "resample"),
+    ],
+)
+def test_an_option_has_the_default_of_the_python_call(
+    command: str, flag: str, call: Any, parameter: str
+) -> None:
+    found = option(command, flag)
+    assert found.default == inspect.signature(call).parameters[parameter].default
+    page = CliRunner().invoke(group, [command, "--help"]).output
+    assert f"[default: {found.default}" in page
 
-    both = options_in_order(data_options, plan_option)
-    assert flags(click.command()(both(command))) == [
-        *("--target", "--time", "--group"),
-        "--plan",
-    ]
+
+@pytest.mark.parametrize(
+    ("command", "flag", "choices"),
+    [
+        ("fit", "--scale", SCALES),
+        ("compare", "--scale", SCALES),
+        ("compare", "--trained-on", [name for name in TRAINED_ON if name]),
+        ("assess", "--resample", RESAMPLES),
+    ],
+)
+def test_an_option_has_the_choices_of_the_python_call(
+    command: str, flag: str, choices: Sequence[str]
+) -> None:
+    kind = option(command, flag).type
+    assert isinstance(kind, click.Choice)
+    assert list(kind.choices) == list(choices)
+
+
+def test_help_tells_what_the_package_does() -> None:
+    types = option("fit", "--types").help or ""
+    assert f"{', '.join(TYPES)}." in types
+    formats = option("export", "--to").help or ""
+    assert re.findall(r"\w+", formats.partition(";")[0].replace(" or ", " "))[2:] == list(WRITERS)
+    page = " ".join((group.commands["retrain"].help or "").split())
+    assert f"more than {DISK_ROWS:,} rows" in page
+    assert f"a sample of {MEMORY_ROWS:,}" in page
 
 
 @pytest.mark.parametrize(("given", "verbosity"), [([], 0), (["-q"], -1), (["-v"], 1)])
-def test_a_command_gets_output_and_folder(tmp_path: Path, given: list[str], verbosity: int) -> None:
-    seen: dict[str, Any] = {}
-
-    @click.command()
-    @output_options("test", "tree.json", note="the tree")
-    def command(**got: Any) -> None:
-        seen.update(got)
-
+def test_a_command_gets_output_and_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], verbosity: int
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(fit_command, "fit", lambda *got: seen.extend(got))
     out = tmp_path / "out"
-    result = CliRunner().invoke(command, [*given, "--json", "--seed", "7", "--out", str(out)])
+    arguments = ["fit", "x.csv", "--target", "y", *given, "--json", "--seed", "7"]
+    result = CliRunner().invoke(group, [*arguments, "--out", str(out)])
     assert result.exit_code == 0, result.output
-    assert set(seen) == {"output", "folder", "seed"}
-    assert (seen["output"].command, seen["output"].as_json) == ("test", True)
-    assert seen["output"].verbosity == verbosity
-    assert seen["folder"].folder == out
-    assert seen["seed"] == 7
+    options, output, folder = seen
+    assert (output.command, output.as_json, output.verbosity) == ("fit", True, verbosity)
+    assert (options.target, options.seed) == ("y", 7)
+    assert folder.folder == out
     assert out.is_dir()  # checked before the work
-    assert (
-        "Folder for tree.json and manifest.json (the"
-        in CliRunner().invoke(command, ["--help"]).output
-    )
 
 
 def test_an_example_keeps_its_lines() -> None:
@@ -89,15 +117,15 @@ def test_an_example_keeps_its_lines() -> None:
 
 
 def test_a_decision_threshold_is_a_number_or_the_prevalence() -> None:
-    assert policy_of(None, None, None) is None
-    assert policy_of("0.25", None, (0, 1)) == Decision(0.25)
-    assert policy_of("prevalence", None, ("no", "yes")) == Decision("prevalence")
+    assert policy(None, None, None) is None
+    assert policy("0.25", None, (0, 1)) == Decision(0.25)
+    assert policy("prevalence", None, ("no", "yes")) == Decision("prevalence")
     for text in ("a quarter", "1.5", "nan"):
         with pytest.raises(InputError, match=f"a number from 0 to 1 .*, got '{text}'"):
-            policy_of(text, None, (0, 1))
+            policy(text, None, (0, 1))
     for text in ("prevalence", "0.25"):
         with pytest.raises(InputError, match="expected no --decision-threshold in regression"):
-            policy_of(text, None, None)
+            policy(text, None, None)
 
 
 @pytest.mark.parametrize(
@@ -111,11 +139,11 @@ def test_a_decision_threshold_is_a_number_or_the_prevalence() -> None:
     ],
 )
 def test_the_positive_class_is_one_of_the_classes(text: str, classes: Any, named: Any) -> None:
-    policy = policy_of("0.2", text, classes)
-    assert policy is not None
-    assert (policy.threshold, policy.positive) == (0.2, named)
-    assert type(policy.positive) is type(named)
-    assert classes[policy.resolve(classes).position] == named
+    found = policy("0.2", text, classes)
+    assert found is not None
+    assert (found.threshold, found.positive) == (0.2, named)
+    assert type(found.positive) is type(named)
+    assert classes[found.resolve(classes).position] == named
 
 
 def test_a_positive_class_is_asked_for_by_name() -> None:
@@ -124,13 +152,13 @@ def test_a_positive_class_is_asked_for_by_name() -> None:
         InputError,
         match=r"which outcome .* detected: --positive 'leaves early' or --positive stays",
     ):
-        policy_of("prevalence", None, classes)
+        policy("prevalence", None, classes)
     known = Decision(0.5, positive="stays", steady=0)
-    assert policy_of("0.2", None, classes, known) == Decision(0.2, steady=0)
+    assert policy("0.2", None, classes, known) == Decision(0.2, steady=0)
     with pytest.raises(InputError, match=r"the classes 'leaves early', 'stays' as --pos.*'leaves'"):
-        policy_of(None, "leaves", classes)
+        policy(None, "leaves", classes)
     with pytest.raises(InputError, match="expected no --positive with 3 classes, got one"):
-        policy_of(None, "a", ("a", "b", "c"))
+        policy(None, "a", ("a", "b", "c"))
 
 
 def test_plans_are_files_and_single_settings_joined(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steadytree.cli.table_options import types_of
+from steadytree.cli.tables import types_of
 from steadytree.exceptions import InputError
 from tests.cli.conftest import Files, Run
 

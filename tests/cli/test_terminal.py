@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.cli import main, terminal
+from steadytree.cli import main, output
 from steadytree.exceptions import WriteError
 from tests.cli.conftest import Run
 
@@ -127,7 +127,7 @@ def test_tracebacks_and_warnings_of_others_too(
         warnings.warn(f"careful {BAD}", FutureWarning, stacklevel=1)
         raise RuntimeError(f"boom {BAD}")
 
-    monkeypatch.setattr("steadytree.cli.options.read_model", broken)
+    monkeypatch.setattr("steadytree.cli.show_command.read_model", broken)
     result = run("show", bad_files[2], "-v")
     assert result.code == 1
     assert "Traceback" in result.err
@@ -137,12 +137,12 @@ def test_tracebacks_and_warnings_of_others_too(
 
 
 def test_one_document_and_no_second(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.begin()
-    terminal.print_document({"a": 1})
-    terminal.print_error_document("KeyboardInterrupt", "too late", 130)
+    output.begin()
+    output.print_document({"a": 1})
+    output.print_error_document("KeyboardInterrupt", "too late", 130)
     assert json.loads(capsys.readouterr().out) == {"a": 1}
-    terminal.begin()
-    terminal.print_error_document("InputError", "no rows", 2)
+    output.begin()
+    output.print_error_document("InputError", "no rows", 2)
     error = {"type": "InputError", "message": "no rows", "exit_code": 2}
     content = json.loads(capsys.readouterr().out)
     assert content == {"schema_version": 1, "exit_code": 2, "error": error}
@@ -198,7 +198,7 @@ def test_messages_that_cannot_be_written_do_not_stop_the_work(
 def test_a_result_that_cannot_be_printed_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(WriteError, match="a closed one"):
-        terminal.show("x")
+        output.show("x")
 
 
 def test_no_cell_of_a_markdown_table_is_a_formula(run: Run, tmp_path: Path) -> None:

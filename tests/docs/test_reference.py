@@ -18,7 +18,7 @@ from numpydoc.docscrape import NumpyDocString
 import steadytree as st
 from steadytree import exceptions
 from steadytree.cli.app import run
-from steadytree.cli.terminal import EXIT_CODES
+from steadytree.cli.output import EXIT_CODES
 from tests.docs.fences import DOCS, fences
 
 PAGES = DOCS / "reference"

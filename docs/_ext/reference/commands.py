@@ -42,7 +42,7 @@ def _below(context: click.Context) -> Iterator[click.Context]:
 def exit_codes() -> str:
     """List what a command may return, and which errors lead to it."""
     from steadytree import exceptions
-    from steadytree.cli.terminal import EXIT_CODES
+    from steadytree.cli.output import EXIT_CODES
 
     raised: dict[int, list[str]] = {}
     for name in exceptions.__all__:

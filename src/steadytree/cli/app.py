@@ -1,13 +1,10 @@
 """The group of commands, and what every one of them does on errors and interrupts.
 
-To add a command, write ``cli/<name>_command.py`` with a click command called ``command`` and list
-the name in ``COMMANDS``; it is imported only when it is asked for.
+To add a command, declare it and its options in :mod:`steadytree.cli.options`.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import io
 import sys
 import traceback
@@ -17,9 +14,11 @@ from contextlib import suppress
 from typing import Any
 
 import click
+from click.shell_completion import get_completion_class
 
 from steadytree._progress import is_interrupt, remember_interrupt
-from steadytree.cli.terminal import (
+from steadytree.cli.options import COMMANDS
+from steadytree.cli.output import (
     EXIT_CODES,
     begin,
     interrupted,
@@ -30,45 +29,17 @@ from steadytree.cli.terminal import (
 )
 from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning, WriteError
 
-COMMANDS = (
-    *("fit", "compare", "retrain", "assess", "export", "show"),
-    *("verify", "history", "completion"),
-)
-"""Names of the commands, in the order of the help page; those without a file are left out."""
 
-MOVED = {
-    "paper": "run `python -m research.paper` (or `make paper`) in a checkout of the repository",
-}
-"""Commands of earlier versions, and what to do instead."""
-
-
-class _LazyGroup(click.Group):
-    """Import a command's module when the command is asked for."""
-
+class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [
-            name
-            for name in COMMANDS
-            if importlib.util.find_spec(f"steadytree.cli.{name}_command") is not None
-        ]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in MOVED:
-            raise click.UsageError(
-                f"expected one of {', '.join(self.list_commands(ctx))}, got {cmd_name!r}, "
-                f"which is no longer a command: {MOVED[cmd_name]}",
-                ctx,
-            )
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        command = importlib.import_module(f"steadytree.cli.{cmd_name}_command").command
-        assert isinstance(command, click.Command)
-        return command
+        """Name the commands in the order of the help page."""
+        return list(self.commands)
 
 
 @click.group(
     "steadytree",
-    cls=_LazyGroup,
+    cls=_Group,
+    commands=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=(
         f"Exit codes: {', '.join(f'{code} {words}' for code, words in EXIT_CODES.items())}. "
@@ -78,6 +49,25 @@ class _LazyGroup(click.Group):
 @click.version_option(package_name="steadytree", prog_name="steadytree")
 def group() -> None:
     """Decision trees that stay put: fit, retrain, compare and explain them."""
+
+
+@group.command(
+    "completion",
+    help="""Print the completion script of a shell.
+
+    \b
+    Examples:
+      steadytree completion bash >> ~/.bashrc
+      steadytree completion zsh >> ~/.zshrc
+      steadytree completion fish > ~/.config/fish/completions/steadytree.fish
+    """,
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that lets a shell complete commands and options."""
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(group, {}, "steadytree", "_STEADYTREE_COMPLETE").source())
 
 
 def run(
@@ -97,13 +87,13 @@ def run(
         try:
             code = command.main(args=given, prog_name=prog_name, standalone_mode=False)
         except SteadyTreeError as error:
-            return _fail(error, error.exit_code, as_json=as_json)
+            tell(f"Error: {error}")
+            return _failed(error, str(error), error.exit_code, as_json=as_json)
         except click.ClickException as error:
             usage = io.StringIO()
             error.show(usage)
             show(usage.getvalue().rstrip("\n"), err=True)
-            message = error.format_message()
-            return _fail(error, error.exit_code, as_json=as_json, message=message, said=True)
+            return _failed(error, error.format_message(), error.exit_code, as_json=as_json)
         except (KeyboardInterrupt, click.Abort):
             return interrupted(as_json=as_json)
         except (BrokenPipeError, SystemExit):
@@ -113,31 +103,20 @@ def run(
                 return interrupted(as_json=as_json)
             if verbose:
                 show(traceback.format_exc().rstrip("\n"), err=True)
+            message = f"{type(error).__name__}: {error}"
             hint = "" if verbose else "; run again with -v for the details"
-            return _fail(error, 1, as_json=as_json, kind="Unexpected error", hint=hint)
+            tell(f"Unexpected error: {message}{hint}")
+            return _failed(error, message, 1, as_json=as_json)
         finally:
             let_go()
     return int(code or 0)
 
 
-def _fail(
-    error: Exception,
-    code: int,
-    *,
-    as_json: bool,
-    kind: str = "Error",
-    hint: str = "",
-    message: str = "",
-    said: bool = False,
-) -> int:
-    """Say what went wrong, as a document too where one was asked for."""
-    ours = isinstance(error, SteadyTreeError)
-    text = message or (str(error) if ours else f"{type(error).__name__}: {error}")
-    if not said:
-        tell(f"{kind}: {text}{hint}")
+def _failed(error: Exception, message: str, code: int, *, as_json: bool) -> int:
+    """Print what went wrong as a document, where one was asked for."""
     if as_json:
         with suppress(WriteError, BrokenPipeError):  # nobody reads it
-            print_error_document(type(error).__name__, text, code)
+            print_error_document(type(error).__name__, message, code)
     return code
 
 

@@ -1,35 +1,26 @@
-"""``steadytree fit``: train the first tree to deploy."""
+"""``steadytree fit`` and ``assess``: train the first tree to deploy, and see how stable it is."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
-import click
 import numpy as np
 import pandas as pd
+from sklearn.base import is_classifier
+from sklearn.model_selection import GroupShuffleSplit
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.cli.options import (
-    FILE,
-    data_options,
-    example,
-    forbid_option,
-    jobs_option,
-    option_of,
-    options_in_order,
-    output_options,
-    policy_of,
-    policy_options,
-    publish_option,
-    scale_option,
-)
-from steadytree.cli.output import OutFolder, Output
-from steadytree.cli.show_command import decision_data, heading, rules_data
-from steadytree.cli.table_options import TableReading, table_options
-from steadytree.cli.tables import RowTable, read_training
+from steadytree._text import quoted, some_of
+from steadytree.cli.column_types import as_known
+from steadytree.cli.output import Output
+from steadytree.cli.run_folder import RunFolder
+from steadytree.cli.show_command import heading, tree_data
+from steadytree.cli.tables import RowTable, read_training, reading_of
+from steadytree.estimators.assessment import assess_stability
 from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from steadytree.evaluation.locks import forbidden_entry, forbidden_features, unseen
@@ -37,172 +28,153 @@ from steadytree.exceptions import InputError
 from steadytree.growing.fitting import ColumnEncoder
 from steadytree.plugins import as_tree, read_model
 from steadytree.publish import count_categories, publish_tree, rare_names
-from steadytree.tree.decision import Decision
+from steadytree.tree.decision import LARGEST_SHARE, PREVALENCE, Decision, obvious_positive
 from steadytree.tree.one_decision import one_decision_of_leaves, warn_of_one_decision
 from steadytree.tree.printing import tree_text
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
-# -- What ``fit`` and ``assess`` share: rows to train on, and the learner that is named --
 
-
-@dataclass(frozen=True)
-class LearnerChoice:
-    """The learner that the user named, for a task."""
-
-    name: str
-    task: str
-    max_leaves: int | None
-
-    def make(self, *, seed: int, jobs: int | None, **stable_options: Any) -> Any:
-        """Make the estimator; where nothing is asked for, its own defaults hold."""
-        classify = self.task == "classification"
-        if self.name == "cart":
-            from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-            kind = DecisionTreeClassifier if classify else DecisionTreeRegressor
-            return kind(min_samples_leaf=8, max_leaf_nodes=self.max_leaves or 16, random_state=seed)
-        if self.name == "stable":
-            if self.max_leaves is not None:
-                raise InputError(
-                    "expected no --max-leaves with --learner stable, whose sizes come from its "
-                    "grid; use --learner distilled or cart"
-                )
-            stable = StableTreeClassifier if classify else StableTreeRegressor
-            return stable(n_jobs=jobs, random_state=seed, **stable_options)
-        distilled = DistilledTreeClassifier if classify else DistilledTreeRegressor
-        return distilled(max_leaf_nodes=self.max_leaves, n_jobs=jobs, random_state=seed)
-
-
-def training_options(function: Callable[..., Any]) -> Any:
-    """Add DATA, its columns and the learner; the command gets ``table`` and ``learner``."""
-
-    @functools.wraps(function)
-    def call(
-        *,
-        data: Path,
-        target: str,
-        task: str,
-        learner: str,
-        max_leaves: int | None,
-        time: str | None,
-        group: str | None,
-        drop: tuple[str, ...],
-        table_reading: TableReading,
-        **given: Any,
-    ) -> Any:
-        table, found = read_training(
-            data, target, task, time=time, group=group, drop=drop, reading=table_reading
-        )
-        return function(table=table, learner=LearnerChoice(learner, found, max_leaves), **given)
-
-    return options_in_order(
-        click.argument("data", type=FILE),
-        data_options,
-        click.option(
-            "--learner",
-            type=click.Choice(["distilled", "stable", "cart"]),
-            default="distilled",
-            show_default=True,
-            help="One tree from a forest, the paper's stable tree, or plain CART.",
-        ),
-        click.option(
-            "--task",
-            type=click.Choice(["auto", "classification", "regression"]),
-            default="auto",
-            show_default=True,
-            help="What the target is.",
-        ),
-        click.option("--drop", multiple=True, metavar="COLUMN", help="Not a predictor. Repeat."),
-        click.option(
-            "--max-leaves",
-            type=click.IntRange(2),
-            help="Largest number of leaves; by default 16 at most.",
-        ),
-        table_options,
-        jobs_option,
-    )(call)
-
-
-# -- ``steadytree fit``: train the first tree to deploy --
-
-
-@click.command("fit", epilog=example("steadytree fit patients.csv --target died --out model"))
-@training_options
-@forbid_option
-@policy_options()
-@option_of(
-    "--bootstraps",
-    StableTreeClassifier,
-    "n_bootstraps",
-    "Of each batch, for --learner stable.",
-    type=click.IntRange(1),
-)
-@scale_option("range", "Distances over each feature's range, or by shares of DATA's rows.")
-@publish_option
-@output_options(
-    "fit", "tree.json", "candidates.csv", "report.html", note="the middle two of a stable tree"
-)
-def command(
-    table: RowTable,
-    learner: LearnerChoice,
-    jobs: int | None,
-    forbidden: tuple[str, ...],
-    decision_threshold: str | None,
-    positive: str | None,
-    bootstraps: int,
-    scale: str,
-    publish: bool,
-    output: Output,
-    folder: OutFolder,
-    seed: int,
-) -> None:
-    """Train a tree on DATA (CSV or Parquet) and print its rules.
-
-    With --learner stable, --time makes the earlier half of the rows the first batch, and
-    --group keeps a group on one side of the holdout.
-    """
-    classes = None if learner.task == "regression" else np.unique(table.y).tolist()
-    policy = policy_of(decision_threshold, positive, classes)
-    if scale != "range" and learner.name == "stable":
+def fit(options: SimpleNamespace, output: Output, folder: RunFolder) -> None:
+    """Train a tree and print its rules."""
+    rows, task = _read(options, output)
+    classes = None if task == "regression" else np.unique(rows.y).tolist()
+    policy = policy_of(options, classes)
+    is_stable = options.learner == "stable"
+    if is_stable and options.scale != "range":
         raise InputError(
-            f"expected --scale range with --learner stable, got {scale}: its candidates are "
-            "compared on the paper's scale; use --learner distilled or cart"
+            f"expected --scale range with --learner stable, got {options.scale}: its candidates "
+            "are compared on the paper's scale; use --learner distilled or cart"
         )
-    if forbidden and learner.name == "stable":
+    if is_stable and options.forbidden:
         raise InputError(
             "expected no --forbid with --learner stable, whose base learner may read the table "
             "itself; use --learner distilled or cart, or leave the column out with --drop"
         )
-    model = learner.make(seed=seed, jobs=jobs, n_bootstraps=bootstraps)
-    output.say(table.read.to_text(everything=output.verbosity > 0))
-    tree, candidates = _fit(model, learner, table, policy, seed, forbidden)
-    if scale == "quantile" and tree.space is not None:
-        tree = tree.replace(space=tree.space.scaled_by(table.X))
-    folder.tree(publish_tree(tree, _rare(tree, table.X)) if publish else tree)
-    if candidates is not None:
-        if not publish:
-            folder.table("candidates.csv", candidates)
-        folder.report("report.html", model, publish=publish)
+    model = make_learner(options, task, jobs=options.jobs, n_bootstraps=options.bootstraps)
+    fit_model = {"cart": _fit_cart, "stable": _fit_stable, "distilled": _fit_distilled}
+    tree = fit_model[options.learner](model, rows, policy, options)
+    if options.scale == "quantile" and tree.space is not None:
+        tree = tree.replace(space=tree.space.scaled_by(rows.X))
+    folder.tree(publish_tree(tree, _rare(tree, rows.X)) if options.publish else tree)
     document = {
-        "learner": learner.name,
-        "task": learner.task,
-        "rows": len(table.y),
-        "columns": list(table.X.columns),
-        "read": table.read.to_dict(),
-        "forbidden": list(forbidden),
-        "n_leaves": tree.n_leaves,
-        "depth": tree.depth,
-        "decision_threshold": tree.decision_threshold,
-        "decision": decision_data(tree),
-        "rules": rules_data(tree),
-        "files": folder.files,
+        "learner": options.learner,
+        "rows": len(rows.y),
+        "columns": list(rows.X.columns),
+        "read": rows.read.to_dict(),
+        "forbidden": list(options.forbidden),
+        **tree_data(tree),
     }
-    if candidates is not None:
+    if is_stable:
+        if not options.publish:
+            folder.table("candidates.csv", model.results_)
+        folder.report("report.html", model, publish=options.publish)
         document["score_estimate"] = getattr(model, "score_estimate_", None)
         document["score_estimate_se"] = getattr(model, "score_estimate_se_", None)
     folder.finish()
-    output.result("\n".join([*heading(tree), "", tree_text(tree)]), document)
+    text = "\n".join([*heading(tree), "", tree_text(tree)])
+    output.result(text, {**document, "files": folder.files})
+
+
+def assess(options: SimpleNamespace, output: Output, folder: RunFolder) -> None:
+    """Refit a learner on resamples of the rows and compare its trees."""
+    rows, task = _read(options, output)
+    found = assess_stability(
+        make_learner(options, task, jobs=None),
+        rows.X,
+        rows.y,
+        n_resamples=options.resamples,
+        resample=options.resample,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+        verbose=0 if output.quiet else 1,
+    )
+    content = found.to_dict()
+    folder.document("assessment.json", content)
+    for name in ("summary", "splits", "cut_points"):
+        folder.table(f"{name}.csv", getattr(found, name))
+    folder.finish()
+    document = {"task": task, "read": rows.read.to_dict(), **content, "files": folder.files}
+    output.result(str(found), document)
+
+
+# -- the rows and the learner --------------------------------------------------------------------
+
+
+def _read(options: SimpleNamespace, output: Output) -> tuple[RowTable, str]:
+    """Read the rows to train on, say what was read, and return them with their task."""
+    rows, task = read_training(
+        options.data,
+        options.target,
+        options.task,
+        time=options.time,
+        group=options.group,
+        drop=options.drop,
+        reading=reading_of(options),
+    )
+    output.say(rows.read.to_text(everything=output.verbosity > 0))
+    return rows, task
+
+
+def make_learner(options: SimpleNamespace, task: str, *, jobs: int | None, **of_stable: Any) -> Any:
+    """Make the estimator that the user names; where nothing is asked for, its defaults hold."""
+    classify, seed, most = task == "classification", options.seed, options.max_leaves
+    if options.learner == "cart":
+        cart = DecisionTreeClassifier if classify else DecisionTreeRegressor
+        return cart(min_samples_leaf=8, max_leaf_nodes=most or 16, random_state=seed)
+    if options.learner == "distilled":
+        distilled = DistilledTreeClassifier if classify else DistilledTreeRegressor
+        return distilled(max_leaf_nodes=most, n_jobs=jobs, random_state=seed)
+    if most is not None:
+        raise InputError(
+            "expected no --max-leaves with --learner stable, whose sizes come from its grid; use "
+            "--learner distilled or cart"
+        )
+    stable = StableTreeClassifier if classify else StableTreeRegressor
+    return stable(n_jobs=jobs, random_state=seed, **of_stable)
+
+
+def _fit_distilled(
+    model: Any, rows: RowTable, policy: Decision | None, options: SimpleNamespace
+) -> Tree:
+    given = {} if policy is None else {"decision_threshold": policy}
+    return read_model(model.set_params(forbid=options.forbidden, **given).fit(rows.X, rows.y))
+
+
+def _fit_stable(
+    model: Any, rows: RowTable, policy: Decision | None, options: SimpleNamespace
+) -> Tree:
+    """Fit on all rows but those left out for validation, the earlier half as the first batch."""
+    if policy is not None:
+        model.set_params(decision_threshold=policy)
+    parts: dict[str, Any] = {}
+    train = np.arange(len(rows.y))
+    if rows.groups is not None:
+        split = GroupShuffleSplit(1, test_size=model.holdout, random_state=options.seed)
+        train, held = next(split.split(rows.X, rows.y, rows.groups))
+        parts |= {"X_val": rows.X.iloc[held], "y_val": rows.y[held]}
+    if rows.time is not None:
+        when = rows.time[train]
+        parts["first_batch"] = when <= np.median(when)
+    return read_model(model.fit(rows.X.iloc[train], rows.y[train], **parts))
+
+
+def _fit_cart(
+    model: Any, rows: RowTable, policy: Decision | None, options: SimpleNamespace
+) -> Tree:
+    """Let scikit-learn grow the tree on coded columns, and read it in the user's columns."""
+    task = "classification" if is_classifier(model) else "regression"
+    space = FeatureSpace.from_data(rows.X, rows.y, task=task)
+    encoder = ColumnEncoder(space)
+    features = forbidden_features(space, options.forbidden)
+    coded = unseen(space.encode(rows.X), features)
+    fitted = model.fit(encoder.transform(coded), rows.y)
+    # The same nodes in the user's columns; what was observed at them is in scikit-learn's tree.
+    tree = encoder.to_tree(fitted).replace(observed=read_model(fitted).observed)
+    tree = tree.replace(metadata={**tree.metadata, **forbidden_entry(space, features)})
+    tree = as_tree(tree, policy)
+    warn_of_one_decision(one_decision_of_leaves(tree))
+    return tree
 
 
 def _rare(tree: Tree, X: pd.DataFrame) -> dict[str, dict[Any, str]]:
@@ -214,54 +186,48 @@ def _rare(tree: Tree, X: pd.DataFrame) -> dict[str, dict[Any, str]]:
     return rare_names(tree.space, counts)
 
 
-def _fit(
-    model: Any,
-    learner: LearnerChoice,
-    table: RowTable,
-    policy: Decision | None,
-    seed: int,
-    forbidden: tuple[str, ...],
-) -> tuple[Tree, pd.DataFrame | None]:
-    X, y = table.X, table.y
-    if learner.name == "cart":
-        return _fit_cart(model, learner.task, X, y, policy, forbidden), None
-    if policy is not None:
-        model.set_params(decision_threshold=policy)
-    if learner.name == "distilled":
-        model.set_params(forbid=forbidden).fit(X, y)
-        return read_model(model), None
-    options: dict[str, Any] = {}
-    rows = np.arange(len(y))
-    if table.groups is not None:
-        from sklearn.model_selection import GroupShuffleSplit
-
-        split = GroupShuffleSplit(1, test_size=model.holdout, random_state=seed)
-        rows, held = next(split.split(X, y, table.groups))
-        options |= {"X_val": X.iloc[held], "y_val": y[held]}
-    if table.time is not None:
-        when = table.time[rows]
-        options["first_batch"] = when <= np.median(when)
-    model.fit(X.iloc[rows], y[rows], **options)
-    return read_model(model), model.results_
+# -- the policy ----------------------------------------------------------------------------------
 
 
-def _fit_cart(
-    model: Any,
-    task: str,
-    X: pd.DataFrame,
-    y: Any,
-    policy: Decision | None,
-    forbidden: tuple[str, ...],
-) -> Tree:
-    """Let scikit-learn grow the tree on coded columns, and read it in the user's columns."""
-    space = FeatureSpace.from_data(X, y, task=task)
-    encoder = ColumnEncoder(space)
-    features = forbidden_features(space, forbidden)
-    coded = unseen(space.encode(X), features)
-    fitted = model.fit(encoder.transform(coded), y)
-    # The same nodes in the user's columns; what was observed at them is in scikit-learn's tree.
-    tree = encoder.to_tree(fitted).replace(observed=read_model(fitted).observed)
-    tree = tree.replace(metadata={**tree.metadata, **forbidden_entry(space, features)})
-    tree = as_tree(tree, policy)
-    warn_of_one_decision(one_decision_of_leaves(tree))
-    return tree
+def policy_of(
+    options: SimpleNamespace, classes: Sequence[Any] | None, known: Decision = LARGEST_SHARE
+) -> Decision | None:
+    """Read ``--decision-threshold`` and ``--positive``; None where neither is given.
+
+    ``classes`` of the outcome (None in regression), ``known`` the policy that is inherited.
+    """
+    threshold, positive = options.decision_threshold, options.positive
+    if threshold is None and positive is None:
+        return None
+    if classes is None or len(classes) != 2:
+        option = "--decision-threshold" if positive is None else "--positive"
+        where = "in regression" if classes is None else f"with {len(classes)} classes"
+        raise InputError(f"expected no {option} {where}, got one; leave it out")
+    named = None if positive is None else as_known([positive], classes)[0]
+    if positive is not None and named not in classes:
+        raise InputError(
+            f"expected one of the classes {some_of(classes)} as --positive, got {quoted(positive)}"
+        )
+    asked = Decision(positive=named, steady=known.steady)
+    if threshold is None:
+        return asked
+    asked = replace(asked, threshold=_share(threshold))
+    if named is None and known.positive is None and obvious_positive(classes) is None:
+        one, two = (f"--positive {shlex.quote(str(c))}" for c in classes)
+        raise InputError(
+            "expected --positive with --decision-threshold, got none: which outcome is to be "
+            f"detected: {one} or {two}"
+        )
+    return asked
+
+
+def _share(text: str) -> Any:
+    """Read a share, or the word for the rate of the positive class."""
+    try:
+        if text == PREVALENCE or 0 <= float(text) <= 1:
+            return text if text == PREVALENCE else float(text)
+    except ValueError:
+        pass
+    raise InputError(
+        f'expected a number from 0 to 1 or "prevalence" as --decision-threshold, got {quoted(text)}'
+    )

@@ -1,34 +1,21 @@
-"""Options that several commands share, each written once.
+"""Every command and its options, each declared once.
 
-The command line has no defaults of its own: what a Python call takes as well has the default
-of that call's signature (:func:`option_of`).
+A command names the function that does its work, which is imported when the command is called: so a
+help page needs neither numpy nor what is built on it. What a Python call takes as well has here
+the default and the choices of that call; a test holds them together.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
-import os
-import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
 
-from steadytree._text import quoted, some_of
-from steadytree.cli.column_types import as_known
-from steadytree.cli.output import OutFolder, Output
-from steadytree.evaluation.plan import LIMITS, ChangePlan, plan_setting
-from steadytree.exceptions import InputError
-from steadytree.plugins import load_model, read_model
-from steadytree.tree.decision import LARGEST_SHARE, PREVALENCE, Decision, obvious_positive
-from steadytree.tree.tree import Tree
-from steadytree.tree.values import SCALES
-from steadytree.tree.words import listed
-
-Decorator = Callable[[Any], Any]
+from steadytree.cli.output import Output
 
 FILE = click.Path(path_type=Path)
 
@@ -40,255 +27,391 @@ def example(*lines: str) -> str:
     )
 
 
-def option_of(
-    flag: str, call: Callable[..., Any], parameter: str, words: str, **settings: Any
-) -> Decorator:
-    """Add an option that a Python call takes as well, with the default of its signature."""
-    default = inspect.signature(call).parameters[parameter].default
-    return click.option(flag, default=default, show_default=True, help=words, **settings)
+def _option(*names: str, words: str, **settings: Any) -> click.Option:
+    """Declare an option; a default is shown on the help page."""
+    shown = settings.get("default") is not None
+    return click.Option(names, help=words, show_default=shown, **settings)
 
 
-def options_in_order(*decorators: Decorator) -> Decorator:
-    """Add several options, in the order of the help page."""
-
-    def decorate(function: Any) -> Any:
-        for decorator in reversed(decorators):
-            function = decorator(function)
-        return function
-
-    return decorate
+def _flag(*names: str, words: str, **settings: Any) -> click.Option:
+    return click.Option(names, is_flag=True, help=words, **settings)
 
 
-common_options = options_in_order(
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
-    click.option(
-        "--seed",
-        type=click.IntRange(0, 2**31 - 1),
-        default=0,
-        show_default=True,
-        help="Random seed.",
-    ),
-    click.option("-q", "--quiet", is_flag=True, help="No progress, only the result."),
-    click.option("-v", "--verbose", is_flag=True, help="Say more."),
-)
+def _column(*names: str, words: str, **settings: Any) -> click.Option:
+    return _option(*names, words=words, metavar="COLUMN", **settings)
 
 
-def output_options(name: str, *files: str, note: str = "") -> Decorator:
-    """Add ``--out`` and the common options.
+def _file(*names: str, words: str, **settings: Any) -> click.Option:
+    return _option(*names, words=words, type=FILE, **{"metavar": "FILE", **settings})
 
-    The command is called with ``output`` and ``folder``, which print and write as the user
-    asked, and with ``seed``. ``files`` are written to the folder, ``note`` says more about them.
+
+def _choice(name: str, *choices: str, words: str, default: str | None = None) -> click.Option:
+    return _option(name, words=words, type=click.Choice(choices), default=default)
+
+
+def _argument(name: str) -> click.Argument:
+    return click.Argument([name], type=FILE, metavar=name.upper())
+
+
+class Command(click.Command):
+    """A command whose work is a function of another module, imported when it is called.
+
+    Parameters
+    ----------
+    name : str
+    work : str
+        The function, such as ``"fit_command.fit"``. It gets the options as attributes of one
+        object, the :class:`Output`, and with ``files`` the folder to write them to. It returns
+        the exit code, or nothing.
+    options : sequence of click.Parameter
+        Besides ``--out`` and those that all commands have.
+    files : sequence of str
+        What is written to the folder ``--out``; ``note`` says more about them.
+    common : sequence of click.Parameter
+        Those that all commands have.
     """
 
-    def decorate(function: Callable[..., Any]) -> Any:
-        @functools.wraps(function)
-        def call(
-            *, out: Path | None, as_json: bool, quiet: bool, verbose: bool, **given: Any
-        ) -> Any:
-            output = Output(name, as_json=as_json, verbosity=verbose - quiet)
-            named = _named_paths(click.get_current_context())
-            inputs = {flag: path for flag, path in named.items() if flag != "--out"}
-            options = _plain_options(click.get_current_context())
-            with OutFolder(out, output, names=files, inputs=inputs, options=options) as folder:
-                return function(output=output, folder=folder, **given)
+    def __init__(
+        self,
+        name: str,
+        work: str,
+        options: Sequence[click.Parameter],
+        *,
+        files: Sequence[str] = (),
+        note: str = "",
+        common: Sequence[click.Parameter] | None = None,
+        **settings: Any,
+    ) -> None:
+        self.work, self.files = work, files
+        out = []
+        if files:
+            words = f"Folder for {', '.join(files)} and manifest.json{note}."
+            out = [_file("--out", words=words, metavar="DIR")]
+        params = [*options, *out, *(COMMON if common is None else common)]
+        super().__init__(name, params=params, **settings)
 
-        contents = f"{listed([*files, 'manifest.json'], 'and')}{note and f' ({note})'}"
-        out = click.option("--out", type=FILE, metavar="DIR", help=f"Folder for {contents}.")
-        return out(common_options(call))
+    def invoke(self, ctx: click.Context) -> Any:
+        """Import the work and do it."""
+        module, _, function = self.work.partition(".")
+        work = getattr(import_module(f"steadytree.cli.{module}"), function)
+        options = SimpleNamespace(**ctx.params)
+        verbosity = options.verbose - options.quiet
+        name = ctx.command_path.partition(" ")[2]
+        output = Output(name, as_json=options.as_json, verbosity=verbosity)
+        if not self.files:
+            return work(options, output)
+        from steadytree.cli.run_folder import RunFolder
 
-    return decorate
-
-
-def _named_paths(context: click.Context) -> dict[str, Path]:
-    """Return the files that options name, by the options."""
-    given = {p.opts[0]: context.params.get(p.name or "") for p in context.command.params}
-    return {
-        flag if flag.startswith("-") else flag.upper(): value
-        for flag, value in given.items()
-        if isinstance(value, Path)
-    }
-
-
-def _plain_options(context: click.Context) -> dict[str, Any]:
-    """Return how a command was called, as JSON can hold it; halves of characters escaped."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return [plain(v) for v in value]
-        if value is None or isinstance(value, (bool, int, float)):
-            return value
-        return str(value).encode("utf-8", "backslashreplace").decode()
-
-    return {name: plain(value) for name, value in sorted(context.params.items())}
+        given = {parameter.opts[0]: ctx.params[str(parameter.name)] for parameter in self.params}
+        inputs = {
+            name if name.startswith("-") else name.upper(): value
+            for name, value in given.items()
+            if isinstance(value, Path) and name != "--out"
+        }
+        with RunFolder(options.out, name, self.files, inputs, ctx.params, output) as folder:
+            return work(options, output, folder)
 
 
-data_options = options_in_order(
-    click.option("--target", required=True, metavar="COLUMN", help="The outcome."),
-    click.option(
-        "--time", metavar="COLUMN", help="When each row came: a number or a date. No predictor."
-    ),
-    click.option(
-        "--group",
-        metavar="COLUMN",
-        help="Rows that belong together, such as those of one patient. No predictor.",
-    ),
+# -- what several commands have ------------------------------------------------------------------
+
+_JSON = _flag("--json", "as_json", words="Print one JSON document.")
+_VERBOSE = _flag("-v", "--verbose", words="Say more.")
+COMMON = (
+    _JSON,
+    _option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, words="Random seed."),
+    _flag("-q", "--quiet", words="No progress, only the result."),
+    _VERBOSE,
 )
+"""The options of every command."""
 
-jobs_option = click.option("--jobs", type=int, help="Processes to use; -1 for all cores.")
-
-subgroup_option = click.option(
-    "--subgroup",
-    "subgroups",
+_TARGET = _column("--target", words="The outcome.", required=True)
+_TIME = _column("--time", words="When each row came: a number or a date. No predictor.")
+_GROUP = _column(
+    "--group", words="Rows that belong together, such as those of one patient. No predictor."
+)
+_SUBGROUPS = _column(
+    *("--subgroup", "subgroups"),
+    words="Show whose decisions change, by this column. Repeat.",
     multiple=True,
-    metavar="COLUMN",
-    help="Show whose decisions change, by this column. Repeat.",
 )
-
-publish_option = click.option(
-    "--publish",
-    is_flag=True,
-    help="Write what may be passed on: counts of people rounded, none of few told.",
+_JOBS = _option("--jobs", type=int, words="Processes to use; -1 for all cores.")
+_PUBLISH = _flag(
+    "--publish", words="Write what may be passed on: counts of people rounded, none of few told."
 )
-
-forbid_option = click.option(
-    "--forbid",
-    "forbidden",
-    multiple=True,
-    metavar="COLUMN",
-    help="What no rule may be about; nothing is learnt from it either. Repeat.",
-)
-
-plan_option = click.option(
-    "--plan",
-    "plans",
+_PLAN = _option(
+    *("--plan", "plans"),
+    words="What the new tree may change: a TOML file, or one setting such as max_flips=0.03, "
+    "locked=root, forbid=race or per_group.sex.max_flips=0.05. Repeat.",
     multiple=True,
     metavar="PLAN",
-    help="What the new tree may change: a TOML file, or one setting such as max_flips=0.03, "
-    "locked=root, forbid=race or per_group.sex.max_flips=0.05. Repeat.",
 )
-"""The command ends with code 3 where a clause does not hold."""
+_ALLOW_PICKLE = _flag(
+    "--allow-pickle",
+    words="Read .pkl and .joblib files too. Opening one runs the code in it: only for files "
+    "that you would run as a program.",
+)
+_TABLE = (
+    _option(
+        "--types",
+        words="What a column is: number, category, ignore. Repeat.",
+        multiple=True,
+        metavar="COLUMN=TYPE",
+    ),
+    _option("--separator", metavar="SIGN", words="Between values; or the word tab."),
+    _choice("--decimal", ".", ",", words="Before the fraction of a number.", default="."),
+    _option("--thousands", metavar="SIGN", words="Between the thousands of a number."),
+    _option("--encoding", metavar="NAME", words="Of text, if it is not UTF-8."),
+    _flag(
+        "--drop-missing-target",
+        words="Leave rows without an outcome out, instead of refusing them.",
+    ),
+)
+_TRAINING = (
+    *(_argument("data"), _TARGET, _TIME, _GROUP),
+    _choice(
+        *("--learner", "distilled", "stable", "cart"),
+        words="One tree from a forest, the paper's stable tree, or plain CART.",
+        default="distilled",
+    ),
+    _choice(
+        *("--task", "auto", "classification", "regression"),
+        words="What the target is.",
+        default="auto",
+    ),
+    _column("--drop", multiple=True, words="Not a predictor. Repeat."),
+    _option(
+        "--max-leaves",
+        words="Largest number of leaves; by default 16 at most.",
+        type=click.IntRange(2),
+    ),
+    *(*_TABLE, _JOBS),
+)
 
 
-def plan_of(given: Sequence[str]) -> ChangePlan:
-    """Read ``--plan``: files and single settings, joined."""
-    return ChangePlan.read([_one_plan(text) for text in given])
+def _tree_index(name: str = "--tree-index") -> click.Option:
+    words = "Which tree of a model that has several, from 0 on."
+    return _option(name, words=words, type=int, metavar="NUMBER")
 
 
-def _one_plan(text: str) -> Any:
-    if "=" not in text or (os.path.isfile(text) and text.partition("=")[0] not in LIMITS):
-        return Path(text)
-    return plan_setting(text)
+def _policy(inherited: str = "") -> tuple[click.Option, click.Option]:
+    share = 'Two classes: positive from this share on; a number or "prevalence".'
+    needed = (
+        "Which of two outcomes is to be detected; a threshold needs it where that is not plain."
+    )
+    return (
+        _option("--decision-threshold", words=share + inherited, metavar="SHARE"),
+        _option("--positive", words=needed + inherited, metavar="CLASS"),
+    )
 
 
-def policy_options(inherited: str = "") -> Decorator:
-    """Add ``--decision-threshold`` and ``--positive``; :func:`policy_of` reads them."""
-    return options_in_order(
-        click.option(
-            "--decision-threshold",
-            metavar="SHARE",
-            help='Two classes: positive from this share on; a number or "prevalence".' + inherited,
+def _scale(default: str | None, words: str) -> click.Option:
+    return _choice("--scale", "range", "quantile", words=words, default=default)
+
+
+# -- the commands --------------------------------------------------------------------------------
+
+_FIT = Command(
+    "fit",
+    "fit_command.fit",
+    [
+        *_TRAINING,
+        _column(
+            *("--forbid", "forbidden"),
+            words="What no rule may be about; nothing is learnt from it either. Repeat.",
+            multiple=True,
         ),
-        click.option(
-            "--positive",
-            metavar="CLASS",
-            help="Which of two outcomes is to be detected; a threshold needs it where that is not "
-            f"plain.{inherited}",
+        *_policy(),
+        _option(
+            "--bootstraps",
+            words="Of each batch, for --learner stable.",
+            type=click.IntRange(1),
+            default=10,
         ),
-    )
+        _scale("range", "Distances over each feature's range, or by shares of DATA's rows."),
+        _PUBLISH,
+    ],
+    files=("tree.json", "candidates.csv", "report.html"),
+    note=" (the middle two of a stable tree)",
+    help="""Train a tree on DATA (CSV or Parquet) and print its rules.
 
+    With --learner stable, --time makes the earlier half of the rows the first batch, and
+    --group keeps a group on one side of the holdout.
+    """,
+    epilog=example("steadytree fit patients.csv --target died --out model"),
+)
+_COMPARE = Command(
+    "compare",
+    "compare_command.compare",
+    [
+        *(_argument("old"), _argument("new")),
+        *(_tree_index("--old-tree-index"), _tree_index("--new-tree-index"), _ALLOW_PICKLE),
+        _option("--data", type=FILE, words="Rows to count: a CSV or Parquet file."),
+        _column("--target", words="The outcome in DATA, to score both trees."),
+        _column("--group", words="Rows that belong together, for the error."),
+        _choice(
+            *("--trained-on", "old", "new", "both", "neither"),
+            words="Which tree was trained on DATA, to be said beside the scores.",
+        ),
+        *(*_TABLE, _SUBGROUPS, _PLAN, _PUBLISH),
+        _scale(None, "Measure moves over each feature's range, or by shares of DATA's rows."),
+    ],
+    files=("diff.json", "diff.md", "report.html"),
+    help="""Say what changed from the tree in the file OLD to the one in NEW.
 
-def scale_option(default: str | None, words: str) -> Decorator:
-    """Add ``--scale``, how far a threshold moved."""
-    return click.option(
-        "--scale",
-        type=click.Choice(SCALES),
-        default=default,
-        show_default=default is not None,
-        help=words,
-    )
+    The files are ours or another library's: whatever `steadytree show` reads.
 
+    Ends with code 3 when a clause of the plan does not hold, or cannot be judged.
+    """,
+    epilog=example(
+        "steadytree compare old.json new.json --data patients.csv --target died",
+        "--plan max_dissimilarity=0.1 --plan max_flips=0.05",
+    ),
+)
+_RETRAIN = Command(
+    "retrain",
+    "retrain_command.retrain",
+    [
+        _argument("data"),
+        _file("--deployed", words="The tree in force.", required=True),
+        *(_tree_index(), _ALLOW_PICKLE, _TARGET, _TIME, _GROUP),
+        _file("--old", words="Rows the deployed tree was trained on."),
+        _file("--test", words="Rows that nothing was trained on: a final test."),
+        *_TABLE,
+        _option("--price", type=float, default=0.25, words="Price of change."),
+        _PLAN,
+        *_policy(" By default as the deployed tree."),
+        _option("--folds", type=click.IntRange(0), default=5, words="For scores."),
+        _option("--trees", type=click.IntRange(1), default=100, words="Of the teacher."),
+        _JOBS,
+        _file("--history", words="Record the proposal in this history."),
+        *(_SUBGROUPS, _PUBLISH),
+    ],
+    files=("tree.json", "candidates.csv", "diff.json", "diff.md", "report.html"),
+    note=" (refused-tree.json alone where the plan does not hold)",
+    help="""Retrain the deployed tree on the rows of DATA (CSV or Parquet).
 
-def policy_of(
-    threshold: str | None,
-    positive: str | None,
-    classes: Sequence[Any] | None,
-    known: Decision = LARGEST_SHARE,
-) -> Decision | None:
-    """Read ``--decision-threshold`` and ``--positive``; None where neither is given.
+    Proposes the least change that rows left out do not speak against, within the plan, and
+    explains it: keep, re-estimate or change, and how sure that is. Ends with code 3 where a
+    clause of the plan does not hold: the deployed tree is then kept.
 
-    ``classes`` of the outcome (None in regression), ``known`` the policy that is inherited.
-    """
-    if threshold is None and positive is None:
-        return None
-    if classes is None or len(classes) != 2:
-        option = "--decision-threshold" if positive is None else "--positive"
-        where = "in regression" if classes is None else f"with {len(classes)} classes"
-        raise InputError(f"expected no {option} {where}, got one; leave it out")
-    named = None if positive is None else as_known([positive], classes)[0]
-    if positive is not None and named not in classes:
-        raise InputError(
-            f"expected one of the classes {some_of(classes)} as --positive, got {quoted(positive)}"
-        )
-    asked = Decision(positive=named, steady=known.steady)
-    if threshold is None:
-        return asked
-    asked = replace(asked, threshold=_share(threshold))
-    if named is None and known.positive is None and obvious_positive(classes) is None:
-        one, two = (f"--positive {shlex.quote(str(c))}" for c in classes)
-        raise InputError(
-            "expected --positive with --decision-threshold, got none: which outcome is to be "
-            f"detected: {one} or {two}"
-        )
-    return asked
+    Parquet files of more than 1,000,000 rows, DATA and --old together, are not read into
+    memory: rules and scores come from a sample of 200,000, leaves count all rows.
+    """,
+    epilog=example(
+        "steadytree retrain 2024.csv --deployed model/tree.json --target died",
+        "--old 2023.csv --out proposal --plan max_flips=0.03 --plan min_gain=0.01",
+    ),
+)
+_ASSESS = Command(
+    "assess",
+    "fit_command.assess",
+    [
+        *_TRAINING,
+        _option("--resamples", type=click.IntRange(2), default=30, words="Trees to grow."),
+        _choice(
+            *("--resample", "bootstrap", "subsample", "cv"),
+            words="How rows are drawn.",
+            default="bootstrap",
+        ),
+    ],
+    files=("assessment.json", "summary.csv", "splits.csv", "cut_points.csv"),
+    help="Refit a learner on resamples of DATA (CSV or Parquet) and compare its trees.",
+    epilog=example("steadytree assess patients.csv --target died --learner cart --resamples 50"),
+)
+_EXPORT = Command(
+    "export",
+    "show_command.export",
+    [
+        _argument("model"),
+        _option(
+            "--to",
+            words="The format: sklearn, onnx, pmml, excel, dict, markdown, dot, mermaid, sql, "
+            "python, c, javascript, r or rules; by default as --out ends.",
+            metavar="FORMAT",
+        ),
+        _file("--out", words="Where to write; else standard output."),
+        _option(
+            *("--set", "settings"),
+            words="An option of the format, such as dialect=duckdb for SQL. Repeat.",
+            multiple=True,
+            metavar="OPTION=VALUE",
+        ),
+        _file(
+            "--like",
+            words="The model that the tree replaces: a pipeline comes back with its tree "
+            "exchanged.",
+        ),
+        *(_PUBLISH, _tree_index(), _ALLOW_PICKLE),
+    ],
+    help="Write the tree in the file MODEL so that another system decides exactly as it does.",
+    epilog=example("steadytree export proposal/tree.json --to sql --set dialect=postgres"),
+)
+_SHOW = Command(
+    "show",
+    "show_command.show",
+    [
+        *(_argument("model"), _tree_index(), _ALLOW_PICKLE),
+        _option(
+            *("--format", "style"),
+            words="An indented tree, one rule per line, or a table of rules.",
+            type=click.Choice(["text", "rules", "markdown"]),
+            default="text",
+        ),
+        _PUBLISH,
+    ],
+    common=(
+        _JSON,
+        _option("--seed", type=int, hidden=True, words="None is needed."),
+        _flag("-q", "--quiet", words="Only the rules, no heading."),
+        _flag("-v", "--verbose", words="The metadata stored with the tree as well."),
+    ),
+    help="Print the rules of the tree in the file MODEL, ours or another library's.",
+    epilog=example("steadytree show out/tree.json --format rules"),
+)
+_VERIFY = Command(
+    "verify",
+    "run_folder.verify",
+    [_argument("folder")],
+    help="""Check that FOLDER holds one whole run: every file as its manifest.json says.
 
+    Ends with code 3 where it does not, and where the plan of the run did not hold.
+    """,
+    epilog=example("steadytree verify proposal && deploy proposal/tree.json"),
+)
+_OF_HISTORY = (_JSON, _flag("-q", "--quiet", words="Only the result."), _VERBOSE)
+_HISTORY_SHOW = Command(
+    "show",
+    "history_command.show",
+    [
+        _argument("file"),
+        _flag("--unverified", words="Show a file whose digests do not fit, too."),
+    ],
+    common=_OF_HISTORY,
+    help="Print the versions in FILE, who decided about them, and which is in force.",
+    epilog=example("steadytree history show tree.history.jsonl -v"),
+)
+_HISTORY_VERIFY = Command(
+    "verify",
+    "history_command.verify",
+    [
+        _argument("file"),
+        _option(
+            "--head",
+            words="A head that was noted earlier, or its first 16 digits: its line must still be "
+            "there.",
+            metavar="DIGEST",
+        ),
+    ],
+    common=_OF_HISTORY,
+    help="Check that every line of FILE is what was written. Ends with code 3 if not.",
+    epilog=example("steadytree history verify tree.history.jsonl --head 3f1c5b9e07d2a864"),
+)
+_HISTORY = click.Group(
+    "history",
+    commands=[_HISTORY_SHOW, _HISTORY_VERIFY],
+    help="Look at the history of a deployed tree, or check it.",
+    epilog=example("steadytree history verify tree.history.jsonl"),
+)
 
-def _share(text: str) -> Any:
-    """Read a share, or the word for the rate of the positive class."""
-    try:
-        if text == PREVALENCE or 0 <= float(text) <= 1:
-            return text if text == PREVALENCE else float(text)
-    except ValueError:
-        pass
-    raise InputError(
-        f'expected a number from 0 to 1 or "prevalence" as --decision-threshold, got {quoted(text)}'
-    )
-
-
-# -- Model files on the command line: ours, and those of other libraries --
-
-INDEX_HELP = "Which tree of a model that has several, from 0 on."
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the user wants model files read."""
-
-    allow_pickle: bool
-
-    def tree(self, path: Path, tree_index: int | None = None) -> Tree:
-        """Read the tree in a file, without a word on what it decides."""
-        return read_model(path, tree_index=tree_index, allow_pickle=self.allow_pickle)
-
-    def model(self, path: Path) -> Any:
-        """Load the model in a file, in the form of its library."""
-        return load_model(path, allow_pickle=self.allow_pickle)
-
-
-def tree_index_option(flag: str = "--tree-index") -> Decorator:
-    """Add the choice of a tree of a model."""
-    return click.option(flag, type=int, metavar="NUMBER", help=INDEX_HELP)
-
-
-def model_options(function: Callable[..., Any]) -> Any:
-    """Add the options of reading models; the command is called with ``reading``."""
-
-    @functools.wraps(function)
-    def call(*, allow_pickle: bool, **given: Any) -> Any:
-        return function(reading=Reading(allow_pickle), **given)
-
-    return click.option(
-        "--allow-pickle",
-        is_flag=True,
-        help="Read .pkl and .joblib files too. Opening one runs the code in it: only for files "
-        "that you would run as a program.",
-    )(call)
+COMMANDS = [_FIT, _COMPARE, _RETRAIN, _ASSESS, _EXPORT, _SHOW, _VERIFY, _HISTORY]
+"""In the order of the help page."""

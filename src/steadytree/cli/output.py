@@ -1,35 +1,120 @@
-"""Where a command's words go: to standard output, to standard error, or to the ``--out`` folder.
+"""Where a command's words go: results to standard output, everything else to standard error.
 
-Results go to standard output, everything else to standard error. The files of a run are all there
-or none is (:mod:`steadytree.cli.run_folder`).
+What is printed holds names and messages out of files, so nothing of it may act on the terminal
+or on a log (:func:`steadytree._text.harmless`). With ``--json`` exactly one document goes
+to standard output, whatever happens.
+
+This module imports nothing that takes time: an interrupt while the others are imported is told
+through it.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
-import pandas as pd
+from steadytree._progress import check_interrupt, interrupts_wait, stopped_by
+from steadytree._text import harmless, harmless_json
+from steadytree.exceptions import WriteError
 
-from steadytree._io import write_atomic
-from steadytree._progress import check_interrupt, interrupts_wait
-from steadytree._text import harmless, harmless_cell
-from steadytree.cli.run_folder import REFUSED_TREE, TREE, RunFolder
-from steadytree.cli.terminal import SCHEMA_VERSION, begin, print_document, show, tell
-from steadytree.evaluation.plan_check import PlanCheck
-from steadytree.exceptions import MissingDependencyError
-from steadytree.tree.json import plain_json, save_tree
-from steadytree.tree.tree import Tree
+SCHEMA_VERSION = 1
+"""Of the JSON that ``--json`` prints; entries are added within a version, never changed."""
+SIGNALLED = 128
+"""Added to a signal's number, as shells do."""
+EXIT_CODES = {
+    0: "done",
+    1: "failed",
+    2: "bad usage or input",
+    3: "a clause of the plan did not hold, or could not be judged",
+    130: "interrupted",
+    143: "ended by SIGTERM",
+}
+"""What a command returns; 129 where its terminal closed."""
 
 
-def flips_text(table: pd.DataFrame) -> str:
-    """Write a table of changed decisions by subgroup."""
-    words: str = table.to_string(float_format=lambda v: f"{v:.3f}")
-    return words
+class _Printed:
+    document = False
+
+
+def begin() -> None:
+    """Start a run: no document is printed yet."""
+    _Printed.document = False
+
+
+def show(text: str, *, err: bool = False) -> None:
+    """Print a result, whose line breaks are ours."""
+    _write(harmless(text), err=err)
+
+
+def tell(text: str) -> None:
+    """Print a message on standard error; what looks like more lines is set in."""
+    _write(harmless(text.rstrip("\n")).replace("\n", "\n  "), err=True)
+
+
+def print_document(content: Mapping[str, Any]) -> None:
+    """Print the one JSON document of a run; a second one is left out."""
+    if _Printed.document:
+        return
+    ascii_only = "utf" not in _encoding(sys.stdout).lower()
+    text = harmless_json(content, ascii_only=ascii_only, indent=1)
+    _Printed.document = True
+    _write(text, err=False)
+
+
+def print_error_document(kind: str, message: str, code: int) -> None:
+    """Print the document of a run that failed."""
+    error = {"type": kind, "message": message, "exit_code": code}
+    print_document({"schema_version": SCHEMA_VERSION, "exit_code": code, "error": error})
+
+
+def _encoding(stream: Any) -> str:
+    return getattr(stream, "encoding", None) or "utf-8"
+
+
+def _write(text: str, *, err: bool) -> None:
+    stream = sys.stderr if err else sys.stdout
+    # Whatever the locale: characters that it lacks are shown by their numbers.
+    encoding = _encoding(stream)
+    try:
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        stream.flush()
+    except (OSError, AttributeError) as error:  # a stream that was closed before is None
+        if err:
+            return  # the work goes on, though nobody listens
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise WriteError(
+            "expected a standard output that can be written, got "
+            f"{getattr(error, 'strerror', None) or 'a closed one'}; make room, or send it elsewhere"
+        ) from error
+
+
+def let_go() -> None:
+    """Write nothing more to streams that cannot be written, not even when Python ends."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def interrupted(*, as_json: bool) -> int:
+    """Say that the work was stopped, and return the exit code that tells by what."""
+    with interrupts_wait():
+        code = SIGNALLED + stopped_by()
+        words = EXIT_CODES.get(code, "its terminal closed").capitalize()
+        message = f"{words}; no file was left half written."
+        tell(message)
+        if as_json:
+            print_error_document("KeyboardInterrupt", message, code)
+        # Python ends as killed by the signal if an interrupt ever left code that was run from
+        # text, as numba's is; running some forgets it.
+        exec("")
+    return code
 
 
 class Output:
@@ -40,7 +125,6 @@ class Output:
 
     def __init__(self, command: str, *, as_json: bool, verbosity: int) -> None:
         self.command, self.as_json, self.verbosity = command, as_json, verbosity
-        begin()
 
     @property
     def quiet(self) -> bool:
@@ -57,13 +141,10 @@ class Output:
         if not self.as_json:
             show(text)
             return
+        from steadytree.tree.json import plain_json
+
         head = {"schema_version": SCHEMA_VERSION, "command": self.command, "exit_code": exit_code}
         print_document({**head, **{k: plain_json(v) for k, v in document.items()}})
-
-    def say_plan(self, check: PlanCheck) -> None:
-        """Tell how many clauses of a plan did not hold, if any."""
-        if not check.held:
-            self.say(f"{len(check.not_held)} of {len(check.clauses)} clauses did not hold")
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Any]:
@@ -96,82 +177,3 @@ class Output:
                 bar.update(task, description=words, completed=done, total=total)
 
             yield report
-
-
-class OutFolder:
-    """The files of one run; checked before the work. Without a folder nothing is written.
-
-    ``names`` are the files that may be written, ``inputs`` those that the run reads, ``options``
-    what the manifest says about it. Nothing is there before :meth:`finish`.
-    """
-
-    def __init__(
-        self,
-        folder: Path | None,
-        output: Output,
-        *,
-        names: Sequence[str] = (),
-        inputs: Mapping[str, Path] | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.folder, self.output, self.options = folder, output, dict(options or {})
-        names = (*names, REFUSED_TREE) if TREE in names else tuple(names)
-        self._run = (
-            None if folder is None else RunFolder(folder, output.command, names, inputs or {})
-        )
-
-    def __enter__(self) -> OutFolder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._run is not None:
-            self._run.discard()
-
-    @property
-    def files(self) -> list[str]:
-        """The files of the run, under the names that they have in the end."""
-        if self.folder is None or self._run is None:
-            return []
-        return [str(self.folder / name) for name in self._run.files]
-
-    def finish(self, exit_code: int = 0) -> None:
-        """Let all files take their names at once, and say so; an interrupt waits for it."""
-        if self._run is None:
-            return
-        with interrupts_wait():
-            self._run.finish(exit_code, self.options)
-        for file in self.files:
-            self.output.say(f"wrote {file}")
-
-    def _write(self, name: str, write: Callable[[Path], Any]) -> None:
-        if self._run is not None:
-            self._run.write(name, write)
-
-    def text(self, name: str, text: str) -> None:
-        """Write a text file."""
-        self._write(name, lambda path: write_atomic(path, text.removesuffix("\n") + "\n"))
-
-    def document(self, name: str, content: Mapping[str, Any]) -> None:
-        """Write a JSON file."""
-        self.text(name, json.dumps(plain_json(content), ensure_ascii=False, indent=1))
-
-    def table(self, name: str, frame: pd.DataFrame) -> None:
-        """Write a CSV file; no cell of it is a formula to a spreadsheet."""
-        flat = frame.map(lambda v: "; ".join(map(str, v)) if isinstance(v, tuple) else v)
-        safe = flat.map(harmless_cell).rename(index=harmless_cell, columns=harmless_cell)
-        self.text(name, safe.to_csv())
-
-    def tree(self, tree: Tree, *, accepted: bool = True) -> None:
-        """Write the tree; under another name if the plan refused it, so that nobody deploys it."""
-        self._write(TREE if accepted else REFUSED_TREE, lambda path: save_tree(tree, path))
-
-    def report(self, name: str, subject: Any, **options: Any) -> None:
-        """Write the HTML report of something that has one; say so where it cannot be made."""
-        if self.folder is None:
-            return
-        try:
-            from steadytree.views import write_report
-
-            self._write(name, lambda path: write_report(subject, path, **options))
-        except MissingDependencyError as error:
-            self.output.say(f"no report: {error}")

@@ -19,15 +19,18 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import pandas as pd
 
 from steadytree._io import (
     claim_temporary,
@@ -39,8 +42,12 @@ from steadytree._io import (
     write_atomic,
 )
 from steadytree._optional import CORE, library_versions
-from steadytree._text import harmless_json
-from steadytree.exceptions import InputError, TreeFormatError, WriteError
+from steadytree._progress import interrupts_wait
+from steadytree._text import harmless_cell, harmless_json, one_line
+from steadytree.cli.output import Output
+from steadytree.exceptions import InputError, PlanError, TreeFormatError, WriteError
+from steadytree.tree.json import plain_json, save_tree
+from steadytree.tree.tree import Tree
 
 MANIFEST = "manifest.json"
 TREE = "tree.json"
@@ -138,48 +145,71 @@ def problems_of(folder: Path) -> list[str]:
 # -- one run -------------------------------------------------------------------------------------
 
 
-@dataclass
 class RunFolder:
-    """The files of a run on their way into a folder; checked before the work.
+    """The files of one run on their way into a folder; what is in the way is found before the work.
+
+    Nothing is there before :meth:`finish`, and without a folder nothing is written.
 
     Parameters
     ----------
-    folder : Path
+    folder : Path or None
     command : str
         A folder holds one run of one command; the next run of it takes its place.
     names : sequence of str
         What the run may write.
     inputs : mapping of option to Path
         What the run reads, none of which it may replace.
+    options : mapping
+        How the command was called, for the manifest.
+    output : Output, optional
+        Where to tell which files were written.
     """
 
-    folder: Path
-    command: str
-    names: Sequence[str]
-    inputs: Mapping[str, Path] = field(default_factory=dict)
-    files: list[str] = field(default_factory=list)
-    _staging: Path | None = None
-    _claim: int | None = None
-
-    def __post_init__(self) -> None:
-        """Make the folder, finish what a killed run began, and look for what is in the way."""
+    def __init__(
+        self,
+        folder: Path | None,
+        command: str,
+        names: Sequence[str],
+        inputs: Mapping[str, Path] | None = None,
+        options: Mapping[str, Any] | None = None,
+        output: Output | None = None,
+    ) -> None:
+        self.command, self.inputs, self.options = command, inputs or {}, options or {}
+        self.names = (*names, REFUSED_TREE) if TREE in names else tuple(names)
+        self.output = output or Output(command, as_json=False, verbosity=-1)
+        self._written: list[str] = []
+        self._staging: Path | None = None
+        self._claim: int | None = None
+        self._is_asked, self.folder = folder is not None, folder or Path()
+        if folder is None:
+            return
         problem = None
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             problem = error.strerror
-        if problem is None and not os.access(self.folder, os.W_OK | os.X_OK):
+        if problem is None and not os.access(folder, os.W_OK | os.X_OK):
             problem = "no right to write"
         if problem is not None:
             raise InputError(
-                f"expected a folder that can be written as --out, got {problem}: {self.folder}; "
+                f"expected a folder that can be written as --out, got {problem}: {folder}; "
                 "choose another"
             )
-        with _locked(self.folder):
-            if (self.folder / _FINISHED).is_dir():
-                _take_names(self.folder)
-            tidy_temporaries(self.folder)
+        with _locked(folder):
+            _finish_killed(folder)
+            tidy_temporaries(folder)
             self._look()
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()
+
+    @property
+    def files(self) -> list[str]:
+        """The files of the run, under the names that they have in the end."""
+        return [str(self.folder / name) for name in self._written]
 
     def _look(self) -> Files:
         """Refuse what is in the way, and return the files of the run before."""
@@ -215,6 +245,8 @@ class RunFolder:
 
     def write(self, name: str, write: Callable[[Path], Any]) -> None:
         """Let a function write a file, to the path it is given, that will have this name."""
+        if not self._is_asked:
+            return
         if name not in self.names:
             raise ValueError(f"{name} is not among the files that {self.command} declares")
         if self._staging is None:
@@ -229,14 +261,45 @@ class RunFolder:
             with contextlib.suppress(OSError):  # where folders cannot be opened, none is tidied
                 self._claim = claim_temporary(self._staging)
         write(self._staging / name)
-        self.files.append(name)
+        self._written.append(name)
 
-    def finish(self, exit_code: int, options: Mapping[str, Any]) -> None:
-        """Let all files take their names."""
-        if self._staging is None or not self.files:
+    def text(self, name: str, text: str) -> None:
+        """Write a text file."""
+        self.write(name, lambda path: write_atomic(path, text.removesuffix("\n") + "\n"))
+
+    def document(self, name: str, content: Mapping[str, Any]) -> None:
+        """Write a JSON file."""
+        self.text(name, json.dumps(plain_json(content), ensure_ascii=False, indent=1))
+
+    def table(self, name: str, frame: pd.DataFrame) -> None:
+        """Write a CSV file; no cell of it is a formula to a spreadsheet."""
+        flat = frame.map(lambda v: "; ".join(map(str, v)) if isinstance(v, tuple) else v)
+        safe = flat.map(harmless_cell).rename(index=harmless_cell, columns=harmless_cell)
+        self.text(name, safe.to_csv())
+
+    def tree(self, tree: Tree, *, accepted: bool = True) -> None:
+        """Write the tree; under another name if the plan refused it, so that nobody deploys it."""
+        self.write(TREE if accepted else REFUSED_TREE, lambda path: save_tree(tree, path))
+
+    def report(self, name: str, subject: Any, **options: Any) -> None:
+        """Write the HTML report of something that has one."""
+        if self._is_asked:
+            from steadytree.views import write_report
+
+            self.write(name, lambda path: write_report(subject, path, **options))
+
+    def finish(self, exit_code: int = 0) -> None:
+        """Let all files take their names at once, and say so; an interrupt waits for it."""
+        with interrupts_wait():
+            self._finish(exit_code)
+        for file in self.files:
+            self.output.say(f"wrote {file}")
+
+    def _finish(self, exit_code: int) -> None:
+        if self._staging is None or not self._written:
             return
         # In the order of taking names: the tree last, when all that speaks of it is there.
-        names = sorted(self.files, key=lambda name: name in (TREE, REFUSED_TREE))
+        names = sorted(self._written, key=lambda name: name in (TREE, REFUSED_TREE))
         manifest = {
             "format": FORMAT,
             "version": VERSION,
@@ -246,13 +309,12 @@ class RunFolder:
             "exit_code": exit_code,
             "accepted": exit_code == 0,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-            "options": dict(options),
+            "options": {name: _plain(value) for name, value in sorted(self.options.items())},
             "versions": library_versions(CORE),
             "files": {name: _entry(self._staging / name) for name in names},
         }
         with _locked(self.folder):
-            if (self.folder / _FINISHED).is_dir():  # of a run that was killed meanwhile
-                _take_names(self.folder)
+            _finish_killed(self.folder)
             begun = {**manifest, "complete": False, "replaces": self._look()}
             for name, content in ((_INCOMPLETE, begun), (MANIFEST, manifest)):
                 write_atomic(self._staging / name, harmless_json(content, indent=1) + "\n")
@@ -269,6 +331,21 @@ class RunFolder:
         if self._claim is not None:
             os.close(self._claim)
             self._claim = None
+
+
+def _plain(value: Any) -> Any:
+    """Return an option as JSON can hold it; halves of characters escaped."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return str(value).encode("utf-8", "backslashreplace").decode()
+
+
+def _finish_killed(folder: Path) -> None:
+    """Finish what a run began that was killed while its files took their names."""
+    if (folder / _FINISHED).is_dir():
+        _take_names(folder)
 
 
 def _take_names(folder: Path) -> None:
@@ -315,3 +392,32 @@ def _locked(folder: Path) -> Iterator[None]:
             stack.callback(os.close, handle)
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+
+
+# -- ``steadytree verify``: whether a folder that ``--out`` wrote is one whole run ---------------
+
+
+def verify(options: SimpleNamespace, output: Output) -> int:
+    """Check that a folder holds one whole run, and that its plan held."""
+    folder = options.folder
+    problems = problems_of(folder)
+    manifest = read_manifest(folder) or {}
+    n_files = len(manifest["files"])
+    accepted = bool(manifest.get("accepted"))
+    ran = f"{one_line(manifest['command'])} of {one_line(manifest['finished'])}"
+    shown = one_line(folder)
+    lines = [f"{shown}: {n_files} file{'' if n_files == 1 else 's'} of one run ({ran})"]
+    if problems:
+        lines = [f"{shown}: not one whole run ({ran})", *(f"  {p}" for p in problems)]
+    elif not accepted:
+        lines.append(f"  it ended with code {manifest['exit_code']}: its plan did not hold")
+    code = 0 if accepted and not problems else PlanError.exit_code
+    document = {
+        "folder": str(folder),
+        "whole": not problems,
+        "accepted": accepted,
+        "problems": problems,
+        "manifest": manifest,
+    }
+    output.result("\n".join(lines), document, exit_code=code)
+    return code

@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,76 @@ from steadytree.cli.column_types import (
     SettledColumn,
     settle_column,
 )
-from steadytree.cli.delimited import TableFile, read_table
-from steadytree.cli.table_options import TableReading
+from steadytree.cli.delimited import TableFile, TextForm, read_table
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.tree.columns import near_unique, outcome_values
 from steadytree.tree.space import has_fractions
 from steadytree.tree.tree import Tree
 from steadytree.tree.words import PLAIN, clean, display_width, shorten
+
+# -- How the user wants tables read --------------------------------------------------------------
+
+TYPES = (NUMBER, CATEGORY, IGNORE)
+NAMED = {"tab": "\t", "\\t": "\t", "space": " "}
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """How the user wants tables read."""
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    form: TextForm = field(default_factory=TextForm)
+    drop_missing_target: bool = False
+
+
+def reading_of(options: SimpleNamespace) -> TableReading:
+    """Read the options of how tables are read."""
+    form = TextForm(
+        separator=_sign("--separator", options.separator),
+        decimal=options.decimal,
+        thousands=_sign("--thousands", options.thousands),
+        encoding=options.encoding,
+    )
+    if form.decimal == form.thousands:
+        raise InputError(
+            f"expected --decimal and --thousands to differ, got {form.decimal!r} for both; "
+            "change one of them"
+        )
+    return TableReading(types_of(options.types), form, options.drop_missing_target)
+
+
+def types_of(given: tuple[str, ...]) -> dict[str, str]:
+    """Read ``--types age=number``; a name may hold the sign itself."""
+    types: dict[str, str] = {}
+    for text in given:
+        name, _, kind = text.rpartition("=")
+        if not name or kind not in TYPES:
+            raise InputError(
+                f"expected COLUMN=TYPE as --types, with a type of {', '.join(TYPES)}, got "
+                f"{text!r}; write for example --types age=number"
+            )
+        if name in types:
+            raise InputError(f"expected {name!r} once in --types, got it twice; leave one out")
+        types[name] = kind
+    return types
+
+
+def _sign(option: str, text: str | None) -> str | None:
+    if text is None:
+        return None
+    sign = NAMED.get(text.lower(), text)
+    if (
+        len(sign) != 1
+        or sign.isalnum()
+        or sign in '"\n\r\0'
+        or (option == "--separator" and not sign.isascii())
+    ):
+        raise InputError(
+            f"expected one sign as {option}, got {text!r}; write for example {option} ';', "
+            "or the word tab"
+        )
+    return sign
+
 
 # -- What the target of a table is: classes or a response, or nothing that a tree can learn --
 # A column of 200 identifiers named as the target is a slip; it must not become 200 classes.
@@ -242,11 +306,11 @@ class ReadSummary:
 # -- Read the user's tables, and say what is wrong with them before anything takes time --
 
 
-def check_columns(table: pd.DataFrame, path: Path, named: Iterable[tuple[str, str]]) -> None:
+def check_columns(columns: Collection[Any], path: Path, named: Iterable[tuple[str, str]]) -> None:
     """Check that columns exist; ``named`` holds pairs (option, column)."""
     for option, column in named:
-        if column not in table.columns:
-            close = difflib.get_close_matches(column, [str(c) for c in table.columns], n=1)
+        if column not in columns:
+            close = difflib.get_close_matches(column, map(str, columns), n=1)
             hint = f"did you mean {close[0]!r}?" if close else "see its first line"
             raise InputError(
                 f"expected a column of {path} as {option}, got {column!r}, which it does not "
@@ -259,15 +323,21 @@ class RowTable:
     """A table in its parts: predictors, outcomes, and columns that are neither.
 
     ``X`` keeps every column that may be a predictor; ``table`` is the whole, as it was read. ``y``
-    is empty where no outcomes were asked for; ``read`` says what was read.
+    is empty where no outcomes were asked for; ``read`` says what was read. Where the rows stay on
+    disk, ``X`` is the path, the others are names of columns, and ``table`` has no rows.
     """
 
     table: pd.DataFrame
-    X: pd.DataFrame
-    y: NDArray[Any]
-    time: NDArray[Any] | None
-    groups: NDArray[Any] | None
+    X: Any
+    y: Any
+    time: Any
+    groups: Any
     read: ReadSummary
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the rows were not read."""
+        return self.read.on_disk
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one column, for subgroups."""
@@ -307,7 +377,7 @@ def read_rows(
     named = [(option, name) for name, option in roles.items()]
     named += [("--subgroup", name) for name in subgroups]
     named += [] if is_old else [("--types", name) for name in reading.types]
-    check_columns(file.frame, path, named)
+    check_columns(file.frame.columns, path, named)
     _check_types(reading.types, roles, tree)
     roles |= {name: "--types" for name, kind in reading.types.items() if kind == IGNORE}
     outcome = None
@@ -346,10 +416,14 @@ def read_rows(
     )
 
 
-def with_columns(rows: RowTable, names: Iterable[str]) -> pd.DataFrame:
+def with_columns(rows: RowTable, names: Iterable[str]) -> Any:
     """Return the predictors with other columns of the file, such as those of a plan's groups."""
+    if rows.is_on_disk:
+        return rows.X
     lacking = [name for name in names if name not in rows.X.columns]
-    check_columns(rows.table, rows.read.path, [("--plan per_group", name) for name in lacking])
+    check_columns(
+        rows.table.columns, rows.read.path, [("--plan per_group", name) for name in lacking]
+    )
     return rows.X.assign(**{name: rows.column(name) for name in lacking})
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from steadytree._io import write_atomic
-from steadytree._optional import import_optional
 from steadytree.tree.words import PAGE, PAGE_BRANCH
 from steadytree.views.report_trees import STATUS_LETTERS
 from steadytree.views.summarise import summarise
@@ -63,7 +62,9 @@ def render(result: Any, **options: Any) -> str:
 
 def render_summary(summary: Mapping[str, Any]) -> str:
     """Return the page for a summary made by :func:`summarise`."""
-    jinja2 = import_optional("jinja2", extra="report", purpose="the HTML report")
+    import jinja2
+    import markupsafe
+
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_template),
         autoescape=True,
@@ -75,7 +76,7 @@ def render_summary(summary: Mapping[str, Any]) -> str:
         "percent": PAGE.percent,
         "significant": PAGE.significant,
     }
-    safe = jinja2.utils.markupsafe.Markup
+    safe = markupsafe.Markup
     style, script = _template("report.css"), _template("report.js")
     statuses = {row["number"]: row["status"] for row in summary["rules"]}
     single = summary["trees"]["old"] is None
