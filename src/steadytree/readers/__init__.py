@@ -39,7 +39,7 @@ from steadytree.exceptions import (
 )
 from steadytree.tree.decision import Decision, resolve_decision
 from steadytree.tree.one_decision import one_decision_of_leaves, warn_of_one_decision
-from steadytree.tree.one_hot import recombine_one_hot
+from steadytree.tree.recoded import recombine_one_hot
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
