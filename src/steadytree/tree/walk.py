@@ -521,12 +521,12 @@ def walk_trees(nodes: Nodes, boxes: Boxes) -> Walked:
     """Walk trees given as arrays; what is found comes as arrays as well."""
     n_trees, n_nodes = nodes.first.size - 1, nodes.left.size
     run = compiled_walk() if _is_large(n_nodes) else None
-    fill = _lists if run is None else _arrays
+    fill = _lists if run is None else np.full
     features = _Features(boxes.start, boxes.count, boxes.can_miss)
     if run is None:
-        given = Nodes(*(column.tolist() for column in nodes))
+        nodes_given = Nodes(*(column.tolist() for column in nodes))
     else:
-        given = nodes
+        nodes_given = nodes
         features = _Features(*(np.array(column, dtype=np.int64) for column in features))
     room = _room(fill, boxes, int(np.diff(nodes.first).max()))
     # A step on a numeric feature changes at most four coordinates.
@@ -535,14 +535,12 @@ def walk_trees(nodes: Nodes, boxes: Boxes) -> Walked:
     n_entries = ENTRIES_PER_PATH * n_paths
     while True:
         out = _tables(fill, n_trees, n_nodes, n_paths, n_ops, n_entries)
-        (run or walk)(given, features, room, out)
+        (run or walk)(nodes_given, features, room, out)
         if int(out.of_entries[-1]) <= n_entries:
-            return out if run is not None else _as_arrays(out)
+            break
         n_entries = int(out.of_entries[-1])
-
-
-def _as_arrays(out: Walked) -> Walked:
-    """Return what was written on lists as arrays, without the room left over."""
+    if run is not None:
+        return out
     used = dict.fromkeys(("coord", "tightening"), out.of_entries[-1])
     used |= dict.fromkeys(("op_coord", "op_old", "op_new"), out.of_ops[-1])
     return Walked(
@@ -564,10 +562,6 @@ _FLOATS = ("weight", "tightening", "op_old", "op_new")
 _Fill = Callable[[int, Any, Any], Any]
 
 
-def _arrays(size: int, value: Any, dtype: Any) -> Any:
-    return np.full(size, value, dtype=dtype)
-
-
 def _lists(size: int, value: Any, dtype: Any) -> Any:
     # Python reads entries of lists several times as fast.
     return [value] * size
@@ -578,6 +572,11 @@ def _room(fill: _Fill, boxes: Boxes, n_nodes: int) -> _Room:
     count, depth = len(boxes.count), n_nodes // 2 + 3
     missing = fill(count, 0, np.int64)
     missing[:] = boxes.can_miss
+    floats = ("way_low", "way_high")
+    by_depth = {
+        name: fill(depth, 0.0, np.float64) if name in floats else fill(depth, 0, np.int64)
+        for name in _Room._fields[_Room._fields.index("way") :]
+    }
     return _Room(
         x=fill(boxes.start[-1], 0.0, np.float64),
         low=fill(count, -np.inf, np.float64),
@@ -586,16 +585,7 @@ def _room(fill: _Fill, boxes: Boxes, n_nodes: int) -> _Room:
         missing=missing,
         uses=fill(count, 0, np.int64),
         held=fill(min(count, depth) + 1, 0, np.int64),
-        way=fill(depth, 0, np.int64),
-        way_low=fill(depth, 0.0, np.float64),
-        way_high=fill(depth, 0.0, np.float64),
-        way_present=fill(depth, 0, np.int64),
-        way_missing=fill(depth, 0, np.int64),
-        way_start=fill(depth, 0, np.int64),
-        way_end=fill(depth, 0, np.int64),
-        waiting=fill(depth, 0, np.int64),
-        waiting_parent=fill(depth, 0, np.int64),
-        waiting_depth=fill(depth, 0, np.int64),
+        **by_depth,
     )
 
 
