@@ -37,8 +37,7 @@ from steadytree.exceptions import InputError
 from steadytree.growing.fitting import ColumnEncoder
 from steadytree.publish import count_categories, publish_tree, rare_names
 from steadytree.readers import as_tree, read_model
-from steadytree.tree.decision import Decision
-from steadytree.tree.one_decision import one_decision_of_leaves, warn_of_one_decision
+from steadytree.tree.decision import Decision, one_decision_of_leaves, warn_of_one_decision
 from steadytree.tree.printing import tree_text
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

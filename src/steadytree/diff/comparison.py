@@ -50,7 +50,7 @@ from steadytree.tree.columns import (
     n_rows,
     outcome_values,
 )
-from steadytree.tree.one_decision import (
+from steadytree.tree.decision import (
     find_one_decision,
     one_decision_of_leaves,
     warn_of_one_decision,

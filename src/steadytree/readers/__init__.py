@@ -37,8 +37,12 @@ from steadytree.exceptions import (
     TreeFormatError,
     UnsupportedModelError,
 )
-from steadytree.tree.decision import Decision, resolve_decision
-from steadytree.tree.one_decision import one_decision_of_leaves, warn_of_one_decision
+from steadytree.tree.decision import (
+    Decision,
+    one_decision_of_leaves,
+    resolve_decision,
+    warn_of_one_decision,
+)
 from steadytree.tree.recoded import recombine_one_hot
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

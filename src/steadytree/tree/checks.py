@@ -175,7 +175,7 @@ def check_outcome(
                 "a classification tree needs classes"
             )
         labels = np.zeros(n, dtype=np.int32) if labels is None else labels
-        if labels.shape != (n,) or labels.any() or not Decision.of(decision).is_default:
+        if labels.shape != (n,) or labels.any() or Decision.of(decision) != Decision():
             raise TreeFormatError("expected no labels in a regression tree, got some")
         return labels, Decision(), None
     names = tuple(plain_scalar(c) for c in classes)

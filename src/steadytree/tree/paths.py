@@ -284,20 +284,22 @@ def _by_tree(walked: Walked) -> list[Walked]:
         starts = [start[k : k + 2] for start in walked[:4]]
         path, entry, visit, op = (slice(*start.tolist()) for start in starts)
         parts.append(
-            Walked(
-                *starts,
-                walked.leaf[path],
-                walked.weight[path],
-                walked.indptr[path.start + k : path.stop + k + 1],
-                walked.coord[entry],
-                walked.tightening[entry],
-                walked.node[visit],
-                walked.depth[visit],
-                walked.path[visit],
-                walked.op_start[visit.start + k : visit.stop + k + 1],
-                walked.op_coord[op],
-                walked.op_old[op],
-                walked.op_new[op],
+            Walked._make(
+                (
+                    *starts,
+                    walked.leaf[path],
+                    walked.weight[path],
+                    walked.indptr[path.start + k : path.stop + k + 1],
+                    walked.coord[entry],
+                    walked.tightening[entry],
+                    walked.node[visit],
+                    walked.depth[visit],
+                    walked.path[visit],
+                    walked.op_start[visit.start + k : visit.stop + k + 1],
+                    walked.op_coord[op],
+                    walked.op_old[op],
+                    walked.op_new[op],
+                )
             )
         )
     return parts
