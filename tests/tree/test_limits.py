@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from steadytree import _limits as limits
-from steadytree._limits import (
+from steadytree import _io as limits
+from steadytree._io import (
     MAX_TEXT,
     check_feature_count,
     check_matching,

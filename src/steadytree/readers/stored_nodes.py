@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from steadytree._limits import MAX_CATEGORIES, MAX_CATEGORY_CELLS, MAX_DEPTH, MAX_NODES
+from steadytree._io import MAX_CATEGORIES, MAX_CATEGORY_CELLS, MAX_DEPTH, MAX_NODES
 from steadytree.exceptions import TreeFormatError
 from steadytree.tree.nested import Branch, Node
 

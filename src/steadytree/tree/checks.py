@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import MAX_CATEGORIES, MAX_CLASSES, MAX_DEPTH, check_size, check_texts
+from steadytree._io import MAX_CATEGORIES, MAX_CLASSES, MAX_DEPTH, check_size, check_texts
 from steadytree._text import cut, quoted, some_of
 from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.columns import Categories, plain_scalar

@@ -18,13 +18,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from steadytree._io import check_json_depth, parse_json, read_bytes, write_atomic
-from steadytree._limits import (
+from steadytree._io import (
     MAX_FILE_BYTES,
     MAX_NODES,
     check_feature_count,
+    check_json_depth,
     check_size,
     check_value_cells,
+    parse_json,
+    read_bytes,
+    write_atomic,
 )
 from steadytree._optional import library_versions
 from steadytree._text import cut, quoted, some_of

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import (
+from steadytree._io import (
     MAX_CATEGORIES,
     MAX_CATEGORY_CELLS,
     MAX_DEPTH,

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import HoldsArrays
+from steadytree._io import HoldsArrays
 from steadytree._text import quoted
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 from steadytree.tree.alignment import AlignedTree, align_trees

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steadytree._limits import MAX_CATEGORIES, MAX_FEATURES, check_size, check_texts
+from steadytree._io import MAX_CATEGORIES, MAX_FEATURES, check_size, check_texts
 from steadytree._text import quoted, some_of
 from steadytree.exceptions import InputError
 from steadytree.tree.columns import (

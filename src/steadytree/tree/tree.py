@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import HoldsArrays
+from steadytree._io import HoldsArrays
 from steadytree._text import cut, quoted
 from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.checks import (

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import MAX_NODES, MAX_UNLISTED_FEATURES
+from steadytree._io import MAX_NODES, MAX_UNLISTED_FEATURES
 from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.stored_nodes import nest_nodes

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree._io import read_bytes
-from steadytree._limits import MAX_FEATURES, MAX_NODES
+from steadytree._io import MAX_FEATURES, MAX_NODES, read_bytes
 from steadytree._optional import import_optional
 from steadytree._text import quoted
 from steadytree.exceptions import (

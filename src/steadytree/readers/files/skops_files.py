@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._io import parse_json, read_bytes
-from steadytree._limits import MAX_FILE_BYTES, MAX_UNLISTED_FEATURES
+from steadytree._io import MAX_FILE_BYTES, MAX_UNLISTED_FEATURES, parse_json, read_bytes
 from steadytree._optional import import_optional
 from steadytree._text import quoted
 from steadytree.exceptions import SteadyTreeError, TreeFormatError

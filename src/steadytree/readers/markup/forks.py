@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree._limits import MAX_NODES
+from steadytree._io import MAX_NODES
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.conditions import (
     FALSE,

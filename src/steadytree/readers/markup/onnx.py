@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree._io import read_bytes
-from steadytree._limits import MAX_UNLISTED_FEATURES
+from steadytree._io import MAX_UNLISTED_FEATURES, read_bytes
 from steadytree._optional import import_optional
 from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import MAX_DEPTH, MAX_NODES
+from steadytree._io import MAX_DEPTH, MAX_NODES
 from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.conditions import Condition

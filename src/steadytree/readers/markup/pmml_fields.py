@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree._limits import MAX_FEATURES
+from steadytree._io import MAX_FEATURES
 from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
 from steadytree.readers.markup.pmml_xml import children, first, number, tag

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
-from steadytree._limits import MAX_DEPTH
+from steadytree._io import MAX_DEPTH
 from steadytree._optional import import_optional
 from steadytree.exceptions import TreeFormatError
 

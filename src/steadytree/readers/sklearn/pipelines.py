@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import MAX_NODES
+from steadytree._io import MAX_NODES
 from steadytree._text import quoted
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers import read_model

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from steadytree._limits import MAX_DEPTH
+from steadytree._io import MAX_DEPTH
 from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers.words.rule_words import (

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree._io import read_bytes
-from steadytree._limits import MAX_CATEGORY_CELLS
+from steadytree._io import MAX_CATEGORY_CELLS, read_bytes
 from steadytree._text import quoted
 from steadytree.exceptions import TreeFormatError
 from steadytree.readers import choose_tree

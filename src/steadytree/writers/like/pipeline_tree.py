@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import MAX_NODES
+from steadytree._io import MAX_NODES
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.readers.sklearn.pipeline_columns import PipelineColumns
 from steadytree.tree.branches import build_tree
