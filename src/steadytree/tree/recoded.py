@@ -70,11 +70,6 @@ def lumped_codes(tree: Tree, space: FeatureSpace) -> dict[int, Lumps]:
     return found
 
 
-def lumped_entry(tree: Tree) -> dict[str, Any]:
-    """Return what the metadata of a tree made from this one should say."""
-    return {LUMPED: tree.metadata[LUMPED]} if tree.metadata.get(LUMPED) else {}
-
-
 def lump(coded: NDArray[np.float64], lumps: Mapping[int, Lumps]) -> NDArray[np.float64]:
     """Return coded rows with what stands for each category in its place."""
     if not lumps:
@@ -141,10 +136,10 @@ def imputed_codes(tree: Tree, space: FeatureSpace) -> dict[int, float]:
     return found
 
 
-def imputed_entry(tree: Tree) -> dict[str, Any]:
-    """Return what the metadata of a tree made from this one should say."""
-    said = (IMPUTED, TAKES_MISSING)
-    return {key: tree.metadata[key] for key in said if tree.metadata.get(key)}
+def recoded_entries(tree: Tree) -> dict[str, Any]:
+    """Return what the metadata of a tree made from this one should say of its pipeline."""
+    entries = (IMPUTED, TAKES_MISSING, LUMPED)
+    return {name: tree.metadata[name] for name in entries if tree.metadata.get(name)}
 
 
 def never_missing(space: FeatureSpace, tree: Tree) -> FeatureSpace:
@@ -186,43 +181,32 @@ def same_where_missing(one: Tree, two: Tree, feature: int) -> bool:
 
     Compares the two trees without the splits on the feature, node by node.
     """
-    waiting = [(0, 0)]
+    return _asked_beside(one, feature) == _asked_beside(two, feature)
+
+
+def _asked_beside(tree: Tree, feature: int) -> list[tuple[Any, ...]]:
+    """List the splits and leaves that rows without a feature may meet, left before right."""
+    out: list[tuple[Any, ...]] = []
+    waiting = [0]
     while waiting:
-        a, b = (
-            _past(tree, node, feature) for tree, node in zip((one, two), waiting.pop(), strict=True)
-        )
-        if one.is_leaf[a] != two.is_leaf[b]:
-            return False
-        if one.is_leaf[a]:
-            if one.label[a] != two.label[b] or not np.array_equal(one.value[a], two.value[b]):
-                return False
-            continue
-        if _split(one, a) != _split(two, b):
-            return False
-        waiting += (
-            (int(one.children_left[a]), int(two.children_left[b])),
-            (int(one.children_right[a]), int(two.children_right[b])),
-        )
-    return True
-
-
-def _past(tree: Tree, node: int, feature: int) -> int:
-    """Return the first node at or below one that asks about something else."""
-    while tree.feature[node] == feature:
-        side = tree.children_left if tree.missing_left[node] else tree.children_right
-        node = int(side[node])
-    return node
-
-
-def _split(tree: Tree, node: int) -> tuple[Any, ...]:
-    return (
-        int(tree.feature[node]),
-        # NaN is not equal to itself.
-        None if np.isnan(tree.threshold[node]) else float(tree.threshold[node]),
-        tree.left_categories[node],
-        bool(tree.missing_left[node]),
-        bool(tree.unseen_left[node]),
-    )
+        node = waiting.pop()
+        left, right = int(tree.children_left[node]), int(tree.children_right[node])
+        if tree.is_leaf[node]:
+            out.append((int(tree.label[node]), tree.value[node].tolist()))
+        elif tree.feature[node] == feature:
+            waiting.append(left if tree.missing_left[node] else right)
+        else:
+            split = (
+                int(tree.feature[node]),
+                # NaN is not equal to itself.
+                None if np.isnan(tree.threshold[node]) else float(tree.threshold[node]),
+                tree.left_categories[node],
+                bool(tree.missing_left[node]),
+                bool(tree.unseen_left[node]),
+            )
+            out.append(split)
+            waiting += (right, left)
+    return out
 
 
 # -- one-hot columns, rewritten as the categorical feature itself -----------------------
@@ -301,20 +285,12 @@ def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:
             if column in owner:
                 raise InputError(f"expected {column!r} in one one-hot group, got it in two")
             owner[column] = group
-    new_names: list[str] = []
-    position: dict[str, int] = {}
-    new_index = np.zeros(tree.n_features, dtype=np.int32)
-    categories: list[tuple[Any, ...] | None] = []
-    for j, name in enumerate(names):
-        target = owner.get(name, name)
-        if target not in position:
-            position[target] = len(new_names)
-            new_names.append(target)
-            group_columns = wanted.get(target) if name in owner else None
-            categories.append(
-                tuple(group_columns.values()) if group_columns else tree.categories[j]
-            )
-        new_index[j] = position[target]
+    categories: dict[str, tuple[Any, ...] | None] = {}
+    for name, listed in zip(names, tree.categories, strict=True):
+        owned_by = owner.get(name)
+        categories[owned_by or name] = tuple(wanted[owned_by].values()) if owned_by else listed
+    position = {name: j for j, name in enumerate(categories)}
+    new_index = np.array([position[owner.get(name, name)] for name in names])
     sets = list(tree.left_categories)
     missing_left = tree.missing_left.copy()
     unseen_left = tree.unseen_left.copy()
@@ -332,9 +308,8 @@ def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:
         left_categories=tuple(sets),
         missing_left=missing_left,
         unseen_left=unseen_left,
-        n_features=len(new_names),
-        feature_names=tuple(new_names),
-        categories=tuple(categories),
-        label=tree.label,
+        n_features=len(categories),
+        feature_names=tuple(categories),
+        categories=tuple(categories.values()),
         space=None if tree.space is None or tree.space.names == names else tree.space,
     )
