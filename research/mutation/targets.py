@@ -73,8 +73,8 @@ TARGETS: dict[str, Target] = {
         Target(
             "tree/paths",
             (
-                "tests/core/test_paths.py",
-                "tests/core/test_walk.py",
+                "tests/tree/test_paths.py",
+                "tests/tree/test_walk.py",
                 "tests/distance/test_distances.py",
             ),
         ),

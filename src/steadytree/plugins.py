@@ -38,15 +38,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steadytree import __version__
-from steadytree._io import parse_json, read_bytes, write_atomic
-from steadytree._limits import (
+from steadytree._io import (
     MAX_CATEGORIES,
     MAX_CATEGORY_CELLS,
     MAX_DEPTH,
@@ -54,6 +52,9 @@ from steadytree._limits import (
     MAX_FILE_BYTES,
     MAX_NODES,
     MAX_UNLISTED_FEATURES,
+    parse_json,
+    read_bytes,
+    write_atomic,
 )
 from steadytree._optional import import_optional, with_version
 from steadytree._text import FORMULA, harmless_words, quoted
@@ -77,7 +78,13 @@ from steadytree.tree.columns import (
     n_rows,
     plain_scalar,
 )
-from steadytree.tree.decision import LARGEST_SHARE, Decision, resolve_decision
+from steadytree.tree.decision import (
+    LARGEST_SHARE,
+    Decision,
+    one_decision_of_leaves,
+    resolve_decision,
+    warn_of_one_decision,
+)
 from steadytree.tree.json import load_tree, tree_digest
 from steadytree.tree.nested import (
     Branch,
@@ -88,8 +95,6 @@ from steadytree.tree.nested import (
     read_scalars,
 )
 from steadytree.tree.observed import Observed
-from steadytree.tree.one_decision import one_decision_of_leaves, warn_of_one_decision
-from steadytree.tree.one_hot import recombine_one_hot
 from steadytree.tree.paths import display_space, tree_rules
 from steadytree.tree.printing import (
     INK,
@@ -104,6 +109,7 @@ from steadytree.tree.recoded import (
     IMPUTED,
     TAKES_MISSING,
     missing_as_imputed,
+    recombine_one_hot,
     same_where_missing,
 )
 from steadytree.tree.space import FeatureSpace
@@ -211,6 +217,8 @@ __all__ = [
     "write_like",
     "writers",
 ]
+
+__version__ = version("steadytree")
 
 READERS: dict[str, Any] = {
     "scikit-learn": "steadytree.formats.sklearn.read_sklearn",

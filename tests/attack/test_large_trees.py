@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import steadytree as st
-from steadytree._limits import MAX_MATCHING_BYTES, check_matching
+from steadytree._io import MAX_MATCHING_BYTES, check_matching
 from steadytree.exceptions import InputError
 
 LEVELS = 16

@@ -13,9 +13,9 @@ import pytest
 import steadytree as st
 from steadytree.exceptions import SteadyTreeError, TreeFormatError
 from steadytree.tree.json import tree_to_dict
-from tests.core.test_format import rich_tree
 from tests.formats.fuzz import assert_short, use
 from tests.formats.mutations import spoil_json
+from tests.tree.test_format import rich_tree
 
 
 def is_refused(path: Path) -> bool:

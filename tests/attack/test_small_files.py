@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import steadytree as st
-from steadytree._limits import MAX_TEXT, MAX_UNLISTED_FEATURES
+from steadytree._io import MAX_TEXT, MAX_UNLISTED_FEATURES
 from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.json import tree_to_dict
 

@@ -12,7 +12,6 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
-from steadytree.writers import WRITERS
 
 import steadytree as st
 from steadytree.cli import fit_command
@@ -26,6 +25,7 @@ from steadytree.diff.comparison import TRAINED_ON
 from steadytree.estimators.assessment import RESAMPLES
 from steadytree.evaluation.plan import ChangePlan
 from steadytree.exceptions import InputError
+from steadytree.plugins import WRITERS
 from steadytree.retraining import SearchOptions
 from steadytree.retraining.on_disk import MEMORY_ROWS
 from steadytree.tree.decision import Decision

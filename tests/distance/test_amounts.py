@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from steadytree import _limits as limits
+from steadytree import _io as limits
 from steadytree.distance.variants import Measure, check_options, cost_matrix, in_quanta
 from steadytree.exceptions import InputError
 from steadytree.tree.paths import Paths

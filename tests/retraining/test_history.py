@@ -20,11 +20,12 @@ from steadytree.exceptions import HistoryError, InputError
 from steadytree.retraining import history as history_module
 from steadytree.retraining.history import History
 from steadytree.retraining.history_chain import FORMAT
-from steadytree.tree.json import save_tree, tree_json_schema
+from steadytree.tree.json import save_tree
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from tests.diff.trees import Leaf, Split, build
 from tests.retraining.histories import A, B, C, PlanCheck, contents, seal_again, write
+from tests.tree.test_format import tree_json_schema
 
 
 def dissimilarity(a: Tree, b: Tree) -> float:

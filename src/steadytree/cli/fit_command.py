@@ -28,8 +28,14 @@ from steadytree.exceptions import InputError
 from steadytree.growing.fitting import ColumnEncoder
 from steadytree.plugins import as_tree, read_model
 from steadytree.publish import count_categories, publish_tree, rare_names
-from steadytree.tree.decision import LARGEST_SHARE, PREVALENCE, Decision, obvious_positive
-from steadytree.tree.one_decision import one_decision_of_leaves, warn_of_one_decision
+from steadytree.tree.decision import (
+    LARGEST_SHARE,
+    PREVALENCE,
+    Decision,
+    obvious_positive,
+    one_decision_of_leaves,
+    warn_of_one_decision,
+)
 from steadytree.tree.printing import tree_text
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

@@ -25,9 +25,9 @@ from steadytree.plugins import (
     writers,
 )
 from steadytree.publish import publish_tree
+from steadytree.tree.decision import one_decision_of_leaves, warn_of_one_decision
 from steadytree.tree.json import plain_json
 from steadytree.tree.observed import Observed
-from steadytree.tree.one_decision import one_decision_of_leaves, warn_of_one_decision
 from steadytree.tree.paths import tree_rules
 from steadytree.tree.printing import tree_text
 from steadytree.tree.tree import Tree

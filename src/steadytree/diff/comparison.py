@@ -37,20 +37,16 @@ from steadytree.evaluation.plan_check import (
 from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.plugins import read_model
-from steadytree.tree.alignment import common_space
-from steadytree.tree.columns import (
-    as_table,
-    n_rows,
-    outcome_values,
-)
-from steadytree.tree.joined_spaces import (
+from steadytree.tree.alignment import (
     JoinedSpace,
+    common_space,
     joined_space,
     response_range_of_rows,
     space_of_rows,
     space_of_rows_note,
 )
-from steadytree.tree.one_decision import (
+from steadytree.tree.columns import as_table, n_rows, outcome_values
+from steadytree.tree.decision import (
     find_one_decision,
     one_decision_of_leaves,
     warn_of_one_decision,

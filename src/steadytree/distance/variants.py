@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from steadytree._limits import check_matching
+from steadytree._io import check_matching
 from steadytree.exceptions import InputError
 from steadytree.plugins import read_models
 from steadytree.tree.alignment import align_classes, common_space

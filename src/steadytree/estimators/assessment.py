@@ -30,8 +30,8 @@ from steadytree.exceptions import InputError, OneDecisionWarning, UnsupportedMod
 from steadytree.growing.collections import draw_bootstrap
 from steadytree.growing.fitting import Task, TrainingData, fit_tree
 from steadytree.plugins import read_model
+from steadytree.tree.decision import one_decision_of_leaves, warn_of_one_decision
 from steadytree.tree.json import plain_json
-from steadytree.tree.one_decision import one_decision_of_leaves, warn_of_one_decision
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from steadytree.tree.words import PLAIN

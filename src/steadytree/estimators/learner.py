@@ -30,8 +30,12 @@ from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.fitting import Task, TrainingData
 from steadytree.tree.columns import as_table as rows_as_array
 from steadytree.tree.columns import is_categorical_column, is_frame, outcome_values
-from steadytree.tree.decision import Decision, resolve_decision
-from steadytree.tree.one_decision import find_one_decision, warn_of_one_decision
+from steadytree.tree.decision import (
+    Decision,
+    find_one_decision,
+    resolve_decision,
+    warn_of_one_decision,
+)
 from steadytree.tree.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

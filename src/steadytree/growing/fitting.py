@@ -27,7 +27,7 @@ from steadytree.exceptions import InputError
 from steadytree.plugins import as_tree, numbers_classes, read_model
 from steadytree.tree.columns import outcome_values, plain_scalar
 from steadytree.tree.decision import Decision
-from steadytree.tree.one_hot import MISSING, categories_left
+from steadytree.tree.recoded import MISSING, categories_left
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

@@ -29,7 +29,7 @@ from steadytree.publish.cells import (
     text,
 )
 from steadytree.retraining.proposal import TOO_FEW, Forgone, Gain
-from steadytree.tree.one_decision import OneDecision
+from steadytree.tree.decision import OneDecision
 from steadytree.tree.printing import risk_name
 from steadytree.tree.words import PLAIN, listed
 

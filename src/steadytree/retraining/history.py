@@ -18,8 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from steadytree._io import check_writable, exclusive, write_atomic
-from steadytree._limits import MAX_FILE_BYTES
+from steadytree._io import MAX_FILE_BYTES, check_writable, exclusive, write_atomic
 from steadytree._text import quoted, some_of
 from steadytree._views import plot_versions
 from steadytree.exceptions import HistoryError, InputError

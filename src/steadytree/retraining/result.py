@@ -35,7 +35,7 @@ from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
 from steadytree.plugins import rows_predicted_otherwise, write_like
 from steadytree.retraining.explanation import Explanation, explain_retraining, rarest_rows
 from steadytree.retraining.proposal import TOO_FEW, Answer, CheckedCandidates, Forgone
-from steadytree.tree.one_decision import OneDecision, find_one_decision
+from steadytree.tree.decision import OneDecision, find_one_decision
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

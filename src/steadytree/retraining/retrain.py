@@ -43,8 +43,7 @@ from steadytree.retraining.runs import (
 )
 from steadytree.retraining.search_options import SearchOptions, check_number, check_whole
 from steadytree.tree.columns import as_table, n_rows, without_columns
-from steadytree.tree.decision import Decision
-from steadytree.tree.one_decision import warn_of_one_decision
+from steadytree.tree.decision import Decision, warn_of_one_decision
 from steadytree.tree.rows import (
     TRAINING_ROWS,
     CodedRows,

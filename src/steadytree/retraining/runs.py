@@ -48,7 +48,8 @@ from steadytree.retraining.frontier import CandidateTree
 from steadytree.retraining.given_rows import STRUCTURE_ROWS
 from steadytree.retraining.problem import Problem, TrainingRows
 from steadytree.retraining.search_options import SearchOptions
-from steadytree.tree.recoded import imputed_entry, lumped_entry, missing_as_imputed, sides_as_lumped
+from steadytree.tree.decision import LARGEST_SHARE
+from steadytree.tree.recoded import missing_as_imputed, recoded_entries, sides_as_lumped
 from steadytree.tree.rows import TRAINING_ROWS, stack_tables
 from steadytree.tree.tree import Tree
 
@@ -130,8 +131,7 @@ class CandidateMaker:
             stamp = {
                 TRAINING_ROWS: self.problem.fingerprints,
                 **forbidden_entry(self.problem.space, self.problem.forbidden),
-                **imputed_entry(self.problem.deployed),
-                **lumped_entry(self.problem.deployed),
+                **recoded_entries(self.problem.deployed),
             }
             path = [
                 replace(e, tree=e.tree.replace(metadata={**e.tree.metadata, **stamp})) for e in path
@@ -287,7 +287,7 @@ class CandidateMaker:
             raise InputError(
                 f"candidate {name!r} does not fit the deployed tree: {error}"
             ) from error
-        if tree.decision.is_default:
+        if tree.decision == LARGEST_SHARE:
             tree = tree.relabelled(self.problem.decision)
         used = sorted(tree.used_features & self.problem.left_out)
         if used:

@@ -18,14 +18,14 @@ from steadytree._text import quoted
 from steadytree.evaluation.changed_columns import OUTSIDE_SHARE, UNKNOWN_SHARE
 from steadytree.exceptions import InputError
 from steadytree.plugins import as_tree
-from steadytree.tree.columns import NO_VALUE, column_names, declared_categories
-from steadytree.tree.joined_spaces import (
+from steadytree.tree.alignment import (
     joined_categories,
     joined_order,
     response_range_of_rows,
     space_of_rows,
     space_of_rows_note,
 )
+from steadytree.tree.columns import NO_VALUE, column_names, declared_categories
 from steadytree.tree.recoded import never_missing
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

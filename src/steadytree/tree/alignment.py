@@ -1,4 +1,4 @@
-"""Put a tree and a feature space side by side: same features, categories and classes.
+"""Put trees and a feature space side by side: same features, categories and classes.
 
 A distance between trees over different columns is a number without meaning. Names are
 matched, never guessed; where that fails the error names the culprits.
@@ -6,8 +6,10 @@ matched, never guessed; where that fails the error names the culprits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +17,9 @@ from numpy.typing import NDArray
 
 from steadytree._text import quoted, some_of
 from steadytree.exceptions import FeatureAlignmentError
+from steadytree.tree.columns import NO_VALUE, central_range, column_names
 from steadytree.tree.decision import Decision
-from steadytree.tree.one_hot import recombine_one_hot
+from steadytree.tree.recoded import never_missing, recombine_one_hot
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.values import bit_set, codes_in
 
@@ -50,55 +53,47 @@ def align_tree(tree: Tree, space: FeatureSpace) -> AlignedTree:
 
 def align_trees(trees: Sequence[Tree], space: FeatureSpace) -> list[AlignedTree]:
     """Match trees with a space as :func:`align_tree`; columns in common are matched once."""
-    columns: dict[Any, _Columns] = {}
+    positions: dict[Any, tuple[NDArray[np.int64], bool]] = {}
     out = []
     for tree in trees:
         if space.one_hot and tree.feature_names is not None:
             names = set(tree.feature_names)
             groups = {g: columns for g, columns in space.one_hot.items() if names & set(columns)}
             tree = recombine_one_hot(tree, groups) if groups else tree
-        key = (tree.feature_names, tree.n_features, tree.categories)
-        if key not in columns:
-            columns[key] = _Columns(tree, space)
-        out.append(columns[key].align(tree))
+        columns = (tree.feature_names, tree.n_features, tree.categories)
+        if columns not in positions:
+            where = _positions(tree, space)
+            kinds = zip(tree.categories, where.tolist(), strict=True)
+            numeric = all(c is None and space.categories[k] is None for c, k in kinds)
+            # Leaves have feature -1, which is the last entry, and keep it.
+            positions[columns] = np.append(where, -1), numeric
+        where, numeric = positions[columns]
+        masks = tree.left_categories if numeric else _left_masks(tree, space, where)
+        by_set = not numeric and any(mask is not None for mask in masks)
+        out.append(AlignedTree(tree, space, where[tree.feature], masks, by_set))  # type: ignore[arg-type]
     return out
 
 
-class _Columns:
-    """Where the columns of a tree are among those of a space, for all trees with these."""
-
-    def __init__(self, tree: Tree, space: FeatureSpace) -> None:
-        self.space = space
-        where = _positions(tree, space)
-        # Leaves have feature -1, which is the last entry, and keep it.
-        self.where = np.append(where, -1)
-        kinds = zip(tree.categories, where.tolist(), strict=True)
-        # Nothing to look up where all features are numeric in both.
-        self.plain = all(c is None and space.categories[k] is None for c, k in kinds)
-
-    def align(self, tree: Tree) -> AlignedTree:
-        feature = self.where[tree.feature]
-        if self.plain:
-            return AlignedTree(tree, self.space, feature, tree.left_categories, False)  # type: ignore[arg-type]
-        maps = {
-            j: _code_map(tree, self.space, j, int(self.where[j]))
-            for j in sorted(tree.used_features)
-        }
-        masks: list[int | None] = [None] * tree.n_nodes
-        for node, codes in enumerate(tree.left_categories):
-            if codes is None:
-                continue
-            known, every = maps[int(tree.feature[node])] or ((), 0)
-            count = len(self.space.categories[int(feature[node])] or ())
-            mask = bit_set([known[code] for code in codes], count)
-            missing = every & 1 << count
-            if tree.missing_left[node]:
-                mask |= missing
-            if tree.unseen_left[node]:
-                mask |= every & ~missing & ~bit_set(known, count)
-            masks[node] = mask
-        by_set = any(mask is not None for mask in masks)
-        return AlignedTree(tree, self.space, feature, tuple(masks), by_set)
+def _left_masks(
+    tree: Tree, space: FeatureSpace, where: NDArray[np.int64]
+) -> tuple[int | None, ...]:
+    """Bit set of the space's categories that go left at each node."""
+    maps = {j: _code_map(tree, space, j, int(where[j])) for j in sorted(tree.used_features)}
+    masks: list[int | None] = [None] * tree.n_nodes
+    for node, codes in enumerate(tree.left_categories):
+        if codes is None:
+            continue
+        j = int(tree.feature[node])
+        known, every = maps[j] or ((), 0)
+        count = len(space.categories[int(where[j])] or ())
+        mask = bit_set([known[code] for code in codes], count)
+        missing = every & 1 << count
+        if tree.missing_left[node]:
+            mask |= missing
+        if tree.unseen_left[node]:
+            mask |= every & ~missing & ~bit_set(known, count)
+        masks[node] = mask
+    return tuple(masks)
 
 
 def _positions(tree: Tree, space: FeatureSpace) -> NDArray[np.int64]:
@@ -110,15 +105,14 @@ def _positions(tree: Tree, space: FeatureSpace) -> NDArray[np.int64]:
                 f"got one over {tree.n_features}; compare trees over the same columns"
             )
         return np.arange(tree.n_features)
-    position = {name: j for j, name in enumerate(space.names)}
-    unknown = [name for name in tree.feature_names if name not in position]
+    unknown = [name for name in tree.feature_names if name not in space.position]
     if unknown:
         raise FeatureAlignmentError(
             f"expected features of the space {some_of(space.names)}, "
             f"got a tree with {some_of(unknown)} as well; "
             "build the space from data that has these columns"
         )
-    return np.array([position[name] for name in tree.feature_names], dtype=np.int64)
+    return np.array([space.position[name] for name in tree.feature_names], dtype=np.int64)
 
 
 def _code_map(
@@ -265,3 +259,182 @@ def tree_in_space(tree: Tree, space: FeatureSpace, classes: tuple[Any, ...] | No
             else replace(tree.decision, resolved=None),
         )
     return tree if tree.space is space else tree.replace(space=space)
+
+
+# -- one space for two trees -----------------------------------------------------------
+# A retrained tree may know a category, or use a column, that the deployed tree's space does not
+# have, and has to be measured against it all the same. The deployed tree's ranges stay the
+# yardstick. What it lacks comes from rows, of which no single one may decide how far a feature
+# ranges; only where there are none from the other tree's own space, and then that is said: a tree
+# that brings its own yardstick can make any change look small.
+
+TAILS = 0.005
+"""Share of the rows beyond either end of a range that is taken from rows."""
+
+
+@dataclass(frozen=True)
+class JoinedSpace:
+    """A space, and the features whose extent in it nobody but the new tree states."""
+
+    space: FeatureSpace
+    own_word: tuple[str, ...] = ()
+
+
+def space_of_rows(
+    tree: Tree, X: Any, *, needed: Collection[int] | None = None, joined: bool = True
+) -> FeatureSpace:
+    """Return the space of a tree that stores none: what rows show, out to its thresholds.
+
+    Of each column the middle 99 %, so that one value of 999 does not make every other move
+    look small; and one row without a value does not make the column one that can be missing.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array or frame
+    needed : collection of int, optional
+        Features whose columns must be there; by default all.
+    joined : bool, default True
+        Whether categories that only the rows have come after those of the tree.
+    """
+    seen = FeatureSpace.of_known_features(
+        X, tree.feature_names, tree.categories, needed=needed, tails=TAILS
+    )
+    seen = never_missing(_with_categories_of(tree, seen, joined), tree)
+    lower, upper = seen.lower.copy(), seen.upper.copy()
+    for node in np.flatnonzero(np.isfinite(tree.threshold)).tolist():
+        j, t = int(tree.feature[node]), float(tree.threshold[node])
+        lower[j], upper[j] = min(lower[j], t), max(upper[j], t)
+    return seen.replace(lower=lower, upper=upper)
+
+
+def space_of_rows_note(owner: str, rows: str) -> str:
+    """Say what distances are measured over where a tree stores no space."""
+    return (
+        f"No ranges are stored with the {owner} tree: distances are over those of the {rows}, "
+        f"from the {100 * TAILS:g} to the {100 - 100 * TAILS:g} % point of each column."
+    )
+
+
+def response_range_of_rows(tree: Tree, y: NDArray[Any]) -> tuple[float, float]:
+    """Return the range of responses of a tree that stores none, out to what it predicts."""
+    low, high = central_range(np.asarray(y, dtype=np.float64), TAILS)
+    values = tree.value[:, 0]
+    return min(low, float(values.min())), max(high, float(values.max()))
+
+
+def _with_categories_of(tree: Tree, seen: FeatureSpace, joined: bool) -> FeatureSpace:
+    """Return the space of some rows with the categories of a tree that has no space.
+
+    An order that the rows declare holds if it has every category of the tree. Otherwise
+    categories that were met as well come after the tree's, if they are to be ``joined``.
+    """
+    categories: list[tuple[Any, ...] | None] = []
+    ordered = seen.ordered.copy()
+    for j, (own, found) in enumerate(zip(tree.categories, seen.categories, strict=True)):
+        ordered[j] &= set(own or ()) <= set(found or ())
+        if own is None or ordered[j]:
+            categories.append(found)
+        else:
+            more = (found or ()) if joined else ()
+            categories.append(joined_categories(own, more, ordered=False))
+    return seen.replace(categories=tuple(categories), ordered=ordered)
+
+
+def joined_space(space: FeatureSpace, tree: Tree, X: Any = None) -> JoinedSpace:
+    """Return a space with the categories and columns besides that a tree needs.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+        Its ranges, categories and columns stay, in their order.
+    tree : Tree
+        The tree to be written in it.
+    X : array or frame, optional
+        Rows, from which the range of a further column is taken.
+    """
+    if space.one_hot or space.names is None or tree.feature_names is None:
+        return JoinedSpace(space)  # matched by position, or column by column
+    kinds = dict(zip(tree.feature_names, tree.categories, strict=True))
+    used = {tree.feature_names[j] for j in tree.used_features}
+    stated_by_tree: list[str] = []
+    categories = list(space.categories)
+    for k, name in enumerate(space.names):
+        known, more = space.categories[k], kinds.get(name)
+        if known is None or more is None:
+            continue
+        in_order = bool(space.ordered[k]) and _is_ordered(tree.space, name)
+        categories[k] = joined = joined_categories(known, more, ordered=in_order)
+        if name in used and len(joined) > 2 * len(known):
+            stated_by_tree.append(name)
+    if tuple(categories) != space.categories:
+        space = space.replace(categories=tuple(categories))
+    names = tuple(name for name in tree.feature_names if name not in space.position)
+    needed = [name for name in names if name in used]
+    columns = set(() if X is None else column_names(X) or ())
+    if not names:
+        return JoinedSpace(space, tuple(stated_by_tree))
+    if columns and set(needed) <= columns:
+        lists = tuple(kinds[name] for name in names)
+        places = [names.index(name) for name in needed]
+        added = FeatureSpace.of_known_features(X, names, lists, needed=places, tails=TAILS)
+        added = added.replace(
+            categories=tuple(
+                None if listed is None else joined_categories(listed, more or (), ordered=False)
+                for listed, more in zip(lists, added.categories, strict=True)
+            )
+        )
+        at = list(range(len(names)))
+    elif tree.space is not None and set(names) <= set(tree.space.names or ()):
+        stated_by_tree += needed
+        added = tree.space
+        at = [added.position[name] for name in names]
+    else:
+        return JoinedSpace(space, tuple(stated_by_tree))
+    wider = space.replace(
+        lower=np.concatenate([space.lower, added.lower[at]]),
+        upper=np.concatenate([space.upper, added.upper[at]]),
+        categories=(*space.categories, *(added.categories[j] for j in at)),
+        can_be_missing=np.concatenate([space.can_be_missing, added.can_be_missing[at]]),
+        ordered=np.concatenate([space.ordered, added.ordered[at]]),
+        names=(*(space.names or ()), *names),
+        knots=(*space.knots, *(None,) * len(names)) if space.knots else (),
+    )
+    return JoinedSpace(wider, tuple(stated_by_tree))
+
+
+def _is_ordered(space: FeatureSpace | None, name: str) -> bool:
+    named = space is not None and name in (space.names or ())
+    return space is not None and named and bool(space.ordered[space.position[name]])
+
+
+def joined_order(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...] | None:
+    """One order that agrees with two; None where they contradict or leave a place open."""
+    steps = TopologicalSorter[Any](dict.fromkeys((*one, *other), ()))
+    for before, after in (*pairwise(one), *pairwise(other)):
+        steps.add(after, before)
+    try:
+        steps.prepare()
+    except CycleError:
+        return None
+    out: list[Any] = []
+    while steps.is_active():
+        following = steps.get_ready()
+        if len(following) > 1:
+            return None
+        out += following
+        steps.done(*following)
+    return tuple(out)
+
+
+def joined_categories(
+    known: Sequence[Any], more: Sequence[Any], *, ordered: bool
+) -> tuple[Any, ...]:
+    """Known categories with those that came as well: in their place of an order, or after.
+
+    ``ordered``: both are in order.
+    """
+    listed = {*known, NO_VALUE}
+    fresh = [c for c in more if c not in listed]
+    order = joined_order(known, more) if fresh and ordered else None
+    return (*known, *fresh) if order is None else order

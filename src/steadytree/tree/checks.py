@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import MAX_CATEGORIES, MAX_CLASSES, MAX_DEPTH, check_size, check_texts
+from steadytree._io import MAX_CATEGORIES, MAX_CLASSES, MAX_DEPTH, check_size, check_texts
 from steadytree._text import cut, quoted, some_of
 from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.columns import Categories, plain_scalar
@@ -175,7 +175,7 @@ def check_outcome(
                 "a classification tree needs classes"
             )
         labels = np.zeros(n, dtype=np.int32) if labels is None else labels
-        if labels.shape != (n,) or labels.any() or not Decision.of(decision).is_default:
+        if labels.shape != (n,) or labels.any() or Decision.of(decision) != Decision():
             raise TreeFormatError("expected no labels in a regression tree, got some")
         return labels, Decision(), None
     names = tuple(plain_scalar(c) for c in classes)

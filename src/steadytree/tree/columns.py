@@ -107,46 +107,49 @@ def n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
+def _column(X: Any, column: int | str) -> Any:
+    """One column as the table holds it: a series of a frame, or a part of an array."""
+    if isinstance(X, pd.DataFrame):
+        return X[column] if isinstance(column, str) else X.iloc[:, column]
+    if is_frame(X):  # polars
+        return X[column] if isinstance(column, str) else X.to_series(column)
+    return np.asarray(X)[:, int(column)]
+
+
 def column_values(X: Any, column: int | str) -> NDArray[Any]:
     """One column as a numpy array: floats or booleans where possible, else objects."""
-    if isinstance(X, pd.DataFrame):
-        series = X[column] if isinstance(column, str) else X.iloc[:, column]
-        if isinstance(series.dtype, pd.CategoricalDtype):
-            return np.asarray(series.astype(object).to_numpy())
-        if pd.api.types.is_extension_array_dtype(series.dtype) and series.isna().any():
-            return np.asarray(series.to_numpy(dtype=object, na_value=np.nan))
-        return np.asarray(series.to_numpy())
-    if is_frame(X):  # polars
-        series = X[column] if isinstance(column, str) else X.to_series(column)
-        if str(series.dtype).startswith(POLARS_CATEGORICAL):
-            return np.array(series.to_list(), dtype=object)
-        if str(series.dtype).startswith(POLARS_NESTED):
-            cells = np.empty(len(series), dtype=object)
-            cells[:] = series.to_list()
-            return cells
-        return np.asarray(series.to_numpy())
-    return np.asarray(np.asarray(X)[:, int(column)])
+    values = _column(X, column)
+    if isinstance(values, np.ndarray):
+        return values
+    if isinstance(values, pd.Series):
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            values = values.astype(object)
+        elif pd.api.types.is_extension_array_dtype(values.dtype) and values.isna().any():
+            return np.asarray(values.to_numpy(dtype=object, na_value=np.nan))
+    elif str(values.dtype).startswith(POLARS_CATEGORICAL):
+        return np.array(values.to_list(), dtype=object)
+    elif str(values.dtype).startswith(POLARS_NESTED):
+        cells = np.empty(len(values), dtype=object)
+        cells[:] = values.to_list()
+        return cells
+    return np.asarray(values.to_numpy())
 
 
 def is_categorical_column(X: Any, column: int) -> bool:
     """Whether the column's own type says "category": category, string or boolean."""
-    if isinstance(X, pd.DataFrame):
-        series = X.iloc[:, column]  # X.dtypes would go through all columns each time
-        dtype = series.dtype
+    values = _column(X, column)
+    if isinstance(values, pd.Series):
+        dtype = values.dtype
         if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
             return True
         if pd.api.types.is_numeric_dtype(dtype):
             return False
-        return not all(isinstance(v, NUMBERS) for v in series.dropna().head(1000))
-    if is_frame(X):
-        return str(X.to_series(column).dtype).startswith(POLARS_CATEGORICAL)
-    array = np.asarray(X)
-    if array.dtype.kind in "fiu":
-        return False
-    if array.dtype.kind == "b":
-        return True
-    values = array[:, column][:1000]
-    return any(not isinstance(v, NUMBERS) and not _is_missing(v) for v in values)
+        return not all(isinstance(v, NUMBERS) for v in values.dropna().head(1000))
+    if not isinstance(values, np.ndarray):
+        return str(values.dtype).startswith(POLARS_CATEGORICAL)
+    if values.dtype.kind in "fiub":
+        return bool(values.dtype.kind == "b")
+    return any(not isinstance(v, NUMBERS) and not _is_missing(v) for v in values[:1000])
 
 
 def _is_missing(value: Any) -> bool:
@@ -450,22 +453,12 @@ def _observe_categories(X: Any, column: int | str, values: NDArray[Any], name: s
 
 def declared_categories(X: Any, column: int | str) -> tuple[tuple[Any, ...] | None, bool]:
     """Categories that the type of a column lists (None: it lists none), and whether in order."""
-    dtype = _dtype_of(X, column)
+    dtype = _column(X, column).dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return tuple(plain_scalar(v) for v in dtype.categories), bool(dtype.ordered)
     if str(dtype).startswith("Enum"):
         return tuple(dtype.categories), True
     return None, False
-
-
-def _dtype_of(X: Any, column: int | str) -> Any:
-    """Return the type a frame gives a column; None for an array."""
-    if isinstance(X, pd.DataFrame):
-        # X.dtypes would go through all columns each time.
-        return (X.iloc[:, column] if isinstance(column, int) else X[column]).dtype
-    if hasattr(X, "dtypes"):  # polars
-        return (X.to_series(column) if isinstance(column, int) else X[column]).dtype
-    return None
 
 
 def check_learnable(X: Any, column: int, name: str, found: Column) -> None:
@@ -479,7 +472,7 @@ def check_learnable(X: Any, column: int, name: str, found: Column) -> None:
                 stacklevel=2,
             )
         return
-    declared = isinstance(_dtype_of(X, column), pd.CategoricalDtype)
+    declared = isinstance(_column(X, column).dtype, pd.CategoricalDtype)
     texts = [c for c in found.categories if isinstance(c, str) and c != NO_VALUE]
     if not declared and texts and all(DATE_TEXT.fullmatch(text) for text in texts):
         raise dates_in_column(name, f"written as text such as {texts[0]!r}")

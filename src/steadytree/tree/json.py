@@ -12,20 +12,22 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from steadytree._io import check_json_depth, parse_json, read_bytes, write_atomic
-from steadytree._limits import (
+from steadytree._io import (
     MAX_FILE_BYTES,
     MAX_NODES,
     check_feature_count,
+    check_json_depth,
     check_size,
     check_value_cells,
+    parse_json,
+    read_bytes,
+    write_atomic,
 )
 from steadytree._optional import library_versions
 from steadytree._text import cut, quoted, some_of
@@ -35,12 +37,11 @@ from steadytree.tree.decision import STEADY, Decision
 from steadytree.tree.nested import (
     JsonObject,
     as_list,
-    as_number,
     kind_of,
     plain_scalars,
     read_scalars,
 )
-from steadytree.tree.observed import Observed
+from steadytree.tree.observed import OBSERVED_ARRAYS, Observed
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
@@ -132,14 +133,11 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
         }
     impurity = tree.given_fields()["impurity"]  # what reading fills in again is not written
     unseen = tree.tells_unseen_from_missing
+    # As old as it can be read with: earlier versions know no orders, and then no unseen_left.
+    version = 2 if {"knots", "ordered"} & set(space or ()) else 1
     return {
         "format": FORMAT_NAME,
-        # As old as it can be read with: earlier versions know no orders, and then no unseen_left.
-        "version": FORMAT_VERSION
-        if unseen
-        else 2
-        if {"knots", "ordered"} & set(space or ())
-        else 1,
+        "version": FORMAT_VERSION if unseen else version,
         "written_with": library_versions(("steadytree", "numpy", "scikit-learn")),
         "task": "classification" if tree.is_classifier else "regression",
         "classes": plain_scalars(tree.classes),
@@ -199,7 +197,6 @@ def _decision_to_dict(decision: Decision) -> dict[str, Any]:
 
 MAX_ORIGIN = 200
 """Characters of where a policy comes from, which stands in sentences: more are left out."""
-OBSERVED_ARRAYS = ("counts", "weighted", "steadied_by", "strength")
 
 
 def _observed_to_dict(observed: Observed | None) -> dict[str, Any] | None:
@@ -235,13 +232,6 @@ def plain_json(value: Any, digits: int | None = None) -> Any:
 
 def _numbers(values: Sequence[float]) -> list[float | str]:
     return [v if math.isfinite(v) else str(v) for v in values]
-
-
-def tree_json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the file format, as shipped in the package."""
-    text = files("steadytree.tree").joinpath("tree.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 # -- reading ----------------------------------------------------------------------
@@ -340,7 +330,7 @@ def tree_from_dict(content: Any) -> Tree:
             missing_left=np.array(nodes.bools("missing_left")),
             weight=np.array(nodes.floats("weight")),
             **given,
-            classes=None if classes is None else tuple(read_scalars(classes, "classes")),
+            classes=_scalars(classes, "classes"),
             feature_names=_names(top),
             categories=_read_categories(top),
             precision=top.get("precision", str),
@@ -411,63 +401,58 @@ def _names(reader: JsonObject, name: str = "feature_names") -> tuple[str, ...] |
 
 
 def _read_categories(reader: JsonObject) -> tuple[tuple[Any, ...] | None, ...]:
-    out: list[tuple[Any, ...] | None] = []
-    for i, c in enumerate(reader.get("categories", list)):
-        where = f"{reader.where}categories[{i}]"
-        out.append(None if c is None else tuple(read_scalars(as_list(c, where), where)))
-    return tuple(out)
+    listed = reader.get("categories", list)
+    return tuple(_scalars(c, f"{reader.where}categories[{i}]") for i, c in enumerate(listed))
+
+
+def _scalars(values: Any, where: str) -> tuple[Any, ...] | None:
+    return None if values is None else tuple(read_scalars(as_list(values, where), where))
 
 
 def _read_space(content: Any) -> FeatureSpace | None:
     if content is None:
         return None
     reader = JsonObject(content, "space.")
-    bounds = reader.get("bounds", list)
-    pairs = [
-        [0.0, 0.0] if b is None else reader.floats(f"bounds[{i}]", b) for i, b in enumerate(bounds)
+    bounds = [
+        (0.0, 0.0) if b is None else _pair(reader, f"bounds[{i}]", b)
+        for i, b in enumerate(reader.get("bounds", list))
     ]
-    if any(len(pair) != 2 for pair in pairs):
-        raise TreeFormatError("space.bounds: expected pairs of numbers, got other lengths")
-    classes = reader.get("classes", list, optional=True)
     response = reader.get("response_range", list, optional=True)
-    if response is not None and len(response) != 2:
-        raise TreeFormatError("space.response_range: expected two numbers, got another length")
     one_hot: dict[str, dict[str, Any]] = {}
     for group, columns in reader.get("one_hot", dict).items():
         where = f"space.one_hot.{cut(group, 80)}"
         inner = JsonObject(columns, where).content
         values = read_scalars(list(inner.values()), where)
         one_hot[group] = dict(zip(inner, values, strict=True))
+    # Files on the paper's scale have no knots, those of before no order.
+    knots = reader.content.get("knots") is not None and reader.get("knots", list)
+    ordered = reader.content.get("ordered") is not None and reader.bools("ordered")
     return FeatureSpace(
-        lower=np.array([pair[0] for pair in pairs]),
-        upper=np.array([pair[1] for pair in pairs]),
+        lower=np.array([low for low, _ in bounds]),
+        upper=np.array([high for _, high in bounds]),
         categories=_read_categories(reader),
         can_be_missing=np.array(reader.bools("can_be_missing"), dtype=bool),
         names=_names(reader, "names"),
-        classes=None if classes is None else tuple(read_scalars(classes, "space.classes")),
-        response_range=None
-        if response is None
-        else (as_number(response[0]), as_number(response[1])),
+        classes=_scalars(reader.get("classes", list, optional=True), "space.classes"),
+        response_range=None if response is None else _pair(reader, "response_range", response),
         one_hot=one_hot,
-        knots=_read_knots(reader),
-        ordered=np.array(
-            reader.bools("ordered") if reader.content.get("ordered") is not None else (), dtype=bool
-        ),
+        knots=tuple(_read_knots(reader, f"knots[{i}]", one) for i, one in enumerate(knots or ())),
+        ordered=np.array(ordered or (), dtype=bool),
     )
 
 
-def _read_knots(reader: JsonObject) -> tuple[tuple[tuple[float, float], ...] | None, ...]:
-    """Knots of the quantile scale; files on the paper's scale have no such entry."""
-    if reader.content.get("knots") is None:
-        return ()
-    out: list[tuple[tuple[float, float], ...] | None] = []
-    for i, knots in enumerate(reader.get("knots", list)):
-        name = f"knots[{i}]"
-        if knots is None:
-            out.append(None)
-            continue
-        pairs = [reader.floats(name, pair) for pair in as_list(knots, reader.where + name)]
-        if any(len(pair) != 2 for pair in pairs):
-            raise TreeFormatError(f"space.{name}: expected pairs of numbers, got other lengths")
-        out.append(tuple((value, position) for value, position in pairs))
-    return tuple(out)
+def _read_knots(
+    reader: JsonObject, name: str, knots: Any
+) -> tuple[tuple[float, float], ...] | None:
+    if knots is None:
+        return None
+    return tuple(_pair(reader, name, pair) for pair in as_list(knots, reader.where + name))
+
+
+def _pair(reader: JsonObject, name: str, values: Any) -> tuple[float, float]:
+    pair = reader.floats(name, values)
+    if len(pair) != 2:
+        raise TreeFormatError(
+            f"{reader.where}{name}: expected two numbers, got a list of {len(pair)}"
+        )
+    return pair[0], pair[1]

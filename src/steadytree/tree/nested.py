@@ -26,13 +26,15 @@ before they are compared.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from steadytree._limits import (
+from steadytree._io import (
     MAX_CATEGORIES,
     MAX_CATEGORY_CELLS,
     MAX_DEPTH,
@@ -102,41 +104,35 @@ def laid_flat(root: Node, fields: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(node, Branch):
             waiting += ((node.right, here, 1, depth + 1), (node.left, here, 0, depth + 1))
     check_value_cells(len(nodes), len(fields.get("classes") or (0,)))
-    values, weights, given = _fill_in(nodes, children)
-    sides = np.array(children, dtype=np.int32).reshape(-1, 2)
+    values, weights = _fill_in(nodes, children)
+    fields = {**_labels(nodes, values, fields), **fields}
+    left, right = np.array(children, dtype=np.int32).reshape(-1, 2).T
     splits = [node if isinstance(node, Branch) else None for node in nodes]
+    missing = [s is not None and s.missing_left for s in splits]
+    unseen = [None if s is None else s.unseen_left for s in splits]
+    unseen_left = [m if u is None else u for m, u in zip(missing, unseen, strict=True)]
     return {
-        "children_left": sides[:, 0],
-        "children_right": sides[:, 1],
+        "children_left": left,
+        "children_right": right,
         "feature": np.array([-1 if s is None else s.feature for s in splits]),
         "threshold": np.array([np.nan if s is None else s.threshold for s in splits]),
         "left_categories": tuple(None if s is None else s.left_categories for s in splits),
-        "missing_left": np.array([s is not None and s.missing_left for s in splits]),
-        "unseen_left": np.array(
-            [
-                s is not None and (s.missing_left if s.unseen_left is None else s.unseen_left)
-                for s in splits
-            ]
-        ),
-        "value": np.array(values, dtype=np.float64),
+        "missing_left": np.array(missing),
+        "unseen_left": np.array(unseen_left),
+        "value": values,
         "weight": np.array(weights),
-        **_labels(given, values, fields),
         **fields,
     }
 
 
 def _fill_in(
     nodes: list[Node], children: list[list[int]]
-) -> tuple[list[Any], list[float], list[int | None]]:
-    """Values, weights and given labels, from the leaves upwards where a source has none."""
+) -> tuple[NDArray[np.float64], list[float]]:
+    """Values and weights, from the leaves upwards where a source has none."""
     values: list[Any] = [None] * len(nodes)
     weights = [0.0] * len(nodes)
-    labels: list[int | None] = [node.label for node in nodes]
     for here in reversed(range(len(nodes))):
         node, (left, right) = nodes[here], children[here]
-        if isinstance(node, Leaf):
-            values[here], weights[here] = np.asarray(node.value, dtype=np.float64), node.weight
-            continue
         both = weights[left] + weights[right]
         weights[here] = both if node.weight is None else float(node.weight)
         if node.value is not None:
@@ -146,22 +142,19 @@ def _fill_in(
         # What is not finite in a stranger's leaves is for the tree to refuse, naming the node.
         with np.errstate(over="ignore", invalid="ignore"):
             values[here] = share * values[left] + (1 - share) * values[right]
-    return values, weights, labels
+    return np.array(values, dtype=np.float64), weights
 
 
 def _labels(
-    given: list[int | None], values: list[Any], fields: Mapping[str, Any]
+    nodes: list[Node], values: NDArray[np.float64], fields: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Labels where some are given; the others follow their shares under the tree's policy."""
+    given = [node.label for node in nodes]
     if all(label is None for label in given):
         return {}
-    policy = Decision.of(fields.get("decision")).resolve(fields["classes"])
-    own = policy.labels(np.array(values, dtype=np.float64))
-    return {
-        "label": np.array(
-            [o if g is None else g for g, o in zip(given, own, strict=True)], dtype=np.int32
-        )
-    }
+    own = Decision.of(fields.get("decision")).resolve(fields["classes"]).labels(values).tolist()
+    labels = [o if g is None else g for g, o in zip(given, own, strict=True)]
+    return {"label": np.array(labels, dtype=np.int32)}
 
 
 # -- Entries of a JSON file that a stranger wrote: each of the kind it should be, or an error --
@@ -171,9 +164,9 @@ SPECIAL_NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 """How numbers are written that JSON lacks."""
 
 _WANTED = {
-    "_int32": "a whole number below 2^31",
-    "as_number": 'a number, "inf", "-inf" or "nan"',
-    "_bool": "true or false",
+    int: "a whole number below 2^31",
+    float: 'a number, "inf", "-inf" or "nan"',
+    bool: "true or false",
 }
 
 
@@ -227,26 +220,25 @@ class JsonObject:
 
     def ints(self, name: str, values: Any = None) -> Any:
         """Return whole numbers."""
-        return self._each(name, values, _int32)
+        return self._each(name, values, int)
 
     def floats(self, name: str, values: Any = None) -> list[float]:
         """Return numbers, those among them that JSON lacks."""
-        return self._each(name, values, as_number)
+        return self._each(name, values, float)
 
     def bools(self, name: str) -> list[bool]:
         """Return flags."""
-        return self._each(name, None, _bool)
+        return self._each(name, None, bool)
 
-    def _each(self, name: str, values: Any, read: Callable[[Any], Any]) -> list[Any]:
+    def _each(self, name: str, values: Any, kind: type) -> list[Any]:
         values = self.get(name, list) if values is None else as_list(values, self.where + name)
         out = []
         for i, value in enumerate(values):
             try:
-                out.append(read(value))
+                out.append(as_number(value) if kind is float else _checked(value, kind))
             except (TypeError, ValueError, OverflowError):
                 raise TreeFormatError(
-                    f"{self.where}{name}[{i}]: expected {_WANTED[read.__name__]}, "
-                    f"got {quoted(value)}"
+                    f"{self.where}{name}[{i}]: expected {_WANTED[kind]}, got {quoted(value)}"
                 ) from None
         return out
 
@@ -258,8 +250,11 @@ def as_list(value: Any, where: str) -> list[Any]:
     return value
 
 
-def _int32(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
+def _checked(value: Any, kind: type) -> Any:
+    """Return a flag, or a whole number of 32 bits."""
+    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, int):
+        raise TypeError
+    if not -(2**31) <= value < 2**31:
         raise ValueError
     return value
 
@@ -273,12 +268,6 @@ def as_number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError
     return float(value)
-
-
-def _bool(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
 
 
 def kind_of(value: Any) -> str:
@@ -350,13 +339,13 @@ def nested_fields(
     nodes = _Nodes(top["tree"])
     features = _Features(nodes, top.get("features", feature_names))
     listed = _classes(nodes, top.get("classes", classes))
-    made: dict[int, Node] = {}
+    built: dict[int, Node] = {}
     for here in reversed(range(len(nodes.entries))):
         sides = nodes.children.get(here)
         if sides is None:
-            made[here] = _leaf(nodes, here, listed)
+            built[here] = _leaf(nodes, here, listed)
         else:
-            made[here] = features.branch(here, made.pop(sides[0]), made.pop(sides[1]))
+            built[here] = features.branch(here, built.pop(sides[0]), built.pop(sides[1]))
     others = {
         "n_features": len(features.lists),
         "feature_names": features.names,
@@ -365,7 +354,7 @@ def nested_fields(
         "decision": _decision(top, listed),
         "precision": _text(top.get("precision", "float64"), "precision"),
     }
-    return laid_flat(made[0], others)
+    return laid_flat(built[0], others)
 
 
 class _Nodes:
@@ -373,7 +362,7 @@ class _Nodes:
 
     def __init__(self, root: Any) -> None:
         self.entries: list[Mapping[str, Any]] = []
-        self.children: dict[int, tuple[int, int]] = {}
+        self.children: dict[int, list[int]] = {}
         self._parent: list[tuple[int, str]] = []
         waiting: list[tuple[Any, int, str, int]] = [(root, -1, "root", 0)]
         while waiting:
@@ -389,8 +378,7 @@ class _Nodes:
                 raise self.error(here, f"expected a condition or a leaf, got {kind_of(entry)}")
             self.entries.append(entry)
             if parent >= 0:
-                left, right = self.children[parent]
-                self.children[parent] = (here, right) if side == "left" else (left, here)
+                self.children[parent].append(here)
             splits = not {"feature", "left", "right"}.isdisjoint(entry)
             known = OF_SPLITS if splits else OF_LEAVES
             if not set(entry) <= set(known):
@@ -400,11 +388,8 @@ class _Nodes:
             for name in ("feature", "left", "right"):
                 if name not in entry:
                     raise self.error(here, f"expected the entry {name!r} in a condition, got none")
-            self.children[here] = (-1, -1)
-            waiting += (
-                (entry["right"], here, "right", depth + 1),
-                (entry["left"], here, "left", depth + 1),
-            )
+            self.children[here] = []
+            waiting += [(entry[side], here, side, depth + 1) for side in ("right", "left")]
 
     def way(self, node: int) -> str:
         """Say how to get to a node: "root.left.right"."""
@@ -420,15 +405,12 @@ class _Nodes:
 
     def number(self, node: int, name: str, value: Any) -> float:
         """Return a number, also one that JSON lacks."""
-        value = plain_scalar(value)
-        if isinstance(value, str) and value in SPECIAL_NUMBERS:
-            value = SPECIAL_NUMBERS[value]
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self.error(node, f"expected a number as {name}, got {_shown(value)}")
         try:
-            return float(value)
+            return as_number(plain_scalar(value))
         except OverflowError:
             raise self.error(node, f"expected a number as {name}, got a huge one") from None
+        except (TypeError, ValueError):
+            raise self.error(node, f"expected a number as {name}, got {_shown(value)}") from None
 
     def scalars(self, node: int, name: str) -> list[Any]:
         """Return a list of text, numbers and booleans."""
@@ -470,39 +452,32 @@ class _Features:
         self._nodes = nodes
         self.lists: list[list[Any] | None] = []
         labels = None if given is None else self._read_given(given)
-        used: dict[Any, int] = {}
+        named: dict[int, Any] = {}
         for node in nodes.children:
-            name = plain_scalar(nodes.entries[node]["feature"])
+            named[node] = name = plain_scalar(nodes.entries[node]["feature"])
             if isinstance(name, bool) or not isinstance(name, (str, int)):
                 raise nodes.error(
                     node, f"expected the name or number of a feature, got {_shown(name)}"
                 )
-            used.setdefault(name, node)
-        by_number = [name for name in used if isinstance(name, int)]
-        if len(by_number) not in (0, len(used)):
+        used = dict.fromkeys(named.values())
+        numbers = [name for name in used if isinstance(name, int)]
+        if len(numbers) not in (0, len(used)):
             raise TreeFormatError(
                 f"expected features that are all names or all numbers, got both: {some_of(used)}"
             )
-        if by_number:
-            limit = len(self.lists) if labels is not None else MAX_UNLISTED_FEATURES
-            for name, node in used.items():
-                if not 0 <= name < limit:
-                    raise nodes.error(
-                        node, f"expected a feature in [0, {limit}), got {_shown(name)}"
-                    )
-            if labels is None:
-                self.lists = [None] * (max(by_number) + 1)
-            self.position: dict[Any, int] = {j: j for j in range(len(self.lists))}
-        else:
-            if labels is None:
-                labels, self.lists = list(used), [None] * len(used)
-            self.position = {name: j for j, name in enumerate(labels)}
-            for name, node in used.items():
-                if name not in self.position:
-                    raise nodes.error(
-                        node, f"expected one of the features {some_of(labels)}, got {_shown(name)}"
-                    )
+        if labels is None and not numbers:
+            labels, self.lists = list(used), [None] * len(used)
+        limit = MAX_UNLISTED_FEATURES if labels is None else len(self.lists)
+        position = {name: j for j, name in enumerate(labels or ())}
+        for node, name in named.items():
+            if not (0 <= name < limit if numbers else name in position):
+                wanted = f"one of the features {some_of(position)}"
+                wanted = f"a feature in [0, {limit})" if numbers else wanted
+                raise nodes.error(node, f"expected {wanted}, got {_shown(name)}")
+        if labels is None:
+            self.lists = [None] * (max(numbers) + 1)
         self.names = tuple(labels) if labels else None
+        self._of_node = named if numbers else {n: position[name] for n, name in named.items()}
         self._codes: list[dict[Any, int]] = [
             {} if c is None else {value: k for k, value in enumerate(c)} for c in self.lists
         ]
@@ -540,10 +515,9 @@ class _Features:
     def _list_categories(self) -> None:
         """Complete the lists of categories by those that conditions name."""
         nodes = self._nodes
-        splits: dict[int, int] = {}
-        for node in nodes.children:
-            entry = nodes.entries[node]
-            j = self.position[plain_scalar(entry["feature"])]
+        n_splits: Counter[int] = Counter()
+        for node, j in self._of_node.items():
+            entry, known = nodes.entries[node], self._codes[j]
             if ("threshold" in entry) == ("categories" in entry):
                 both = "both" if "threshold" in entry else "neither"
                 raise nodes.error(node, f"expected a threshold or categories, got {both}")
@@ -551,22 +525,19 @@ class _Features:
                 if self.lists[j] is not None:
                     raise nodes.error(node, "expected categories: the feature has some")
                 continue
-            known = self._codes[j]
-            if self.lists[j] is None:
-                self.lists[j] = []
+            listed = self.lists[j] = self.lists[j] or []
             for value in nodes.scalars(node, "categories"):
                 if value not in known:
                     known[value] = len(known)
-                    self.lists[j].append(value)  # type: ignore[union-attr]
-            splits[j] = splits.get(j, 0) + 1
+                    listed.append(value)
+            n_splits[j] += 1
             if len(known) > MAX_CATEGORIES:
                 raise nodes.error(node, f"expected at most {MAX_CATEGORIES:,} categories, got more")
-        if sum(n * len(self._codes[j]) for j, n in splits.items()) > MAX_CATEGORY_CELLS:
+        if sum(n * len(self._codes[j]) for j, n in n_splits.items()) > MAX_CATEGORY_CELLS:
             raise TreeFormatError(
                 f"expected at most {MAX_CATEGORY_CELLS:,} categories in all, got more"
             )
-        for node in nodes.children:
-            j = self.position[plain_scalar(nodes.entries[node]["feature"])]
+        for node, j in self._of_node.items():
             if "threshold" in nodes.entries[node] and self.lists[j] is not None:
                 raise nodes.error(
                     node, "expected categories, as in other conditions on the feature, got a number"
@@ -575,8 +546,7 @@ class _Features:
     def branch(self, node: int, left: Node, right: Node) -> Branch:
         """Return one condition."""
         nodes = self._nodes
-        entry = nodes.entries[node]
-        j = self.position[plain_scalar(entry["feature"])]
+        entry, j = nodes.entries[node], self._of_node[node]
         threshold, codes = math.nan, None
         if "threshold" in entry:
             threshold = nodes.number(node, "threshold", entry["threshold"])
@@ -591,8 +561,7 @@ class _Features:
                     node, "expected at least one category in some condition, got none"
                 )
         weights = [float(side.weight or 0.0) for side in (left, right)]
-        missing_left = nodes.side(node, "missing")
-        own = nodes.weight(node)
+        missing_left, own = nodes.side(node, "missing"), nodes.weight(node)
         return Branch(
             feature=j,
             left=left,
@@ -607,7 +576,7 @@ class _Features:
 
 def _classes(nodes: _Nodes, given: Any) -> list[Any] | None:
     """Return the classes, as listed or as the leaves name them; None for responses."""
-    met: dict[Any, int] = {}
+    named: dict[Any, None] = {}
     responses = shares = None
     for node, entry in enumerate(nodes.entries):
         if node in nodes.children:
@@ -620,10 +589,9 @@ def _classes(nodes: _Nodes, given: Any) -> list[Any] | None:
             responses = node if responses is None else responses
             continue
         shares = node if shares is None else shares
-        named = list(entry["shares"]) if isinstance(entry.get("shares"), Mapping) else []
-        named += [entry["label"]] if entry.get("label") is not None else []
-        for one in nodes.plain(node, "label", named):
-            met.setdefault(one, node)
+        here = list(entry["shares"]) if isinstance(entry.get("shares"), Mapping) else []
+        here += [entry["label"]] if entry.get("label") is not None else []
+        named |= dict.fromkeys(nodes.plain(node, "label", here))
     if responses is not None and shares is not None:
         raise nodes.error(
             max(responses, shares), "expected leaves of one kind, got a value beside classes"
@@ -633,10 +601,9 @@ def _classes(nodes: _Nodes, given: Any) -> list[Any] | None:
             raise TreeFormatError("classes: expected none beside leaves with a value, got some")
         return None
     if given is None:
-        if not met:
+        if not named:
             raise nodes.error(shares, "expected classes by name where there is no list of classes")
-        kinds = {type(one) for one in met}
-        return sorted(met) if len(kinds) == 1 else list(met)
+        return sorted(named) if len({type(one) for one in named}) == 1 else list(named)
     if isinstance(given, (str, Mapping)) or not isinstance(given, (Sequence, np.ndarray)):
         raise TreeFormatError(f"classes: expected a list, got {kind_of(given)}")
     return read_scalars([plain_scalar(c) for c in given], "classes")

@@ -7,16 +7,19 @@ weighted) and how the observed rate was steadied: by what, and as how many rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import HoldsArrays
+from steadytree._io import HoldsArrays
 from steadytree.exceptions import TreeFormatError
 
 FloatArray = NDArray[np.float64]
+
+OBSERVED_ARRAYS = ("counts", "weighted", "steadied_by", "strength")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,7 @@ class Observed(HoldsArrays):
     old_share: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("counts", "weighted", "steadied_by", "strength"):
+        for name in OBSERVED_ARRAYS:
             array = np.array(getattr(self, name), dtype=np.float64)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -101,26 +104,26 @@ class Observed(HoldsArrays):
         Observed
         """
         n, width = counts.shape
-
-        def as_new_rows(given: FloatArray) -> FloatArray:
-            both = np.zeros((n, 2, width))
-            both[:, 1] = given
-            return both
-
-        seen = as_new_rows(counts)
         arrays = {
-            "counts": seen,
-            "weighted": seen if weighted is counts else as_new_rows(weighted),
+            "counts": np.zeros((n, 2, width)),
             "steadied_by": np.zeros((n, width if classifier else 1)),
             "strength": np.zeros(n),
         }
-        # Every model that is read comes this way: what cannot be wrong is not checked again.
-        out = object.__new__(cls)
-        for name, array in arrays.items():
+        arrays["counts"][:, 1] = counts
+        arrays["weighted"] = arrays["counts"]
+        if weighted is not counts:
+            arrays["weighted"] = np.zeros((n, 2, width))
+            arrays["weighted"][:, 1] = weighted
+        for array in arrays.values():
             array.setflags(write=False)
-            object.__setattr__(out, name, array)
-        object.__setattr__(out, "old_share", 1.0)
-        return out
+        # Every model that is read comes this way: what cannot be wrong is not checked again.
+        return cls._unchecked(arrays, 1.0)
+
+    @classmethod
+    def _unchecked(cls, arrays: Mapping[str, FloatArray], old_share: float) -> Observed:
+        one = object.__new__(cls)
+        one.__dict__.update(arrays, old_share=old_share)
+        return one
 
     def parts(self, slices: Iterable[slice]) -> list[Observed]:
         """Return what was observed at stretches of the nodes, which share this one's memory.
@@ -133,18 +136,10 @@ class Observed(HoldsArrays):
         -------
         list of Observed
         """
-        out = []
-        for part in slices:
-            one = object.__new__(Observed)
-            one.__dict__.update(
-                counts=self.counts[part],
-                weighted=self.weighted[part],
-                steadied_by=self.steadied_by[part],
-                strength=self.strength[part],
-                old_share=self.old_share,
-            )
-            out.append(one)
-        return out
+        return [
+            self._unchecked({n: getattr(self, n)[part] for n in OBSERVED_ARRAYS}, self.old_share)
+            for part in slices
+        ]
 
     @property
     def is_classifier(self) -> bool:
@@ -224,13 +219,7 @@ class Observed(HoldsArrays):
         -------
         Observed
         """
-        return Observed(
-            self.counts[nodes],
-            self.weighted[nodes],
-            self.steadied_by[nodes],
-            self.strength[nodes],
-            self.old_share,
-        )
+        return replace(self, **{name: getattr(self, name)[nodes] for name in OBSERVED_ARRAYS})
 
     def with_classes(self, where: NDArray[np.intp], n_classes: int) -> Observed:
         """Return the same with further classes; class i becomes class ``where[i]``.
@@ -245,19 +234,12 @@ class Observed(HoldsArrays):
         -------
         Observed
         """
-
-        def spread(array: FloatArray) -> FloatArray:
-            out = np.zeros((*array.shape[:-1], n_classes))
-            out[..., where] = array
-            return out
-
-        return Observed(
-            spread(self.counts),
-            spread(self.weighted),
-            spread(self.steadied_by),
-            self.strength,
-            self.old_share,
-        )
+        spread: dict[str, Any] = {}
+        for name in ("counts", "weighted", "steadied_by"):
+            array = getattr(self, name)
+            spread[name] = np.zeros((*array.shape[:-1], n_classes))
+            spread[name][..., where] = array
+        return replace(self, **spread)
 
     def _part(self, array: FloatArray, which: str) -> FloatArray:
         if which == "all":
@@ -267,9 +249,9 @@ class Observed(HoldsArrays):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Observed):
             return NotImplemented
-        names = ("counts", "weighted", "steadied_by", "strength")
         return self.old_share == other.old_share and all(
-            np.array_equal(getattr(self, n), getattr(other, n), equal_nan=True) for n in names
+            np.array_equal(getattr(self, n), getattr(other, n), equal_nan=True)
+            for n in OBSERVED_ARRAYS
         )
 
     __hash__ = None  # type: ignore[assignment]

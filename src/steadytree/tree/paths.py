@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import HoldsArrays
+from steadytree._io import HoldsArrays
 from steadytree._text import quoted
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 from steadytree.tree.alignment import AlignedTree, align_trees
@@ -191,10 +191,9 @@ class Paths(HoldsArrays):
         merge_equal_siblings : bool, default False
             Merge sibling leaves with the same label (a split that changes no decision).
         """
-        wanted = None if classes is None else tuple(classes)
-        return cls.from_trees(
-            [tree], space, classes=wanted, merge_equal_siblings=merge_equal_siblings
-        )[0]
+        named = None if classes is None else tuple(classes)
+        merge = merge_equal_siblings
+        return cls.from_trees([tree], space, classes=named, merge_equal_siblings=merge)[0]
 
     @classmethod
     def from_trees(
@@ -215,47 +214,30 @@ class Paths(HoldsArrays):
         outcome_of: list[_OutcomeOf] = [{}] * len(trees)
         if merge_equal_siblings:
             nodes, outcome_of = _merged(aligned, nodes, walk_trees(nodes, boxes))
-        walked = walk_trees(nodes, boxes)
-        return [
-            cls._of_walk(one, classes, boxes.start[-1], part, merged)
-            for one, part, merged in zip(aligned, _by_tree(walked), outcome_of, strict=True)
-        ]
-
-    @classmethod
-    def _of_walk(
-        cls,
-        aligned: AlignedTree,
-        classes: tuple[Any, ...] | None,
-        n_coords: int,
-        walked: Walked,
-        outcome_of: _OutcomeOf,
-    ) -> Paths:
-        tree = aligned.tree
-        if classes is None:
-            classes = tree.classes
-        label, value = _outcomes(tree, aligned.space, classes, walked.leaf, outcome_of)
-        return cls(
-            tree=tree,
-            space=aligned.space,
-            classes=classes,
-            n_coords=n_coords,
-            leaf=walked.leaf,
-            indptr=walked.indptr,
-            coord=walked.coord,
-            tightening=walked.tightening,
-            paper_weight=walked.weight,
-            label=label,
-            value=value,
-            operations=Operations(
-                walked.depth,
-                walked.op_start,
-                walked.path,
-                walked.op_coord,
-                walked.op_old,
-                walked.op_new,
-            ),
-            _aligned=aligned,
-        )
+        walked = _by_tree(walk_trees(nodes, boxes))
+        out = []
+        for one, part, merged in zip(aligned, walked, outcome_of, strict=True):
+            named = one.tree.classes if classes is None else classes
+            label, value = _outcomes(one.tree, space, named, part.leaf, merged)
+            paths = cls(
+                tree=one.tree,
+                space=space,
+                classes=named,
+                n_coords=boxes.start[-1],
+                leaf=part.leaf,
+                indptr=part.indptr,
+                coord=part.coord,
+                tightening=part.tightening,
+                paper_weight=part.weight,
+                label=label,
+                value=value,
+                operations=Operations(
+                    part.depth, part.op_start, part.path, part.op_coord, part.op_old, part.op_new
+                ),
+                _aligned=one,
+            )
+            out.append(paths)
+        return out
 
 
 # For merged nodes: a leaf that has their label or response, and a node with their shares.
@@ -298,29 +280,26 @@ def _nodes(aligned: Sequence[AlignedTree], boxes: Boxes) -> Nodes:
 def _by_tree(walked: Walked) -> list[Walked]:
     """Return each tree's part of a walk."""
     parts = []
-    starts = (walked.of_paths, walked.of_entries, walked.of_visits, walked.of_ops)
-    paths, entries, visits, ops = (start.tolist() for start in starts)
-    for k in range(len(paths) - 1):
-        path, entry = slice(paths[k], paths[k + 1]), slice(entries[k], entries[k + 1])
-        visit, op = slice(visits[k], visits[k + 1]), slice(ops[k], ops[k + 1])
+    for k in range(walked.of_paths.size - 1):
+        starts = [start[k : k + 2] for start in walked[:4]]
+        path, entry, visit, op = (slice(*start.tolist()) for start in starts)
         parts.append(
-            Walked(
-                walked.of_paths[k : k + 2],
-                walked.of_entries[k : k + 2],
-                walked.of_visits[k : k + 2],
-                walked.of_ops[k : k + 2],
-                walked.leaf[path],
-                walked.weight[path],
-                walked.indptr[paths[k] + k : paths[k + 1] + k + 1],
-                walked.coord[entry],
-                walked.tightening[entry],
-                walked.node[visit],
-                walked.depth[visit],
-                walked.path[visit],
-                walked.op_start[visits[k] + k : visits[k + 1] + k + 1],
-                walked.op_coord[op],
-                walked.op_old[op],
-                walked.op_new[op],
+            Walked._make(
+                (
+                    *starts,
+                    walked.leaf[path],
+                    walked.weight[path],
+                    walked.indptr[path.start + k : path.stop + k + 1],
+                    walked.coord[entry],
+                    walked.tightening[entry],
+                    walked.node[visit],
+                    walked.depth[visit],
+                    walked.path[visit],
+                    walked.op_start[visit.start + k : visit.stop + k + 1],
+                    walked.op_coord[op],
+                    walked.op_old[op],
+                    walked.op_new[op],
+                )
             )
         )
     return parts

@@ -6,6 +6,7 @@ another. Every text, page and figure gets both from here, named.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -66,14 +67,7 @@ def split_condition(
     """
     j = int(tree.feature[node])
     asked = _split_of(tree, node, space)
-    unseen_left = asked.pop("unseen_left")
-    return Condition.of_side(
-        j,
-        tree.feature_labels[j],
-        left=left,
-        unseen=None if unseen_left is None else unseen_left == left,
-        **asked,
-    )
+    return side_condition(j, tree.feature_labels[j], None, left=left, **asked)[0]
 
 
 def odd_values(tree: Tree, feature: int) -> tuple[bool, bool]:
@@ -112,14 +106,16 @@ def _split_of(
 
 def _known_of(tree: Tree, feature: int, space: FeatureSpace | None) -> dict[str, bool]:
     """Say what a space knows of a feature: whether it can be missing, and is in order."""
-    own = known_missing(tree, feature)
-    j = None if space is None else _position_in(space, tree, feature)
-    if space is None or j is None:
-        return {"can_miss": own, "ordered": False}
-    return {
-        "can_miss": own or bool(space.can_be_missing[j]),
-        "ordered": bool(space.ordered[j]) and _in_same_order(tree, feature, space, j),
-    }
+    can_miss, ordered = known_missing(tree, feature), False
+    j = _position_in(space, tree, feature)
+    if space is not None and j is not None:
+        can_miss = can_miss or bool(space.can_be_missing[j])
+        listed = set(tree.categories[feature] or ())
+        same = tree.categories[feature] == tuple(
+            c for c in space.categories[j] or () if c in listed
+        )
+        ordered = bool(space.ordered[j]) and same
+    return {"can_miss": can_miss, "ordered": ordered}
 
 
 def known_missing(tree: Tree, feature: int) -> bool:
@@ -127,22 +123,17 @@ def known_missing(tree: Tree, feature: int) -> bool:
 
     The space that changes are measured in need not: one row without a value widens no yardstick.
     """
-    j = None if tree.space is None else _position_in(tree.space, tree, feature)
+    j = _position_in(tree.space, tree, feature)
     return tree.space is not None and j is not None and bool(tree.space.can_be_missing[j])
 
 
-def _position_in(space: FeatureSpace, tree: Tree, feature: int) -> int | None:
+def _position_in(space: FeatureSpace | None, tree: Tree, feature: int) -> int | None:
     """Position of a tree's feature in a space; without names it has the space's columns."""
+    if space is None:
+        return None
     named = tree.feature_names is not None
     j = space.position.get(tree.feature_labels[feature], -1) if named else feature
     return j if 0 <= j < space.n_features else None
-
-
-def _in_same_order(tree: Tree, feature: int, space: FeatureSpace, j: int) -> bool:
-    """Whether a tree lists the categories of a feature in the order of a space."""
-    mine = tree.categories[feature] or ()
-    listed = set(mine)
-    return mine == tuple(c for c in space.categories[j] or () if c in listed)
 
 
 def reaching_values(
@@ -188,7 +179,7 @@ def reaching_values(
 def side_condition(
     feature: int,
     name: str,
-    reach: Reach,
+    reach: Reach | None,
     *,
     left: bool,
     threshold: float,
@@ -201,25 +192,26 @@ def side_condition(
 ) -> tuple[Condition, Sequence[Any] | None]:
     """Condition for one side of a split, and the categories it is a choice of.
 
-    Only of what reaches the split (see :func:`reaching_values`). ``unseen_left``: where
-    categories never met go, None where none can come.
+    Only of what reaches the split (see :func:`reaching_values`; None: everything does).
+    ``left_codes`` where it is by category, ``ordered`` where these are listed in order.
+    ``unseen_left``: where categories never met go, None where none can come.
     """
-    codes, missing_reaches, unseen_reaches = reach
-    if codes is not None and left_codes is not None:
-        inside = set(left_codes)
-        categories = [(categories or ())[code] for code in codes]
-        left_codes = [at for at, code in enumerate(codes) if code in inside]
-    condition = Condition.of_side(
-        feature,
-        name,
-        left=left,
-        threshold=threshold,
-        left_codes=left_codes,
-        categories=categories,
-        missing_left=missing_left,
-        can_miss=can_miss and missing_reaches,
-        ordered=ordered,
-        unseen=None if unseen_left is None or not unseen_reaches else unseen_left == left,
+    codes, missing_reaches, unseen_reaches = reach or (None, True, True)
+    # A threshold of infinity asks only whether there is a value.
+    asked = (can_miss and missing_reaches) or math.isinf(threshold)
+    missing = missing_left == left if asked else None
+    if categories is None or left_codes is None:
+        low, high = (-math.inf, threshold) if left else (threshold, math.inf)
+        if not low < high:
+            return Condition(feature, name, present=False, missing=missing), categories
+        return Condition(feature, name, low, high, missing=missing), categories
+    on_left = set(left_codes)
+    passing = range(len(categories)) if codes is None else codes
+    inside = [at for at, code in enumerate(passing) if (code in on_left) == left]
+    categories = [categories[code] for code in passing]
+    unseen = None if unseen_left is None or not unseen_reaches else unseen_left == left
+    condition = Condition.of_categories(
+        feature, name, categories, inside, missing, ordered=ordered, unseen=unseen
     )
     return condition, categories
 

@@ -8,13 +8,15 @@ missing values where it sends the median. Then the tree decides raw rows as the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree._text import quoted
+from steadytree.exceptions import InputError
 from steadytree.tree.space import FeatureSpace
 
 if TYPE_CHECKING:
@@ -66,11 +68,6 @@ def lumped_codes(tree: Tree, space: FeatureSpace) -> dict[int, Lumps]:
             stands_for[fresh] = unseen
         found[feature] = Lumps(stands_for, unseen)
     return found
-
-
-def lumped_entry(tree: Tree) -> dict[str, Any]:
-    """Return what the metadata of a tree made from this one should say."""
-    return {LUMPED: tree.metadata[LUMPED]} if tree.metadata.get(LUMPED) else {}
 
 
 def lump(coded: NDArray[np.float64], lumps: Mapping[int, Lumps]) -> NDArray[np.float64]:
@@ -139,10 +136,10 @@ def imputed_codes(tree: Tree, space: FeatureSpace) -> dict[int, float]:
     return found
 
 
-def imputed_entry(tree: Tree) -> dict[str, Any]:
-    """Return what the metadata of a tree made from this one should say."""
-    said = (IMPUTED, TAKES_MISSING)
-    return {key: tree.metadata[key] for key in said if tree.metadata.get(key)}
+def recoded_entries(tree: Tree) -> dict[str, Any]:
+    """Return what the metadata of a tree made from this one should say of its pipeline."""
+    entries = (IMPUTED, TAKES_MISSING, LUMPED)
+    return {name: tree.metadata[name] for name in entries if tree.metadata.get(name)}
 
 
 def never_missing(space: FeatureSpace, tree: Tree) -> FeatureSpace:
@@ -184,40 +181,135 @@ def same_where_missing(one: Tree, two: Tree, feature: int) -> bool:
 
     Compares the two trees without the splits on the feature, node by node.
     """
-    waiting = [(0, 0)]
+    return _asked_beside(one, feature) == _asked_beside(two, feature)
+
+
+def _asked_beside(tree: Tree, feature: int) -> list[tuple[Any, ...]]:
+    """List the splits and leaves that rows without a feature may meet, left before right."""
+    out: list[tuple[Any, ...]] = []
+    waiting = [0]
     while waiting:
-        a, b = (
-            _past(tree, node, feature) for tree, node in zip((one, two), waiting.pop(), strict=True)
+        node = waiting.pop()
+        left, right = int(tree.children_left[node]), int(tree.children_right[node])
+        if tree.is_leaf[node]:
+            out.append((int(tree.label[node]), tree.value[node].tolist()))
+        elif tree.feature[node] == feature:
+            waiting.append(left if tree.missing_left[node] else right)
+        else:
+            split = (
+                int(tree.feature[node]),
+                # NaN is not equal to itself.
+                None if np.isnan(tree.threshold[node]) else float(tree.threshold[node]),
+                tree.left_categories[node],
+                bool(tree.missing_left[node]),
+                bool(tree.unseen_left[node]),
+            )
+            out.append(split)
+            waiting += (right, left)
+    return out
+
+
+# -- one-hot columns, rewritten as the categorical feature itself -----------------------
+# ``colour_red <= 0.5`` says "colour is not red". Compared column by column, such splits look like
+# unrelated features; recombined, {red} against {red, blue} is as close as it should be (the
+# paper's category sets, Section 2.2).
+
+MISSING = -1  # the "category" of a column that says "missing"
+
+Groups = Mapping[str, Mapping[str, Any] | Sequence[str]]
+
+
+def normalise_groups(groups: Groups) -> dict[str, dict[str, Any]]:
+    """Write every group as {column: category}.
+
+    A plain list of columns names its categories by the column without the group's name:
+    ``{"colour": ["colour_red"]}`` gives the category "red".
+    """
+    out: dict[str, dict[str, Any]] = {}
+    for group, columns in groups.items():
+        if isinstance(columns, Mapping):
+            out[group] = dict(columns)
+        elif isinstance(columns, str):
+            raise InputError(
+                f"expected a list of columns for one-hot group {group!r}, got {columns!r}"
+            )
+        else:
+            out[group] = {
+                column: column.removeprefix(group).lstrip("_=.") or column for column in columns
+            }
+        if len(set(out[group].values())) != len(out[group]) or not out[group]:
+            raise InputError(
+                f"expected distinct categories in one-hot group {group!r}, "
+                f"got {quoted(list(out[group].values()))}; give them as {{column: category}}"
+            )
+    return out
+
+
+def categories_left(threshold: float, mine: int, count: int) -> tuple[tuple[int, ...], bool]:
+    """Read a cut of the 0/1 column of one of ``count`` categories as a set of categories.
+
+    Returns the categories that go left and whether missing values do; ``mine`` is the
+    column's category, or ``MISSING``.
+    """
+    zeros_left, ones_left = threshold >= 0, threshold >= 1
+    left = tuple(c for c in range(count) if (ones_left if c == mine else zeros_left))
+    return left, ones_left if mine == MISSING else zeros_left
+
+
+def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:
+    """Merge one-hot columns into categorical features, node by node.
+
+    The categorical feature takes the place of its group's first column. A row with no
+    column set (missing or unknown category) goes where zeros went. Groups are
+    ``{"colour": ["colour_red", "colour_blue"]}`` or, with the categories' own values,
+    ``{"colour": {"colour_red": "red", "colour_blue": "blue"}}``.
+    """
+    wanted = normalise_groups(groups)
+    if tree.feature_names is None:
+        raise InputError(
+            "expected a tree with feature names to recombine one-hot columns, got none; "
+            "fit the model on a frame with named columns"
         )
-        if one.is_leaf[a] != two.is_leaf[b]:
-            return False
-        if one.is_leaf[a]:
-            if one.label[a] != two.label[b] or not np.array_equal(one.value[a], two.value[b]):
-                return False
+    names = tree.feature_names
+    owner: dict[str, str] = {}
+    for group, columns in wanted.items():
+        lacking = [c for c in columns if c not in names]
+        if lacking:
+            raise InputError(
+                f"expected the columns of one-hot group {group!r} among the tree's features, "
+                f"got {quoted(lacking)}, which it does not have"
+            )
+        if group in names and group not in columns:
+            raise InputError(f"expected a new name for the one-hot group, got {group!r}, a column")
+        for column in columns:
+            if column in owner:
+                raise InputError(f"expected {column!r} in one one-hot group, got it in two")
+            owner[column] = group
+    categories: dict[str, tuple[Any, ...] | None] = {}
+    for name, listed in zip(names, tree.categories, strict=True):
+        owned_by = owner.get(name)
+        categories[owned_by or name] = tuple(wanted[owned_by].values()) if owned_by else listed
+    position = {name: j for j, name in enumerate(categories)}
+    new_index = np.array([position[owner.get(name, name)] for name in names])
+    sets = list(tree.left_categories)
+    missing_left = tree.missing_left.copy()
+    unseen_left = tree.unseen_left.copy()
+    for node in np.flatnonzero(tree.feature >= 0).tolist():
+        name = names[tree.feature[node]]
+        if name not in owner:
             continue
-        if _split(one, a) != _split(two, b):
-            return False
-        waiting += (
-            (int(one.children_left[a]), int(two.children_left[b])),
-            (int(one.children_right[a]), int(two.children_right[b])),
+        columns = wanted[owner[name]]
+        sets[node], missing_left[node] = categories_left(
+            float(tree.threshold[node]), list(columns).index(name), len(columns)
         )
-    return True
-
-
-def _past(tree: Tree, node: int, feature: int) -> int:
-    """Return the first node at or below one that asks about something else."""
-    while tree.feature[node] == feature:
-        side = tree.children_left if tree.missing_left[node] else tree.children_right
-        node = int(side[node])
-    return node
-
-
-def _split(tree: Tree, node: int) -> tuple[Any, ...]:
-    return (
-        int(tree.feature[node]),
-        # NaN is not equal to itself.
-        None if np.isnan(tree.threshold[node]) else float(tree.threshold[node]),
-        tree.left_categories[node],
-        bool(tree.missing_left[node]),
-        bool(tree.unseen_left[node]),
+        unseen_left[node] = missing_left[node]
+    return tree.replace(
+        feature=np.where(tree.feature >= 0, new_index[tree.feature], -1),
+        left_categories=tuple(sets),
+        missing_left=missing_left,
+        unseen_left=unseen_left,
+        n_features=len(categories),
+        feature_names=tuple(categories),
+        categories=tuple(categories.values()),
+        space=None if tree.space is None or tree.space.names == names else tree.space,
     )

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steadytree._limits import MAX_CATEGORIES, MAX_FEATURES, check_size, check_texts
+from steadytree._io import MAX_CATEGORIES, MAX_FEATURES, check_size, check_texts
 from steadytree._text import quoted, some_of
 from steadytree.exceptions import InputError
 from steadytree.tree.columns import (
@@ -108,10 +108,8 @@ class FeatureSpace:
             None if c is None else tuple(plain_scalar(v) for v in c)
             for c in (self.categories or (None,) * count)
         )
-        missing = np.array(self.can_be_missing, dtype=bool).ravel()
-        missing = missing if missing.size else np.zeros(count, dtype=bool)
-        ordered = np.array(self.ordered, dtype=bool).ravel()
-        ordered = ordered if ordered.size else np.zeros(count, dtype=bool)
+        flags = (np.array(f, dtype=bool).ravel() for f in (self.can_be_missing, self.ordered))
+        missing, ordered = (f if f.size else np.zeros(count, dtype=bool) for f in flags)
         names = None if self.names is None else tuple(str(n) for n in self.names)
         for what, size in (
             ("category lists", len(cats)),
@@ -179,19 +177,19 @@ class FeatureSpace:
             str(g): {str(k): plain_scalar(v) for k, v in cols.items()}
             for g, cols in self.one_hot.items()
         }
-        for name, value in (
-            ("lower", lower),
-            ("upper", upper),
-            ("categories", cats),
-            ("can_be_missing", missing),
-            ("ordered", ordered),
-            ("names", names),
-            ("classes", classes),
-            ("one_hot", groups),
+        # Past the frozen dataclass, which would have each field set by a call of its own.
+        self.__dict__.update(
+            lower=lower,
+            upper=upper,
+            categories=cats,
+            can_be_missing=missing,
+            ordered=ordered,
+            names=names,
+            classes=classes,
+            one_hot=groups,
             # None at all: the space may be rewritten for other features.
-            ("knots", knots if any(k is not None for k in knots) else ()),
-        ):
-            object.__setattr__(self, name, value)
+            knots=knots if any(k is not None for k in knots) else (),
+        )
 
     # -- making one ---------------------------------------------------------------
 
@@ -320,14 +318,14 @@ class FeatureSpace:
         -------
         FeatureSpace
         """
-        found = []
-        for j, column in enumerate(find_columns(X, names, len(categories), needed)):
-            label, known = names[j] if names else f"x{j}", categories[j]
-            if column is None:
-                found.append(Column(0.0, 0.0, known, False, 0, 1, 1))
-            else:
-                is_set = known is not None
-                found.append(observe_column(X, column, label, categorical=is_set, tails=tails))
+        labels = names or tuple(f"x{j}" for j in range(len(categories)))
+        columns = find_columns(X, names, len(categories), needed)
+        found = [
+            Column(0.0, 0.0, known, False, 0, 1, 1)
+            if column is None
+            else observe_column(X, column, label, categorical=known is not None, tails=tails)
+            for label, known, column in zip(labels, categories, columns, strict=True)
+        ]
         return cls(**_observed(found, tails), names=names)
 
     # -- reading it ---------------------------------------------------------------

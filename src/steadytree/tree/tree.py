@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import HoldsArrays
+from steadytree._io import HoldsArrays
 from steadytree._text import cut, quoted
 from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.checks import (
@@ -35,8 +35,6 @@ from steadytree.tree.nested import nested_fields
 from steadytree.tree.observed import Observed
 from steadytree.tree.space import FeatureSpace
 
-# -- How mixed the outcomes at a node are, and how much each feature of a tree sorts them --
-
 
 def node_impurity(tree: Tree) -> NDArray[np.float64]:
     """Gini of the shares; variance of the leaf values below a node, for regression."""
@@ -53,21 +51,23 @@ def node_impurity(tree: Tree) -> NDArray[np.float64]:
     return np.nan_to_num(impurity, nan=0.0)
 
 
-def feature_importances(tree: Tree) -> NDArray[np.float64]:
-    """Return the normalised total decrease of impurity brought by each feature."""
-    split = np.flatnonzero(~tree.is_leaf)
-    total = tree.weight * tree.impurity
-    gain = total[split] - total[tree.children_left[split]] - total[tree.children_right[split]]
-    out = np.bincount(tree.feature[split], weights=gain, minlength=tree.n_features)
-    summed = out.sum()
-    return np.asarray(out / summed if summed > 0 else out, dtype=np.float64)
-
-
-# -- One immutable in-memory form for every decision tree, whoever trained it --
-
 IntArray = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+NODE_ARRAYS: dict[str, Any] = {
+    "children_left": np.int32,
+    "children_right": np.int32,
+    "feature": np.int32,
+    "threshold": np.float64,
+    "value": np.float64,
+    "weight": np.float64,
+    "missing_left": bool,
+    "unseen_left": bool,
+    "label": np.int32,
+    "impurity": np.float64,
+}
+"""Arrays with an entry for each node, and the type of these."""
 
 # Default of fields that are filled in when the tree is built, so that nobody meets a None.
 _FILLED_IN: Any = None
@@ -164,14 +164,15 @@ class Tree(HoldsArrays):
         if n == 0:
             raise TreeFormatError("expected at least one node, got an empty tree")
 
-        def store(name: str, array: NDArray[Any]) -> None:
+        def store(name: str, array: NDArray[Any]) -> NDArray[Any]:
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+            return array
 
-        def column(name: str, dtype: Any, default: Any = None) -> NDArray[Any]:
+        def column(name: str, default: Any = None) -> NDArray[Any]:
             given = getattr(self, name)
             try:
-                array = np.array(default if given is None else given, dtype=dtype)
+                array = np.array(default if given is None else given, dtype=NODE_ARRAYS[name])
             except (TypeError, ValueError, OverflowError) as error:
                 raise TreeFormatError(
                     f"expected numbers in {name}, got {cut(str(error), 200)}"
@@ -182,71 +183,63 @@ class Tree(HoldsArrays):
                 )
             return array
 
-        left = column("children_left", np.int32)
-        right = column("children_right", np.int32)
+        left = store("children_left", column("children_left"))
+        right = store("children_right", column("children_right"))
         leaf = check_shape_of_tree(left, right)
-        feature = np.where(leaf, LEAF, column("feature", np.int32)).astype(np.int32)
+        feature = np.where(leaf, LEAF, column("feature")).astype(np.int32)
         first_bad(
             ~leaf & ((feature < 0) | (feature >= self.n_features)),
             lambda i: f"expected feature in [0, {self.n_features}), got {feature[i]}",
         )
-        cats, names = check_columns(self.n_features, self.categories, self.feature_names)
-        sets = check_category_sets(self.left_categories or (None,) * n, feature, cats)
+        store("feature", feature)
+        categories, names = check_columns(self.n_features, self.categories, self.feature_names)
+        sets = check_category_sets(self.left_categories or (None,) * n, feature, categories)
         by_set = np.array([s is not None for s in sets], dtype=bool)
-        threshold = np.where(leaf | by_set, np.nan, column("threshold", np.float64))
+        threshold = store("threshold", np.where(leaf | by_set, np.nan, column("threshold")))
         first_bad(
             ~leaf & ~by_set & np.isnan(threshold),
             lambda i: "expected a threshold, got NaN",
         )
-        value = np.array(self.value, dtype=np.float64)
+        value = store("value", np.array(self.value, dtype=np.float64))
         if value.ndim != 2 or value.shape[0] != n or value.shape[1] == 0:
             raise TreeFormatError(f"expected value of shape ({n}, k), got {value.shape}")
         first_bad(
             np.asarray(~np.isfinite(value).all(axis=1)),
             lambda i: f"expected finite values, got {cut(str(value[i]), 200)}",
         )
-        weight = column("weight", np.float64, np.ones(n))
+        weight = store("weight", column("weight", np.ones(n)))
         first_bad(
             ~(np.isfinite(weight) & (weight >= 0)),
             lambda i: f"expected a weight >= 0, got {weight[i]}",
         )
-        heavier_left = None
-        if self.missing_left is _FILLED_IN:
-            heavier_left = weight[np.where(leaf, 0, left)] >= weight[np.where(leaf, 0, right)]
-        missing_left = column("missing_left", bool, heavier_left)
-        unseen_left = np.where(by_set, column("unseen_left", bool, missing_left), missing_left)
+        heavier_left = weight[np.where(leaf, 0, left)] >= weight[np.where(leaf, 0, right)]
+        missing_left = store("missing_left", column("missing_left", heavier_left))
+        unseen_left = column("unseen_left", missing_left)
+        store("unseen_left", np.where(by_set, unseen_left, missing_left))
         if self.precision not in ("float32", "float64"):
             raise TreeFormatError(
                 f"expected precision 'float32' or 'float64', got {quoted(self.precision)}"
             )
         label, decision, classes = check_outcome(value, self.label, self.classes, self.decision)
+        store("label", label)
         if self.observed is not None and (
             self.observed.counts.shape[0] != n
             or self.observed.steadied_by.shape[1] != value.shape[1]
         ):
             raise TreeFormatError("expected something observed for every node and class")
-        for name, array in (
-            ("children_left", left),
-            ("children_right", right),
-            ("feature", feature),
-            ("threshold", threshold),
-            ("value", value),
-            ("weight", weight),
-            ("missing_left", missing_left),
-            ("unseen_left", unseen_left),
-            ("label", label),
-        ):
-            store(name, array)
-        object.__setattr__(self, "decision", decision)
-        object.__setattr__(self, "classes", classes)
-        object.__setattr__(self, "_impurity_given", self.impurity is not _FILLED_IN)
+        # Past the frozen dataclass, which would have each field set by a call of its own.
+        self.__dict__.update(
+            left_categories=sets,
+            categories=categories,
+            feature_names=names,
+            classes=classes,
+            decision=decision,
+            metadata=MappingProxyType(dict(self.metadata)),
+            _impurity_given=self.impurity is not _FILLED_IN,
+        )
         if not self._impurity_given:
             object.__setattr__(self, "impurity", node_impurity(self))
-        store("impurity", column("impurity", np.float64))
-        object.__setattr__(self, "left_categories", sets)
-        object.__setattr__(self, "categories", cats)
-        object.__setattr__(self, "feature_names", names)
-        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+        store("impurity", column("impurity"))
 
     @classmethod
     def from_nested_dict(
@@ -481,18 +474,14 @@ class Tree(HoldsArrays):
     def _category_table(self) -> tuple[NDArray[np.intp], BoolArray]:
         """Flat look-up table of "category goes left", and where each node starts in it."""
         start = np.full(self.n_nodes, -1, dtype=np.intp)
-        parts: list[BoolArray] = []
-        used = 0
+        listed: list[bool] = []
         for node, codes in enumerate(self.left_categories):
-            if codes is None:
-                continue
-            cats = self.categories[self.feature[node]]
-            row = np.zeros(len(cats or ()), dtype=bool)
-            row[list(codes)] = True
-            start[node] = used
-            used += row.size
-            parts.append(row)
-        return start, (np.concatenate(parts) if parts else np.zeros(0, dtype=bool))
+            if codes is not None:
+                start[node] = len(listed)
+                inside = set(codes)
+                count = len(self.categories[self.feature[node]] or ())
+                listed += [code in inside for code in range(count)]
+        return start, np.array(listed, dtype=bool)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label stored with the leaf of each row, or its mean response.
@@ -647,38 +636,26 @@ class Tree(HoldsArrays):
         -------
         Tree
         """
-        cut = set(leaf_nodes)
+        ends = set(leaf_nodes) | set(np.flatnonzero(self.is_leaf).tolist())
         kept: list[int] = []
         stack = [0]
         while stack:
             node = stack.pop()
             kept.append(node)
-            if node not in cut and not self.is_leaf[node]:
+            if node not in ends:
                 stack += (int(self.children_right[node]), int(self.children_left[node]))
         new = {node: i for i, node in enumerate(kept)}
-        index = np.array(kept)
-
-        def children(side: IntArray) -> list[int]:
-            return [
-                LEAF if node in cut or self.is_leaf[node] else new[int(side[node])] for node in kept
-            ]
-
-        return self.replace(
-            children_left=children(self.children_left),
-            children_right=children(self.children_right),
-            feature=self.feature[index],
-            threshold=self.threshold[index],
-            value=self.value[index],
-            left_categories=tuple(
-                None if node in cut else self.left_categories[node] for node in kept
-            ),
-            missing_left=self.missing_left[index],
-            unseen_left=self.unseen_left[index] if self.tells_unseen_from_missing else None,
-            weight=self.weight[index],
-            label=self.label[index],
-            observed=None if self.observed is None else self.observed.take(index),
-            impurity=self.impurity[index] if self._impurity_given else None,
-        )
+        changes = {
+            name: None if given is None else given[kept]
+            for name, given in self.given_fields().items()
+            if name in NODE_ARRAYS
+        }
+        for name in ("children_left", "children_right"):
+            children = getattr(self, name).tolist()
+            changes[name] = [LEAF if node in ends else new[children[node]] for node in kept]
+        sets = tuple(None if node in ends else self.left_categories[node] for node in kept)
+        observed = None if self.observed is None else self.observed.take(np.array(kept))
+        return self.replace(**changes, left_categories=sets, observed=observed)
 
     def truncate(self, max_depth: int) -> Tree:
         """Cut the tree at ``max_depth``: the nodes there become leaves.
@@ -703,7 +680,12 @@ class Tree(HoldsArrays):
         -------
         float array of shape (n_features,)
         """
-        return feature_importances(self)
+        split = np.flatnonzero(~self.is_leaf)
+        total = self.weight * self.impurity
+        gain = total[split] - total[self.children_left[split]] - total[self.children_right[split]]
+        out = np.bincount(self.feature[split], weights=gain, minlength=self.n_features)
+        summed = out.sum()
+        return np.asarray(out / summed if summed > 0 else out, dtype=np.float64)
 
     # -- identity -----------------------------------------------------------------
 
@@ -716,7 +698,7 @@ class Tree(HoldsArrays):
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.given_fields(),)
+        return partial(Tree, **self.given_fields()), ()
 
     def __repr__(self) -> str:
         kind = f"{len(self.classes)} classes" if self.classes is not None else "regression"
@@ -727,7 +709,3 @@ class Tree(HoldsArrays):
         from steadytree.tree.printing import tree_text
 
         return tree_text(self)
-
-
-def _rebuild(kept: dict[str, Any]) -> Tree:
-    return Tree(**kept)

@@ -224,8 +224,8 @@ class _Features(NamedTuple):
     can_miss: Any
 
 
-class _Room(NamedTuple):
-    """What the walk writes on: the box it is in, the way to it, and where to go next."""
+class _Box(NamedTuple):
+    """The box that the walk is in."""
 
     x: Any  # tightening, by coordinate
     low: Any  # numeric features: low < value <= high,
@@ -234,16 +234,18 @@ class _Room(NamedTuple):
     missing: Any
     uses: Any  # steps on the way that concern the feature
     held: Any  # features with such steps, in order
-    way: Any  # by depth: feature of the step, what was so before it, its operations
-    way_low: Any
-    way_high: Any
-    way_present: Any
-    way_missing: Any
-    way_start: Any
-    way_end: Any
-    waiting: Any  # nodes to visit, with their parent and depth
-    waiting_parent: Any
-    waiting_depth: Any
+
+
+class _Way(NamedTuple):
+    """By depth: feature of the step there, what was so before it, and its operations."""
+
+    step: Any
+    low: Any
+    high: Any
+    present: Any
+    missing: Any
+    start: Any
+    end: Any
 
 
 class Walked(NamedTuple):
@@ -274,39 +276,18 @@ class Walked(NamedTuple):
     op_new: Any
 
 
-def walk(nodes: Any, features: Any, room: Any, out: Any) -> None:
+def walk(nodes: Any, features: Any, box: Any, way: Any, waiting: Any, out: Any) -> None:
     """Walk every tree in preorder, and write down its paths and operations.
 
-    Tightenings beyond the room for them are counted, not written.
+    ``waiting`` has room for the nodes to visit, their parents and their depths. Tightenings
+    beyond the room for them are counted, not written.
     """
     # Looked up once: in Python most of the time would go there.
-    first = nodes.first
-    left = nodes.left
-    right = nodes.right
-    feature = nodes.feature
-    threshold = nodes.threshold
-    above = nodes.above
-    below = nodes.below
-    missing_left = nodes.missing_left
-    set_at = nodes.set_at
-    sets = nodes.sets
-    ends = nodes.ends
-    start = features.start
-    count = features.count
-    can_miss = features.can_miss
-    x = room.x
-    low = room.low
-    high = room.high
-    present = room.present
-    missing = room.missing
-    uses = room.uses
-    held = room.held
-    way = room.way
-    way_start = room.way_start
-    way_end = room.way_end
-    waiting = room.waiting
-    waiting_parent = room.waiting_parent
-    waiting_depth = room.waiting_depth
+    first, left, right, feature, threshold, above, below, missing_left, set_at, sets, ends = nodes
+    start, count, can_miss = features
+    x, low, high, present, missing, uses, held = box
+    way_step, way_low, way_high, way_present, way_missing, way_start, way_end = way
+    waiting_node, waiting_parent, waiting_depth = waiting
     coord = out.coord
     tightening = out.tightening
     indptr = out.indptr
@@ -324,27 +305,27 @@ def walk(nodes: Any, features: Any, room: Any, out: Any) -> None:
         taken = n_held = 0  # steps taken, features they concern
         indptr[n_paths + tree] = 0
         # The last one waiting is no node: it makes the walk undo everything.
-        waiting[0] = -1
+        waiting_node[0] = -1
         waiting_parent[0] = -1
         waiting_depth[0] = 1
-        waiting[1] = base
+        waiting_node[1] = base
         waiting_parent[1] = -1
         waiting_depth[1] = 0
         top = 1
         while top >= 0:
-            node = waiting[top]
+            node = waiting_node[top]
             parent = waiting_parent[top]
             depth = waiting_depth[top]
             top -= 1
             while taken > 0 and taken >= depth:
-                j = way[taken]
+                j = way_step[taken]
                 for k in range(way_start[taken], way_end[taken]):
                     x[op_coord[k]] = op_old[k]
                 if count[j] == 0:
-                    low[j] = room.way_low[taken]
-                    high[j] = room.way_high[taken]
-                    present[j] = room.way_present[taken]
-                    missing[j] = room.way_missing[taken]
+                    low[j] = way_low[taken]
+                    high[j] = way_high[taken]
+                    present[j] = way_present[taken]
+                    missing[j] = way_missing[taken]
                 uses[j] -= 1
                 if uses[j] == 0:
                     k = 0
@@ -418,10 +399,10 @@ def walk(nodes: Any, features: Any, room: Any, out: Any) -> None:
                             op_old[n_ops] = 0.0
                             op_new[n_ops] = 1.0
                             n_ops += 1
-                    room.way_low[depth] = low[j]
-                    room.way_high[depth] = high[j]
-                    room.way_present[depth] = present[j]
-                    room.way_missing[depth] = missing[j]
+                    way_low[depth] = low[j]
+                    way_high[depth] = high[j]
+                    way_present[depth] = present[j]
+                    way_missing[depth] = missing[j]
                     low[j] = bottom
                     high[j] = ceiling
                     present[j] = 1 if numbers else 0
@@ -429,7 +410,7 @@ def walk(nodes: Any, features: Any, room: Any, out: Any) -> None:
                 for k in range(before, n_ops):
                     x[op_coord[k]] = op_new[k]
                 taken = depth
-                way[depth] = j
+                way_step[depth] = j
                 way_start[depth] = before
                 way_end[depth] = n_ops
                 if uses[j] == 0:
@@ -447,11 +428,11 @@ def walk(nodes: Any, features: Any, room: Any, out: Any) -> None:
             n_visits += 1
             if ends[node] == 0:
                 top += 1
-                waiting[top] = right[node] + base
+                waiting_node[top] = right[node] + base
                 waiting_parent[top] = node
                 waiting_depth[top] = depth + 1
                 top += 1
-                waiting[top] = left[node] + base
+                waiting_node[top] = left[node] + base
                 waiting_parent[top] = node
                 waiting_depth[top] = depth + 1
                 continue
@@ -521,12 +502,12 @@ def walk_trees(nodes: Nodes, boxes: Boxes) -> Walked:
     """Walk trees given as arrays; what is found comes as arrays as well."""
     n_trees, n_nodes = nodes.first.size - 1, nodes.left.size
     run = compiled_walk() if _is_large(n_nodes) else None
-    fill = _lists if run is None else _arrays
+    fill = _lists if run is None else np.full
     features = _Features(boxes.start, boxes.count, boxes.can_miss)
     if run is None:
-        given = Nodes(*(column.tolist() for column in nodes))
+        nodes_given = Nodes(*(column.tolist() for column in nodes))
     else:
-        given = nodes
+        nodes_given = nodes
         features = _Features(*(np.array(column, dtype=np.int64) for column in features))
     room = _room(fill, boxes, int(np.diff(nodes.first).max()))
     # A step on a numeric feature changes at most four coordinates.
@@ -535,14 +516,12 @@ def walk_trees(nodes: Nodes, boxes: Boxes) -> Walked:
     n_entries = ENTRIES_PER_PATH * n_paths
     while True:
         out = _tables(fill, n_trees, n_nodes, n_paths, n_ops, n_entries)
-        (run or walk)(given, features, room, out)
+        (run or walk)(nodes_given, features, *room, out)
         if int(out.of_entries[-1]) <= n_entries:
-            return out if run is not None else _as_arrays(out)
+            break
         n_entries = int(out.of_entries[-1])
-
-
-def _as_arrays(out: Walked) -> Walked:
-    """Return what was written on lists as arrays, without the room left over."""
+    if run is not None:
+        return out
     used = dict.fromkeys(("coord", "tightening"), out.of_entries[-1])
     used |= dict.fromkeys(("op_coord", "op_old", "op_new"), out.of_ops[-1])
     return Walked(
@@ -564,21 +543,17 @@ _FLOATS = ("weight", "tightening", "op_old", "op_new")
 _Fill = Callable[[int, Any, Any], Any]
 
 
-def _arrays(size: int, value: Any, dtype: Any) -> Any:
-    return np.full(size, value, dtype=dtype)
-
-
 def _lists(size: int, value: Any, dtype: Any) -> Any:
     # Python reads entries of lists several times as fast.
     return [value] * size
 
 
-def _room(fill: _Fill, boxes: Boxes, n_nodes: int) -> _Room:
-    """Room for the largest tree, with the unrestricted box in it."""
+def _room(fill: _Fill, boxes: Boxes, n_nodes: int) -> tuple[_Box, _Way, tuple[Any, Any, Any]]:
+    """Room for the largest tree, with the unrestricted box in it, and for what is waiting."""
     count, depth = len(boxes.count), n_nodes // 2 + 3
     missing = fill(count, 0, np.int64)
     missing[:] = boxes.can_miss
-    return _Room(
+    box = _Box(
         x=fill(boxes.start[-1], 0.0, np.float64),
         low=fill(count, -np.inf, np.float64),
         high=fill(count, np.inf, np.float64),
@@ -586,17 +561,11 @@ def _room(fill: _Fill, boxes: Boxes, n_nodes: int) -> _Room:
         missing=missing,
         uses=fill(count, 0, np.int64),
         held=fill(min(count, depth) + 1, 0, np.int64),
-        way=fill(depth, 0, np.int64),
-        way_low=fill(depth, 0.0, np.float64),
-        way_high=fill(depth, 0.0, np.float64),
-        way_present=fill(depth, 0, np.int64),
-        way_missing=fill(depth, 0, np.int64),
-        way_start=fill(depth, 0, np.int64),
-        way_end=fill(depth, 0, np.int64),
-        waiting=fill(depth, 0, np.int64),
-        waiting_parent=fill(depth, 0, np.int64),
-        waiting_depth=fill(depth, 0, np.int64),
     )
+    step, present, was_missing, start, end, *waiting = (fill(depth, 0, np.int64) for _ in range(8))
+    low, high = (fill(depth, 0.0, np.float64) for _ in range(2))
+    way = _Way(step, low, high, present, was_missing, start, end)
+    return box, way, (waiting[0], waiting[1], waiting[2])
 
 
 def _tables(

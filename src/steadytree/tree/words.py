@@ -321,39 +321,6 @@ class Condition:
             unseen=unseen,
         )
 
-    @classmethod
-    def of_side(
-        cls,
-        feature: int,
-        name: str,
-        *,
-        left: bool,
-        threshold: float,
-        left_codes: Iterable[int] | None = None,
-        categories: Sequence[Any] | None = None,
-        missing_left: bool = False,
-        can_miss: bool = False,
-        ordered: bool = False,
-        unseen: bool | None = None,
-    ) -> Condition:
-        """Condition for taking one side of a split; ``left_codes`` where it is by category.
-
-        ``ordered``: the categories are listed in order. ``unseen``: whether categories never met
-        take this side, where they can come.
-        """
-        # A threshold of infinity asks only whether there is a value.
-        missing = missing_left == left if can_miss or np.isinf(threshold) else None
-        if categories is not None and left_codes is not None:
-            codes = set(left_codes)
-            inside = [code for code in range(len(categories)) if (code in codes) == left]
-            return cls.of_categories(
-                feature, name, categories, inside, missing, ordered=ordered, unseen=unseen
-            )
-        low, high = (-np.inf, threshold) if left else (threshold, np.inf)
-        if not low < high:
-            return cls(feature, name, present=False, missing=missing)
-        return cls(feature, name, low, high, missing=missing)
-
     @property
     def unrestricted(self) -> bool:
         """Whether every value passes."""

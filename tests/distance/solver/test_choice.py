@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steadytree import _limits as limits
+from steadytree import _io as limits
 from steadytree.distance import _solver
 from steadytree.distance._solver import compiled_solver, kernels, scipy_solver
 from steadytree.exceptions import InputError

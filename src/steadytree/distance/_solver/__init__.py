@@ -43,7 +43,7 @@ from types import ModuleType
 from numpy import float64
 from numpy.typing import NDArray
 
-from steadytree._limits import check_matching
+from steadytree._io import check_matching
 from steadytree._optional import numba_if_wanted
 from steadytree.distance._solver import scipy_solver
 from steadytree.distance._solver.pack import PackedCollection, pack

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._limits import HoldsArrays
+from steadytree._io import HoldsArrays
 from steadytree.distance.variants import Measure
 from steadytree.tree.paths import Paths
 

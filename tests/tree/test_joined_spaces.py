@@ -7,7 +7,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as hs
 
-from steadytree.tree.joined_spaces import joined_categories, joined_order, joined_space
+from steadytree.tree.alignment import joined_categories, joined_order, joined_space
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 

@@ -12,8 +12,8 @@ from steadytree.tree.recoded import (
     Lumps,
     lump,
     lumped_codes,
-    lumped_entry,
     may_be_missing,
+    recoded_entries,
     sides_as_lumped,
 )
 from tests.foreign import probe_rows, random_tree
@@ -63,8 +63,8 @@ def test_nothing_told_nothing_lumped() -> None:
     coded = np.zeros((2, 6))
     assert lump(coded, {}) is coded
     assert sides_as_lumped(tree, {}) is tree
-    assert lumped_entry(tree) == {}
-    assert lumped_entry(tree.replace(metadata=told("own"))) == told("own")
+    assert recoded_entries(tree) == {}
+    assert recoded_entries(tree.replace(metadata=told("own"))) == told("own")
 
 
 @pytest.mark.parametrize("stands_for", [[0, 1, 1, 3, 3], [0, 0, np.nan, 3, np.nan]])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import steadytree as st
-from steadytree._limits import MAX_DEPTH
+from steadytree._io import MAX_DEPTH
 from steadytree.exceptions import TreeFormatError
 from steadytree.tree.checks import check_category_sets, check_shape_of_tree
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import steadytree as st
-from steadytree._io import check_json_depth, parse_json, read_bytes
-from steadytree._limits import MAX_JSON_DEPTH
+from steadytree._io import MAX_JSON_DEPTH, check_json_depth, parse_json, read_bytes
 from steadytree.exceptions import TreeFormatError
 
 

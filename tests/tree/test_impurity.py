@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.plugins import as_tree
-from steadytree.tree.tree import feature_importances, node_impurity
+from steadytree.tree.tree import node_impurity
 from tests.golden import build
 
 
@@ -17,8 +17,7 @@ def test_gini_and_importances_are_scikit_learns() -> None:
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     tree = as_tree(model)
     np.testing.assert_allclose(node_impurity(tree), model.tree_.impurity, atol=1e-12)
-    np.testing.assert_allclose(feature_importances(tree), model.feature_importances_, atol=1e-12)
-    np.testing.assert_array_equal(feature_importances(tree), tree.feature_importances())
+    np.testing.assert_allclose(tree.feature_importances(), model.feature_importances_, atol=1e-12)
 
 
 def test_variance_between_leaves_is_what_scikit_learns_splits_bring() -> None:
@@ -26,11 +25,11 @@ def test_variance_between_leaves_is_what_scikit_learns_splits_bring() -> None:
     X, y = load_diabetes(return_X_y=True)
     model = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
     tree = as_tree(model).replace(impurity=None)
-    np.testing.assert_allclose(feature_importances(tree), model.feature_importances_, atol=1e-9)
+    np.testing.assert_allclose(tree.feature_importances(), model.feature_importances_, atol=1e-9)
     assert node_impurity(tree)[tree.is_leaf].max() == 0
 
 
 def test_a_single_leaf_has_no_importance() -> None:
     leaf = build("no", n_features=3)
-    assert feature_importances(leaf).tolist() == [0, 0, 0]
+    assert leaf.feature_importances().tolist() == [0, 0, 0]
     assert node_impurity(leaf) == pytest.approx([0.0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+from importlib.resources import files
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,13 +24,18 @@ from steadytree.tree.decision import Decision
 from steadytree.tree.json import (
     FORMAT_VERSION,
     tree_from_dict,
-    tree_json_schema,
     tree_to_dict,
 )
 from tests.golden import build
 from tests.strategies import Kind, examples, random_space, random_tree, tree_collections
 
 NUMBERS = hs.floats(allow_nan=False)
+
+
+def tree_json_schema() -> dict[str, Any]:
+    """The JSON Schema of the file format, as shipped in the package."""
+    text = files("steadytree.tree").joinpath("tree.schema.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
 
 
 def rich_tree(seed: int = 0, *, regression: bool = False) -> st.Tree:
@@ -282,10 +288,10 @@ DAMAGED: list[tuple[str, str, str]] = [
     ("large count", changed(n_features=10**12), "n_features: expected names of the features"),
     ("names", changed(feature_names=["a", 1]), r"feature_names\[1\]: expected text, got a whole"),
     ("class", changed(classes=[None, 1]), r"classes\[0\]: expected text or a number, got null"),
-    ("bounds", changed(space__bounds=[[0.0]] * 6), "space.bounds: expected pairs of numbers"),
+    ("bounds", changed(space__bounds=[[0.0]] * 6), r"space.bounds\[0\]: expected two numbers"),
     ("range", changed(space__response_range=[1.0]), "space.response_range: expected two numbers"),
     ("wrong range", changed(space__response_range=[2.0, 1.0]), "expected a finite response range"),
-    ("knots", changed(space__knots=[[[0.5]]] * 6), r"space.knots\[0\]: expected pairs of numbers"),
+    ("knots", changed(space__knots=[[[0.5]]] * 6), r"space.knots\[0\]: expected two numbers"),
     ("knot", changed(space__knots=[["a"]] * 6), r"space.knots\[0\]: expected a list, got text"),
     ("few knots", changed(space__knots=[None]), "expected 6 lists of knots, one per feature"),
     ("falling knots", changed(space__knots=FALLING), "expected knots of .* that rise between"),

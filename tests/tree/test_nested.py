@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import steadytree as st
-from steadytree._limits import MAX_NODES
+from steadytree._io import MAX_NODES
 from steadytree.exceptions import TreeFormatError
 from steadytree.tree.decision import Decision
 from tests.foreign import probe_rows, random_tree

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steadytree._limits import HoldsArrays
+from steadytree._io import HoldsArrays
 
 
 class Pair(NamedTuple):

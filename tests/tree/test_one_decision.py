@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
 from steadytree.plugins import read_model
-from steadytree.tree.one_decision import find_one_decision, one_decision_of_leaves
+from steadytree.tree.decision import find_one_decision, one_decision_of_leaves
 from steadytree.tree.tree import Tree
 from tests.strategies import examples
 

@@ -13,9 +13,9 @@ import steadytree as st
 from steadytree.tree.recoded import (
     fill_in,
     imputed_codes,
-    imputed_entry,
     missing_as_imputed,
     never_missing,
+    recoded_entries,
 )
 from tests.foreign import probe_rows, random_tree
 
@@ -37,8 +37,8 @@ def test_what_stands_for_missing_is_found_by_name() -> None:
     assert colours[int(codes[labels.index("colour")])] == "green"
     assert imputed_codes(tree.replace(metadata={}), space) == {}
     assert imputed_codes(tree.replace(metadata={"imputed": {"colour": "pink"}}), space) == {}
-    assert imputed_entry(tree) == {"imputed": STANDS_FOR}
-    assert imputed_entry(tree.replace(metadata={})) == {}
+    assert recoded_entries(tree) == {"imputed": STANDS_FOR}
+    assert recoded_entries(tree.replace(metadata={})) == {}
 
 
 def test_the_space_and_the_rows_know_no_missing_value() -> None:

@@ -142,9 +142,7 @@ def test_ordered_categories_are_said_in_order() -> None:
     assert words(0, 3) == "stage is I or IV"  # no cut along the order
     assert words(0, 1, 2, 3, missing=False) == "stage is not missing"
     assert words(0, 1, missing=True) == "stage up to II or missing"
-    side = Condition.of_side(
-        0, "stage", left=False, threshold=np.nan, left_codes=(0,), categories=GRADES, ordered=True
-    )
+    side = Condition.of_categories(0, "stage", GRADES, (1, 2, 3), None, ordered=True)
     assert side.words(PAGE, GRADES) == "stage from II up"
     assert side.words(PAGE_BRANCH) == "from II up"
     assert side.words(FIGURE_BRANCH) == "from II up"
