@@ -24,6 +24,7 @@ from steadytree.retraining.proposal import (
     CONFIDENCES,
     TOO_FEW,
     Gain,
+    Proposal,
     draw_answer,
     fall_back,
 )
@@ -36,9 +37,9 @@ errors = hs.floats(0, 1)
 
 
 def answer_about(result, name, **more):
-    return draw_answer(
-        result.frontier, result.scores, result.tree.decision, proposed=name, chosen=name, **more
-    )
+    plan = more.pop("plan", result.plan)
+    proposal = Proposal(more.pop("proposed", name), name, **more)
+    return draw_answer(result._candidates, plan, result.tree.decision, proposal)
 
 
 def test_the_action_is_the_kind_of_its_tree(cancer):
@@ -119,6 +120,18 @@ def test_what_is_given_up_is_the_best_that_leads_by_a_point_or_two_errors(cancer
             assert forgone.flips == result.frontier["flips"][forgone.name]
 
 
+def test_what_is_given_up_says_whether_the_plan_allows_it(cancer):
+    *_, result = cancer
+    assert answer_about(result, "keep").forgone.within_plan
+    narrow = st.ChangePlan(max_dissimilarity=1e-9)
+    answer = answer_about(result, "keep", plan=narrow)
+    assert not answer.forgone.within_plan
+    assert not answer.to_dict()["forgone"]["within_plan"]
+    words = replace(result, answer=answer).explain()
+    assert " The plan does not allow it." in words
+    assert "The plan does not allow it." not in result.explain()
+
+
 def test_rebuilding_is_advised_where_scratch_clearly_leads(cancer):
     *_, result = cancer
     for name in ("keep", "re-estimate", "price 0.02"):
@@ -133,9 +146,7 @@ def test_rebuilding_is_advised_where_scratch_clearly_leads(cancer):
     assert free.tree is not free.trees["from scratch"]
     table = free.frontier.copy()
     table.loc["from scratch", "keeps_locks"] = False
-    locked = draw_answer(
-        table, free.scores, free.tree.decision, proposed=free.chosen, chosen=free.chosen
-    )
+    locked = answer_about(replace(free, frontier=table), free.chosen)
     assert not locked.rebuild_advised
 
 
@@ -151,9 +162,7 @@ def test_what_is_clearly_worse_on_rows_left_out_is_not_proposed():
     chosen, reason = fall_back("poor", result.scores, decision)
     assert chosen == "keep"
     assert "'poor' is clearly worse on rows left out (AUC" in reason
-    answer = draw_answer(
-        *(result.frontier, result.scores, decision), proposed="poor", chosen=chosen, reason=reason
-    )
+    answer = answer_about(result, chosen, proposed="poor", reason=reason)
     assert (answer.action, answer.refused, answer.confidence) == ("keep", "poor", "confirmed")
     assert answer.gains["score"].clear == -1
 
@@ -176,6 +185,13 @@ def test_the_same_rows_again_change_nothing(cancer):
     assert again.answer.reason == "the new rows change nothing"
     assert again.explain().startswith("Keep the deployed tree (unmeasured).")
     # A score on the rows that it was made from would flatter it, and none is promised.
+    table = again.performance()
+    assert table.filter(regex="^(deployed|recipe|change)").isna().to_numpy().all()
+    assert "trained on: too good" in table.attrs["columns"]["own"]
+    for column in ("deployed", "recipe"):
+        assert "made from these very rows" in table.attrs["columns"][column]
+    assert again.frontier.filter(like="score").isna().to_numpy().all()
+    assert "not trained on" not in str(summarise(again)["people"]["columns"])
     assert "AUC" not in again.explain()
     assert "AUC" not in {fact["label"] for fact in summarise(again)["headline"]["facts"]}
 

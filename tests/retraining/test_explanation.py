@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 import steadytree as st
 from steadytree.retraining import retrain
 from steadytree.retraining.explanation import alarm_words, explain_retraining, whom_words
-from steadytree.retraining.proposal import TOO_FEW, Forgone, Gain, draw_answer
+from steadytree.retraining.proposal import TOO_FEW, Forgone, Gain, Proposal, draw_answer
 from steadytree.views import summarise
 from tests.retraining.conftest import QUICK
 
@@ -26,7 +26,7 @@ def choosing(result, name):
     """The same retraining, had it chosen another candidate."""
     frontier = result.frontier.assign(chosen=result.frontier.index == name)
     tree = result.trees[name]
-    answer = draw_answer(frontier, result.scores, tree.decision, proposed=name, chosen=name)
+    answer = draw_answer(result._candidates, result.plan, tree.decision, Proposal(name, name))
     return replace(result, chosen=name, tree=tree, frontier=frontier, answer=answer)
 
 
@@ -221,6 +221,8 @@ def test_what_is_given_up_is_named_with_its_lead_and_people(cancer):
     words = answering(result, forgone=own).explanation.forgone
     assert "the candidate 'mine' has" in words
     assert "It does not keep what is locked." in words
+    refused = answering(result, forgone=replace(forgone, within_plan=False)).explanation
+    assert refused.forgone.endswith("). The plan does not allow it.")
     none = answering(result, forgone=None).explanation
     assert none.forgone == "Given up: nothing; no candidate leads by a point or clearly."
 

@@ -356,6 +356,8 @@ def _forgone(result: Retraining, forgone: Forgone | None) -> Text:
     )
     if not forgone.keeps_locks:
         line = _joined(line, "It does not keep what is locked.")
+    if not forgone.within_plan:
+        line = _joined(line, "The plan does not allow it.")
     return line
 
 

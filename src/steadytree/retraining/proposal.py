@@ -115,6 +115,8 @@ class Forgone:
         Share of the new rows whose decision it would change.
     keeps_locks : bool
         False: it does not keep what is locked, so it could not be chosen.
+    within_plan : bool
+        False: the plan does not allow it, so it could not be chosen.
 
     Examples
     --------
@@ -128,6 +130,7 @@ class Forgone:
     score: float
     flips: float
     keeps_locks: bool = True
+    within_plan: bool = True
 
     @property
     def clear(self) -> bool:
@@ -283,15 +286,11 @@ def score_name(scores: CrossFitted) -> str:
 
 
 def draw_answer(
-    frontier: pd.DataFrame,
-    scores: CrossFitted,
-    decision: Decision,
-    *,
-    proposed: str,
-    chosen: str,
-    reason: str = "",
+    candidates: CheckedCandidates, plan: ChangePlan, decision: Decision, proposal: Proposal
 ) -> Answer:
-    """Draw the answer about the chosen candidate, which ``proposed`` may have fallen back to."""
+    """Draw the answer about what is proposed."""
+    frontier, scores = candidates.frontier, candidates.scores
+    proposed, chosen, reason = proposal.named, proposal.chosen, proposal.reason
     tree = scores.own[chosen]
     action = "re-estimate" if frontier["kind"][chosen] != "keep" else "keep"
     if same_rules(scores.deployed, tree) is None:
@@ -307,6 +306,9 @@ def draw_answer(
     forgone = scratch = None
     if confidence not in (TOO_FEW, "unmeasured"):
         forgone = _find_forgone(frontier, scores, chosen)
+        if forgone is not None:
+            within = candidates.holds(plan, forgone.name)
+            forgone = replace(forgone, within_plan=within)
         scratch = _lead(frontier, scores, chosen, SCRATCH)
     return Answer(
         action=action,

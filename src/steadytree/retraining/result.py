@@ -318,16 +318,21 @@ class Retraining:
             Index (group, metric); group is "all" without ``by``. Columns: n, deployed,
             deployed_low, deployed_high, own, recipe, recipe_low, recipe_high, change,
             change_low, change_high, interval. ``attrs["columns"]`` says in words
-            which tree each scores on which rows. Without folds ``recipe`` is NaN.
+            which tree each scores on which rows. Without folds ``recipe`` is NaN; where the
+            deployed tree was made from these very rows, so is all but ``own``.
         """
         everyone = [("all", np.arange(len(self.rows)))]
         parts = everyone if by is None else list(subgroups(self.X_new, by))
-        return performance_table(
-            self.scores,
-            self.chosen,
-            parts=parts,
-            level=level,
-        )
+        table = performance_table(self.scores, self.chosen, parts=parts, level=level)
+        if self.settings["nothing_new"]:
+            table.loc[:, table.columns.str.match("deployed|recipe|change")] = np.nan
+            table.attrs["columns"] |= {
+                "deployed": "unknown: it was made from these very rows",
+                "recipe": "unknown: it was made from these very rows",
+                "own": "the deployed tree again, on the rows it was trained on: too good to be "
+                "quoted",
+            }
+        return table
 
     @property
     def classes_given_up(self) -> dict[Any, bool]:

@@ -259,12 +259,10 @@ def retrain(
     proposed = proposal()
     chosen = proposed.chosen
     frontier["chosen"] = frontier.index == chosen
-    answer = draw_answer(
-        *(frontier, scores, problem.decision),
-        proposed=proposed.named,
-        chosen=chosen,
-        reason=proposed.reason,
-    )
+    if problem.nothing_new:  # on rows that it was made from any score flatters the deployed tree
+        frontier.loc[frontier["kind"] != "own", ["score", "score_se"]] = np.nan
+        frontier[["score_change", "score_change_se"]] = np.nan
+    answer = draw_answer(checked, asked, problem.decision, proposed)
     # 6. The result, with the coded rows for whoever asks it further.
     trees = {c.name: c.tree for c in full.candidates}
     result = Retraining(
