@@ -12,8 +12,8 @@ import pytest
 from steadytree.distance import tree_distance
 from steadytree.evaluation.locks import lock_nodes
 from steadytree.exceptions import InputError
+from steadytree.growing.best_first import TaughtRows
 from steadytree.growing.nodes import side_condition, split_of
-from steadytree.growing.teacher import TaughtRows
 from steadytree.readers.words.rules import tree_from_rules
 from steadytree.retraining import retrain
 from steadytree.retraining.edits.candidates import MOVED, REPLACED, Exchange
