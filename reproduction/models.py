@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from reproduction.cart import grid_scores, grow_cart
 from reproduction.data import load_case_study
 from reproduction.protocols import Rows, folds, partition
 from reproduction.settings import generator
 from steadytree.evaluation.scores import auc
-from steadytree.growing.cart import grid_scores, grow_cart
 from steadytree.growing.collections import grow_collections
 from steadytree.growing.fitting import TrainingData
 from steadytree.tree.rows import CodedRows
