@@ -19,7 +19,7 @@ from research.paper.retraining_methods import cart
 from research.paper.retraining_protocol import NAMES, TUNING, split_set
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.evaluation.scores import auc
-from steadytree.growing.distillation import size_by_minority
+from steadytree.growing.teacher import size_by_minority
 
 SIZES = ((24, 8, 8), (16, 6, 20), (16, 5, 20), (12, 5, 20), (8, 4, 20), (6, 4, 20))
 """Most leaves, most conditions in a rule, and fewest rows in a leaf."""

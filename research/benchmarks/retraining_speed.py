@@ -36,7 +36,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from research.benchmarks.memory import peak_mebibytes
 from research.benchmarks.synthetic import hard_rows
-from steadytree.growing.cart import PAPER_GRID
+from steadytree.growing.collections import PAPER_GRID
 from steadytree.plugins import as_tree
 from steadytree.retraining import SearchOptions, retrain
 from steadytree.tree.space import FeatureSpace

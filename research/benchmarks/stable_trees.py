@@ -33,8 +33,7 @@ from research.benchmarks.memory import resident_gibibytes
 from research.benchmarks.synthetic import hard_rows
 from research.benchmarks.tables import Section, number, progress
 from steadytree.estimators.stable import StableTreeClassifier
-from steadytree.growing.cart import PAPER_GRID
-from steadytree.growing.collections import grow_collections
+from steadytree.growing.collections import PAPER_GRID, grow_collections
 from steadytree.growing.fitting import TrainingData
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace

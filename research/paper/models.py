@@ -18,10 +18,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from research.paper.data import load_case_study
-from research.paper.protocols import Rows, folds, partition
+from research.paper.protocols import Rows
+from research.paper.protocols import folds
+from research.paper.protocols import partition
 from research.paper.settings import generator
 from steadytree.evaluation.scores import auc
-from steadytree.growing.cart import grid_scores, grow_cart
 from steadytree.growing.collections import grow_collections
 from steadytree.growing.fitting import TrainingData
 from steadytree.tree.rows import CodedRows

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from research.paper.retraining_protocol import Deployment, measure
+from research.paper.retraining_protocol import Deployment
+from research.paper.retraining_protocol import measure
 from steadytree._optional import import_optional
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.estimators.stable import StableTreeClassifier
 from steadytree.exceptions import SteadyTreeWarning
-from steadytree.growing.cart import cross_validated_cart
 from steadytree.growing.fitting import ColumnEncoder
 from steadytree.retraining import Retraining, retrain
 from steadytree.tree.rows import CodedRows

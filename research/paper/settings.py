@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.growing.cart import PAPER_GRID
+from steadytree.growing.collections import PAPER_GRID
 
 __all__ = [
     "FULL",

@@ -7,10 +7,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from steadytree.growing.best_first import Grown, GrowthRules
 from steadytree.growing.fitting import TrainingData
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
+
+
+def grow_best_first(table, weight, targets, rows, *, max_leaves, min_leaf, max_depth):
+    """Grow a tree on some rows that minimises the weighted squared error to the targets."""
+    layers = np.column_stack([np.ones(len(weight)), weight, weight[:, None] * targets])
+    return Grown(GrowthRules(table, layers, min_leaf, max_depth), rows).extend(max_leaves)
 
 
 def training_data(X: Any, y: Any, *, regression: bool = False, weights: Any = None) -> TrainingData:

@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from steadytree.growing.distillation import distil_tree, leaf_rows, size_by_minority
-from steadytree.growing.nodes import shares_of
-from steadytree.growing.teacher import fit_teacher, target_columns, teach
+from steadytree.growing.leaf_values import shares_of, target_columns
+from steadytree.growing.teacher import (
+    distil_tree,
+    fit_teacher,
+    leaf_rows,
+    size_by_minority,
+    teach,
+)
 from steadytree.tree.rows import CodedRows
 from tests.growing.mixed import mixed_table, space_of
 

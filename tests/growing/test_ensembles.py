@@ -10,7 +10,8 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from steadytree.growing import _loops
 from steadytree.growing import teacher as ensembles
-from steadytree.growing.teacher import Boosting, ColumnBins, Forest, target_columns
+from steadytree.growing.leaf_values import target_columns
+from steadytree.growing.teacher import Boosting, ColumnBins, Forest
 
 BOOSTED = {"step": 0.1, "max_leaves": 4, "min_leaf": 20, "feature_share": 0.3, "seed": 0}
 
@@ -146,5 +147,5 @@ def test_large_tables_are_drawn_from(cancer, monkeypatch):
 
 
 def test_scores_far_beyond_any_share_overflow_nowhere() -> None:
-    shares = ensembles._shares(np.array([-1e4, 0.0, 1e4]), 2)
+    shares = Boosting([], np.zeros(1), 0.1, 2).shares(np.array([-1e4, 0.0, 1e4]))
     assert shares.tolist() == [0.0, 0.5, 1.0]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadytree.growing.best_first import BinnedTable, grow_best_first
+from steadytree.growing.best_first import BinnedTable, TaughtRows
+from steadytree.growing.leaf_values import target_columns
 from steadytree.growing.nodes import NodeFactory, export_tree
-from steadytree.growing.teacher import TaughtRows, target_columns
 from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table
+from tests.growing.samples import grow_best_first
 
 
 def test_old_and_new_rows_are_counted_apart_and_give_the_values():

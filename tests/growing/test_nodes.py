@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.growing.best_first import BinnedTable, Split, grow_best_first
+from steadytree.growing.best_first import BinnedTable, Split, TaughtRows
 from steadytree.growing.fitting import ColumnEncoder
-from steadytree.growing.nodes import (
-    NodeFactory,
-    export_tree,
-    shares_of,
-    side_condition,
-    split_of,
-    stabilised,
-)
-from steadytree.growing.teacher import TaughtRows, share_columns
+from steadytree.growing.leaf_values import share_columns, shares_of, stabilised
+from steadytree.growing.nodes import NodeFactory, export_tree, side_condition, split_of
 from tests.growing.mixed import mixed_table, space_of
+from tests.growing.samples import grow_best_first
 
 
 @pytest.fixture(scope="module")

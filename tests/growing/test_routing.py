@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.growing.best_first import BinnedTable, Split
-from steadytree.growing.nodes import NodeFactory
-from steadytree.growing.routing import FlatTree
-from steadytree.growing.teacher import TaughtRows
+from steadytree.growing.best_first import BinnedTable, Split, TaughtRows
+from steadytree.growing.nodes import FlatTree, NodeFactory
 from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table
 

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steadytree.growing.best_first import BinnedTable, grow_best_first
-from steadytree.growing.nodes import NodeFactory
-from steadytree.growing.routing import RowBatch, count_rows
-from steadytree.growing.teacher import TaughtRows
+from steadytree.growing.best_first import BinnedTable, RowBatch, TaughtRows
+from steadytree.growing.nodes import NodeFactory, count_rows
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table
+from tests.growing.samples import grow_best_first
 
 
 @pytest.fixture(scope="module")

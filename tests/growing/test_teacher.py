@@ -7,12 +7,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 
+from steadytree.growing.leaf_values import target_columns
 from steadytree.growing.teacher import (
     augment,
     blend_with_deployed,
     choose_teacher,
     fit_teacher,
-    target_columns,
     teach,
 )
 from steadytree.tree.rows import CodedRows

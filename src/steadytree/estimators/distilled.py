@@ -16,13 +16,14 @@ from steadytree.estimators.learner import TreeLearner, check_whole
 from steadytree.estimators.predictor import ClassifierTreeMixin, RegressorTreeMixin
 from steadytree.evaluation.locks import forbidden_entry, forbidden_features, unseen
 from steadytree.exceptions import InputError
-from steadytree.growing.distillation import (
+from steadytree.growing.teacher import (
     MOST_CONDITIONS,
     distil_tree,
+    fit_teacher,
     leaf_rows,
     size_by_minority,
+    teach,
 )
-from steadytree.growing.teacher import fit_teacher, teach
 from steadytree.tree.decision import Decision
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.tree import Tree

@@ -27,8 +27,7 @@ from steadytree.distance.variants import check_options, paths_of
 from steadytree.estimators.selection import Rule, pareto_mask, select_candidate
 from steadytree.evaluation.holdout import Scores, measure_each
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.growing.cart import PAPER_GRID
-from steadytree.growing.collections import Collection
+from steadytree.growing.collections import PAPER_GRID, Collection
 from steadytree.publish.cells import Text, dissimilarity, score, text
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

@@ -1,4 +1,10 @@
-"""Grow a regression tree on soft targets, best split first, on a binned table.
+"""Grow a regression tree on soft targets, best split first, on a table cut into bins once.
+
+Searching for splits over and over on the same rows is what makes tree editing slow. Here every
+numeric column gets a fixed grid of cut points (all midpoints, or quantiles where there are many
+values), every category its own bin, and missing values one bin more; ordered categories have cut
+points as well, between each and the next. The statistics of all possible splits of a set of rows
+are then histograms.
 
 The splits are added in the order of what they explain, so that one growth to the largest
 size holds the trees of all smaller sizes as its beginnings. Categorical features are split
@@ -9,6 +15,7 @@ targets; missing values go to the better side.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,14 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.growing._loops import loops
+from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
-
-# -- A table cut into bins once, so that the best split of any set of rows is a few sums --
-# Searching for splits over and over on the same rows is what makes tree editing slow. Here
-# every numeric column gets a fixed grid of cut points (all midpoints, or quantiles where
-# there are many values), every category its own bin, and missing values one bin more. Ordered
-# categories have cut points as well, between each and the next. The
-# statistics of all possible splits of a set of rows are then histograms.
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -82,6 +83,11 @@ def cut_points(values: FloatArray, most: int = MAX_BINS - 1) -> FloatArray:
     return np.where(middle < above, middle, below)
 
 
+def bins_of(values: FloatArray, cuts: FloatArray, missing_bin: int) -> IndexArray:
+    """Bin of each value between cut points."""
+    return np.where(np.isnan(values), missing_bin, np.searchsorted(cuts, values, side="left"))
+
+
 class BinnedTable:
     """Coded rows with their bins.
 
@@ -119,13 +125,9 @@ class BinnedTable:
         self.codes: NDArray[Any] = np.empty((p, n), dtype=kind)
         """Bin of each value, a row per feature; ``n_bins`` is "missing"."""
         for j in range(p):
-            values = coded[:, j]
-            gone = np.isnan(values)
-            if self.numeric[j]:
-                bins = np.searchsorted(self.edges[j], np.where(gone, 0.0, values), side="left")
-            else:
-                bins = np.where(gone, 0.0, values).astype(np.intp)
-            self.codes[j] = np.where(gone, self.n_bins, bins)
+            # A category is its own bin: between the whole numbers before and after it.
+            cuts = self.edges[j] if self.numeric[j] else np.arange(self.n_categories[j]) + 0.5
+            self.codes[j] = bins_of(coded[:, j], cuts, self.n_bins)
 
     @property
     def n_features(self) -> int:
@@ -153,9 +155,67 @@ class BinnedTable:
         return Split(feature, threshold, None, missing_left)
 
 
-# -- Grow a regression tree on soft targets, best split first, on a binned table --
+# -- the rows that trees are grown on ------------------------------------------------------
 
-MIN_GAIN = 1e-12
+
+@dataclass(frozen=True, eq=False)
+class RowBatch:
+    """Some rows, all of before or all new ones.
+
+    ``outcomes`` has a column per class (1 in that of the row), or the columns "one row" and
+    response; rows without weight count for nothing.
+    """
+
+    coded: FloatArray
+    outcomes: FloatArray
+    weight: FloatArray
+    old: bool = False
+
+    @classmethod
+    def of(cls, rows: CodedRows, n_classes: int | None, *, old: bool) -> RowBatch:
+        """Make a batch of coded rows."""
+        if n_classes is None:
+            outcomes = np.column_stack([np.ones(len(rows)), rows.y.astype(np.float64)])
+        else:
+            outcomes = np.eye(n_classes)[rows.y]
+        return cls(rows.coded, outcomes, rows.weights, old)
+
+
+RowBatches = Callable[[], Iterable[RowBatch]]
+"""Goes through all rows anew at every call."""
+
+
+@dataclass(frozen=True, eq=False)
+class TaughtRows:
+    """Rows to fit a tree on: the real ones first, then augmented ones, with soft targets.
+
+    ``outcomes`` are those of the real rows in the teacher's columns (None: the targets are the
+    outcomes); the first ``n_old`` of them are rows of before. ``drifted``: the new rows no
+    longer follow these. ``deployed_share``: how far the deployed tree is still believed where
+    the rows of before are not at hand. Where the real rows are a sample, ``batches`` goes
+    through all rows that values and counts come from (None: these are all).
+    """
+
+    coded: FloatArray
+    targets: FloatArray
+    weight: FloatArray
+    n_real: int
+    n_classes: int | None
+    outcomes: FloatArray | None = None
+    n_old: int = 0
+    drifted: bool = False
+    deployed_share: float = 0.0
+    batches: RowBatches | None = None
+
+    @property
+    def observed(self) -> FloatArray:
+        """Outcomes of the real rows, in the teacher's columns."""
+        return self.targets[: self.n_real] if self.outcomes is None else self.outcomes
+
+
+# -- growth --------------------------------------------------------------------------------
+
+MIN_GAIN, MIN_WEIGHT = 1e-12, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,10 +241,9 @@ class Grown:
 
     def __init__(self, rules: GrowthRules, rows: IndexArray) -> None:
         self.rules = rules
-        self.rows = [rows]
-        self.split: list[Split | None] = [None]
-        self.children: list[tuple[int, int] | None] = [None]
-        self.depth = [0]
+        self.rows, self.depth = [rows], [0]
+        self.split: dict[int, Split] = {}
+        self.children: dict[int, tuple[int, int]] = {}
         self.order: list[int] = []
         self.kept: dict[int, Any] = {}
         """What was made of its nodes once and serves every size."""
@@ -199,7 +258,7 @@ class Grown:
 
     def children_within(self, node: int, n_leaves: int) -> tuple[int, int] | None:
         """Children of a node in the tree with ``n_leaves`` leaves (None: a leaf there)."""
-        pair = self.children[node]
+        pair = self.children.get(node)
         return pair if pair is not None and pair[0] < 2 * n_leaves - 1 else None
 
     def extend(self, max_leaves: int) -> Grown:
@@ -214,11 +273,8 @@ class Grown:
             first = len(self.rows)
             self.split[node], self.children[node] = split, (first, first + 1)
             self.order.append(node)
-            for side in (inside[left], inside[~left]):
-                self.rows.append(side)
-                self.split.append(None)
-                self.children.append(None)
-                self.depth.append(self.depth[node] + 1)
+            self.rows += [inside[left], inside[~left]]
+            self.depth += [self.depth[node] + 1] * 2
             self._pending = (first, stats)
         return self
 
@@ -246,69 +302,26 @@ class Grown:
             heapq.heappush(self._heap, (-found[0], node, found[1], stats))
 
 
-def grow_best_first(
-    table: BinnedTable,
-    weight: FloatArray,
-    targets: FloatArray,
-    rows: IndexArray,
-    *,
-    max_leaves: int,
-    min_leaf: int,
-    max_depth: int,
-    counted: FloatArray | None = None,
-) -> Grown:
-    """Grow a tree on some rows that minimises the weighted squared error to the targets.
-
-    ``min_leaf`` counts rows of the table, or (with ``counted``) those whose entry is 1: the
-    real ones.
-    """
-    count = np.ones(len(weight)) if counted is None else counted
-    layers = np.column_stack([count, weight, weight[:, None] * targets])
-    return Grown(GrowthRules(table, layers, min_leaf, max_depth), rows).extend(max_leaves)
-
-
 def best_split(table: BinnedTable, stats: FloatArray, min_leaf: int) -> tuple[float, Split] | None:
     """Best split by explained squared error, from a histogram of (count, weight, sums...)."""
-    best_gain, best = MIN_GAIN, None
     total = stats[:, 0, :].sum(axis=1)
     if total[1] <= 0:
         return None
     base = (total[2:] ** 2).sum() / total[1]
     ranked, sets = np.flatnonzero(table.ranked), np.flatnonzero(~table.ranked)
-    splits = [_best_set(table, stats[:, j], total, j, min_leaf) for j in sets.tolist()]
-    if ranked.size:
-        at = _best_threshold(table, stats, total, ranked, min_leaf)
-        splits.insert(0, at)
-    for found in splits:
-        if found is not None and found[0] - base > best_gain:
-            best_gain, best = found[0] - base, found[1]
-    return None if best is None else (float(best_gain), best)
-
-
-def _explained(left: FloatArray, total: FloatArray, min_leaf: int) -> FloatArray:
-    """Sum of squared sums over weights on both sides; -inf where a side is too small.
-
-    ``left`` has the layers (count, weight, sums...) first, whatever follows.
-    """
-    right = total.reshape((-1,) + (1,) * (left.ndim - 1)) - left
-    allowed = (
-        (left[0] >= min_leaf) & (right[0] >= min_leaf) & (left[1] > 1e-12) & (right[1] > 1e-12)
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = (left[2:] ** 2).sum(axis=0) / left[1] + (right[2:] ** 2).sum(axis=0) / right[1]
-    return np.where(allowed, gain, -np.inf)
+    found = [_best_threshold(table, stats, total, ranked, min_leaf)] if ranked.size else []
+    found += [_best_set(table, stats[:, j], total, j, min_leaf) for j in sets.tolist()]
+    gains = [(float(gain - base), split) for gain, split in filter(None, found)]
+    gain, split = max(gains, key=lambda one: one[0], default=(0.0, None))
+    return None if split is None or gain <= MIN_GAIN else (gain, split)
 
 
 def _best_threshold(
-    table: BinnedTable,
-    stats: FloatArray,
-    total: FloatArray,
-    features: NDArray[np.intp],
-    min_leaf: int,
+    table: BinnedTable, stats: FloatArray, total: FloatArray, features: IndexArray, min_leaf: int
 ) -> tuple[float, Split] | None:
     """Best cut along the order of a feature's values: a threshold, or the first categories."""
     gain, row, column, missing_left = loops().best_cut(
-        stats, features, table.n_edges, total, float(min_leaf)
+        stats, features, table.n_edges, total, float(min_leaf), MIN_WEIGHT
     )
     if not np.isfinite(gain):
         return None
@@ -326,24 +339,21 @@ def _best_set(
     if used.size < 2:
         return None
     means = stats[2:, used] / stats[1, used]
+    key = means[0]
     if means.shape[0] > 1:
         # Several targets: order along the direction in which the categories differ most.
         centred = (means - total[2:, None] / total[1]) * np.sqrt(stats[1, used])
-        axis = np.linalg.svd(centred, full_matrices=False)[0][:, 0]
-        key = axis @ means
-    else:
-        key = means[0]
+        key = np.linalg.svd(centred, full_matrices=False)[0][:, 0] @ means
     order = used[np.argsort(key, kind="stable")]
-    left = np.cumsum(stats[:, order], axis=1)[:, :-1]
-    gain = _explained(left, total, min_leaf)
-    at = int(gain.argmax())
-    if not np.isfinite(gain[at]):
+    # In that order they are cut like numbers, none of them missing.
+    one, n_cuts = np.zeros(1, dtype=np.intp), np.array([used.size - 2])
+    in_order = np.append(stats[:, order], np.zeros((len(stats), 1)), axis=1)[:, None]
+    gain, _, at, _ = loops().best_cut(in_order, one, n_cuts, total, float(min_leaf), MIN_WEIGHT)
+    if not np.isfinite(gain):
         return None
-    chosen = set(order[: at + 1].tolist())
-    heavier_left = bool(left[1, at] * 2 >= total[1])
+    codes, left = set(range(int(table.n_categories[feature]))), set(order[: at + 1].tolist())
+    heavier_left = bool(np.cumsum(stats[1, order[: at + 1]])[-1] * 2 >= total[1])
     if heavier_left:  # what was never seen here goes with the heavier side
-        chosen |= set(range(int(table.n_categories[feature]))) - set(used.tolist())
-    gone = table.n_bins
-    missing_left = gone in chosen if gone in set(used.tolist()) else heavier_left
-    codes = tuple(sorted(c for c in chosen if c != gone))
-    return float(gain[at]), Split(feature, float("nan"), codes, missing_left)
+        left |= codes - set(used.tolist())
+    missing_left = table.n_bins in left if table.n_bins in used else heavier_left
+    return float(gain), Split(feature, np.nan, tuple(sorted(left & codes)), missing_left)

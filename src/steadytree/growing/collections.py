@@ -24,6 +24,12 @@ from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
 from steadytree.tree.decision import Decision
 from steadytree.tree.tree import Tree
 
+PAPER_GRID: dict[str, list[int]] = {
+    "max_depth": list(range(3, 13)),
+    "min_samples_leaf": [3, 5, 10, 30, 50],
+}
+"""The paper's grid: D in 3..12 and M in {3, 5, 10, 30, 50}."""
+
 # A class that is rarer than this many draws can meet is left to the global class list.
 REDRAWS = 100
 

@@ -13,6 +13,7 @@ limits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,41 @@ OLD_SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.0)
 LIKELIHOOD_DROP = 1.92
 """A larger share of the old rows is kept while the new rows' log-likelihood is within this of
 the best: the 95 % likelihood-ratio limit."""
+
+
+# -- the teacher's columns: of two classes the share of the second, of more every share ---------
+
+
+def target_columns(y: NDArray[Any], n_classes: int | None) -> FloatArray:
+    """Outcomes in the teacher's columns: one for two classes, one per class for more."""
+    if n_classes is None:
+        return np.asarray(y, dtype=np.float64)[:, None]
+    return share_columns(np.eye(n_classes)[y], n_classes)
+
+
+def share_columns(shares: FloatArray, n_classes: int | None) -> FloatArray:
+    """Class shares in the teacher's columns: of two classes, the share of the second."""
+    return shares[..., 1:] if n_classes == 2 else shares
+
+
+def shares_of(value: FloatArray, n_classes: int | None) -> FloatArray:
+    """Return all class shares from the teacher's columns: the way back of share_columns."""
+    if n_classes == 2:
+        positive = float(np.clip(value[0], 0.0, 1.0))
+        return np.array([1.0 - positive, positive])
+    if n_classes is None:
+        return value
+    shares = np.clip(value, 0.0, None)
+    total = shares.sum()
+    return np.asarray(shares / total if total > 0 else np.full(n_classes, 1.0 / n_classes))
+
+
+def stabilised(shares: FloatArray) -> FloatArray:
+    """Arcsine of the square root: squared error then weighs shares as the deviance does."""
+    return np.asarray(np.arcsin(np.sqrt(np.clip(shares, 0.0, 1.0))))
+
+
+# -- what a leaf predicts ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

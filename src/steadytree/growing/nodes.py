@@ -15,11 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.growing._loops import loops
-from steadytree.growing.best_first import BinnedTable, FloatArray, Grown, IndexArray, Split
-from steadytree.growing.leaf_values import MOST_ROWS, LeafRows, Steadying, estimate_steadying
-from steadytree.growing.routing import FlatTree, NodeCounts, RowBatch, count_rows
-from steadytree.growing.teacher import TaughtRows, share_columns
+from steadytree.growing._loops import FlatNodes, loops
+from steadytree.growing.best_first import (
+    BinnedTable,
+    FloatArray,
+    Grown,
+    IndexArray,
+    RowBatch,
+    Split,
+    TaughtRows,
+)
+from steadytree.growing.leaf_values import (
+    MOST_ROWS,
+    LeafRows,
+    Steadying,
+    estimate_steadying,
+    share_columns,
+    shares_of,
+    stabilised,
+)
 from steadytree.tree.decision import Decision
 from steadytree.tree.observed import Observed
 from steadytree.tree.printing import side_condition as core_side_condition
@@ -82,6 +96,9 @@ class SearchNode:
     starved: bool = False
     cache: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.holds_lock = self.holds_lock or self.locked
+
     @property
     def is_leaf(self) -> bool:
         """Whether the node has no split."""
@@ -98,10 +115,9 @@ class SearchNode:
     @property
     def flat(self) -> FlatTree:
         """The subtree as flat arrays."""
-        kept: FlatTree | None = self.cache.get("flat")
-        if kept is None:
-            kept = self.cache["flat"] = FlatTree.of(self)
-        return kept
+        if "flat" not in self.cache:
+            self.cache["flat"] = FlatTree.of(self)
+        return self.cache["flat"]  # type: ignore[no-any-return]
 
     @property
     def n_real(self) -> int:
@@ -122,11 +138,9 @@ class SearchNode:
     def steadied(self) -> tuple[FloatArray, FloatArray, float]:
         """Prediction, what it is steadied by, and the weight of that."""
         by = self.make.steadying
-        kept: tuple[Steadying, tuple[FloatArray, FloatArray, float]] | None
-        kept = self.cache.get("steadied")
-        if kept is None or kept[0] is not by:
-            kept = self.cache["steadied"] = by, self.make.steadied(self)
-        return kept[1]
+        if self.cache.get("steadied by") is not by:
+            self.cache["steadied by"], self.cache["steadied"] = by, self.make.steadied(self)
+        return self.cache["steadied"]  # type: ignore[no-any-return]
 
     @property
     def parts(self) -> tuple[Split, SearchNode, SearchNode]:
@@ -139,6 +153,123 @@ class SearchNode:
 
 Way = tuple[tuple[SearchNode, bool], ...]
 """The nodes above one, from the root on, and whether the way goes left at each."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FlatTree:
+    """A tree of linked nodes as flat arrays, to send many rows through it at once.
+
+    ``nodes`` are those it was made from in the order of the arrays, ``leaves`` the leaves among
+    them.
+    """
+
+    arrays: FlatNodes
+    nodes: tuple[SearchNode, ...]
+    leaves: tuple[SearchNode, ...]
+
+    @classmethod
+    def of(cls, root: SearchNode) -> FlatTree:
+        """Flatten a tree."""
+        nodes: list[SearchNode] = []
+        children: list[tuple[int, int]] = []
+
+        def add(node: SearchNode) -> int:
+            at = len(nodes)
+            nodes.append(node)
+            children.append((-1, -1))
+            if not node.is_leaf:
+                _, left, right = node.parts
+                children[at] = add(left), add(right)
+            return at
+
+        add(root)
+        splits = [node.split for node in nodes]
+        is_leaf = np.array([split is None for split in splits])
+        n_categories = root.make.table.n_categories
+        sets = np.zeros((len(nodes), max(1, int(n_categories.max()))), dtype=np.bool_)
+        for at, split in enumerate(splits):
+            if split is not None and split.left is not None:
+                sets[at, list(split.left)] = True
+        arrays = FlatNodes(
+            np.array([-1 if s is None else s.feature for s in splits], dtype=np.int64),
+            np.array([np.nan if s is None else s.threshold for s in splits]),
+            np.array([s is not None and s.left is not None for s in splits]),
+            np.array([s is not None and s.missing_left for s in splits]),
+            np.array(children, dtype=np.int64),
+            np.where(is_leaf, np.cumsum(is_leaf) - 1, -1),
+            sets,
+        )
+        return cls(arrays, tuple(nodes), tuple(node for node in nodes if node.is_leaf))
+
+    def with_root(self, split: Split, *, flipped: bool = False) -> FlatTree:
+        """Return the same tree with another condition at the root, maybe its sides exchanged."""
+        own = self.arrays
+        arrays = own._replace(
+            feature=own.feature.copy(),
+            threshold=own.threshold.copy(),
+            by_set=own.by_set.copy(),
+            missing_left=own.missing_left.copy(),
+            children=own.children.copy(),
+            sets=own.sets.copy(),
+        )
+        arrays.feature[0], arrays.threshold[0] = split.feature, split.threshold
+        arrays.missing_left[0], arrays.by_set[0] = split.missing_left, split.left is not None
+        arrays.sets[0] = False
+        arrays.sets[0, list(split.left or ())] = True
+        if flipped:
+            arrays.children[0] = arrays.children[0, ::-1].copy()
+        return replace(self, arrays=arrays)
+
+    def route(self, coded: FloatArray, rows: IndexArray) -> IndexArray:
+        """Return the number of the leaf that each of some rows of a coded table reaches."""
+        reached: IndexArray = loops().route(coded, rows, self.arrays)
+        return reached
+
+
+# -- rows and outcomes at every node -------------------------------------------------------
+# The rules of a tree can be searched on a sample; what its leaves predict and how many people
+# they hold must come from every row. A table of a million rows, or one that does not fit in
+# memory, is therefore read in batches, once for all trees of a search.
+
+
+@dataclass(frozen=True, eq=False)
+class NodeCounts:
+    """Sums over the rows of each node, parents before their children, left before right.
+
+    Both arrays are (n_nodes, 2, width): old rows, then new rows, in the columns of
+    ``RowBatch.outcomes``; each row counts once, or by its weight.
+    """
+
+    counts: FloatArray
+    weighted: FloatArray
+
+
+def count_rows(roots: Sequence[SearchNode], batches: Iterable[RowBatch]) -> list[NodeCounts]:
+    """Count the rows of all batches at every node of several trees, in one pass."""
+    if not roots:
+        return []
+    sums: list[FloatArray] = []
+    for batch in batches:
+        width = batch.outcomes.shape[1]
+        sums = sums or [np.zeros((len(root.flat.nodes), 2, 2, width)) for root in roots]
+        every = np.arange(len(batch.coded))
+        once = (batch.weight > 0)[:, None] * batch.outcomes
+        weighted = batch.weight[:, None] * batch.outcomes
+        for root, total in zip(roots, sums, strict=True):
+            at = np.flatnonzero(root.flat.arrays.leaf >= 0)
+            reached = root.flat.route(batch.coded, every)
+            for kind, values in enumerate((once, weighted)):
+                for column in range(width):
+                    counted = np.bincount(reached, values[:, column], len(at))
+                    total[at, kind, int(not batch.old), column] += counted
+    if not sums:
+        raise ValueError("expected at least one batch of rows, got none")
+    for root, total in zip(roots, sums, strict=True):
+        children = root.flat.arrays.children
+        for node in reversed(range(len(total))):  # children come after their parents
+            if children[node, 0] >= 0:
+                total[node] = total[children[node]].sum(axis=0)
+    return [NodeCounts(total[:, 0], total[:, 1]) for total in sums]
 
 
 class NodeFactory:
@@ -195,18 +326,16 @@ class NodeFactory:
         locked: bool = False,
     ) -> SearchNode:
         """Make a leaf: value from its real rows, loss over all its rows."""
-        node = SearchNode(
-            rows,
-            self,
-            inherited_label=inherited_label,
-            prior=prior,
-            locked=locked,
-            holds_lock=locked,
-        )
-        reached = np.zeros(len(rows), dtype=np.intp)
-        _, _, sums = loops().sum_by_leaf(reached, rows, self._sums, 1)
-        self._take_sums([node], sums)
-        return node
+        leaf = SearchNode(rows, self, inherited_label=inherited_label, prior=prior, locked=locked)
+        self._fill([leaf])
+        return leaf
+
+    def _fill(self, leaves: Sequence[SearchNode]) -> None:
+        """Sum over the rows of leaves."""
+        rows = np.concatenate([leaf.rows for leaf in leaves])
+        reached = np.repeat(np.arange(len(leaves)), [len(leaf.rows) for leaf in leaves])
+        _, _, sums = loops().sum_by_leaf(reached, rows, self._sums, len(leaves))
+        self._take_sums(leaves, sums)
 
     def _take_sums(self, leaves: Sequence[SearchNode], sums: FloatArray) -> None:
         """Give leaves their sums over rows, and their means and losses from these."""
@@ -248,27 +377,25 @@ class NodeFactory:
 
     def steady_by(self, root: SearchNode) -> Steadying:
         """Estimate from the leaves of a tree how its values are steadied, and do so from now."""
-        root = self.whole(root)
-        if self.taught.batches is not None and root.n_real > 0:
+        root, taught = self.whole(root), self.taught
+        if taught.batches is not None and root.n_real > 0:
             self.unit = root.real_weight / root.n_real
         leaves = [node for node in leaves_of(root) if node.real_weight > 0]
         spread = 0.0
-        if self.taught.n_classes is None and leaves:
-            outcome = self.taught.observed[:, 0]
-            weight = self.taught.weight[: self.taught.n_real]
-            real = [node.rows[node.rows < self.taught.n_real] for node in leaves]
-            squares = sum(
-                float(weight[r] @ (outcome[r] - np.average(outcome[r], weights=weight[r])) ** 2)
-                for r in real
-            )
+        if taught.n_classes is None and leaves:
+            outcome, weight = taught.observed[:, 0], taught.weight[: taught.n_real]
+            squares = 0.0
+            for node in leaves:
+                real = node.rows[node.rows < taught.n_real]
+                mean = np.average(outcome[real], weights=weight[real])
+                squares += float(weight[real] @ (outcome[real] - mean) ** 2)
             spread = squares / max(float(weight.sum()), 1e-300)
-        found = [rows for node in leaves if (rows := self.leaf_rows(node)) is not None]
         self.steadying = estimate_steadying(
-            found,
+            [rows for node in leaves if (rows := self.leaf_rows(node)) is not None],
             unit=self.unit,
-            classifier=self.taught.n_classes is not None,
+            classifier=taught.n_classes is not None,
             spread=spread,
-            drifted=self.taught.drifted,
+            drifted=taught.drifted,
         )
         return self.steadying
 
@@ -285,11 +412,11 @@ class NodeFactory:
         taught = self.taught
         if taught.batches is not None:
             return taught.batches()
-        seen = taught.observed
+        outcomes = taught.observed
         if taught.n_classes is None:
-            outcomes = np.column_stack([np.ones(taught.n_real), seen[:, 0]])
-        else:
-            outcomes = np.hstack([1.0 - seen, seen]) if taught.n_classes == 2 else seen
+            outcomes = np.column_stack([np.ones(taught.n_real), outcomes[:, 0]])
+        elif taught.n_classes == 2:
+            outcomes = np.hstack([1.0 - outcomes, outcomes])
         cuts = (slice(0, taught.n_old), True), (slice(taught.n_old, taught.n_real), False)
         coded, weight = self.table.coded, taught.weight
         return [RowBatch(coded[part], outcomes[part], weight[part], old) for part, old in cuts]
@@ -301,30 +428,29 @@ class NodeFactory:
         """
         if self.taught.batches is None:
             return root
-        kept: SearchNode | None = root.cache.get("whole")
-        if kept is None:
-            self.count([root])
-            found: NodeCounts = root.cache["counts"]
-            kept, _ = self._with_counts(root, found, 0)
-            kept.cache["counts"] = found
-            kept.cache["whole"] = root.cache["whole"] = kept
+        if "whole" in root.cache:
+            return root.cache["whole"]  # type: ignore[no-any-return]
+        self.count([root])
+        found: NodeCounts = root.cache["counts"]
+        k, is_response = self.k, self.taught.n_classes is None
+        copies: dict[int, SearchNode] = {}
+        for at in reversed(range(len(root.flat.nodes))):  # children come after their parents
+            node = root.flat.nodes[at]
+            # Of a response "one row" is counted, and then its sum; else the rows of each class.
+            parts = np.vstack([found.counts[at].sum(axis=0), found.weighted[at]])
+            n_rows, n_old, n_new = parts[:, 0] if is_response else parts.sum(axis=1)
+            _, old, new = parts[:, 1:] if is_response else parts[:, -k:]
+            weight = n_old + n_new
+            mean = node.sums[2 : 2 + k] / node.sums[1] if node.sums[1] > 0 else self.overall_mean
+            sums = np.concatenate([[n_rows, weight], weight * mean, [n_old], old, [n_new], new])
+            left, right = (copies.get(i) for i in root.flat.arrays.children[at].tolist())
+            copies[at] = replace(node, left=left, right=right, sums=sums, cache={})
+        kept = copies[0]
+        kept.cache["counts"] = found
+        kept.cache["whole"] = root.cache["whole"] = kept
         return kept
 
-    def _with_counts(self, node: SearchNode, found: NodeCounts, at: int) -> tuple[SearchNode, int]:
-        """Return a copy of a subtree that knows all rows, and the next position in ``found``."""
-        position, left, right = at + 1, node.left, node.right
-        if left is not None and right is not None:
-            left, position = self._with_counts(left, found, position)
-            right, position = self._with_counts(right, found, position)
-        classes, k = self.taught.n_classes is not None, self.k
-        n_rows, _ = _rows_and_outcomes(found.counts[at].sum(axis=0), k, classes=classes)
-        old, new = (
-            np.append(*_rows_and_outcomes(part, k, classes=classes)) for part in found.weighted[at]
-        )
-        weight = old[0] + new[0]
-        mean = node.sums[2 : 2 + k] / node.sums[1] if node.sums[1] > 0 else self.overall_mean
-        sums = np.concatenate([[n_rows, weight], weight * mean, old, new])
-        return replace(node, left=left, right=right, sums=sums, cache={}), position
+    # -- nodes from nodes, trees and growths --------------------------------------
 
     def join(
         self,
@@ -345,7 +471,7 @@ class NodeFactory:
             right,
             prior=prior,
             locked=locked,
-            holds_lock=locked or left.holds_lock or right.holds_lock,
+            holds_lock=left.holds_lock or right.holds_lock,
             weight=left.weight + right.weight,
             loss=left.loss + right.loss,
             n_leaves=left.n_leaves + right.n_leaves,
@@ -370,19 +496,16 @@ class NodeFactory:
         flat = node.flat if split is None else node.flat.with_root(split, flipped=flipped)
         reached = flat.route(self.table.coded, rows)
         by_leaf, starts, sums = loops().sum_by_leaf(reached, rows, self._sums, len(flat.leaves))
-        leaves = []
-        for i, old in enumerate(flat.leaves):
-            inside = by_leaf[starts[i] : starts[i + 1]]
-            leaves.append(
-                SearchNode(
-                    inside,
-                    self,
-                    inherited_label=old.inherited_label,
-                    prior=old.prior,
-                    locked=old.locked,
-                    holds_lock=old.locked,
-                )
+        leaves = [
+            SearchNode(
+                inside,
+                self,
+                inherited_label=old.inherited_label,
+                prior=old.prior,
+                locked=old.locked,
             )
+            for old, inside in zip(flat.leaves, np.split(by_leaf, starts[1:-1]), strict=True)
+        ]
         self._take_sums(leaves, sums)
         for old, leaf in zip(flat.leaves, leaves, strict=True):
             leaf.starved = leaf.n_real < self.min_leaf and not np.array_equal(leaf.rows, old.rows)
@@ -431,49 +554,23 @@ class NodeFactory:
         """Return the first ``n_leaves`` leaves of a growth as nodes."""
         kept: dict[int, SearchNode] = grown.kept
         # A leaf is the same in every size: made once.
-        size = 2 * n_leaves - 1
-        ends = [i for i in range(size) if grown.children_within(i, n_leaves) is None]
-        fresh = [i for i in ends if i not in kept]
-        leaves = self._leaves([grown.rows[i] for i in fresh], inherited_label)
-        kept |= zip(fresh, leaves, strict=True)
+        ends = [i for i in range(2 * n_leaves - 1) if grown.children_within(i, n_leaves) is None]
+        fresh = {
+            i: SearchNode(grown.rows[i], self, inherited_label=inherited_label)
+            for i in ends
+            if i not in kept
+        }
+        if fresh:
+            self._fill(list(fresh.values()))
+            kept |= fresh
 
         def build(i: int) -> SearchNode:
             pair = grown.children_within(i, n_leaves)
             if pair is None:
                 return kept[i]
-            split = grown.split[i]
-            assert split is not None
-            return self.join(grown.rows[i], split, build(pair[0]), build(pair[1]))
+            return self.join(grown.rows[i], grown.split[i], build(pair[0]), build(pair[1]))
 
         return build(0)
-
-    def _leaves(self, parts: Sequence[IndexArray], inherited_label: int) -> list[SearchNode]:
-        """Make fresh leaves of several sets of rows."""
-        if not parts:
-            return []
-        rows = np.concatenate(parts)
-        reached = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-        _, _, sums = loops().sum_by_leaf(reached, rows, self._sums, len(parts))
-        leaves = [SearchNode(part, self, inherited_label=inherited_label) for part in parts]
-        self._take_sums(leaves, sums)
-        return leaves
-
-
-def stabilised(shares: FloatArray) -> FloatArray:
-    """Arcsine of the square root: squared error then weighs shares as the deviance does."""
-    return np.asarray(np.arcsin(np.sqrt(np.clip(shares, 0.0, 1.0))))
-
-
-def shares_of(value: FloatArray, n_classes: int | None) -> FloatArray:
-    """Return all class shares from the teacher's columns: the way back of share_columns."""
-    if n_classes == 2:
-        positive = float(np.clip(value[0], 0.0, 1.0))
-        return np.array([1.0 - positive, positive])
-    if n_classes is None:
-        return value
-    shares = np.clip(value, 0.0, None)
-    total = shares.sum()
-    return np.asarray(shares / total if total > 0 else np.full(n_classes, 1.0 / n_classes))
 
 
 def leaves_of(root: SearchNode) -> Iterator[SearchNode]:
@@ -529,12 +626,7 @@ def side_condition(
     return condition
 
 
-def _rows_and_outcomes(sums: FloatArray, k: int, *, classes: bool) -> tuple[float, FloatArray]:
-    """Rows, and outcomes in the teacher's columns, from sums as they are counted."""
-    return (float(sums.sum()), sums[-k:]) if classes else (float(sums[0]), sums[1:])
-
-
-# -- Write the tree that a search edited as a :class:`Tree`, with what was observed at each node --
+# -- a tree of nodes as a :class:`Tree` ----------------------------------------------------
 
 
 def export_tree(
@@ -547,80 +639,65 @@ def export_tree(
     precision: str = "float64",
     metadata: dict[str, Any] | None = None,
 ) -> Tree:
-    """Write the nodes as a :class:`Tree`.
+    """Write the nodes as a :class:`Tree`, with what was observed at each.
 
     ``labels`` gives, by ``id`` of a leaf node, the label to store where it is not the one
     the shares give. Shares are never altered to suit a label.
     """
-    root = root.make.whole(root)
+    root, make = root.make.whole(root), root.make
+    nodes, arrays = root.flat.nodes, root.flat.arrays
+    children = arrays.children.astype(np.int32)
     n_classes = None if classes is None else len(classes)
     policy = Decision.of(decision)
-    if classes is not None:
+    value = np.array([shares_of(node.value, n_classes) for node in nodes])
+    weight = np.array([node.real_weight for node in nodes])
+    if classes is None:
+        by_kind: dict[str, Any] = {"impurity": _impurity(root.flat, value, weight)}
+    else:
         policy = policy.resolve(classes)
-    order: list[SearchNode] = []
-    children: list[tuple[int, int]] = []
-    splits: list[Split | None] = []
-    values: list[FloatArray] = []
-    weights: list[float] = []
-    label: list[int] = []
-    impurity: list[float] = []
-
-    def add(node: SearchNode) -> int:
-        i = len(splits)
-        order.append(node)
-        children.append((-1, -1))
-        splits.append(node.split)
-        shares = shares_of(node.value, n_classes)
-        values.append(shares)
-        weights.append(node.real_weight)
-        natural = 0 if classes is None else int(policy.labels(shares[None, :])[0])
-        label.append((labels or {}).get(id(node), natural))
-        impurity.append(node.loss / node.weight if node.weight > 0 else 0.0)
-        if not node.is_leaf:
-            _, left, right = node.parts
-            children[i] = add(left), add(right)
-            # Variance within the children and between them.
-            impurity[i] = sum(
-                (weights[c] * (impurity[c] + float(((values[c] - shares) ** 2).sum())))
-                for c in children[i]
-            ) / max(node.real_weight, 1e-300)
-        return i
-
-    add(root)
+        own = policy.labels(value).tolist()
+        given = [
+            (labels or {}).get(id(node), label) for node, label in zip(nodes, own, strict=True)
+        ]
+        by_kind = {"label": np.array(given, dtype=np.int32)}
+    make.count([root])
+    found: NodeCounts = root.cache["counts"]
+    _, steadied_by, strength = zip(*(node.steadied for node in nodes), strict=True)
     return Tree(
-        children_left=np.array(children)[:, 0],
-        children_right=np.array(children)[:, 1],
-        feature=np.array([-1 if s is None else s.feature for s in splits]),
-        threshold=np.array([np.nan if s is None else s.threshold for s in splits]),
-        left_categories=tuple(None if s is None else s.left for s in splits),
-        missing_left=np.array([False if s is None else s.missing_left for s in splits]),
-        unseen_left=np.array([s is not None and s.sends_unseen_left for s in splits]),
-        value=np.array(values),
-        weight=np.array(weights),
-        label=np.array(label, dtype=np.int32),
+        children_left=children[:, 0],
+        children_right=children[:, 1],
+        feature=arrays.feature.astype(np.int32),
+        threshold=arrays.threshold,
+        left_categories=tuple(None if n.split is None else n.split.left for n in nodes),
+        missing_left=arrays.missing_left,
+        unseen_left=np.array([n.split is not None and n.split.sends_unseen_left for n in nodes]),
+        value=value,
+        weight=weight,
         classes=classes,
         n_features=space.n_features,
         feature_names=space.names,
         categories=space.categories,
         precision=precision,
         decision=policy,
-        observed=_observed(order, n_classes),
-        **({} if classes is not None else {"impurity": np.array(impurity)}),
+        observed=Observed(
+            found.counts,
+            found.weighted,
+            np.array([shares_of(by, n_classes) for by in steadied_by]),
+            np.array(strength),
+            make.steadying.old_share,
+        ),
         space=space,
         metadata=metadata or {},
+        **by_kind,
     )
 
 
-def _observed(nodes: list[SearchNode], n_classes: int | None) -> Observed:
-    """Count rows and outcomes of each node, the old and the new ones apart."""
-    make, root = nodes[0].make, nodes[0]
-    make.count([root])
-    found: NodeCounts = root.cache["counts"]
-    steadied = [node.steadied for node in nodes]
-    return Observed(
-        found.counts,
-        found.weighted,
-        np.array([shares_of(by, n_classes) for _, by, _ in steadied]),
-        np.array([rows_worth for *_, rows_worth in steadied]),
-        make.steadying.old_share,
-    )
+def _impurity(flat: FlatTree, value: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the variance of a response in each node: within its children and between them."""
+    out = np.array([node.loss / node.weight if node.weight > 0 else 0.0 for node in flat.nodes])
+    for at in reversed(range(len(out))):
+        sides = flat.arrays.children[at]
+        if sides[0] >= 0:
+            between = ((value[sides] - value[at]) ** 2).sum(axis=1)
+            out[at] = (weight[sides] * (out[sides] + between)).sum() / max(weight[at], 1e-300)
+    return out

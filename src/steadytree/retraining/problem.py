@@ -26,7 +26,8 @@ from steadytree.evaluation.locks import (
     without_splits,
 )
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.growing.routing import RowBatch, RowBatches
+from steadytree.growing.best_first import RowBatch
+from steadytree.growing.best_first import RowBatches
 from steadytree.plugins import read_model
 from steadytree.retraining.given_rows import (
     draw_rows,

@@ -26,19 +26,15 @@ from steadytree.diff.directions import keep_directions
 from steadytree.evaluation.cross_fitting import Fold
 from steadytree.evaluation.locks import forbidden_entry, keeps_locks
 from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
-from steadytree.growing.distillation import (
+from steadytree.growing.best_first import TaughtRows
+from steadytree.growing.teacher import (
     MOST_CONDITIONS,
     MOST_LEAVES,
-    distil_tree,
-    size_by_minority,
-)
-from steadytree.growing.teacher import (
-    BlendedTeacher,
     Drift,
-    TaughtRows,
-    Teacher,
     blend_with_deployed,
     choose_teacher,
+    distil_tree,
+    size_by_minority,
     teach,
 )
 from steadytree.plugins import read_model
@@ -169,7 +165,6 @@ class CandidateMaker:
         """Choose a teacher, and ask it about the rows."""
         given = self.problem.training_rows(rows, most=STRUCTURE_ROWS, seed=self.seed)
         old, new = given.old, given.new
-        teacher: Teacher | BlendedTeacher
         teacher, targets, drift = choose_teacher(
             self.problem.space,
             old,

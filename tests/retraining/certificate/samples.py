@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from steadytree.growing.best_first import TaughtRows
 from steadytree.growing.fitting import ColumnEncoder
+from steadytree.growing.leaf_values import target_columns
 from steadytree.growing.nodes import leaves_of
-from steadytree.growing.teacher import TaughtRows, target_columns
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import PricedEdits
 from steadytree.tree.decision import STEADY

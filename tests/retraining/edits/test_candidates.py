@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.growing.best_first import BinnedTable, Split
+from steadytree.growing.best_first import BinnedTable, Split, TaughtRows
+from steadytree.growing.leaf_values import target_columns
 from steadytree.growing.nodes import NodeFactory
-from steadytree.growing.teacher import TaughtRows, target_columns
 from steadytree.retraining.edits.candidates import _growth_words, candidates_of
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

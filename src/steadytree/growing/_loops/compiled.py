@@ -1,4 +1,4 @@
-"""The inner loops, compiled by numba; what they do is said in ``plain``."""
+"""The inner loops, compiled by numba; what they do is said in ``_loops``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+
+from steadytree.growing._loops import BinnedTree
 
 _njit: Any = njit  # its stub lacks some options
 entry: Any = _njit(nogil=True, cache=True)
@@ -17,7 +19,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 @entry
 def histogram(codes: Any, rows: Any, layers: Any, width: Any) -> Any:
-    """See ``plain.histogram``."""
+    """See ``_loops.histogram``."""
     n_layers, p, m = layers.shape[1], codes.shape[0], len(rows)
     some = np.empty((m, n_layers))
     for i in range(m):
@@ -51,68 +53,83 @@ def histogram(codes: Any, rows: Any, layers: Any, width: Any) -> Any:
 
 
 @entry
-def best_cut(stats: Any, features: Any, n_cuts: Any, total: Any, min_leaf: Any) -> Any:
-    """See ``plain.best_cut``."""
-    n_layers, width = stats.shape[0], stats.shape[2]
+def _scan(
+    stats: Any, total: Any, low: Any, high: Any, ways: Any, least: Any, below: Any, best: Any
+) -> Any:
+    """Best cut of one feature between two of its bins.
+
+    ``stats`` has a line of (count, weight, sums...) per bin, ``ways`` are those tried: 0 missing
+    values go right, 1 left. ``least`` are the fewest rows and the least weight on a side, and
+    whether to pass over empty bins; ``below`` is room to work in. Returns the explained error
+    (``best`` where none is better), the bin and the way.
+    """
+    gone, layers = len(stats) - 1, stats.shape[1]
+    found: Any = best
+    at: Any = 0
+    side = 0
+    for way in range(ways[0], ways[1]):
+        count, weight, one = 0.0, 0.0, 0.0
+        if below is not None:
+            below[:] = 0.0
+        for b in range(low, high + 1 - way):
+            if stats[b, 0] == 0 and least[2] and b > low:
+                continue
+            count += stats[b, 0]
+            weight += stats[b, 1]
+            one += stats[b, 2]
+            if below is not None:
+                for c in range(3, layers):
+                    below[c] += stats[b, c]
+            left_count, left, sums = count, weight, one
+            if way == 1:
+                left_count, left = count + stats[gone, 0], weight + stats[gone, 1]
+                sums = one + stats[gone, 2]
+            if left_count < least[0] or total[0] - left_count < least[0]:
+                continue
+            right = total[1] - left
+            if left <= least[1] or right <= least[1]:
+                continue
+            rest = total[2] - sums
+            here, there = sums * sums, rest * rest
+            if below is not None:
+                for c in range(3, layers):
+                    sums = below[c] + way * stats[gone, c]
+                    rest = total[c] - sums
+                    here += sums * sums
+                    there += rest * rest
+            gain = here / left + there / right
+            if gain > found:
+                found, at, side = gain, b, way
+    return found, at, side
+
+
+@entry
+def best_cut(
+    stats: Any, features: Any, n_cuts: Any, total: Any, min_leaf: Any, min_weight: Any
+) -> Any:
+    """See ``_loops.best_cut``."""
+    gone = stats.shape[2] - 1
     best, best_row, best_bin, best_missing = -np.inf, 0, 0, False
+    below, least = np.empty(stats.shape[0]), (min_leaf, min_weight, False)
     any_missing = False
     for f in features:
-        any_missing = any_missing or stats[0, f, width - 1] > 0
-    if n_layers == 3:
-        for way in range(2 if any_missing else 1):
-            for row in range(len(features)):
-                f = features[row]
-                counts, weights, sums = stats[0, f], stats[1, f], stats[2, f]
-                c0, w0, s0 = 0.0, 0.0, 0.0
-                for b in range(min(n_cuts[f] + 1 - way, width - 1)):
-                    c0 += counts[b]
-                    w0 += weights[b]
-                    s0 += sums[b]
-                    count, weight, one = c0, w0, s0
-                    if way == 1:
-                        count = c0 + counts[width - 1]
-                        weight = w0 + weights[width - 1]
-                        one = s0 + sums[width - 1]
-                    if count < min_leaf or weight <= 1e-12:
-                        continue
-                    other = total[1] - weight
-                    if total[0] - count < min_leaf or other <= 1e-12:
-                        continue
-                    rest = total[2] - one
-                    gain = one * one / weight + rest * rest / other
-                    if gain > best:
-                        best, best_row, best_bin, best_missing = gain, row, b, way == 1
-        return best, best_row, best_bin, best_missing
-    below = np.empty(n_layers)
-    left = np.empty(n_layers)
+        any_missing = any_missing or stats[0, f, gone] > 0
     for way in range(2 if any_missing else 1):
         for row in range(len(features)):
             f = features[row]
-            below[:] = 0.0
-            last = n_cuts[f] + 1 - way
-            for b in range(min(last, width - 1)):
-                for k in range(n_layers):
-                    below[k] += stats[k, f, b]
-                    left[k] = below[k] + stats[k, f, width - 1] if way == 1 else below[k]
-                if left[0] < min_leaf or left[1] <= 1e-12:
-                    continue
-                weight = total[1] - left[1]
-                if total[0] - left[0] < min_leaf or weight <= 1e-12:
-                    continue
-                here, there = 0.0, 0.0
-                for k in range(2, n_layers):
-                    here += left[k] * left[k]
-                    other = total[k] - left[k]
-                    there += other * other
-                gain = here / left[1] + there / weight
-                if gain > best:
-                    best, best_row, best_bin, best_missing = gain, row, b, way == 1
+            mine, ways = stats[:, f].T, (way, way + 1)
+            if len(stats) == 3:
+                found, b, _ = _scan(mine, total, 0, n_cuts[f], ways, least, None, best)
+            else:
+                found, b, _ = _scan(mine, total, 0, n_cuts[f], ways, least, below, best)
+            if found > best:
+                best, best_row, best_bin, best_missing = found, row, b, way == 1
     return best, best_row, best_bin, best_missing
 
 
 @entry
 def best_routes(count: Any, cost: Any, features: Any, n_cuts: Any, min_leaf: Any) -> Any:
-    """See ``plain.best_routes``."""
+    """See ``_loops.best_routes``."""
     n, gone = len(features), count.shape[1] - 1
     least, at = np.full(n, np.inf), np.zeros(n, dtype=np.intp)
     side = np.zeros(n, dtype=np.bool_)
@@ -136,37 +153,27 @@ def best_routes(count: Any, cost: Any, features: Any, n_cuts: Any, min_leaf: Any
 
 
 @entry
-def route(
-    coded: Any,
-    rows: Any,
-    feature: Any,
-    threshold: Any,
-    category_set: Any,
-    missing_left: Any,
-    children: Any,
-    leaf: Any,
-    sets: Any,
-) -> Any:
-    """See ``plain.route``."""
+def route(coded: Any, rows: Any, nodes: Any) -> Any:
+    """See ``_loops.route``."""
     reached = np.empty(len(rows), dtype=np.intp)
     for i in range(len(rows)):
         row, at = rows[i], 0
-        while leaf[at] < 0:
-            x = coded[row, feature[at]]
+        while nodes.leaf[at] < 0:
+            x = coded[row, nodes.feature[at]]
             if np.isnan(x):
-                goes = missing_left[at]
-            elif category_set[at] >= 0:
-                goes = x < sets.shape[1] and sets[category_set[at], int(x)]
+                goes = nodes.missing_left[at]
+            elif nodes.by_set[at]:
+                goes = x < nodes.sets.shape[1] and nodes.sets[at, int(x)]
             else:
-                goes = x <= threshold[at]
-            at = children[at, 0] if goes else children[at, 1]
-        reached[i] = leaf[at]
+                goes = x <= nodes.threshold[at]
+            at = nodes.children[at, 0] if goes else nodes.children[at, 1]
+        reached[i] = nodes.leaf[at]
     return reached
 
 
 @entry
 def sum_by_leaf(reached: Any, rows: Any, values: Any, n_leaves: Any) -> Any:
-    """See ``plain.sum_by_leaf``."""
+    """See ``_loops.sum_by_leaf``."""
     m, width = len(rows), values.shape[1]
     starts = np.zeros(n_leaves + 1, dtype=np.intp)
     sums = np.zeros((n_leaves, width))
@@ -221,87 +228,9 @@ def _fill(stats: Any, column: Any, inside: Any, near: Any, start: Any, stop: Any
 
 
 @entry
-def _scan_one(
-    stats: Any, total: Any, low: Any, high: Any, min_leaf: Any, min_weight: Any, best: Any
-) -> Any:
-    """Best cut of one feature for one column of sums: explained error, bin, missing left."""
-    gone = len(stats) - 1
-    found: Any = best
-    at: Any = 0
-    side = 0
-    for way in range(2 if stats[gone, 0] > 0 else 1):
-        count, weight, one = 0.0, 0.0, 0.0
-        for b in range(low, high + 1 - way):
-            if stats[b, 0] == 0 and b > low:
-                continue
-            count += stats[b, 0]
-            weight += stats[b, 1]
-            one += stats[b, 2]
-            left_count, left, sums = count, weight, one
-            if way == 1:
-                left_count, left, sums = (
-                    count + stats[gone, 0],
-                    weight + stats[gone, 1],
-                    one + stats[gone, 2],
-                )
-            if left_count < min_leaf or total[0] - left_count < min_leaf:
-                continue
-            other = total[1] - left
-            if left <= min_weight or other <= min_weight:
-                continue
-            rest = total[2] - sums
-            gain = sums * sums / left + rest * rest / other
-            if gain > found:
-                found, at, side = gain, b, way
-    return found, at, side
-
-
-@entry
-def _scan(
-    stats: Any, total: Any, low: Any, high: Any, min_leaf: Any, min_weight: Any, best: Any
-) -> Any:
-    """Best cut of one feature for several columns of sums."""
-    gone, layers = len(stats) - 1, stats.shape[1]
-    found: Any = best
-    at: Any = 0
-    side = 0
-    below, left = np.zeros(layers), np.zeros(layers)
-    for way in range(2 if stats[gone, 0] > 0 else 1):
-        below[:] = 0.0
-        for b in range(low, high + 1 - way):
-            for c in range(layers):
-                below[c] += stats[b, c]
-                left[c] = below[c] + stats[gone, c] if way == 1 else below[c]
-            if left[0] < min_leaf or total[0] - left[0] < min_leaf:
-                continue
-            other = total[1] - left[1]
-            if left[1] <= min_weight or other <= min_weight:
-                continue
-            here, there = 0.0, 0.0
-            for c in range(2, layers):
-                here += left[c] * left[c]
-                rest = total[c] - left[c]
-                there += rest * rest
-            gain = here / left[1] + there / other
-            if gain > found:
-                found, at, side = gain, b, way
-    return found, at, side
-
-
-@entry
-def grow_tree(
-    codes: Any,
-    rows: Any,
-    weight: Any,
-    sums: Any,
-    width: Any,
-    max_features: Any,
-    min_leaf: Any,
-    min_weight: Any,
-    max_leaves: Any,
-    seed: Any,
-) -> Any:
-    """See ``plain.grow_tree``."""
+def grow_tree(codes: Any, rows: Any, weight: Any, sums: Any, limits: Any, seed: Any) -> Any:
+    """See ``_loops.grow_tree``."""
+    width, max_features, min_leaf, min_weight, max_leaves = limits
     k, p = sums.shape[1], codes.shape[0]
     most = 2 * max(1, len(rows) // min_leaf) + 1
     if max_leaves > 0:
@@ -318,7 +247,7 @@ def grow_tree(
     inside, spare = rows.copy(), np.empty_like(rows)
     stops[0] = len(rows)
     stats = np.zeros((width, k + 2))
-    total = np.zeros(k + 2)
+    total, below = np.zeros(k + 2), np.zeros(k + 2)
     near = np.empty((len(rows), k + 1))  # weight and sums of the node's rows, gathered
     while True:
         # Look at the nodes that were made last.
@@ -356,10 +285,12 @@ def grow_tree(
                 found, b, way = best, 0, 0
                 if high < 0 or (low == high and missing == 0):
                     constant += 1
-                elif k == 1:
-                    found, b, way = _scan_one(stats, total, low, high, min_leaf, min_weight, best)
                 else:
-                    found, b, way = _scan(stats, total, low, high, min_leaf, min_weight, best)
+                    ways, least = (0, 2 if missing > 0 else 1), (min_leaf, min_weight, True)
+                    if k == 1:
+                        found, b, way = _scan(stats, total, low, high, ways, least, None, best)
+                    else:
+                        found, b, way = _scan(stats, total, low, high, ways, least, below, best)
                 if found > best:
                     best = found
                     gains[node] = found - base
@@ -378,7 +309,7 @@ def grow_tree(
                 n_waiting += 1
         if n_waiting == 0 or (max_leaves > 0 and n_leaves >= max_leaves):
             break
-        at: Any = n_waiting - 1
+        at = n_waiting - 1
         if max_leaves > 0:
             at = 0
             for i in range(1, n_waiting):
@@ -412,7 +343,7 @@ def grow_tree(
         n_leaves += 1
     for i in range(n_waiting):
         feature[waiting[i]] = -1
-    return (
+    return BinnedTree(
         feature[:n_nodes].copy(),
         cut[:n_nodes].copy(),
         missing_left[:n_nodes].copy(),
@@ -422,25 +353,13 @@ def grow_tree(
 
 
 @entry
-def add_values(
-    by_row: Any,
-    rows: Any,
-    gone: Any,
-    feature: Any,
-    cut: Any,
-    missing_left: Any,
-    child: Any,
-    values: Any,
-    scale: Any,
-    out: Any,
-) -> None:
-    """See ``plain.add_values``."""
-    k = values.shape[1]
+def add_values(by_row: Any, rows: Any, missing_bin: Any, tree: Any, scale: Any, out: Any) -> None:
+    """See ``_loops.add_values``."""
     for row in rows:
         at = 0
-        while feature[at] >= 0:
-            b = np.int64(by_row[row, feature[at]])
-            goes = missing_left[at] if b == gone else b <= cut[at]
-            at = child[at] if goes else child[at] + 1
-        for c in range(k):
-            out[row, c] += scale * values[at, c]
+        while tree.feature[at] >= 0:
+            b = np.int64(by_row[row, tree.feature[at]])
+            goes = tree.missing_left[at] if b == missing_bin else b <= tree.cut[at]
+            at = tree.child[at] if goes else tree.child[at] + 1
+        for c in range(tree.values.shape[1]):
+            out[row, c] += scale * tree.values[at, c]

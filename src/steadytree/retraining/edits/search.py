@@ -23,15 +23,9 @@ import numpy as np
 
 from steadytree.evaluation.locks import lock_nodes
 from steadytree.exceptions import InputError
-from steadytree.growing.best_first import BinnedTable, FloatArray
-from steadytree.growing.nodes import (
-    NodeFactory,
-    SearchNode,
-    export_tree,
-    leaves_of,
-    shares_of,
-)
-from steadytree.growing.teacher import TaughtRows
+from steadytree.growing.best_first import BinnedTable, FloatArray, TaughtRows
+from steadytree.growing.leaf_values import shares_of
+from steadytree.growing.nodes import NodeFactory, SearchNode, export_tree, leaves_of
 from steadytree.retraining.edits.anchored_distance import AnchoredDistance, Place, TreeInParts
 from steadytree.retraining.edits.candidates import (
     MOVED,

@@ -15,17 +15,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.evaluation.cross_fitting import Fold, make_folds
 from steadytree.evaluation.scores import score_rows
+from steadytree.growing.collections import PAPER_GRID
 from steadytree.growing.fitting import TrainingData
 from steadytree.tree.decision import Decision
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
-
-PAPER_GRID: dict[str, list[int]] = {
-    "max_depth": list(range(3, 13)),
-    "min_samples_leaf": [3, 5, 10, 30, 50],
-}
-"""The paper's grid: D in 3..12 and M in {3, 5, 10, 30, 50}."""
 
 
 def grow_cart(

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steadytree.growing._loops import compiled, loops, plain
-from steadytree.growing.best_first import BinnedTable, Split, grow_best_first
+from steadytree.growing import _loops as plain
+from steadytree.growing._loops import GrowthLimits, compiled, loops
+from steadytree.growing.best_first import BinnedTable, Split, TaughtRows
 from steadytree.growing.nodes import NodeFactory
-from steadytree.growing.teacher import TaughtRows
 from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table
+from tests.growing.samples import grow_best_first
 
 
 @pytest.fixture(scope="module", params=[1, 3])
@@ -35,7 +36,8 @@ def test_histograms_and_cuts(case, seed, n, min_leaf):
     np.testing.assert_array_equal(one, other)
     total, ranked = one[:, 0].sum(axis=1), np.flatnonzero(table.ranked)
     cuts = [
-        m.best_cut(one, ranked, table.n_edges, total, float(min_leaf)) for m in (plain, compiled)
+        m.best_cut(one, ranked, table.n_edges, total, float(min_leaf), 1e-12)
+        for m in (plain, compiled)
     ]
     assert cuts[0][0] == cuts[1][0]
     if np.isfinite(cuts[0][0]):
@@ -73,12 +75,10 @@ def test_routing_and_sums(case):
     grown = grow_best_first(table, taught.weight, taught.targets, np.arange(250), **limits)
     root = make.from_growth(grown, 9)
     flats = [root.flat, root.flat.with_root(Split(2, np.nan, (1, 3), True), flipped=True)]
-    assert any((flat.category_set >= 0).any() for flat in flats)
+    assert any(flat.arrays.by_set.any() for flat in flats)
     rows = np.arange(0, 250, 2)
     for flat in flats:
-        arrays = (flat.feature, flat.threshold, flat.category_set, flat.missing_left)
-        arrays += (flat.children, flat.leaf, flat.sets)
-        reached = [m.route(table.coded, rows, *arrays) for m in (plain, compiled)]
+        reached = [m.route(table.coded, rows, flat.arrays) for m in (plain, compiled)]
         np.testing.assert_array_equal(*reached)
         sums = [m.sum_by_leaf(reached[0], rows, layers, 9) for m in (plain, compiled)]
         for one, other in zip(*sums, strict=True):
@@ -92,3 +92,59 @@ def test_numba_is_used_where_it_can_be(monkeypatch):
     loops.cache_clear()
     assert loops() is plain
     loops.cache_clear()
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.integers(0, 2**62),
+    st.integers(20, 200),
+    st.sampled_from([1, 3]),
+    st.sampled_from([0, 4]),
+    st.integers(1, 12),
+    st.booleans(),
+)
+def test_compiled_trees_are_the_plain_ones(seed, n, k, max_leaves, min_leaf, some_missing):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, rng.integers(2, 30, size=(6, 1)), size=(6, n)).astype(np.uint8)
+    codes[5] = 7  # constant
+    if some_missing:
+        codes[:3][rng.random((3, n)) < 0.2] = 31
+    rows = np.flatnonzero(rng.random(n) < 0.8)
+    weight = rng.integers(1, 4, n) * rng.random(n)
+    sums = weight[:, None] * rng.normal(size=(n, k))
+    limits = GrowthLimits(32, 2, min_leaf, 1e-3, max_leaves)
+    args = (codes, rows, weight, sums, limits, seed)
+    trees = [module.grow_tree(*args) for module in (plain, compiled)]
+    for one, other in zip(*trees, strict=True):
+        np.testing.assert_array_equal(one, other)
+    feature, child, values = trees[0].feature, trees[0].child, trees[0].values
+    assert (child[feature >= 0] > 0).all()
+    if max_leaves:
+        assert (feature < 0).sum() <= max_leaves
+    predicted = [np.zeros((n, k)) for _ in range(2)]
+    for module, out in zip((plain, compiled), predicted, strict=True):
+        module.add_values(np.ascontiguousarray(codes.T), rows, 31, trees[0], 0.5, out)
+    np.testing.assert_array_equal(*predicted)
+    # Each leaf says the mean of its rows, and holds enough of them.
+    for value in values[feature < 0]:
+        mine = rows[(predicted[0][rows] == 0.5 * value).all(axis=1)]
+        assert len(mine) >= min(min_leaf, len(rows))
+        expected = sums[mine].sum(axis=0) / weight[mine].sum()
+        np.testing.assert_allclose(value, expected, atol=1e-9)
+
+
+def test_the_best_split_of_all_features_is_found():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 10, size=(4, 300)).astype(np.uint8)
+    target = (codes[2] > 5) * 1.0
+    limits = GrowthLimits(16, 4, 5, 1e-12, 2)
+    tree = compiled.grow_tree(codes, np.arange(300), np.ones(300), target[:, None], limits, 1)
+    assert (tree.feature[0], tree.cut[0]) == (2, 5)
+
+
+@pytest.mark.parametrize("node", [0, 1, 17])
+def test_features_are_drawn_anew_for_each_node(node):
+    order = plain.feature_order(123, node, 50)
+    assert sorted(order.tolist()) == list(range(50))
+    assert not np.array_equal(order, plain.feature_order(123, node + 1, 50))
+    assert not np.array_equal(order, plain.feature_order(124, node, 50))
