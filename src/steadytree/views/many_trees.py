@@ -174,11 +174,11 @@ class TreeMapDisplay(Display):
             read, space=space, variant="metric", normalize="relative", n_jobs=n_jobs
         )
         points, stress = scale_to_plane(distances)
-        leaves, names = (
-            [tree.n_leaves for tree in read],
-            {"marked": marked, "score_name": score_name},
+        leaves = [tree.n_leaves for tree in read]
+        display = cls(
+            points, leaves, scores=scores, stress=stress, marked=marked, score_name=score_name
         )
-        return cls(points, leaves, scores=scores, stress=stress, **names).plot(ax=ax, **style)
+        return display.plot(ax=ax, **style)
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> TreeMapDisplay:
