@@ -19,10 +19,10 @@ from steadytree.diff.diff_words import (
     shown_value,
     status_counts,
 )
-from steadytree.diff.pairing import ConditionChange, Rule, RuleChange
+from steadytree.diff.pairing import Rule, RuleChange
 from steadytree.diff.splits import SplitChange
 from steadytree.tree.json import plain_json
-from steadytree.tree.words import PLAIN, Condition
+from steadytree.tree.words import PLAIN
 
 if TYPE_CHECKING:
     import numpy as np
@@ -220,30 +220,19 @@ class TreeDiff:
         return pd.DataFrame([self._frame_row(rule) for rule in self.rules], columns=columns)
 
     def _frame_row(self, rule: RuleChange) -> dict[str, Any]:
-        row: dict[str, Any] = {
-            "number": rule.number,
-            "status": rule.status,
-            "kinds": ", ".join(rule.kinds),
-            "changes": "; ".join(change.text for change in rule.changes),
-            "value_change": rule.value_change,
-            "share_in_both": rule.share_in_both,
-            "kept_against_share": rule.new is not None and rule.new.kept_against_share,
-            "kept": "" if rule.new is None else rule.new.kept,
-            "cost": rule.cost,
-            "overlap": rule.overlap,
-        }
+        same = ("number", "status", "value_change", "share_in_both", "cost", "overlap")
+        row: dict[str, Any] = {name: getattr(rule, name) for name in same}
+        row["kinds"] = ", ".join(rule.kinds)
+        row["changes"] = "; ".join(change.text for change in rule.changes)
+        row["kept_against_share"] = rule.new is not None and rule.new.kept_against_share
+        row["kept"] = "" if rule.new is None else rule.new.kept
         for side, one in (("old", rule.old), ("new", rule.new)):
             if one is not None:
-                row |= {
-                    f"{side}_rule": one.text,
-                    f"{side}_label": one.label,
-                    f"{side}_value": shown_value(self, one),
-                    f"{side}_share": one.share,
-                    f"{side}_rows": one.rows,
-                    f"{side}_outcomes": one.outcomes,
-                    f"{side}_observed": one.numbers.observed_words(),
-                    f"{side}_outcome_rate": one.outcome_rate,
-                }
+                for name in ("label", "share", "rows", "outcomes", "outcome_rate"):
+                    row[f"{side}_{name}"] = getattr(one, name)
+                row[f"{side}_rule"] = one.text
+                row[f"{side}_value"] = shown_value(self, one)
+                row[f"{side}_observed"] = one.numbers.observed_words()
         return row
 
     def to_dict(self) -> dict[str, Any]:
@@ -280,35 +269,25 @@ class TreeDiff:
         -------
         dict
         """
+        given_up = self.classes_given_up
         return {
             "schema_version": SCHEMA_VERSION,
             "kind": "tree-diff",
             "task": "regression" if self.classes is None else "classification",
             "classes": plain_json(self.classes),
-            "positive": plain_json(None if self.positive is None else self.classes[self.positive])
-            if self.classes
+            "positive": plain_json((self.classes or ())[self.positive])
+            if self.positive is not None
             else None,
             "lost_classes": plain_json(self.lost_classes),
-            "hardly_found": plain_json(
-                tuple(c for c, nobody in self.classes_given_up.items() if not nobody)
-            ),
+            "hardly_found": plain_json([c for c, nobody in given_up.items() if not nobody]),
             "decision": {
                 "old": self.old.decision.words(self.old.classes),
                 "new": self.new.decision.words(self.new.classes),
             },
-            "unchanged": self.unchanged,
-            "dissimilarity": self.dissimilarity,
-            "distance": self.distance,
-            "counts": dict(self.counts),
-            "predictors": {
-                "gained": list(self.predictors_gained),
-                "lost": list(self.predictors_lost),
-                "kept": list(self.predictors_kept),
-            },
-            "n_rows": self.n_rows,
-            "flips": self.flips,
-            "mean_value_shift": self.mean_value_shift,
-            "splits": [_split_dict(split) for split in self.splits],
+            **_plain(self, "unchanged dissimilarity distance counts"),
+            "predictors": _plain(self, _PREDICTORS),
+            **_plain(self, "n_rows flips mean_value_shift"),
+            "splits": [_plain(split, _SPLIT) for split in self.splits],
             "rules": [_rule_change_dict(rule) for rule in self.rules],
         }
 
@@ -363,83 +342,39 @@ class TreeDiff:
         return notebook_view(self)
 
 
-def _split_dict(split: SplitChange) -> dict[str, Any]:
-    return {
-        "kind": split.kind,
-        "only_conditions": split.only_conditions,
-        "feature": split.name,
-        "new_feature": split.new_name,
-        "first": split.first,
-        "from": plain_json(split.old_bound),
-        "to": plain_json(split.new_bound),
-        "shift": plain_json(split.shift),
-        "share_of_range": plain_json(split.share_of_range),
-        "categories": plain_json(split.categories),
-        "new_categories": plain_json(split.new_categories),
-        "rules": list(split.rules),
-        "share": split.share,
-        "text": split.text,
-    }
+_PREDICTORS = "gained=predictors_gained lost=predictors_lost kept=predictors_kept"
+_CONDITION = "feature=name lower upper categories=allowed present missing"
+_CHANGE = "kind feature=name side from=old_bound to=new_bound shift share_of_range gained lost text"
+_SPLIT = (
+    "kind only_conditions feature=name new_feature=new_name first from=old_bound to=new_bound "
+    "shift share_of_range categories new_categories rules share text"
+)
+_RULE_CHANGE = "number status kinds relabelled value_change cost overlap share_in_both"
+_RULE = "kept_against_share kept share rows outcomes outcome_rate"
+
+
+def _plain(item: Any, fields: str) -> dict[str, Any]:
+    """Attributes as plain values, by their own names or, "from=old_bound", by others."""
+    named = (field.partition("=") for field in fields.split())
+    return {key: plain_json(getattr(item, name or key)) for key, _, name in named}
 
 
 def _rule_change_dict(rule: RuleChange) -> dict[str, Any]:
     return {
-        "number": rule.number,
-        "status": rule.status,
-        "kinds": list(rule.kinds),
-        "relabelled": rule.relabelled,
-        "value_change": rule.value_change,
-        "cost": rule.cost,
-        "overlap": rule.overlap,
-        "share_in_both": rule.share_in_both,
-        "changes": [_change_dict(change) for change in rule.changes],
-        "old": None if rule.old is None else _rule_dict(rule.old),
-        "new": None if rule.new is None else _rule_dict(rule.new),
+        **_plain(rule, _RULE_CHANGE),
+        "changes": [_plain(change, _CHANGE) for change in rule.changes],
+        "old": _rule_dict(rule.old),
+        "new": _rule_dict(rule.new),
     }
 
 
-def _change_dict(change: ConditionChange) -> dict[str, Any]:
+def _rule_dict(rule: Rule | None) -> dict[str, Any] | None:
+    if rule is None:
+        return None
+    known = rule.numbers.rows is not None
     return {
-        "kind": change.kind,
-        "feature": change.name,
-        "side": change.side,
-        "from": plain_json(change.old_bound),
-        "to": plain_json(change.new_bound),
-        "shift": plain_json(change.shift),
-        "share_of_range": plain_json(change.share_of_range),
-        "gained": plain_json(change.gained),
-        "lost": plain_json(change.lost),
-        "text": change.text,
-    }
-
-
-def _rule_dict(rule: Rule) -> dict[str, Any]:
-    numbers, counted = rule.numbers, None
-    if numbers.rows is not None:
-        counted = {"rows": numbers.rows, "outcomes": numbers.outcomes, "mean": numbers.mean}
-    return {
-        "leaf": rule.leaf,
-        "text": rule.text,
-        "label": plain_json(rule.label),
-        "value": list(rule.value),
-        "trained_on": counted,
-        "kept_against_share": rule.kept_against_share,
-        "kept": rule.kept,
-        "share": rule.share,
-        "rows": rule.rows,
-        "outcomes": rule.outcomes,
-        "outcome_rate": rule.outcome_rate,
-        "conditions": [_condition_dict(c) for c in rule.conditions],
-    }
-
-
-def _condition_dict(condition: Condition) -> dict[str, Any]:
-    return {
-        "feature": condition.name,
-        "lower": plain_json(condition.lower),
-        "upper": plain_json(condition.upper),
-        "categories": plain_json(condition.allowed),
-        "present": condition.present,
-        "missing": condition.missing,
-        "text": str(condition),
+        **_plain(rule, "leaf text label value"),
+        "trained_on": _plain(rule.numbers, "rows outcomes mean") if known else None,
+        **_plain(rule, _RULE),
+        "conditions": [{**_plain(c, _CONDITION), "text": str(c)} for c in rule.conditions],
     }
