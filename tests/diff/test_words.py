@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from steadytree.diff import ConditionChange, diff_trees
-from steadytree.diff.diff_words import change_words, given_up_words, split_words
+from steadytree.diff.changes import change_words, split_words
+from steadytree.diff.tree_diff import given_up_words
 from steadytree.tree.decision import Decision
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

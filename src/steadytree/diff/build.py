@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steadytree.diff.changes import Rule, RuleChange, SplitChange
 from steadytree.diff.directions import turned_features, with_turned
-from steadytree.diff.pairing import Pair, Rule, RuleChange, read_pairs
-from steadytree.diff.splits import SplitChange, group_changes
+from steadytree.diff.pairing import Pair, group_changes, read_pairs
 from steadytree.diff.tree_diff import TreeDiff, positive_class
 from steadytree.distance.matching import PathMatching, match_paths
 from steadytree.distance.variants import Measure
@@ -257,17 +257,19 @@ class _Rows:
     ) -> list[dict[str, Any]]:
         """Count the rows that follow each rule, and what was observed among them."""
 
-        def sums(weights: NDArray[np.float64] | None) -> list[Any]:
-            return np.bincount(follows, weights=weights, minlength=paths.n_paths).tolist()
+        def total_of(weights: NDArray[np.float64] | None) -> list[Any]:
+            sums: list[Any] = np.bincount(follows, weights, paths.n_paths).tolist()
+            return sums
 
-        total = sums(self.weight)
+        total = total_of(self.weight)
         found: list[dict[str, Any]] = [
-            {"share": share, "rows": count} for share, count in zip(total, sums(None), strict=True)
+            {"share": share, "rows": count}
+            for share, count in zip(total, total_of(None), strict=True)
         ]
         if self.y is None:
             return found
         happened = self._happened(self.y, paths, follows, positive)
-        events, outcomes = sums(self.weight * happened), sums(happened)
+        events, outcomes = total_of(self.weight * happened), total_of(happened)
         for p, numbers in enumerate(found):
             numbers["outcome_rate"] = events[p] / total[p] if total[p] > 0 else None
             if paths.classes is not None:

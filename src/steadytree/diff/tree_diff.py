@@ -1,9 +1,9 @@
-"""``TreeDiff``: what changed between two trees, as data; the words are in ``words``."""
+"""``TreeDiff``: what changed between two trees, as data and in words."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,18 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from steadytree._text import harmless_words
 from steadytree._views import ReportContent, notebook_view, write_report
-from steadytree.diff.diff_words import (
-    STATUSES,
-    diff_markdown,
-    diff_text,
-    shown_value,
-    status_counts,
-)
-from steadytree.diff.pairing import Rule, RuleChange
-from steadytree.diff.splits import SplitChange
+from steadytree.diff.changes import Rule, RuleChange, SplitChange, count_rules
+from steadytree.publish.cells import Text, people, text
 from steadytree.tree.json import plain_json
-from steadytree.tree.words import PLAIN
+from steadytree.tree.words import PLAIN, WordStyle, format_number, listed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +26,17 @@ if TYPE_CHECKING:
     from steadytree.tree.tree import Tree
 
 SCHEMA_VERSION = 1
+
+STATUSES = ("kept", "relabelled", "moved", "added", "dropped")
+"""Status of a rule: the same; other label only; other conditions; only new; only old."""
+
+MOST_CHANGES = 12
+"""Changes of splits that are listed; two trees with little in common have many."""
+
+SAME_RATE = 1e-9
+"""Rates that differ by more are not the plain share of the rows: the rows have weights."""
+
+ORDER = ("moved", "relabelled", "added", "dropped", "kept")
 
 
 def positive_class(tree: Tree, classes: tuple[Any, ...] | None) -> int | None:
@@ -378,3 +383,199 @@ def _rule_dict(rule: Rule | None) -> dict[str, Any] | None:
         **_plain(rule, _RULE),
         "conditions": [{**_plain(c, _CONDITION), "text": str(c)} for c in rule.conditions],
     }
+
+
+# -- in words --------------------------------------------------------------------------
+
+
+def status_counts(diff: TreeDiff, statuses: Iterable[str] = STATUSES) -> str:
+    """Count the rules of each status that occurs: "3 kept, 1 added"."""
+    return ", ".join(f"{diff.counts[s]} {s}" for s in statuses if diff.counts[s])
+
+
+def headline(diff: TreeDiff) -> list[str]:
+    """Return the sentences that open every form of the diff."""
+    counts = diff.counts
+    warning = given_up_words(diff.classes_given_up)
+    if diff.unchanged:
+        lines = [f"No rule changed: {count_rules(counts['new_rules'])}, dissimilarity 0.0 %."]
+    else:
+        lines = [
+            f"{count_rules(counts['old_rules'])} before, {counts['new_rules']} now: "
+            f"{status_counts(diff)}. Dissimilarity {PLAIN.percent(diff.dissimilarity, 1)}."
+        ]
+    lines = [*([warning] if warning else []), *lines]
+    if diff.n_rows is not None:
+        rows = f"{diff.n_rows:,} row{'s' if diff.n_rows != 1 else ''}"
+        share = PLAIN.percent(diff.flips, 1)
+        if diff.mean_value_shift is None:
+            lines.append(f"Of {rows}, {share} get another decision.")
+        else:
+            shift = PLAIN.significant(diff.mean_value_shift, 6)
+            lines.append(
+                f"Over {rows} the prediction changes by {shift} on average, for "
+                f"{share} of them by more than 5 % of the response range."
+            )
+    for what, names in (("gained", diff.predictors_gained), ("lost", diff.predictors_lost)):
+        if names:
+            lines.append(f"Predictors {what}: {', '.join(map(PLAIN.name, names))}.")
+    if diff.kept_against_share:
+        lines.append(kept_sentence(diff))
+    return lines
+
+
+def given_up_words(
+    given_up: Mapping[Any, bool],
+    *,
+    new: str = "the new tree",
+    old: str = "the old tree",
+    style: WordStyle = PLAIN,
+) -> str:
+    """Warn of classes that a tree gives up; empty where it gives up none."""
+    parts = []
+    for nobody, words in (
+        (True, "decides {names} for nobody any more, which {old} does for some"),
+        (False, "hardly finds {names} any more, which {old} finds"),
+    ):
+        names = [style.name(name) for name, none in given_up.items() if none is nobody]
+        if names:
+            parts.append(words.format(names=listed(names, "and"), old=old))
+    return f"WARNING: {new} {', and '.join(parts)}." if parts else ""
+
+
+def kept_sentence(diff: TreeDiff) -> Text:
+    """Say which rules keep their label against their share, and how many rows that concerns."""
+    against = [r.new for r in diff.kept_against_share if r.new is not None]
+    numbers = listed([r.number for r in diff.kept_against_share], "and")
+    one = len(against) == 1
+    what = f"Rule{'' if one else 's'} {numbers} keep{'s its' if one else ' their'} decision"
+    counts = [r.numbers.rows if diff.n_rows is None else r.rows for r in against]
+    known = [count for count in counts if count is not None]
+    whom = text()
+    if diff.n_rows is not None:
+        whom = text(" (", people(sum(known), diff.n_rows, "of"), " rows)")
+    elif len(known) == len(counts):
+        whom = text(" (", people(sum(known)), " training rows)")
+    reasons = {rule.kept.removeprefix("kept: the share ") for rule in against}
+    if len(reasons) == 1 and "standard error" in (why := reasons.pop()):
+        return text(f"{what}: the predicted share {why}", whom, ".")
+    return text(f"{what} although the predicted share says otherwise", whom, ".")
+
+
+def rule_facts(diff: TreeDiff, rule: RuleChange, *, changes: bool = True) -> list[str]:
+    """Return what there is to say about one rule beside its text, one fact per entry.
+
+    Without ``changes`` those of its conditions are left out: both forms show them.
+    """
+    facts = [change.text for change in rule.changes] if changes else []
+    old, new = rule.old, rule.new
+    if old is not None and new is not None:
+        if rule.relabelled:
+            facts.append(f"label changed from {old.outcome_text} to {new.outcome_text}")
+        if "value_changed" in rule.kinds:
+            before, after = old.numbers.predicted_words(), new.numbers.predicted_words()
+            facts.append(f"{value_name(diff, new)} {before} -> {after}")
+    elif (lone := new or old) is not None:
+        facts.append(f"{value_name(diff, lone)} {lone.numbers.predicted_words()}")
+    if new is not None and new.kept:
+        facts.append(f"label {new.kept}")
+    halves = [half for half in (old, new) if half is not None]
+    found = {
+        "observed in training": [half.numbers.observed_words() for half in halves],
+        "rows": ["" if half.share is None else PLAIN.percent(half.share, 1) for half in halves],
+        "observed in the rows": [_observed_in_rows(half) for half in halves],
+    }
+    for what, words in found.items():
+        if all(words):
+            facts.append(f"{what} {' -> '.join(dict.fromkeys(words))}")
+    return facts
+
+
+def _observed_in_rows(rule: Rule) -> str:
+    """Return what was observed among the rows given that follow a rule: "12 of 43 (27.9 %)"."""
+    if rule.rows is None:
+        return ""
+    if rule.outcome_rate is None:
+        return "none" if rule.rows == 0 else ""
+    if rule.outcomes is None:
+        return f"{format_number(rule.outcome_rate)} in {rule.rows:,}"
+    weighted = abs(rule.outcome_rate - rule.outcomes / rule.rows) > SAME_RATE
+    rate = f"{'weighted ' if weighted else ''}{PLAIN.percent(rule.outcome_rate, 1)}"
+    return f"{rule.outcomes:,} of {rule.rows:,} ({rate})"
+
+
+def value_name(diff: TreeDiff, rule: Rule) -> str:
+    """Return what the number shown beside a rule is."""
+    if diff.classes is None:
+        return "predicts"
+    shown = rule.label if diff.positive is None else diff.classes[diff.positive]
+    return f"predicts {PLAIN.name(shown)}"
+
+
+def shown_value(diff: TreeDiff, rule: Rule) -> float:
+    """Predicted share of the positive class of two, or of the rule's own label; or response."""
+    if diff.classes is None:
+        return rule.value[0]
+    at = diff.classes.index(rule.label) if diff.positive is None else diff.positive
+    return rule.value[at]
+
+
+def diff_text(diff: TreeDiff) -> str:
+    """Return plain text, at most one idea per line."""
+    lines = headline(diff)
+    if diff.splits:
+        lines += ["", "What changed"]
+        lines += [f"  - {line}" for line in _what_changed(diff)]
+    for status in ORDER:
+        if rules := diff.with_status(status):
+            lines += ["", f"{status.capitalize()} ({len(rules)})"]
+        for rule in rules:
+            lines += _rule_lines(diff, rule)
+    return "\n".join(lines)
+
+
+def _what_changed(diff: TreeDiff) -> list[str]:
+    """Return the changes of splits in words, the smaller ones counted."""
+    shown = [
+        split.text + ("" if split.share is None else f", {PLAIN.percent(split.share, 1)} of rows")
+        for split in diff.splits[:MOST_CHANGES]
+    ]
+    rest = len(diff.splits) - len(shown)
+    return shown + ([f"and {rest} more"] if rest else [])
+
+
+def _rule_lines(diff: TreeDiff, rule: RuleChange) -> list[str]:
+    texts = [half.text for half in (rule.old, rule.new) if half is not None]
+    if len(texts) == 1 or not rule.changes:
+        lines = [f"  {rule.number}. {texts[-1]}"]
+    else:
+        lines = [f"  {rule.number}. {texts[0]}", f"     -> {texts[1]}"]
+    facts = rule_facts(diff, rule, changes=False)
+    return lines + ([f"     {'; '.join(facts)}"] if facts else [])
+
+
+def diff_markdown(diff: TreeDiff) -> str:
+    """Return Markdown: headline, changes of splits, one table of rules."""
+    first, *rest = headline(diff)
+    lines = ["**" + _md(first) + "**", ""]
+    lines += [f"{_md(line)}  " for line in rest]
+    if diff.splits:
+        lines += ["", "### What changed", ""]
+        lines += [f"- {_md(line)}" for line in _what_changed(diff)]
+    lines += ["", "### Rules", "", "| # | status | before | now | details |"]
+    lines += ["| --: | --- | --- | --- | --- |"]
+    for status in ORDER:
+        for rule in diff.with_status(status):
+            old = "" if rule.old is None else _md(harmless_words(rule.old.text))
+            new = "" if rule.new is None else _md(harmless_words(rule.new.text))
+            facts = "; ".join(_md(fact) for fact in rule_facts(diff, rule))
+            lines.append(f"| {rule.number} | {rule.status} | {old} | {new} | {facts} |")
+    return "\n".join(lines) + "\n"
+
+
+def _md(text: str) -> str:
+    """Keep names from being read as Markdown or HTML."""
+    for mark in "\\`*_[]|":
+        text = text.replace(mark, "\\" + mark)
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return " ".join(text.split())

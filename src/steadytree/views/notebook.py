@@ -8,7 +8,8 @@ from html import escape
 from typing import Any
 
 from steadytree.diff import TreeDiff
-from steadytree.diff.diff_words import given_up_words, split_words, status_counts
+from steadytree.diff.changes import split_words
+from steadytree.diff.tree_diff import given_up_words, status_counts
 from steadytree.distance.matching import PathMatching
 from steadytree.estimators.assessment import StabilityAssessment
 from steadytree.estimators.predictor import TreePredictorMixin
@@ -17,7 +18,7 @@ from steadytree.exceptions import InputError
 from steadytree.retraining import Retraining
 from steadytree.tree.printing import tree_text
 from steadytree.tree.words import PAGE, clean
-from steadytree.views.report_trees import RuleTable
+from steadytree.views.report_trees import leaf_cells, rules_data
 
 MAX_ROWS = 30
 _STATUS_SIGNS = {"kept": "○", "moved": "▲", "relabelled": "◆", "added": "+", "dropped": "×"}
@@ -48,7 +49,7 @@ def tree_diff_html(diff: TreeDiff) -> str:
             _rule(row["old"]),
             _rule(row["new"]),
         ]
-        for row in RuleTable(diff).rows
+        for row in rules_data(diff, {side: leaf_cells(diff, side) for side in ("old", "new")})
         if row["status"] != "kept"
     ]
     if body:

@@ -19,7 +19,8 @@ from scipy.stats import norm
 from steadytree._optional import library_versions
 from steadytree._views import ReportContent
 from steadytree.diff import TreeDiff
-from steadytree.diff.diff_words import given_up_words, kept_sentence, split_words, status_counts
+from steadytree.diff.changes import split_words
+from steadytree.diff.tree_diff import given_up_words, kept_sentence, status_counts
 from steadytree.evaluation.flips import MOVES
 from steadytree.evaluation.plan_check import FEWEST_EVENTS
 from steadytree.exceptions import InputError
@@ -46,9 +47,10 @@ from steadytree.tree.tree import Tree
 from steadytree.tree.words import PAGE, clean
 from steadytree.views.report_trees import (
     STATUS_LETTERS,
-    RuleTable,
     features_data,
     frontier_data,
+    leaf_cells,
+    rules_data,
     sentence,
     tree_data,
     used_features,
@@ -276,8 +278,7 @@ def summarise(
     if publish:
         content = replace(content, diff=names_for_others(whole))
     diff = content.diff
-    table = RuleTable(diff)
-    trees = _trees(content, table)
+    drawing = _trees_and_rules(content)
     used = used_features(diff.new, diff.space) | used_features(diff.old, diff.space)
     frontier = None
     if content.candidates is not None:
@@ -312,8 +313,7 @@ def summarise(
             "lost": [PAGE.name(n) for n in diff.predictors_lost],
         },
         "features": features_data(diff.space, used, drawn, (diff.old, diff.new)),
-        "trees": trees,
-        "rules": table.rows,
+        **drawing,
         "people": None
         if content.people is None
         else people_data(content.people, subgroups=subgroups, level=level),
@@ -327,31 +327,21 @@ def summarise(
     return published(summary, rare_words(whole)) if publish else summary
 
 
-def _trees(content: ReportContent, table: RuleTable) -> dict[str, Any]:
-    """Both trees as the page draws them; of a single tree the rules' rows are filled in."""
-    diff = content.diff
-    training = _training_shares(diff.new) if content.single else {}
-    trees: dict[str, Any] = {"old": None}
-    for side, tree, name in zip(("old", "new"), (diff.old, diff.new), content.names, strict=True):
-        if side == "old" and content.single:
-            continue
-        shares = training or table.shares(side)
-        trees[side] = tree_data(
-            tree,
-            diff.space,
-            name=name,
-            classes=diff.classes,
-            rules=table.leaves(side),
-            shares=shares,
-            changed=table.changed(side),
-            cells=table.cells[side],
-            positive=diff.positive,
-        )
+def _trees_and_rules(content: ReportContent) -> dict[str, Any]:
+    """Both trees as the page draws them, and their rules; of one tree that one alone."""
+    diff, shares = content.diff, None
+    cells = {side: leaf_cells(diff, side) for side in ("old", "new")}
+    rules = rules_data(diff, cells)
     if content.single:
-        for row in table.rows:
+        shares = _training_shares(diff.new)
+        for row in rules:
             row["old"] = None
-            row["new"]["rows"] = training.get(row["new"]["leaf"])
-    return trees
+            row["new"]["rows"] = shares.get(row["new"]["leaf"])
+    trees: dict[str, Any] = {
+        side: tree_data(diff, side, cells[side], name=name, shares=shares)
+        for side, name in zip(cells, content.names, strict=True)
+    }
+    return {"trees": {**trees, "old": None} if content.single else trees, "rules": rules}
 
 
 def _training_shares(tree: Tree) -> dict[int, Cell]:
