@@ -173,11 +173,11 @@ class TreeComparison:
         """
         if self.rows is None:
             return None
-        diff, coded = self.diff, self.rows.coded
-        trees = [tree.in_space(diff.space) for tree in (diff.old, diff.new)]
+        trees, coded = _in_space(self.diff), self.rows.coded
         every = list(dict.fromkeys((*(trees[0].classes or ()), *(trees[1].classes or ()))))
         old, new = (_aligned(predict_rows(tree, coded), tree.classes, every) for tree in trees)
-        return risk_moves(old, new, response_span(diff.space, classifier=diff.old.is_classifier))
+        span = response_span(self.diff.space, classifier=self.diff.old.is_classifier)
+        return risk_moves(old, new, span)
 
     def risk_moved(self) -> dict[str, float] | None:
         """Share of the rows whose risk moves by more than 5 and by more than 10 points.
@@ -244,7 +244,7 @@ class TreeComparison:
     @cached_property
     def _measures(self) -> ChangeMeasures:
         diff, rows = self.diff, self.rows
-        old, new = diff.old.in_space(diff.space), diff.new.in_space(diff.space)
+        old, new = _in_space(diff)
 
         def keeps(item: Any) -> bool:
             nodes = resolve_locks(item, old, diff.space, printed=diff.old)
@@ -259,11 +259,10 @@ class TreeComparison:
                     measure_score(fitted, "new", part), rows.y if part is None else rows.y[part]
                 )
 
-        labels = diff.new.feature_labels
         return ChangeMeasures(
             dissimilarity=self.dissimilarity,
             n_leaves=new.n_leaves,
-            used=frozenset(labels[j] for j in diff.new.used_features),
+            used=frozenset(diff.new.feature_labels[j] for j in diff.new.used_features),
             forbidden=forbidden_before(diff.old),
             keeps=keeps,
             changed=self.changed_decisions,
@@ -451,7 +450,8 @@ def compare(
     if X is not None:
         outcomes = np.full(n_rows(X), np.nan)
         if y is not None:
-            owner = {"owner": "the trees", "name": _name_of(y)}
+            name = f"y ({y.name!r})" if isinstance(y, pd.Series) and y.name is not None else "y"
+            owner = {"owner": "the trees", "name": name}
             outcomes = code_outcomes(y, before.classes, len(outcomes), **owner)
         coded = code_table(X, used, _used_columns(before, after))
         groups = check_rowwise(groups, len(outcomes), "groups")
@@ -500,7 +500,9 @@ def _yardstick(
     elif before.space is not None:
         known = before.space
     elif X is not None:
-        known = _space_of(before, X, y)
+        known = space_of_rows(before, X, needed=before.used_features)
+        if y is not None and not before.is_classifier:
+            known = known.replace(response_range=response_range_of_rows(before, outcome_values(y)))
         note = space_of_rows_note("old", "rows given")
     else:
         known = common_space([before, after], None)
@@ -582,14 +584,6 @@ def _known_rows(before: Tree, after: Tree, rows: CodedRows) -> str | None:
     return "both" if old and new else "old" if old else "new" if new else None
 
 
-def _space_of(tree: Tree, X: Any, y: Any) -> FeatureSpace:
-    """Take from the rows what the tree does not store."""
-    seen = space_of_rows(tree, X, needed=tree.used_features)
-    if y is None or tree.is_classifier:
-        return seen
-    return seen.replace(response_range=response_range_of_rows(tree, outcome_values(y)))
-
-
 def _used_columns(*trees: Tree) -> frozenset[str] | None:
     """Names of the columns that some of the trees use; None where one has no names."""
     if any(tree.feature_names is None for tree in trees):
@@ -597,17 +591,19 @@ def _used_columns(*trees: Tree) -> frozenset[str] | None:
     return frozenset(tree.feature_labels[j] for tree in trees for j in tree.used_features)
 
 
-def _name_of(y: Any) -> str:
-    return f"y ({y.name!r})" if isinstance(y, pd.Series) and y.name is not None else "y"
+def _in_space(diff: TreeDiff) -> tuple[Tree, Tree]:
+    """Both trees written in the space they are compared in."""
+    return diff.old.in_space(diff.space), diff.new.in_space(diff.space)
 
 
 def _as_they_are(diff: TreeDiff, rows: CodedRows) -> CrossFitted:
     """Both trees beside each other, to be scored as they are: nothing was trained."""
+    old, new = _in_space(diff)
     return CrossFitted(
         coded=rows.coded,
         y=rows.y,
-        deployed=diff.old.in_space(diff.space),
-        own={"new": diff.new.in_space(diff.space)},
+        deployed=old,
+        own={"new": new},
         in_folds=(),
         folds=[],
         fixed=frozenset(["new"]),

@@ -31,9 +31,9 @@ _NONE = "–"
 BASE = 5
 """Counts of people are rounded to multiples of this."""
 SMALL = 8
-"""A smaller count is not told: it would be rounded to 0 or 5."""
+"""A smaller count is masked: it would be rounded to 0 or 5."""
 FEWEST = 20
-"""Of fewer people no part is told, and no share, mean or score."""
+"""Of fewer people every part is masked, and every share, mean and score."""
 
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
 ROUNDING = 1e-9
@@ -281,27 +281,20 @@ def _measure_words(cell: Cell, style: WordStyle) -> str:
     return f"{write(cell['measure'])}{unit}{limits}"
 
 
-def _group_words(cell: Cell, style: WordStyle) -> str:
-    return str(cell["group"])
+def _plain_words(cell: Cell, style: WordStyle) -> str:
+    """Words of a cell that is words: of a group, an edit, or for the owner of the data alone."""
+    return next(str(cell[kind]) for kind in ("group", "edit", "internal") if kind in cell)
 
 
 def _apart_words(cell: Cell, style: WordStyle) -> str:
     return style.percent(cell["apart"], 0 if "published" in cell else None)
 
 
-def _edit_words(cell: Cell, style: WordStyle) -> str:
-    return str(cell["edit"])
-
-
-def _internal_words(cell: Cell, style: WordStyle) -> str:
-    return str(cell["internal"])
-
-
 # -- for others ------------------------------------------------------------------------
 
-# Numbers that count no people, but know the extremes of the data by all their digits.
-NOT_TOLD = "An edit that names a rare category"
+EDIT_OF_RARE = "An edit that names a rare category"
 
+# Numbers that count no people, but know the extremes of the data by all their digits.
 _DISTANCES = ("dissimilarity", "distance")
 
 
@@ -316,7 +309,7 @@ def publish(summary: Mapping[str, Any], rare: Collection[str] = ()) -> dict[str,
     summary : mapping
         What :func:`steadytree.views.summarise` returns.
     rare : collection of str
-        Names of rare categories; an edit that has one of them in its words is not told.
+        Names of rare categories; an edit that has one of them in its words is masked.
 
     Returns
     -------
@@ -337,7 +330,7 @@ def publish(summary: Mapping[str, Any], rare: Collection[str] = ()) -> dict[str,
 def _published(value: Any, rare: Collection[str] = (), key: str = "") -> Any:
     if isinstance(value, Mapping):
         if "edit" in value and any(name in value["edit"] for name in rare):
-            value = {"edit": NOT_TOLD, "words": NOT_TOLD}
+            value = {"edit": EDIT_OF_RARE, "words": EDIT_OF_RARE}
         if "words" in value and "published" in value:
             return dict(value)
         for kind, (_, rounded) in _KINDS.items():
@@ -394,9 +387,7 @@ def _change(cell: Cell) -> Cell:
     }
     if cell["change"] is None or (cell["of"] is not None and cell["of"] < FEWEST):
         return nothing
-    low = None if cell["low"] is None else -_up(-cell["low"])
-    high = None if cell["high"] is None else _up(cell["high"])
-    return {**nothing, "change": round(cell["change"], 2), "low": low, "high": high}
+    return {**nothing, "change": round(cell["change"], 2), **_outwards(cell)}
 
 
 def _measure(cell: Cell) -> Cell:
@@ -407,10 +398,7 @@ def _measure(cell: Cell) -> Cell:
     if value is None or of < FEWEST:
         return out
     if cell["is_score"]:
-        low, high = cell["low"], cell["high"]
-        if low is not None and high is not None:
-            out |= {"low": -_up(-low), "high": _up(high)}
-        return {**out, "measure": round(value, 2)}
+        return {**out, "measure": round(value, 2), **_outwards(cell)}
     if cell["is_change"]:
         # An interval of a change counts those who changed; the difference is there to read.
         return out
@@ -426,8 +414,16 @@ def _measure(cell: Cell) -> Cell:
     return {**out, "measure": round(round(value / step) * step, 4)}
 
 
+def _outwards(cell: Cell) -> Cell:
+    """Round the ends of an interval outwards to two decimals."""
+    low, high = cell["low"], cell["high"]
+    return {
+        "low": None if low is None else -_up(-low),
+        "high": None if high is None else _up(high),
+    }
+
+
 def _up(value: float) -> float:
-    """Round up to two decimals."""
     return math.ceil(value * 100 - 1e-9) / 100
 
 
@@ -438,10 +434,6 @@ def _group(cell: Cell) -> Cell:
 
 def _apart(cell: Cell) -> Cell:
     return {"apart": round(cell["apart"], 2)}
-
-
-def _edit(cell: Cell) -> Cell:
-    return dict(cell)
 
 
 def _internal(cell: Cell) -> Cell:
@@ -455,9 +447,9 @@ _KINDS: dict[str, tuple[Callable[[Cell, WordStyle], str], Callable[[Cell], Cell]
     "mean": (_mean_words, _mean),
     "score": (_score_words, _score),
     "change": (_change_words, _change),
-    "group": (_group_words, _group),
+    "group": (_plain_words, _group),
     "apart": (_apart_words, _apart),
-    "edit": (_edit_words, _edit),
-    "internal": (_internal_words, _internal),
+    "edit": (_plain_words, dict),
+    "internal": (_plain_words, _internal),
 }
 """Of each kind of cell: its words, and the cell that others see instead."""

@@ -97,8 +97,8 @@ def published_means(tree: Tree) -> NDArray[np.float64]:
     coarse = nice_step(float(np.ptp(tree.value)) / 20)
     out = np.empty_like(tree.value)
     for node in range(tree.n_nodes):
-        few = behind is not None and behind[node] < FEWEST
-        out[node, 0] = published_mean(float(tree.value[node, 0]), coarse if few else 0.0)
+        step = coarse if behind is not None and behind[node] < FEWEST else 0.0
+        out[node, 0] = published_mean(float(tree.value[node, 0]), step)
     return out
 
 
