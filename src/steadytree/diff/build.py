@@ -242,15 +242,19 @@ class _Rows:
         self, old: Sequence[Rule], new: Sequence[Rule], span: float | None
     ) -> tuple[NDArray[np.bool_], float | None]:
         """Rows whose decision changes, and in regression the mean absolute change."""
-        if span is not None:
-            one = np.array([r.value[0] for r in old])[self.old]
-            two = np.array([r.value[0] for r in new])[self.new]
-            shift = float((np.abs(two - one) * self.weight).sum())
-            return prediction_moved(one, two, span), shift
-        known = {label: i for i, label in enumerate(dict.fromkeys(r.label for r in (*old, *new)))}
-        one = np.array([known[r.label] for r in old])[self.old]
-        two = np.array([known[r.label] for r in new])[self.new]
-        return np.asarray(one != two), None
+        if span is None:
+            was, now = self.decided(old, new)
+            return np.asarray(was != now, dtype=bool), None
+        one = np.array([rule.value[0] for rule in old])[self.old]
+        two = np.array([rule.value[0] for rule in new])[self.new]
+        return prediction_moved(one, two, span), float((np.abs(two - one) * self.weight).sum())
+
+    def decided(
+        self, old: Sequence[Rule], new: Sequence[Rule]
+    ) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+        """Decisions of the rows by either tree."""
+        was = np.array([rule.label for rule in old], dtype=object)[self.old]
+        return was, np.array([rule.label for rule in new], dtype=object)[self.new]
 
     def by_rule(
         self, paths: Paths, follows: NDArray[np.intp], positive: int | None
@@ -291,15 +295,11 @@ class _Rows:
 
 def _given_up(old: Sequence[Rule], new: Sequence[Rule], rows: _Rows | None) -> dict[Any, bool]:
     """Classes that the new tree gives up, on the rows where there are any."""
-    labels = tuple([rule.label for rule in rules] for rules in (old, new))
+    labels = ([rule.label for rule in old], [rule.label for rule in new])
     if rows is None:
-        return classes_given_up((labels[0], labels[1]))
-    decided = tuple(
-        np.array(names, dtype=object)[follows]
-        for names, follows in zip(labels, (rows.old, rows.new), strict=True)
-    )
+        return classes_given_up(labels)
     y = None if rows.y is None else rows.y.astype(object)
-    return classes_given_up((labels[0], labels[1]), (decided[0], decided[1]), y)
+    return classes_given_up(labels, rows.decided(old, new), y)
 
 
 def _path_of_rows(tree: Tree, paths: Paths, X: Any) -> NDArray[np.intp]:
@@ -348,10 +348,6 @@ def _rules(
     paths: Paths, rows: _Rows | None, follows: Any, positive: int | None, may_miss: frozenset[int]
 ) -> list[Rule]:
     tree = paths.tree
-    shown = None
-    if positive is not None and paths.classes is not None and tree.classes is not None:
-        name = paths.classes[positive]
-        shown = tree.classes.index(name) if name in tree.classes else None
     counted = [{}] * paths.n_paths if rows is None else rows.by_rule(paths, follows, positive)
     return [
         Rule(
@@ -364,12 +360,24 @@ def _rules(
                 if paths.classes is None
                 else tuple(float(v) for v in paths.value[p])
             ),
-            numbers=LeafNumbers.of(tree, int(paths.leaf[p]), shown),
+            numbers=leaf_numbers(tree, int(paths.leaf[p]), paths.classes, positive),
             kept=kept_words(tree, int(paths.leaf[p])),
             **counted[p],
         )
         for p in range(paths.n_paths)
     ]
+
+
+def leaf_numbers(
+    tree: Tree, leaf: int, classes: tuple[Any, ...] | None, positive: int | None
+) -> LeafNumbers:
+    """Return the numbers of a leaf; a class that only the other tree knows is predicted never."""
+    if classes is None or positive is None:
+        return LeafNumbers.of(tree, leaf)
+    name, known = classes[positive], tree.classes or ()
+    if name in known:
+        return LeafNumbers.of(tree, leaf, known.index(name))
+    return replace(LeafNumbers.of(tree, leaf), shown=name, predicted=0.0)
 
 
 def _classify(

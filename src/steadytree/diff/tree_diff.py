@@ -236,7 +236,7 @@ class TreeDiff:
                 for name in ("label", "share", "rows", "outcomes", "outcome_rate"):
                     row[f"{side}_{name}"] = getattr(one, name)
                 row[f"{side}_rule"] = one.text
-                row[f"{side}_value"] = shown_value(self, one)
+                row[f"{side}_value"] = one.numbers.predicted
                 row[f"{side}_observed"] = one.numbers.observed_words()
         return row
 
@@ -510,14 +510,6 @@ def value_name(diff: TreeDiff, rule: Rule) -> str:
         return "predicts"
     shown = rule.label if diff.positive is None else diff.classes[diff.positive]
     return f"predicts {PLAIN.name(shown)}"
-
-
-def shown_value(diff: TreeDiff, rule: Rule) -> float:
-    """Predicted share of the positive class of two, or of the rule's own label; or response."""
-    if diff.classes is None:
-        return rule.value[0]
-    at = diff.classes.index(rule.label) if diff.positive is None else diff.positive
-    return rule.value[at]
 
 
 def diff_text(diff: TreeDiff) -> str:

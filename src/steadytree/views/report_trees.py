@@ -10,19 +10,19 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steadytree._views import CandidateTrees
 from steadytree.diff import Rule, TreeDiff, diff_trees
+from steadytree.diff.build import leaf_numbers
 from steadytree.diff.changes import change_words
 from steadytree.publish import published_means, published_shares
 from steadytree.publish.cells import Cell, Text, edit, mean, parts_words, people, risk, score, text
 from steadytree.tree.alignment import align_tree
 from steadytree.tree.json import plain_json
-from steadytree.tree.printing import LeafNumbers, known_missing, odd_values
+from steadytree.tree.printing import known_missing, odd_values
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from steadytree.tree.values import codes_in
@@ -189,7 +189,7 @@ def leaf_cells(diff: TreeDiff, side: str) -> LeafCells:
     rounded = published_means(tree) if classes is None else published_shares(tree)
     out: LeafCells = {}
     for leaf in tree.leaves.tolist():
-        numbers, known = _leaf_numbers(tree, leaf, classes, diff.positive), tree.classes or ()
+        numbers, known = leaf_numbers(tree, leaf, classes, diff.positive), tree.classes or ()
         if classes is None:
             predicted = mean(numbers.predicted, float(rounded[leaf, 0]))
         else:
@@ -202,27 +202,6 @@ def leaf_cells(diff: TreeDiff, side: str) -> LeafCells:
             observed = mean(numbers.mean, of=numbers.rows)
         out[leaf] = (predicted, observed)
     return out
-
-
-def _leaf_numbers(
-    tree: Tree, leaf: int, classes: tuple[Any, ...] | None, positive: int | None
-) -> LeafNumbers:
-    """Return the numbers of a leaf; a class that only the other tree knows is predicted never."""
-    if classes is None or positive is None:
-        return LeafNumbers.of(tree, leaf)
-    name, known = classes[positive], tree.classes or ()
-    if name in known:
-        return LeafNumbers.of(tree, leaf, known.index(name))
-    return replace(LeafNumbers.of(tree, leaf), shown=name, predicted=0.0)
-
-
-def _value(tree: Tree, leaf: int, classes: tuple[Any, ...] | None, at: int) -> float:
-    """Mean, or share of the class at a position; none of a class that the tree does not know."""
-    if classes is None:
-        return float(tree.value[leaf, 0])
-    known = tree.classes or ()
-    own = known.index(classes[at]) if classes[at] in known else None
-    return 0.0 if own is None else rounded_share(float(tree.value[leaf, own]), 3)
 
 
 def _threshold(value: float) -> float | str | None:
@@ -355,8 +334,8 @@ def compact_tree(tree: Tree, diff: TreeDiff) -> dict[str, Any]:
         ),
         "l": labels,
         "v": [
-            _value(grown, i, classes, label if diff.positive is None else diff.positive)
-            for i, label in zip(leaves, labels, strict=True)
+            numbers.predicted if classes is None else rounded_share(numbers.predicted, 3)
+            for numbers in (leaf_numbers(grown, i, classes, diff.positive) for i in leaves)
         ],
         "n": [by_leaf[i].number if i in by_leaf else 0 for i in leaves],
         "s": "".join(STATUS_LETTERS[by_leaf[i].status] if i in by_leaf else "-" for i in leaves),
