@@ -371,13 +371,16 @@ def _rules(
 def leaf_numbers(
     tree: Tree, leaf: int, classes: tuple[Any, ...] | None, positive: int | None
 ) -> LeafNumbers:
-    """Return the numbers of a leaf; a class that only the other tree knows is predicted never."""
+    """Numbers of a leaf; a class that only the other tree knows is never predicted or observed."""
     if classes is None or positive is None:
         return LeafNumbers.of(tree, leaf)
     name, known = classes[positive], tree.classes or ()
     if name in known:
         return LeafNumbers.of(tree, leaf, known.index(name))
-    return replace(LeafNumbers.of(tree, leaf), shown=name, predicted=0.0)
+    own = LeafNumbers.of(tree, leaf)
+    outcomes = None if own.rows is None else 0
+    parts = tuple((0, rows) for _, rows in own.parts)
+    return replace(own, shown=name, predicted=0.0, outcomes=outcomes, parts=parts)
 
 
 def _classify(
