@@ -356,31 +356,20 @@ def _compare_bounds(
 ) -> list[ConditionChange]:
     changes = []
     for side, none in (("lower", -np.inf), ("upper", np.inf)):
-        one = none if old is None else getattr(old, side)
-        two = none if new is None else getattr(new, side)
+        one, two = (none if c is None else getattr(c, side) for c in (old, new))
         if one == two or (
             np.isfinite(one)
             and abs(two - one) <= SAME_BOUND * span
             and (scale is None or abs(scale.below(two) - scale.below(one)) <= SAME_BOUND)
         ):
             continue
-        kind, shift = "threshold_moved", None
-        if not np.isfinite(one):
-            kind = "condition_added"
-        elif not np.isfinite(two):
-            kind = "condition_removed"
-        else:
-            shift = float(two - one)
-        changes.append(
-            change(
-                kind,
-                side=side,
-                old_bound=float(one) if np.isfinite(one) else None,
-                new_bound=float(two) if np.isfinite(two) else None,
-                shift=shift,
-                share_of_range=None if shift is None or span <= 0 else shift / span,
-            )
-        )
+        was, now = (float(bound) if np.isfinite(bound) else None for bound in (one, two))
+        kind = "condition_added" if was is None else "condition_removed"
+        found: dict[str, Any] = {"side": side, "old_bound": was, "new_bound": now}
+        if was is not None and now is not None:
+            kind, found["shift"] = "threshold_moved", now - was
+            found["share_of_range"] = (now - was) / span if span > 0 else None
+        changes.append(change(kind, **found))
     same_values_present = _present(old) == _present(new)
     if same_values_present and _missing_passes(old) == _missing_passes(new):
         return changes

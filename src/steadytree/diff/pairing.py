@@ -316,29 +316,24 @@ class _Splits:
 
 def _join_replaced(placed: list[_Placed]) -> list[_Placed]:
     """One split removed and one added at the same depth in the same rules: a swap."""
+    real = [one for one in placed if not one.split.only_conditions]
+    added = [one for one in real if one.split.kind == "added"]
     out = list(placed)
-    for removed in placed:
-        if removed.split.kind != "removed" or removed.split.only_conditions:
+    for old in real:
+        alike = [new for new in added if (new.changed, new.depth) == (old.changed, old.depth)]
+        if old.split.kind != "removed" or not alike:
             continue
-        for added in out:
-            if added.split.only_conditions:
-                continue
-            if (added.split.kind, added.changed, added.depth) == (
-                "added",
-                removed.changed,
-                removed.depth,
-            ):
-                out.remove(added)
-                out.remove(removed)
-                swap = replace(
-                    removed.split,
-                    kind="replaced",
-                    rules=tuple(sorted({*removed.split.rules, *added.split.rules})),
-                    new_bound=added.split.new_bound,
-                    new_feature=added.split.feature,
-                    new_name=added.split.name,
-                    new_categories=added.split.categories,
-                )
-                out.append(_Placed(removed.depth, removed.changed, swap))
-                break
+        new = alike[0].split
+        added.remove(alike[0])
+        swap = replace(
+            old.split,
+            kind="replaced",
+            rules=tuple(sorted({*old.split.rules, *new.rules})),
+            new_bound=new.new_bound,
+            new_feature=new.feature,
+            new_name=new.name,
+            new_categories=new.categories,
+        )
+        out = [one for one in out if one not in (old, alike[0])]
+        out.append(_Placed(old.depth, old.changed, swap))
     return out

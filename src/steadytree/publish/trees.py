@@ -27,7 +27,7 @@ from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from steadytree.diff import ConditionChange, Rule, TreeDiff
+    from steadytree.diff import ConditionChange, Rule, SplitChange, TreeDiff
     from steadytree.tree.decision import Decision
     from steadytree.tree.words import Condition
 
@@ -296,6 +296,14 @@ def names_for_others(diff: TreeDiff) -> TreeDiff:
             share_of_range=None,
         )
 
+    def split(given: SplitChange) -> SplitChange:
+        return replace(
+            given,
+            categories=several(given.name, given.categories),
+            new_categories=several(given.new_name, given.new_categories),
+            share_of_range=None,
+        )
+
     old, new = (
         renamed_tree(tree, names).replace(decision=public_decision(tree.decision))
         for tree in (diff.old, diff.new)
@@ -308,15 +316,7 @@ def names_for_others(diff: TreeDiff) -> TreeDiff:
             )
             for one in diff.rules
         ),
-        splits=tuple(
-            replace(
-                split,
-                categories=several(split.name, split.categories),
-                new_categories=several(split.new_name, split.new_categories),
-                share_of_range=None,
-            )
-            for split in diff.splits
-        ),
+        splits=tuple(map(split, diff.splits)),
         old=old,
         new=old if diff.new is diff.old else new,
         space=renamed_space(diff.space, names),

@@ -12,7 +12,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
@@ -159,24 +158,20 @@ def _subgroup(result: Retraining, name: str, by: Any, *, level: float) -> dict[s
     table = result.performance(by, level=level).reset_index()
     inner = without_ends([str(group) for group in flips.index])
     measures = [_measures(result, rows) for _, rows in table.groupby("group", sort=False)]
-    return {
-        "name": clean(name),
-        "groups": [
+    groups = []
+    for (group, row), public, measured in zip(flips.iterrows(), inner, measures, strict=True):
+        n, share = int(row["n"]), (row["flips"], row["low"], row["high"])
+        moved = {points: people(row[key] * n, n, "share") for points, key in _POINTS.items()}
+        groups.append(
             {
-                "group": group_cell(clean(group), clean(name), int(row["n"])),
-                "n": people(row["n"]),
-                "flips": measure(
-                    *(row["flips"], row["low"], row["high"]), kind="share", of=int(row["n"])
-                ),
-                "moved": {
-                    points: people(row[key] * row["n"], row["n"], "share")
-                    for points, key in _POINTS.items()
-                },
-                "measures": measures[i],
+                "group": group_cell(clean(group), clean(public), n),
+                "n": people(n),
+                "flips": measure(*share, kind="share", of=n),
+                "moved": moved,
+                "measures": measured,
             }
-            for i, ((group, row), name) in enumerate(zip(flips.iterrows(), inner, strict=True))
-        ],
-    }
+        )
+    return {"name": clean(name), "groups": groups}
 
 
 def without_ends(names: list[str]) -> list[str]:
@@ -184,16 +179,9 @@ def without_ends(names: list[str]) -> list[str]:
     found = [_INTERVAL.fullmatch(name) for name in names if name != "(missing)"]
     if len(found) < 2 or not all(found):
         return names
-    out = []
-    for i, match in enumerate(found):
-        assert match is not None
-        low, high = match["low"], match["high"]
-        if i == 0:
-            out.append(f"up to {high}")
-        elif i == len(found) - 1:
-            out.append(f"over {low}")
-        else:
-            out.append(f"over {low} to {high}")
+    ends = [(match["low"], match["high"]) for match in found if match is not None]
+    out = [f"over {low} to {high}" for low, high in ends]
+    out[0], out[-1] = f"up to {ends[0][1]}", f"over {ends[-1][0]}"
     return out + (["(missing)"] if len(found) < len(names) else [])
 
 
@@ -381,11 +369,13 @@ def _prediction_words(tree: Tree) -> Text:
     if seen is None:
         return text()
     rate = "share" if tree.is_classifier else "mean"
-    if not (seen.strength[tree.leaves] > 0).any():
+    strength = seen.strength[tree.leaves]
+    if not (strength > 0).any():
         return text(internal(f"A prediction is the observed {rate}."))
+    further = " to ".join(dict.fromkeys(f"{rows:.0f}" for rows in (strength.min(), strength.max())))
     words = (
         f"A prediction is the observed {rate}, steadied by what a larger model expects of the "
-        f"same people, which counts as {_range_words(seen.strength[tree.leaves])} further rows: "
+        f"same people, which counts as {further} further rows: "
         "much where few people were observed, little where many were."
     )
     if seen.old_share < 1:
@@ -394,18 +384,11 @@ def _prediction_words(tree: Tree) -> Text:
     return text(internal(words))
 
 
-def _range_words(strength: np.ndarray[Any, Any]) -> str:
-    low, high = round(float(strength.min())), round(float(strength.max()))
-    return f"{low}" if low == high else f"{low} to {high}"
-
-
 def _headline(content: ReportContent, level: float) -> dict[str, Any]:
     """Sentences and facts for the head of the page."""
     diff = content.diff
     sentences: list[str] = list(content.sentences)
-    facts: list[Fact] = [*content.facts]
-    if not content.single:
-        facts = [*_change_facts(diff), *facts]
+    facts: list[Fact] = [*([] if content.single else _change_facts(diff)), *content.facts]
     facts += _score_fact(*content.score, level) if content.score is not None else []
     if content.affected is not None:
         event, count, total, what = content.affected
@@ -507,7 +490,8 @@ def _provenance(content: ReportContent) -> Iterator[tuple[str, str]]:
     """Lines of the table: data and trees, settings, and when and with what it was written."""
     for label, value in content.provenance:
         if isinstance(value, Tree):
-            yield label, _tree_words(value)
+            # Its digest belongs to the history.
+            yield label, f"{value.n_leaves} rules, depth {value.depth}"
         elif isinstance(value, FeatureSpace):
             yield label, f"{value.n_features} features"
         elif isinstance(value, tuple):
@@ -530,11 +514,6 @@ def _cut(words: str) -> str:
         return words
     short = f"{words[:_LONGEST]}…"
     return text(internal(short)) if isinstance(words, Text) else short
-
-
-def _tree_words(tree: Tree) -> str:
-    """Size of a tree: its digest belongs to the history."""
-    return f"{tree.n_leaves} rules, depth {tree.depth}"
 
 
 def _setting_words(value: Any) -> str:
