@@ -29,7 +29,7 @@ from steadytree.tree.values import codes_in
 from steadytree.tree.words import PAGE, clean, rounded_share, shown_bound
 from steadytree.views.figures import fold_nodes
 
-# -- Texts of a page as plain data: their parts, so that what counts people can be rounded --
+# -- texts of a page, in parts ------------------------------------------------------------
 
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 
@@ -62,7 +62,7 @@ def _page_words(words: str) -> str:
     return f"{lead}{inner.replace(' <= ', ' ≤ ').replace(' >= ', ' ≥ ')}{tail}"
 
 
-# -- Trees, their rules and the candidates as plain data: what the page draws, and nothing more --
+# -- what is drawn ------------------------------------------------------------------------
 
 MAX_DRAWN_RULES = 24
 """Ends drawn per tree before deep branches are folded."""
@@ -351,7 +351,7 @@ def _short(value: float) -> float | str:
     return int(short) if short.is_integer() and abs(short) < 1e9 else short
 
 
-# -- Every rule before and after as plain data: what it says, and whom among the rows it concerns --
+# -- every rule before and after ----------------------------------------------------------
 
 
 def rules_data(diff: TreeDiff, cells: Mapping[str, LeafCells]) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ from steadytree.views.report_trees import (
     used_features,
 )
 
-# -- Whom a retraining affects: changed decisions and performance, in total and by subgroup --
+# -- whom a retraining affects, in total and by subgroup ----------------------------------
 
 SCORES = ("AUC", "R2")
 _INTERVAL = re.compile(r"[(\[](?P<low>[^,]+), (?P<high>[^\])]+)[\])]")
@@ -185,7 +185,7 @@ def without_ends(names: list[str]) -> list[str]:
     return out + (["(missing)"] if len(found) < len(names) else [])
 
 
-# -- From a result to one plain dictionary that holds everything the report shows --
+# -- the whole ----------------------------------------------------------------------------
 
 SCHEMA_NAME = "steadytree-report"
 SCHEMA_VERSION = 2
