@@ -7,8 +7,7 @@ from steadytree.publish.trees import (
     names_of_diff,
     publish_space,
     publish_tree,
-    published_means,
-    published_shares,
+    published_values,
     rare_names,
     rare_words,
 )
@@ -20,8 +19,7 @@ __all__ = [
     "publish",
     "publish_space",
     "publish_tree",
-    "published_means",
-    "published_shares",
+    "published_values",
     "rare_names",
     "rare_words",
 ]

@@ -19,6 +19,7 @@ may name categories) and ``internal`` (words for whoever has the data alone).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
@@ -27,6 +28,7 @@ from steadytree.tree.words import PAGE, PLAIN, WordStyle
 Cell = dict[str, Any]
 
 _NONE = "–"
+_INTERVAL = re.compile(r"[(\[](?P<low>[^,]+), (?P<high>[^\])]+)[\])]")
 
 BASE = 5
 """Counts of people are rounded to multiples of this."""
@@ -127,6 +129,17 @@ def measure(
 def group(name: str, rounded: str, of: int) -> Cell:
     """Name a group of people; ``rounded`` is its name without the values of single people."""
     return with_words({"group": name, "rounded": rounded, "of": of})
+
+
+def without_ends(names: list[str]) -> list[str]:
+    """Leave out the outer ends of quantile groups, which are single people's values."""
+    found = [_INTERVAL.fullmatch(name) for name in names if name != "(missing)"]
+    if len(found) < 2 or not all(found):
+        return names
+    ends = [(match["low"], match["high"]) for match in found if match is not None]
+    out = [f"over {low} to {high}" for low, high in ends]
+    out[0], out[-1] = f"up to {ends[0][1]}", f"over {ends[-1][0]}"
+    return out + (["(missing)"] if len(found) < len(names) else [])
 
 
 def edit(words: str) -> Cell:

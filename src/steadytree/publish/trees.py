@@ -44,22 +44,30 @@ def public_decision(decision: Decision) -> Decision:
     return decision
 
 
-def published_shares(tree: Tree) -> NDArray[np.float64]:
-    """Round the class shares at each node so that labels follow from them as before.
+def published_values(tree: Tree) -> NDArray[np.float64]:
+    """Round what each node predicts.
+
+    Class shares in steps that stand for 5 people or more, so that labels follow from them as
+    before; means to three digits, or of fewer than 20 people coarsely.
 
     Parameters
     ----------
     tree : Tree
-        A classifier.
 
     Returns
     -------
-    float array of shape (n_nodes, n_classes)
+    float array of shape (n_nodes, n_classes), or (n_nodes, 1) in regression
     """
     behind = _people_behind(tree)
+    coarse = 0.0 if tree.is_classifier else _nice_step(float(np.ptp(tree.value)) / 20)
     out = np.empty_like(tree.value)
     for node in range(tree.n_nodes):
-        out[node] = _rounded_row(tree, node, None if behind is None else float(behind[node]))
+        count = None if behind is None else float(behind[node])
+        if tree.is_classifier:
+            out[node] = _rounded_shares(tree, node, count)
+        else:
+            step = coarse if count is not None and count < FEWEST else 0.0
+            out[node, 0] = _rounded_mean(float(tree.value[node, 0]), step)
     return out
 
 
@@ -71,7 +79,7 @@ def _people_behind(tree: Tree) -> NDArray[np.float64] | None:
     return None if (weight == 1).all() else weight
 
 
-def _rounded_row(tree: Tree, node: int, behind: float | None) -> NDArray[np.float64]:
+def _rounded_shares(tree: Tree, node: int, behind: float | None) -> NDArray[np.float64]:
     """Round one row of shares to a grid; a unit at a time goes to the label until it is given."""
     shares = tree.value[node]
     units = round(1 / share_step(behind))
@@ -91,23 +99,12 @@ def _rounded_row(tree: Tree, node: int, behind: float | None) -> NDArray[np.floa
     return np.asarray(whole / units)
 
 
-def published_means(tree: Tree) -> NDArray[np.float64]:
-    """Round the mean response at each node: of fewer than 20 people coarsely, else 3 digits."""
-    behind = _people_behind(tree)
-    coarse = nice_step(float(np.ptp(tree.value)) / 20)
-    out = np.empty_like(tree.value)
-    for node in range(tree.n_nodes):
-        step = coarse if behind is not None and behind[node] < FEWEST else 0.0
-        out[node, 0] = published_mean(float(tree.value[node, 0]), step)
-    return out
-
-
-def published_mean(value: float, step: float) -> float:
+def _rounded_mean(value: float, step: float) -> float:
     """Round a mean to multiples of a step, or to three significant digits."""
     return significant(round(value / step) * step, 12) if step > 0 else significant(value, 3)
 
 
-def nice_step(least: float) -> float:
+def _nice_step(least: float) -> float:
     """Smallest of 1, 2 and 5 times a power of ten that is at least so large."""
     if least <= 0:
         return 0.0
@@ -364,9 +361,7 @@ def publish_tree(tree: Tree, names: Names | None = None) -> Tree:
     named = renamed_tree(tree, {**rare_of_tree(tree), **(names or {})}).replace(
         decision=public_decision(tree.decision)
     )
-    value, label = _without_inner_nodes(
-        named, published_shares(named) if named.is_classifier else published_means(named)
-    )
+    value, label = _without_inner_nodes(named, published_values(named))
     return named.replace(
         value=value,
         label=label,

@@ -18,7 +18,7 @@ from steadytree._views import CandidateTrees
 from steadytree.diff import Rule, TreeDiff, diff_trees
 from steadytree.diff.build import leaf_numbers
 from steadytree.diff.changes import change_words
-from steadytree.publish import published_means, published_shares
+from steadytree.publish import published_values
 from steadytree.publish.cells import Cell, Text, edit, mean, parts_words, people, risk, score, text
 from steadytree.tree.alignment import align_tree
 from steadytree.tree.json import plain_json
@@ -186,7 +186,7 @@ def leaf_cells(diff: TreeDiff, side: str) -> LeafCells:
     Shares are those of the positive class of two, or of the label.
     """
     tree, classes = getattr(diff, side), diff.classes
-    rounded = published_means(tree) if classes is None else published_shares(tree)
+    rounded = published_values(tree)
     out: LeafCells = {}
     for leaf in tree.leaves.tolist():
         numbers, known = leaf_numbers(tree, leaf, classes, diff.positive), tree.classes or ()

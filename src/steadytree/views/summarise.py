@@ -6,7 +6,6 @@ Nothing that is not in this dictionary reaches the page: no row of data does.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -35,6 +34,7 @@ from steadytree.publish.cells import (
     people,
     score,
     text,
+    without_ends,
 )
 from steadytree.publish.cells import group as group_cell
 from steadytree.retraining import Retraining
@@ -58,7 +58,6 @@ from steadytree.views.report_trees import (
 # -- whom a retraining affects, in total and by subgroup ----------------------------------
 
 SCORES = ("AUC", "R2")
-_INTERVAL = re.compile(r"[(\[](?P<low>[^,]+), (?P<high>[^\])]+)[\])]")
 
 # What each measure is called on the page, what it means, and how it is written. Of two classes
 # the measures of the positive one, called {it}, name it.
@@ -172,17 +171,6 @@ def _subgroup(result: Retraining, name: str, by: Any, *, level: float) -> dict[s
             }
         )
     return {"name": clean(name), "groups": groups}
-
-
-def without_ends(names: list[str]) -> list[str]:
-    """Leave out the outer ends of quantile groups, which are single people's values."""
-    found = [_INTERVAL.fullmatch(name) for name in names if name != "(missing)"]
-    if len(found) < 2 or not all(found):
-        return names
-    ends = [(match["low"], match["high"]) for match in found if match is not None]
-    out = [f"over {low} to {high}" for low, high in ends]
-    out[0], out[-1] = f"up to {ends[0][1]}", f"over {ends[-1][0]}"
-    return out + (["(missing)"] if len(found) < len(names) else [])
 
 
 # -- the whole ----------------------------------------------------------------------------
