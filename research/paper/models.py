@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from research.paper.cart import grid_scores, grow_cart
 from research.paper.data import load_case_study
-from research.paper.protocols import Rows
-from research.paper.protocols import folds
-from research.paper.protocols import partition
+from research.paper.protocols import Rows, folds, partition
 from research.paper.settings import generator
 from steadytree.evaluation.scores import auc
 from steadytree.growing.collections import grow_collections

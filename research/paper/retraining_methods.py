@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from research.paper.retraining_protocol import Deployment
-from research.paper.retraining_protocol import measure
+from research.paper.cart import cross_validated_cart
+from research.paper.retraining_protocol import Deployment, measure
 from steadytree._optional import import_optional
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.estimators.stable import StableTreeClassifier

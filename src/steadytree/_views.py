@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from steadytree.diff import TreeDiff
     from steadytree.tree.tree import Tree
 
-__all__ = [
-    "CandidateTrees",
-    "ReportContent",
-    "notebook_view",
-    "plot_assessment",
-    "plot_versions",
-    "write_report",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateTrees:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from steadytree.views.pareto_frontier import ParetoFrontierDisplay, draw_versions
-from steadytree.views.sensitivity import SensitivityDisplay
-from steadytree.views.split_frequency import SplitFrequencyDisplay
-from steadytree.views.tree_comparison import TreeComparisonDisplay
-from steadytree.views.tree_map import TreeMapDisplay
+from steadytree.views.figures import TreeComparisonDisplay
+from steadytree.views.many_trees import SplitFrequencyDisplay, TreeMapDisplay
+from steadytree.views.trade_offs import ParetoFrontierDisplay, SensitivityDisplay, draw_versions
 
 __all__ = [
     "ParetoFrontierDisplay",

@@ -17,7 +17,7 @@ import pytest
 import steadytree as st
 from steadytree.tree.paths import tree_rules
 from steadytree.views import summarise
-from steadytree.views.svg import outline_svg
+from steadytree.views.render import outline_svg
 from tests.audit.by_hand import NOT_KNOWN, follow_words
 from tests.report import samples
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from steadytree.diff.pairing import KINDS, Rule, compare_conditions
+from steadytree.diff.changes import KINDS, Rule, compare_conditions
 from steadytree.tree.printing import LeafNumbers
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.words import Condition

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steadytree.diff.pairing import Pair, compare_conditions, read_pairs, some_case_follows_both
+from steadytree.diff.changes import compare_conditions
+from steadytree.diff.pairing import Pair, read_pairs, some_case_follows_both
 from steadytree.distance import match_paths
 from steadytree.distance.variants import cost_matrix
 from steadytree.tree.words import Condition

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steadytree.diff.splits import SplitChange, group_changes
+from steadytree.diff.changes import SplitChange
+from steadytree.diff.pairing import group_changes
 from steadytree.tree.paths import Paths
 from tests.diff.trees import (
     NEW,

@@ -14,8 +14,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
 
 from steadytree.diff import diff_trees
-from steadytree.diff.diff_words import STATUSES
-from steadytree.diff.tree_diff import positive_class
+from steadytree.diff.tree_diff import STATUSES, positive_class
 from steadytree.estimators import DistilledTreeClassifier
 from steadytree.plugins import as_tree
 from steadytree.tree.decision import Decision

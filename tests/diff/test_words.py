@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from steadytree.diff import ConditionChange, diff_trees
-from steadytree.diff.diff_words import change_words, given_up_words, split_words
+from steadytree.diff.changes import change_words, split_words
+from steadytree.diff.tree_diff import given_up_words
+from steadytree.plugins import as_tree
 from steadytree.tree.decision import Decision
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
@@ -394,3 +397,13 @@ def test_names_in_markdown_are_read_as_they_are_written(evil: tuple[Tree, Tree])
     space = FeatureSpace(lower=np.zeros(1), upper=np.ones(1), names=("A&amp;B",))
     old, new = (tree.replace(**names) for tree in evil)
     assert "first split on A&amp;amp;B moved" in diff_trees(old, new, space=space).to_markdown()
+
+
+def test_a_class_that_only_the_other_tree_knows_was_never_observed() -> None:
+    X = np.arange(10.0)[:, None]
+    alone, both = (
+        as_tree(DecisionTreeClassifier().fit(X, np.where(X[:, 0] > cut, "yes", "no")))
+        for cut in (10, 4)
+    )
+    text = diff_trees(alone, both, space=FeatureSpace.from_data(X)).to_text()
+    assert "observed in training 0 of 10 -> 0 of 5" in text

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from steadytree.exceptions import InputError
 from steadytree.tree.tree import Tree
-from steadytree.views.figures import fold_nodes, layout_diagram, layout_outline, leaves_below
+from steadytree.views.figures import fold_nodes, layout_diagram, layout_outline
 
 
 @st.composite
@@ -86,13 +86,6 @@ def test_important_leaves_are_opened_first(tree: Tree, data: st.DataObject) -> N
     folded = fold_nodes(tree, int(tree.node_depth[leaf]) + 1, important=[leaf])
     shown = {p.node for p in layout_outline(*children(tree), folded).nodes}
     assert leaf in shown
-
-
-@given(trees())
-def test_leaves_below_the_root_are_all_leaves(tree: Tree) -> None:
-    below = leaves_below(*children(tree))
-    assert below[0] == tree.n_leaves
-    assert all(below[leaf] == 1 for leaf in tree.leaves.tolist())
 
 
 def test_no_leaf_to_draw_is_an_error() -> None:

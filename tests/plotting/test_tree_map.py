@@ -9,7 +9,7 @@ from steadytree.exceptions import InputError
 from steadytree.plotting import (
     TreeMapDisplay,
 )
-from steadytree.views.tree_map import scale_to_plane
+from steadytree.views.many_trees import scale_to_plane
 from tests.plotting.figures import bootstrap_trees
 
 

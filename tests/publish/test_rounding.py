@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.publish import published_shares
+from steadytree.publish import published_values
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_share_is_rounded_in_steps_of_five_people_and_never_across_the_thresho
     y = np.r_[np.arange(rows) < hits, np.arange(2000) < others].astype(int)
     tree = st.as_tree(DecisionTreeClassifier(max_depth=1).fit(X, y), threshold)
     leaf = int(tree.apply(X[:1])[0])
-    assert published_shares(tree)[leaf, 1] == pytest.approx(expected)
+    assert published_values(tree)[leaf, 1] == pytest.approx(expected)
 
 
 def test_a_threshold_that_is_a_rate_of_the_rows_is_rounded() -> None:

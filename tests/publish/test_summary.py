@@ -10,8 +10,7 @@ import jsonschema
 import pytest
 
 from steadytree.publish import publish
-from steadytree.publish.cells import group, mean, measure, people, risk, score
-from steadytree.publish.published import _published
+from steadytree.publish.cells import _published, group, mean, measure, people, risk, score
 from steadytree.views import summarise
 from tests.report import samples
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from steadytree.diff import diff_trees
-from steadytree.diff.diff_words import given_up_words
+from steadytree.diff.tree_diff import given_up_words
 from steadytree.exceptions import SteadyTreeWarning
 from steadytree.retraining import SearchOptions, retrain
 from steadytree.views import render, summarise, write_report

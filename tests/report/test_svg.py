@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from steadytree.views import summarise
-from steadytree.views.svg import (
+from steadytree.views.render import (
     branch_words,
     frontier_svg,
-    marker,
     nice_ticks,
     outline_svg,
     reaching,
+    render,
 )
 from tests.report import samples
 from tests.report.page import Page
@@ -26,8 +28,9 @@ def test_ticks_are_round_and_cover_the_interval() -> None:
 
 
 def test_every_status_has_a_shape_of_its_own() -> None:
-    shapes = {marker(status, 8, 8).split(">", 1)[1] for status in STATUSES}
-    assert len(shapes) == len(STATUSES)
+    keys = re.findall(r'<g class="mark (\w+)">(.*?)</g></svg><span>', render(samples.mixed_diff()))
+    assert {status for status, _ in keys} == set(STATUSES)
+    assert len({shape for _, shape in keys}) == len(STATUSES)
 
 
 @pytest.mark.parametrize("hostile", [False, True])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from steadytree.diff.build import diff_trees, published_diff
-from steadytree.diff.pairing import ConditionChange, Rule, RuleChange
-from steadytree.diff.splits import SplitChange
+from steadytree.diff.changes import ConditionChange, Rule, RuleChange, SplitChange
 from steadytree.diff.tree_diff import TreeDiff
 
 __all__ = [

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steadytree.diff.changes import Rule, RuleChange, SplitChange
 from steadytree.diff.directions import turned_features, with_turned
-from steadytree.diff.pairing import Pair, Rule, RuleChange, read_pairs
-from steadytree.diff.splits import SplitChange, group_changes
+from steadytree.diff.pairing import Pair, group_changes, read_pairs
 from steadytree.diff.tree_diff import TreeDiff, positive_class
 from steadytree.distance.matching import PathMatching, match_paths
 from steadytree.distance.variants import Measure
@@ -114,8 +114,8 @@ def diff_trees(
         raise InputError("expected X with y or sample_weight, got none; pass the rows as X")
     positive = positive_class(after, a.classes)
     may_miss = _may_miss(used, before, after, X)
-    old_rules = _rules(a, rows.old if rows else None, rows, positive, may_miss)
-    new_rules = _rules(b, rows.new if rows else None, rows, positive, may_miss)
+    old_rules = _rules(a, rows, rows and rows.old, positive, may_miss)
+    new_rules = _rules(b, rows, rows and rows.new, positive, may_miss)
     rules = _classify(matching, old_rules, new_rules, rows, positive)
     splits = group_changes(rules, a, b)
     names_a, names_b = _used_names(a), _used_names(b)
@@ -242,28 +242,64 @@ class _Rows:
         self, old: Sequence[Rule], new: Sequence[Rule], span: float | None
     ) -> tuple[NDArray[np.bool_], float | None]:
         """Rows whose decision changes, and in regression the mean absolute change."""
-        if span is not None:
-            one = np.array([r.value[0] for r in old])[self.old]
-            two = np.array([r.value[0] for r in new])[self.new]
-            shift = float((np.abs(two - one) * self.weight).sum())
-            return prediction_moved(one, two, span), shift
-        known = {label: i for i, label in enumerate(dict.fromkeys(r.label for r in (*old, *new)))}
-        one = np.array([known[r.label] for r in old])[self.old]
-        two = np.array([known[r.label] for r in new])[self.new]
-        return np.asarray(one != two), None
+        if span is None:
+            was, now = self.decided(old, new)
+            return np.asarray(was != now, dtype=bool), None
+        one = np.array([rule.value[0] for rule in old])[self.old]
+        two = np.array([rule.value[0] for rule in new])[self.new]
+        return prediction_moved(one, two, span), float((np.abs(two - one) * self.weight).sum())
+
+    def decided(
+        self, old: Sequence[Rule], new: Sequence[Rule]
+    ) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+        """Decisions of the rows by either tree."""
+        was = np.array([rule.label for rule in old], dtype=object)[self.old]
+        return was, np.array([rule.label for rule in new], dtype=object)[self.new]
+
+    def by_rule(
+        self, paths: Paths, follows: NDArray[np.intp], positive: int | None
+    ) -> list[dict[str, Any]]:
+        """Count the rows that follow each rule, and what was observed among them."""
+
+        def total_of(weights: NDArray[np.float64] | None) -> list[Any]:
+            sums: list[Any] = np.bincount(follows, weights, paths.n_paths).tolist()
+            return sums
+
+        total = total_of(self.weight)
+        found: list[dict[str, Any]] = [
+            {"share": share, "rows": count}
+            for share, count in zip(total, total_of(None), strict=True)
+        ]
+        if self.y is None:
+            return found
+        happened = self._happened(self.y, paths, follows, positive)
+        events, outcomes = total_of(self.weight * happened), total_of(happened)
+        for p, numbers in enumerate(found):
+            numbers["outcome_rate"] = events[p] / total[p] if total[p] > 0 else None
+            if paths.classes is not None:
+                numbers["outcomes"] = round(outcomes[p])
+        return found
+
+    @staticmethod
+    def _happened(
+        y: NDArray[Any], paths: Paths, follows: NDArray[np.intp], positive: int | None
+    ) -> NDArray[np.float64]:
+        """Return the numbers whose mean is the outcome rate."""
+        if paths.classes is None:
+            return y.astype(np.float64)
+        if positive is not None:
+            return np.asarray(y == paths.classes[positive], dtype=np.float64)
+        labels = np.array(paths.classes, dtype=object)[paths.label][follows]
+        return np.asarray(y.astype(object) == labels, dtype=np.float64)
 
 
 def _given_up(old: Sequence[Rule], new: Sequence[Rule], rows: _Rows | None) -> dict[Any, bool]:
     """Classes that the new tree gives up, on the rows where there are any."""
-    labels = tuple([rule.label for rule in rules] for rules in (old, new))
+    labels = ([rule.label for rule in old], [rule.label for rule in new])
     if rows is None:
-        return classes_given_up((labels[0], labels[1]))
-    decided = tuple(
-        np.array(names, dtype=object)[follows]
-        for names, follows in zip(labels, (rows.old, rows.new), strict=True)
-    )
+        return classes_given_up(labels)
     y = None if rows.y is None else rows.y.astype(object)
-    return classes_given_up((labels[0], labels[1]), (decided[0], decided[1]), y)
+    return classes_given_up(labels, rows.decided(old, new), y)
 
 
 def _path_of_rows(tree: Tree, paths: Paths, X: Any) -> NDArray[np.intp]:
@@ -309,32 +345,10 @@ def _may_miss(space: FeatureSpace, old: Tree, new: Tree, X: Any) -> frozenset[in
 
 
 def _rules(
-    paths: Paths,
-    follows: NDArray[np.intp] | None,
-    rows: _Rows | None,
-    positive: int | None,
-    may_miss: frozenset[int],
+    paths: Paths, rows: _Rows | None, follows: Any, positive: int | None, may_miss: frozenset[int]
 ) -> list[Rule]:
     tree = paths.tree
-    shown = None
-    if positive is not None and paths.classes is not None and tree.classes is not None:
-        name = paths.classes[positive]
-        shown = tree.classes.index(name) if name in tree.classes else None
-    none: list[Any] = [None] * paths.n_paths
-    share, rate, count, outcomes = none, none, none, none
-    if rows is not None and follows is not None:
-        totals = np.bincount(follows, weights=rows.weight, minlength=paths.n_paths)
-        share = totals.tolist()
-        count = np.bincount(follows, minlength=paths.n_paths).tolist()
-        if rows.y is not None:
-            happened = _events(paths, follows, rows.y, positive)
-            events = np.bincount(follows, weights=rows.weight * happened, minlength=paths.n_paths)
-            rate = [float(e / t) if t > 0 else None for e, t in zip(events, totals, strict=True)]
-            if paths.classes is not None:
-                outcomes = [
-                    round(v)
-                    for v in np.bincount(follows, weights=happened, minlength=paths.n_paths)
-                ]
+    counted = [{}] * paths.n_paths if rows is None else rows.by_rule(paths, follows, positive)
     return [
         Rule(
             path=p,
@@ -346,35 +360,31 @@ def _rules(
                 if paths.classes is None
                 else tuple(float(v) for v in paths.value[p])
             ),
-            numbers=LeafNumbers.of(tree, int(paths.leaf[p]), shown),
+            numbers=leaf_numbers(tree, int(paths.leaf[p]), paths.classes, positive),
             kept=kept_words(tree, int(paths.leaf[p])),
-            share=share[p],
-            rows=count[p],
-            outcomes=outcomes[p],
-            outcome_rate=rate[p],
+            **counted[p],
         )
         for p in range(paths.n_paths)
     ]
 
 
-def _events(
-    paths: Paths, follows: NDArray[np.intp], y: NDArray[Any], positive: int | None
-) -> NDArray[np.float64]:
-    """Return the numbers whose mean is the outcome rate."""
-    if paths.classes is None:
-        return y.astype(np.float64)
-    if positive is not None:
-        return np.asarray(y == paths.classes[positive], dtype=np.float64)
-    labels = np.array(paths.classes, dtype=object)[paths.label][follows]
-    return np.asarray(y.astype(object) == labels, dtype=np.float64)
+def leaf_numbers(
+    tree: Tree, leaf: int, classes: tuple[Any, ...] | None, positive: int | None
+) -> LeafNumbers:
+    """Numbers of a leaf; a class that only the other tree knows is never predicted or observed."""
+    if classes is None or positive is None:
+        return LeafNumbers.of(tree, leaf)
+    name, known = classes[positive], tree.classes or ()
+    if name in known:
+        return LeafNumbers.of(tree, leaf, known.index(name))
+    own = LeafNumbers.of(tree, leaf)
+    outcomes = None if own.rows is None else 0
+    parts = tuple((0, rows) for _, rows in own.parts)
+    return replace(own, shown=name, predicted=0.0, outcomes=outcomes, parts=parts)
 
 
 def _classify(
-    matching: PathMatching,
-    old: list[Rule],
-    new: list[Rule],
-    rows: _Rows | None,
-    positive: int | None,
+    matching: PathMatching, old: list[Rule], new: list[Rule], rows: _Rows | None, positive: Any
 ) -> tuple[RuleChange, ...]:
     pairs = {pair.old: pair for pair in read_pairs(matching)}
     taken = {pair.new for pair in pairs.values()}
@@ -382,18 +392,19 @@ def _classify(
     lone_old, lone_new = (measure.unmatched_numbers(paths) for paths in (matching.a, matching.b))
     out: list[RuleChange] = []
     for p, rule in enumerate(old):
-        if p in pairs:
-            out.append(_changed(rule, new[pairs[p].new], pairs[p], rows, positive))
+        number, pair = p + 1, pairs.get(p)
+        if pair is not None:
+            out.append(_changed(number, rule, new[pair.new], pair, rows, positive))
         else:
-            out.append(RuleChange(0, "dropped", (), rule, None, cost=float(lone_old[p])))
+            out.append(RuleChange(number, "dropped", (), rule, None, cost=float(lone_old[p])))
     for q, rule in enumerate(new):
         if q not in taken:
-            out.append(RuleChange(0, "added", (), None, rule, cost=float(lone_new[q])))
-    return tuple(replace(rule, number=i + 1) for i, rule in enumerate(out))
+            out.append(RuleChange(len(out) + 1, "added", (), None, rule, cost=float(lone_new[q])))
+    return tuple(out)
 
 
 def _changed(
-    old: Rule, new: Rule, pair: Pair, rows: _Rows | None, positive: int | None
+    number: int, old: Rule, new: Rule, pair: Pair, rows: _Rows | None, positive: int | None
 ) -> RuleChange:
     relabelled = old.label != new.label
     difference = np.subtract(new.value, old.value)
@@ -408,7 +419,7 @@ def _changed(
     if rows is not None:
         both = float(rows.weight[(rows.old == old.path) & (rows.new == new.path)].sum())
     return RuleChange(
-        number=0,
+        number=number,
         status="moved" if pair.changes else "relabelled" if relabelled else "kept",
         kinds=tuple(kinds),
         old=old,

@@ -52,13 +52,7 @@ from steadytree.tree.decision import (
     warn_of_one_decision,
 )
 from steadytree.tree.recoded import lumped_codes, may_be_missing, never_missing
-from steadytree.tree.rows import (
-    TRAINING_ROWS,
-    CodedRows,
-    code_outcomes,
-    code_table,
-    fingerprint,
-)
+from steadytree.tree.rows import TRAINING_ROWS, CodedRows, code_outcomes, code_table, fingerprint
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from steadytree.tree.values import SCALES
@@ -179,11 +173,11 @@ class TreeComparison:
         """
         if self.rows is None:
             return None
-        diff, coded = self.diff, self.rows.coded
-        trees = [tree.in_space(diff.space) for tree in (diff.old, diff.new)]
+        trees, coded = _in_space(self.diff), self.rows.coded
         every = list(dict.fromkeys((*(trees[0].classes or ()), *(trees[1].classes or ()))))
         old, new = (_aligned(predict_rows(tree, coded), tree.classes, every) for tree in trees)
-        return risk_moves(old, new, response_span(diff.space, classifier=diff.old.is_classifier))
+        span = response_span(self.diff.space, classifier=self.diff.old.is_classifier)
+        return risk_moves(old, new, span)
 
     def risk_moved(self) -> dict[str, float] | None:
         """Share of the rows whose risk moves by more than 5 and by more than 10 points.
@@ -226,13 +220,8 @@ class TreeComparison:
             return self.diff.flips
         if self.rows is None or self.changed_decisions is None or self.risk_moves is None:
             raise InputError("expected rows to count by subgroup, got none; pass X")
-        return flip_table(
-            self.rows.table,
-            by,
-            self.changed_decisions,
-            self.risk_moves,
-            level=level,
-        )
+        changed, moves = self.changed_decisions, self.risk_moves
+        return flip_table(self.rows.table, by, changed, moves, level=level)
 
     @cached_property
     def plan_check(self) -> PlanCheck:
@@ -255,7 +244,7 @@ class TreeComparison:
     @cached_property
     def _measures(self) -> ChangeMeasures:
         diff, rows = self.diff, self.rows
-        old, new = diff.old.in_space(diff.space), diff.new.in_space(diff.space)
+        old, new = _in_space(diff)
 
         def keeps(item: Any) -> bool:
             nodes = resolve_locks(item, old, diff.space, printed=diff.old)
@@ -270,11 +259,10 @@ class TreeComparison:
                     measure_score(fitted, "new", part), rows.y if part is None else rows.y[part]
                 )
 
-        labels = diff.new.feature_labels
         return ChangeMeasures(
             dissimilarity=self.dissimilarity,
             n_leaves=new.n_leaves,
-            used=frozenset(labels[j] for j in diff.new.used_features),
+            used=frozenset(diff.new.feature_labels[j] for j in diff.new.used_features),
             forbidden=forbidden_before(diff.old),
             keeps=keeps,
             changed=self.changed_decisions,
@@ -331,14 +319,12 @@ class TreeComparison:
 
     def _policies(self) -> list[str]:
         """Say how both trees decide, and which of them decides nothing."""
+        if self.diff.old.classes is None or self.diff.new.classes is None:
+            return []
         old, new = (
-            ""
-            if tree.classes is None
-            else tree.decision.words([PLAIN.name(c) for c in tree.classes])
+            tree.decision.words([PLAIN.name(c) for c in tree.classes or ()])
             for tree in (self.diff.old, self.diff.new)
         )
-        if not old or not new:
-            return []
         lines = [f"Policy of both trees: {old}."]
         if old != new:
             lines = [f"Policy of the old tree: {old}.", f"Policy of the new tree: {new}."]
@@ -459,44 +445,22 @@ def compare(
     X = None if X is None else as_table(X)
     yardstick, space_note = _yardstick(before, after, X, y, space)
     used = _scaled(yardstick.space, scale, X)
-    if X is None:
-        diff = diff_trees(before, after, space=used)
-        alike = _one_decision(diff, None, None)
-        found = TreeComparison(
-            diff=diff,
-            own_word=yardstick.own_word,
-            one_decision=alike,
-            space_note=space_note,
-            plan=asked,
-        )
-        found.plan_check  # noqa: B018  what cannot be counted without rows is said at once
-        return found
-    count = n_rows(X)
-    rows = CodedRows(
-        code_table(X, used, _used_columns(before, after)),
-        np.full(count, np.nan)
-        if y is None
-        else code_outcomes(y, before.classes, count, owner="the trees", name=_name_of(y)),
-        groups=check_rowwise(groups, count, "groups"),
-        table=X,
-    )
+    rows = score = None
+    changed: dict[str, str] = {}
+    if X is not None:
+        outcomes = np.full(n_rows(X), np.nan)
+        if y is not None:
+            name = f"y ({y.name!r})" if isinstance(y, pd.Series) and y.name is not None else "y"
+            owner = {"owner": "the trees", "name": name}
+            outcomes = code_outcomes(y, before.classes, len(outcomes), **owner)
+        coded = code_table(X, used, _used_columns(before, after))
+        groups = check_rowwise(groups, len(outcomes), "groups")
+        rows = CodedRows(coded, outcomes, groups=groups, table=X)
     diff = diff_trees(before, after, rows, y=None if y is None else np.ravel(y), space=used)
-    if y is not None and before.classes != after.classes:
-        raise InputError(
-            f"expected the same classes to compare scores, got {before.classes} "
-            f"and {after.classes}; leave the outcomes out"
-        )
-    if y is not None and trained_on is None:
-        trained_on = _known_rows(before, after, rows)
-    score = None if y is None else _score(diff, rows, trained_on)
-    changed = _changed_columns(diff, used, rows)
-    if changed:
-        listed = "; ".join(f"column {name!r} {words}" for name, words in changed.items())
-        warnings.warn(
-            f"{listed}. What is counted on such rows says little; convert or complete them first",
-            SteadyTreeWarning,
-            stacklevel=2,
-        )
+    if rows is not None:
+        if y is not None:
+            score = _score(diff, rows, trained_on)
+        changed = _changed_columns(diff, used, rows)
     compared = TreeComparison(
         diff=diff,
         score=score,
@@ -507,7 +471,7 @@ def compare(
         one_decision=_one_decision(diff, rows, None if y is None else before.classes),
         plan=asked,
     )
-    compared.plan_check  # noqa: B018  a column or outcomes that it lacks are said at once
+    compared.plan_check  # noqa: B018  what the rows lack, or that there are none, is said at once
     return compared
 
 
@@ -536,7 +500,9 @@ def _yardstick(
     elif before.space is not None:
         known = before.space
     elif X is not None:
-        known = _space_of(before, X, y)
+        known = space_of_rows(before, X, needed=before.used_features)
+        if y is not None and not before.is_classifier:
+            known = known.replace(response_range=response_range_of_rows(before, outcome_values(y)))
         note = space_of_rows_note("old", "rows given")
     else:
         known = common_space([before, after], None)
@@ -566,7 +532,7 @@ def _scaled(space: FeatureSpace, scale: str | None, X: Any) -> FeatureSpace:
 
 
 def _changed_columns(diff: TreeDiff, space: FeatureSpace, rows: CodedRows) -> dict[str, str]:
-    """Say which columns that the trees use are not what they were made for, and why.
+    """Say, and warn, which columns that the trees use are not what they were made for, and why.
 
     ``space`` is the one before turned directions were added.
     """
@@ -575,7 +541,15 @@ def _changed_columns(diff: TreeDiff, space: FeatureSpace, rows: CodedRows) -> di
     found = changed_columns(
         trees, space, rows.coded, unknown=unknown_shares(rows.table, space, rows.coded, used)
     )
-    return {space.feature_labels[j]: words for j, words in sorted(found.items())}
+    changed = {space.feature_labels[j]: words for j, words in sorted(found.items())}
+    if changed:
+        listed = "; ".join(f"column {name!r} {words}" for name, words in changed.items())
+        warnings.warn(
+            f"{listed}. What is counted on such rows says little; convert or complete them first",
+            SteadyTreeWarning,
+            stacklevel=3,
+        )
+    return changed
 
 
 def _one_decision(
@@ -602,22 +576,12 @@ def _one_decision(
 def _known_rows(before: Tree, after: Tree, rows: CodedRows) -> str | None:
     """Say which tree remembers having been made from these rows; None where neither does."""
     plain = CodedRows(rows.coded, rows.y)
-    known = [
+    old, new = (
         fingerprint(replace(plain, coded=tree.round_values(rows.coded)))
         in tree.metadata.get(TRAINING_ROWS, ())
         for tree in (before, after)
-    ]
-    return {(True, True): "both", (True, False): "old", (False, True): "new"}.get(
-        (known[0], known[1])
     )
-
-
-def _space_of(tree: Tree, X: Any, y: Any) -> FeatureSpace:
-    """Take from the rows what the tree does not store."""
-    seen = space_of_rows(tree, X, needed=tree.used_features)
-    if y is None or tree.is_classifier:
-        return seen
-    return seen.replace(response_range=response_range_of_rows(tree, outcome_values(y)))
+    return "both" if old and new else "old" if old else "new" if new else None
 
 
 def _used_columns(*trees: Tree) -> frozenset[str] | None:
@@ -627,17 +591,19 @@ def _used_columns(*trees: Tree) -> frozenset[str] | None:
     return frozenset(tree.feature_labels[j] for tree in trees for j in tree.used_features)
 
 
-def _name_of(y: Any) -> str:
-    return f"y ({y.name!r})" if isinstance(y, pd.Series) and y.name is not None else "y"
+def _in_space(diff: TreeDiff) -> tuple[Tree, Tree]:
+    """Both trees written in the space they are compared in."""
+    return diff.old.in_space(diff.space), diff.new.in_space(diff.space)
 
 
 def _as_they_are(diff: TreeDiff, rows: CodedRows) -> CrossFitted:
     """Both trees beside each other, to be scored as they are: nothing was trained."""
+    old, new = _in_space(diff)
     return CrossFitted(
         coded=rows.coded,
         y=rows.y,
-        deployed=diff.old.in_space(diff.space),
-        own={"new": diff.new.in_space(diff.space)},
+        deployed=old,
+        own={"new": new},
         in_folds=(),
         folds=[],
         fixed=frozenset(["new"]),
@@ -646,14 +612,20 @@ def _as_they_are(diff: TreeDiff, rows: CodedRows) -> CrossFitted:
 
 
 def _score(diff: TreeDiff, rows: CodedRows, trained_on: str | None) -> ScoreChange:
+    if diff.old.classes != diff.new.classes:
+        raise InputError(
+            f"expected the same classes to compare scores, got {diff.old.classes} "
+            f"and {diff.new.classes}; leave the outcomes out"
+        )
     measured = measure_score(_as_they_are(diff, rows), "new")
+    found = measured.estimate
     return ScoreChange(
-        name=measured.name,
-        old=measured.estimate.deployed.value,
-        new=measured.estimate.own.value,
-        change=measured.estimate.change.value,
-        change_se=measured.change_error(),
-        trained_on=trained_on,
+        measured.name,
+        found.deployed.value,
+        found.own.value,
+        found.change.value,
+        measured.change_error(),
+        trained_on or _known_rows(diff.old, diff.new, rows),
     )
 
 

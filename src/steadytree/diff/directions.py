@@ -103,14 +103,12 @@ class _Directions:
     def heavier(self, node: int) -> bool:
         """Whether they go where more of the training rows went."""
         tree = self.tree
-        left, right = (
-            tree.weight[side[node]] for side in (tree.children_left, tree.children_right)
-        )
+        left, right = tree.weight[tree.children_left[node]], tree.weight[tree.children_right[node]]
         return bool(left > right if self.left[node] else right > left)
 
-    def by_cut(self) -> dict[Hashable, Counter[Hashable]]:
-        """Count the directions at each question."""
-        found: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
+    def by_cut(self) -> defaultdict[Hashable, Counter[Hashable]]:
+        """Count the directions at each question; none where it is not asked."""
+        found = defaultdict[Hashable, Counter[Hashable]](Counter)
         for node, _ in self.nodes():
             found[self.cut(node)][self.goes(node)] += 1
         return found
@@ -126,9 +124,9 @@ class _Directions:
             below = node
         return steps
 
-    def passes(self, steps: list[_Step]) -> bool:
-        """Whether they get through all of some splits."""
-        return all(bool(self.left[node]) == left for node, left in steps)
+    def passes(self, step: _Step) -> bool:
+        """Whether they take the side that a rule takes at a split."""
+        return bool(self.left[step.node]) == step.left
 
     def binding(self, steps: list[_Step]) -> dict[Hashable, _Step]:
         """Of the splits on a feature those that set a rule's bounds, by side or set."""
@@ -158,8 +156,7 @@ def turned_features(matching: PathMatching) -> Turned:
             turned |= {
                 t.feature
                 for t in both.twins(matching, suspects - turned)
-                if both.old.passes([t.old]) != both.new.passes([t.new])
-                and not both.moved_by_default(t)
+                if both.old.passes(t.old) != both.new.passes(t.new) and not both.moved_by_default(t)
             }
         found[both.new.unseen] = frozenset(turned)
     missing, unseen = found
@@ -187,10 +184,13 @@ def _only_missing(both: Sequence[Paths]) -> frozenset[int]:
 
 
 def _paths(trees: Sequence[Tree], space: FeatureSpace) -> list[Paths]:
-    with warnings.catch_warnings():
-        # Nothing is measured here.
-        warnings.simplefilter("ignore", ClippedThresholdWarning)
+    with _nothing_measured():
         return Paths.from_trees(trees, space)
+
+
+def _nothing_measured() -> warnings.catch_warnings[None]:
+    """Keep quiet about thresholds that are clipped, where no distance is told."""
+    return warnings.catch_warnings(action="ignore", category=ClippedThresholdWarning)
 
 
 def space_with_turned(old: Tree, new: Tree, space: FeatureSpace) -> FeatureSpace:
@@ -235,9 +235,7 @@ def keep_directions(tree: Tree, deployed: Tree, space: FeatureSpace) -> Tree:
     looks = [both for both in _look(deployed, tree, space) if both.suspects]
     if not looks:
         return tree
-    with warnings.catch_warnings():
-        # Nothing is measured here.
-        warnings.simplefilter("ignore", ClippedThresholdWarning)
+    with _nothing_measured():
         matching = match_paths(deployed, tree, space=space, variant="metric")
     missing_left, unseen_left = tree.missing_left, tree.unseen_left
     for both in looks:
@@ -262,24 +260,23 @@ class _Both:
 
     def as_before(self, node: int) -> bool:
         """Whether every split of the old tree that asks the same takes the same direction."""
-        known = self.before.get(self.new.cut(node), ())
-        return set(known) == {self.new.goes(node)}
+        return self.before[self.new.cut(node)].keys() == {self.new.goes(node)}
 
     def turned_from(self, node: int) -> bool:
         """Whether every split of the old tree that asks the same takes the other direction."""
-        known = self.before.get(self.new.cut(node), ())
+        known = self.before[self.new.cut(node)]
         return len(known) == 1 and self.new.goes(node) not in known
 
     def turned_at(self, node: int) -> bool:
         """Whether all splits that ask the same as one of the new tree have been turned round."""
-        cut = self.new.cut(node)
-        return cut in self.before and not self.before[cut].keys() & self.after[cut].keys()
+        before, after = (cuts[self.new.cut(node)].keys() for cuts in (self.before, self.after))
+        return bool(before) and not before & after
 
     def kept(self, matching: PathMatching) -> NDArray[np.bool_]:
         """Return the directions of the new tree, as in the old one where a split stands again."""
         suspects, votes = self.suspects, defaultdict[int, Counter[bool]](Counter)
         for twins in self.twins(matching, suspects):
-            votes[twins.new.node][self.old.passes([twins.old]) == twins.new.left] += 1
+            votes[twins.new.node][self.old.passes(twins.old) == twins.new.left] += 1
         left = self.new.left.copy()
         for node, j in self.new.nodes():
             if j not in suspects or self.as_before(node):
@@ -324,12 +321,8 @@ class _Both:
     def _stands(self, one: _Step, two: _Step) -> bool:
         """Whether two splits ask the same, or each is one that the other tree has no more of."""
         was, now = self.old.cut(one.node), self.new.cut(two.node)
-        gone = _count(self.before, was) > _count(self.after, was)
-        return was == now or (gone and _count(self.after, now) > _count(self.before, now))
-
-
-def _count(cuts: Mapping[Hashable, Counter[Hashable]], cut: Hashable) -> int:
-    return cuts[cut].total() if cut in cuts else 0
+        fewer = self.before[was].total() > self.after[was].total()
+        return was == now or (fewer and self.after[now].total() > self.before[now].total())
 
 
 def _twins(

@@ -1,351 +1,34 @@
-"""Which rule became which: the optimal matching, read the way a person would read it."""
+"""Which rule became which, and which changes of rules are one change of a split.
+
+The optimal matching is read the way a person would read it. Moving the first split of a tree
+changes a condition of every rule below it: people should read "the first split on age moved
+from 50 to 53: 6 rules", not six changes.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from steadytree.diff.diff_words import change_words
+from steadytree.diff.changes import (
+    ConditionChange,
+    Rule,
+    RuleChange,
+    SplitChange,
+    compare_conditions,
+    concerned_by,
+)
 from steadytree.distance.matching import PathMatching
 from steadytree.distance.variants import cost_matrix
+from steadytree.tree.alignment import align_tree
 from steadytree.tree.paths import Paths
-from steadytree.tree.printing import LeafNumbers
 from steadytree.tree.space import FeatureSpace
-from steadytree.tree.values import FeatureScale
-from steadytree.tree.words import PLAIN, Condition, format_number, join_conditions
-
-# -- What can happen to one rule, and to one of its conditions, between two trees --
-
-KINDS = (
-    "threshold_moved",
-    "condition_added",
-    "condition_removed",
-    "categories_changed",
-    "missing_changed",
-    "relabelled",
-    "value_changed",
-)
-"""What happened to a rule in detail; several may hold at once."""
-
-# Bounds that differ by less than this share of the scale are one bound: the arithmetic
-# of a distance cannot tell them apart.
-SAME_BOUND = 1e-9
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One rule (root-to-leaf path) of one of the two trees.
-
-    Attributes
-    ----------
-    path, leaf : int
-        Number of the path among the tree's paths, and of its leaf among the nodes.
-    conditions : tuple of Condition
-        What the rule demands, one entry per feature it restricts.
-    label : object or None
-        What the rule predicts; None in regression.
-    value : tuple of float
-        What the leaf predicts: class shares in the order of ``TreeDiff.classes``, or the
-        response.
-    numbers : LeafNumbers
-        The predicted share (or response) shown, and what was observed at the leaf among the
-        rows the tree was trained on.
-    kept : str
-        Why the label is not the one that the leaf's own share gives, in words; empty where
-        it is.
-    share : float or None
-        Share of the rows given that follow this rule.
-    rows : int or None
-        How many of the rows given these are.
-    outcomes : int or None
-        How many of them are of the class shown: the positive one of two, the rule's own label
-        of several; None in regression, or without outcomes.
-    outcome_rate : float or None
-        What was observed among these rows: the (weighted) rate of that class, or the mean
-        response.
-
-    Examples
-    --------
-    >>> import steadytree as st
-    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
-    >>> old, new = (
-    ...     st.tree_from_rules(f'''
-    ...     age <= {cut}: no
-    ...     else: yes
-    ...     ''')
-    ...     for cut in (50, 55)
-    ... )
-    >>> rule = st.diff_trees(old, new, [[40.0], [60.0], [65.0]], space=space).rules[1].new
-    >>> rule.text, rule.rows
-    ('age > 55: yes', 2)
-    """
-
-    path: int
-    leaf: int
-    conditions: tuple[Condition, ...]
-    label: Any
-    value: tuple[float, ...]
-    numbers: LeafNumbers
-    kept: str = ""
-    share: float | None = None
-    rows: int | None = None
-    outcomes: int | None = None
-    outcome_rate: float | None = None
-
-    @property
-    def kept_against_share(self) -> bool:
-        """Whether the label is not the one that the leaf's own shares would give."""
-        return bool(self.kept)
-
-    @property
-    def conditions_text(self) -> str:
-        """Return the conditions in words."""
-        return join_conditions(self.conditions)
-
-    @property
-    def outcome_text(self) -> str:
-        """Return the label, or the mean response, in words."""
-        return format_number(self.value[0]) if self.label is None else PLAIN.name(self.label)
-
-    @property
-    def text(self) -> str:
-        """Return the whole rule in words."""
-        return f"{self.conditions_text}: {self.outcome_text}"
-
-
-@dataclass(frozen=True)
-class ConditionChange:
-    """One condition of a rule that is not what it was.
-
-    Attributes
-    ----------
-    kind : str
-        "threshold_moved", "condition_added", "condition_removed", "categories_changed"
-        or "missing_changed".
-    feature : int
-    name : str
-    side : {"upper", "lower", "categories", "missing"}
-    old, new : Condition or None
-        What the rule demanded of the feature before and after; None for nothing.
-    old_bound, new_bound : float or None
-        The bound on that side before and after, in the feature's units.
-    shift : float or None
-        ``new_bound - old_bound``.
-    share_of_range : float or None
-        The shift over the range of the feature, signed.
-    gained, lost : tuple
-        Categories that pass now and did not before, and the reverse.
-
-    Examples
-    --------
-    >>> import steadytree as st
-    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
-    >>> old, new = (
-    ...     st.tree_from_rules(f'''
-    ...     age <= {cut}: no
-    ...     else: yes
-    ...     ''')
-    ...     for cut in (50, 55)
-    ... )
-    >>> change = st.diff_trees(old, new, space=space).rules[0].changes[0]
-    >>> change.kind, change.shift
-    ('threshold_moved', 5.0)
-    >>> change.text
-    'age: upper bound moved from 50 to 55 (+5, 10.0 % of its range)'
-    """
-
-    kind: str
-    feature: int
-    name: str
-    side: str
-    old: Condition | None
-    new: Condition | None
-    old_bound: float | None = None
-    new_bound: float | None = None
-    shift: float | None = None
-    share_of_range: float | None = None
-    gained: tuple[Any, ...] = ()
-    lost: tuple[Any, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """Return the change in words."""
-        return change_words(self)
-
-
-@dataclass(frozen=True)
-class RuleChange:
-    """What became of one rule.
-
-    Attributes
-    ----------
-    number : int
-        1, 2, ...: rules of the old tree from left to right, then the added ones.
-    status : {"kept", "relabelled", "moved", "added", "dropped"}
-        "kept": same conditions and label (its share or mean may differ: see
-        ``value_change``); "relabelled": same conditions, other label; "moved": other
-        conditions (and perhaps another label: see ``relabelled``).
-    kinds : tuple of str
-        Everything that happened, from ``KINDS``; none for an added or dropped rule.
-    old, new : Rule or None
-    changes : tuple of ConditionChange
-    relabelled : bool
-    value_change : float or None
-        New minus old share of the positive class (two classes) or mean response; half
-        the L1 distance of the class shares with more classes.
-    cost : float
-        Contribution to the distance of the trees (variant "metric").
-    overlap : float or None
-        Share of the less demanding rule's conditions that the other has as well, in
-        [0, 1]; None for an added or dropped rule.
-    share_in_both : float or None
-        Share of the rows that follow the rule in both trees.
-
-    Examples
-    --------
-    >>> import steadytree as st
-    >>> space = st.FeatureSpace.from_data([[20.0], [70.0]]).replace(names=("age",))
-    >>> old, new = (
-    ...     st.tree_from_rules(f'''
-    ...     age <= {cut}: no
-    ...     else: yes
-    ...     ''')
-    ...     for cut in (50, 55)
-    ... )
-    >>> for rule in st.diff_trees(old, new, space=space).rules:
-    ...     print(rule.number, rule.status, rule.text)
-    1 moved age <= 55: no
-    2 moved age > 55: yes
-    """
-
-    number: int
-    status: str
-    kinds: tuple[str, ...]
-    old: Rule | None
-    new: Rule | None
-    changes: tuple[ConditionChange, ...] = ()
-    relabelled: bool = False
-    value_change: float | None = None
-    cost: float = 0.0
-    overlap: float | None = None
-    share_in_both: float | None = None
-
-    @property
-    def text(self) -> str:
-        """Return the rule as it stands now (as it stood, if it was dropped)."""
-        rule = self.new or self.old
-        assert rule is not None
-        return rule.text
-
-
-# -- comparing what two paths demand ---------------------------------------------------
-
-
-def compare_conditions(
-    space: FeatureSpace, old: Iterable[Condition], new: Iterable[Condition]
-) -> tuple[ConditionChange, ...]:
-    """List the conditions that differ, feature by feature.
-
-    A condition that is added may also turn missing values away, and one that is removed
-    may let them in: that is part of it. Any other change of where missing values go is
-    listed as "missing_changed".
-    """
-    before = {c.feature: c for c in old}
-    after = {c.feature: c for c in new}
-    changes: list[ConditionChange] = []
-    for j in sorted(before.keys() | after.keys()):
-        one, two = before.get(j), after.get(j)
-        if one == two:
-            continue
-        change = partial(ConditionChange, feature=j, name=space.feature_labels[j], old=one, new=two)
-        if space.categories[j] is not None:
-            changes += _compare_categories(change, one, two)
-        else:
-            span = min(float(space.upper[j]) - float(space.lower[j]), sys.float_info.max)
-            changes += _compare_bounds(change, one, two, span, space.scales[j])
-    return tuple(changes)
-
-
-def _compare_bounds(
-    change: Callable[..., ConditionChange],
-    old: Condition | None,
-    new: Condition | None,
-    span: float,
-    scale: FeatureScale | None,
-) -> list[ConditionChange]:
-    changes = []
-    for side, none in (("lower", -np.inf), ("upper", np.inf)):
-        one = none if old is None else getattr(old, side)
-        two = none if new is None else getattr(new, side)
-        if one == two or (
-            np.isfinite(one)
-            and abs(two - one) <= SAME_BOUND * span
-            and (scale is None or abs(scale.below(two) - scale.below(one)) <= SAME_BOUND)
-        ):
-            continue
-        kind, shift = "threshold_moved", None
-        if not np.isfinite(one):
-            kind = "condition_added"
-        elif not np.isfinite(two):
-            kind = "condition_removed"
-        else:
-            shift = float(two - one)
-        changes.append(
-            change(
-                kind,
-                side=side,
-                old_bound=float(one) if np.isfinite(one) else None,
-                new_bound=float(two) if np.isfinite(two) else None,
-                shift=shift,
-                share_of_range=None if shift is None or span <= 0 else shift / span,
-            )
-        )
-    same_values_present = _present(old) == _present(new)
-    if same_values_present and _missing_passes(old) == _missing_passes(new):
-        return changes
-    if not changes and (old is None or new is None):
-        # "age is not missing", "age is missing": a condition in its own right.
-        kind = "condition_added" if old is None else "condition_removed"
-        return [change(kind, side="missing")]
-    lets_in = new is None or bool(new.missing)
-    part_of = "condition_removed" if lets_in else "condition_added"
-    if not same_values_present or part_of not in {c.kind for c in changes}:
-        changes.append(change("missing_changed", side="missing"))
-    return changes
-
-
-def _compare_categories(
-    change: Callable[..., ConditionChange], old: Condition | None, new: Condition | None
-) -> list[ConditionChange]:
-    if old is None or new is None:
-        kind = "condition_added" if old is None else "condition_removed"
-        return [change(kind, side="categories")]
-    one, two = old.allowed or (), new.allowed or ()
-    before, after = set(one), set(two)
-    gained = tuple(c for c in two if c not in before)
-    lost = tuple(c for c in one if c not in after)
-    changes = []
-    if gained or lost:
-        changes.append(change("categories_changed", side="categories", gained=gained, lost=lost))
-    if bool(old.missing) != bool(new.missing):
-        changes.append(change("missing_changed", side="missing"))
-    return changes
-
-
-def _missing_passes(condition: Condition | None) -> bool:
-    return condition is None or condition.missing is not False
-
-
-def _present(condition: Condition | None) -> bool:
-    return condition is None or condition.present
-
-
-# -- Which rule became which: the optimal matching, read the way a person would read it --
+from steadytree.tree.values import codes_in
+from steadytree.tree.words import Condition
 
 # A matched pair is one rule that changed if at least this share of what the less
 # demanding rule asks is asked by the other as well; see diff_trees.
@@ -472,3 +155,185 @@ def _tightenings(paths: Paths, path: int) -> dict[int, float]:
     """How much a path tightens each coordinate."""
     span = slice(int(paths.indptr[path]), int(paths.indptr[path + 1]))
     return dict(zip(paths.coord[span].tolist(), paths.tightening[span].tolist(), strict=True))
+
+
+# -- many rules that changed alike ------------------------------------------------------
+
+# A split: its feature, and its threshold, its two sets of categories, or None where it
+# only asks whether the value is missing.
+Cut = tuple[int, Hashable]
+
+
+def group_changes(rules: Sequence[RuleChange], old: Paths, new: Paths) -> tuple[SplitChange, ...]:
+    """Group identical changes of conditions, then sort by how near the root they are."""
+    space = old.space
+    found: dict[Hashable, _Group] = {}
+    for rule in rules:
+        for change in rule.changes:
+            group = _Group(change, _cut_of(change, space), set(), set())
+            found.setdefault(_key(change, space), group).changed.add(rule.number)
+    before, after = _Splits.of(old), _Splits.of(new)
+    # A rule that is there only now belongs to a split that other rules show to be new.
+    for rule in rules:
+        lone = rule.new or rule.old
+        if rule.status not in ("added", "dropped") or lone is None:
+            continue
+        added = rule.status == "added"
+        more, fewer = (after, before) if added else (before, after)
+        for key in _keys_of_rule("condition_added" if added else "condition_removed", lone, space):
+            if key in found and more.exceeds(fewer, found[key].cut):
+                found[key].lone.add(rule.number)
+    placed = _join_replaced([_place(group, before, after) for group in found.values()])
+    placed.sort(key=lambda p: (p.depth, -len(p.split.rules), p.split.rules))
+    return tuple(p.split for p in placed)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The same change in several rules, and rules only there because of it."""
+
+    change: ConditionChange
+    cut: Cut
+    changed: set[int]
+    lone: set[int]
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A change of a split, how near the root it is, and the rules that changed with it."""
+
+    depth: int
+    changed: set[int]
+    split: SplitChange
+
+
+def _place(group: _Group, before: _Splits, after: _Splits) -> _Placed:
+    split = _split_change(group.change, tuple(sorted(group.changed | group.lone)))
+    cut, last = group.cut, max((*before.depth.values(), *after.depth.values()), default=0) + 1
+    if split.kind in ("missing_changed", "categories_changed"):
+        depths = [depth for (j, _), depth in before.depth.items() if j == split.feature]
+        depth = min(depths, default=last)
+        return _Placed(depth, group.changed, replace(split, first=depth == 0))
+    home, other = (after, before) if split.kind == "added" else (before, after)
+    real = home.exceeds(other, cut)
+    if split.kind == "moved":
+        real = real and after.exceeds(before, (split.feature, split.new_bound))
+    if not real:
+        return _Placed(last, group.changed, replace(split, only_conditions=True))
+    depth = home.depth.get(cut, last)
+    first = depth == 0 and other.depth.get(cut) != 0
+    return _Placed(depth, group.changed, replace(split, first=first))
+
+
+def _cut_of(change: ConditionChange, space: FeatureSpace) -> Cut:
+    """Name the split that a change concerns."""
+    return change.feature, _cut(*concerned_by(change), space)
+
+
+def _key(change: ConditionChange, space: FeatureSpace) -> Hashable:
+    if change.kind == "threshold_moved":
+        return ("moved", change.feature, change.old_bound, change.new_bound)
+    if change.kind == "categories_changed":
+        return ("categories", change.feature, frozenset(change.gained + change.lost))
+    if change.kind == "missing_changed":
+        return ("missing", change.feature)
+    return (change.kind, *_cut_of(change, space))
+
+
+def _cut(condition: Condition | None, bound: float | None, space: FeatureSpace) -> Hashable:
+    """Name the split itself, whichever side of it a rule is on."""
+    if bound is not None or condition is None or condition.allowed is None:
+        return bound
+    inside = frozenset(condition.allowed)
+    return frozenset({inside, frozenset(space.categories[condition.feature] or ()) - inside})
+
+
+def _keys_of_rule(kind: str, rule: Rule, space: FeatureSpace) -> Iterable[Hashable]:
+    for c in rule.conditions:
+        if c.allowed is not None:
+            yield (kind, c.feature, _cut(c, None, space))
+            continue
+        bounds = [bound for bound in (c.lower, c.upper) if np.isfinite(bound)]
+        # Without a bound the split is on missingness.
+        yield from ((kind, c.feature, bound) for bound in bounds or (None,))
+
+
+_SPLIT_KINDS = {
+    "threshold_moved": "moved",
+    "condition_added": "added",
+    "condition_removed": "removed",
+}
+
+
+def _split_change(change: ConditionChange, numbers: tuple[int, ...]) -> SplitChange:
+    kind = _SPLIT_KINDS.get(change.kind, change.kind)
+    whole, _ = concerned_by(change)
+    asks = kind in ("added", "removed") and whole is not None
+    return SplitChange(
+        kind,
+        change.feature,
+        change.name,
+        numbers,
+        old_bound=change.old_bound,
+        new_bound=change.new_bound,
+        shift=change.shift,
+        share_of_range=change.share_of_range,
+        categories=(whole.allowed or ()) if asks and whole else change.gained + change.lost,
+    )
+
+
+@dataclass(frozen=True)
+class _Splits:
+    """The splits of a tree: how often each occurs, and how near the root."""
+
+    depth: dict[Cut, int]
+    count: Counter[Cut]
+
+    def exceeds(self, other: _Splits, cut: Cut) -> bool:
+        return self.count[cut] > other.count[cut]
+
+    @classmethod
+    def of(cls, paths: Paths) -> _Splits:
+        aligned = align_tree(paths.tree, paths.space)
+        tree, space = aligned.tree, paths.space
+        depths: dict[Cut, int] = {}
+        count: Counter[Cut] = Counter()
+        for node in np.flatnonzero(~tree.is_leaf).tolist():
+            j, mask = int(aligned.feature[node]), aligned.left_mask[node]
+            name: Hashable
+            if mask is None:
+                t = float(tree.threshold[node])
+                name = t if np.isfinite(t) else None
+            else:
+                cats = space.categories[j] or ()
+                left = frozenset(cats[code] for code in codes_in(mask, len(cats)))
+                name = frozenset({left, frozenset(cats) - left})
+            depth = int(tree.node_depth[node])
+            depths[j, name] = min(depth, depths.get((j, name), depth))
+            count[j, name] += 1
+        return cls(depths, count)
+
+
+def _join_replaced(placed: list[_Placed]) -> list[_Placed]:
+    """One split removed and one added at the same depth in the same rules: a swap."""
+    real = [one for one in placed if not one.split.only_conditions]
+    added = [one for one in real if one.split.kind == "added"]
+    out = list(placed)
+    for old in real:
+        alike = [new for new in added if (new.changed, new.depth) == (old.changed, old.depth)]
+        if old.split.kind != "removed" or not alike:
+            continue
+        new = alike[0].split
+        added.remove(alike[0])
+        swap = replace(
+            old.split,
+            kind="replaced",
+            rules=tuple(sorted({*old.split.rules, *new.rules})),
+            new_bound=new.new_bound,
+            new_feature=new.feature,
+            new_name=new.name,
+            new_categories=new.categories,
+        )
+        out = [one for one in out if one not in (old, alike[0])]
+        out.append(_Placed(old.depth, old.changed, swap))
+    return out

@@ -1,9 +1,9 @@
-"""``TreeDiff``: what changed between two trees, as data; the words are in ``words``."""
+"""``TreeDiff``: what changed between two trees, as data and in words."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,18 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from steadytree._text import harmless_words
 from steadytree._views import ReportContent, notebook_view, write_report
-from steadytree.diff.diff_words import (
-    STATUSES,
-    diff_markdown,
-    diff_text,
-    shown_value,
-    status_counts,
-)
-from steadytree.diff.pairing import ConditionChange, Rule, RuleChange
-from steadytree.diff.splits import SplitChange
+from steadytree.diff.changes import Rule, RuleChange, SplitChange, count_rules
+from steadytree.publish.cells import Text, people, text
 from steadytree.tree.json import plain_json
-from steadytree.tree.words import PLAIN, Condition
+from steadytree.tree.words import PLAIN, WordStyle, format_number, listed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +26,17 @@ if TYPE_CHECKING:
     from steadytree.tree.tree import Tree
 
 SCHEMA_VERSION = 1
+
+STATUSES = ("kept", "relabelled", "moved", "added", "dropped")
+"""Status of a rule: the same; other label only; other conditions; only new; only old."""
+
+MOST_CHANGES = 12
+"""Changes of splits that are listed; two trees with little in common have many."""
+
+SAME_RATE = 1e-9
+"""Rates that differ by more are not the plain share of the rows: the rows have weights."""
+
+ORDER = ("moved", "relabelled", "added", "dropped", "kept")
 
 
 def positive_class(tree: Tree, classes: tuple[Any, ...] | None) -> int | None:
@@ -220,30 +225,19 @@ class TreeDiff:
         return pd.DataFrame([self._frame_row(rule) for rule in self.rules], columns=columns)
 
     def _frame_row(self, rule: RuleChange) -> dict[str, Any]:
-        row: dict[str, Any] = {
-            "number": rule.number,
-            "status": rule.status,
-            "kinds": ", ".join(rule.kinds),
-            "changes": "; ".join(change.text for change in rule.changes),
-            "value_change": rule.value_change,
-            "share_in_both": rule.share_in_both,
-            "kept_against_share": rule.new is not None and rule.new.kept_against_share,
-            "kept": "" if rule.new is None else rule.new.kept,
-            "cost": rule.cost,
-            "overlap": rule.overlap,
-        }
+        same = ("number", "status", "value_change", "share_in_both", "cost", "overlap")
+        row: dict[str, Any] = {name: getattr(rule, name) for name in same}
+        row["kinds"] = ", ".join(rule.kinds)
+        row["changes"] = "; ".join(change.text for change in rule.changes)
+        row["kept_against_share"] = rule.new is not None and rule.new.kept_against_share
+        row["kept"] = "" if rule.new is None else rule.new.kept
         for side, one in (("old", rule.old), ("new", rule.new)):
             if one is not None:
-                row |= {
-                    f"{side}_rule": one.text,
-                    f"{side}_label": one.label,
-                    f"{side}_value": shown_value(self, one),
-                    f"{side}_share": one.share,
-                    f"{side}_rows": one.rows,
-                    f"{side}_outcomes": one.outcomes,
-                    f"{side}_observed": one.numbers.observed_words(),
-                    f"{side}_outcome_rate": one.outcome_rate,
-                }
+                for name in ("label", "share", "rows", "outcomes", "outcome_rate"):
+                    row[f"{side}_{name}"] = getattr(one, name)
+                row[f"{side}_rule"] = one.text
+                row[f"{side}_value"] = one.numbers.predicted
+                row[f"{side}_observed"] = one.numbers.observed_words()
         return row
 
     def to_dict(self) -> dict[str, Any]:
@@ -280,35 +274,25 @@ class TreeDiff:
         -------
         dict
         """
+        given_up = self.classes_given_up
         return {
             "schema_version": SCHEMA_VERSION,
             "kind": "tree-diff",
             "task": "regression" if self.classes is None else "classification",
             "classes": plain_json(self.classes),
-            "positive": plain_json(None if self.positive is None else self.classes[self.positive])
-            if self.classes
+            "positive": plain_json((self.classes or ())[self.positive])
+            if self.positive is not None
             else None,
             "lost_classes": plain_json(self.lost_classes),
-            "hardly_found": plain_json(
-                tuple(c for c, nobody in self.classes_given_up.items() if not nobody)
-            ),
+            "hardly_found": plain_json([c for c, nobody in given_up.items() if not nobody]),
             "decision": {
                 "old": self.old.decision.words(self.old.classes),
                 "new": self.new.decision.words(self.new.classes),
             },
-            "unchanged": self.unchanged,
-            "dissimilarity": self.dissimilarity,
-            "distance": self.distance,
-            "counts": dict(self.counts),
-            "predictors": {
-                "gained": list(self.predictors_gained),
-                "lost": list(self.predictors_lost),
-                "kept": list(self.predictors_kept),
-            },
-            "n_rows": self.n_rows,
-            "flips": self.flips,
-            "mean_value_shift": self.mean_value_shift,
-            "splits": [_split_dict(split) for split in self.splits],
+            **_plain(self, "unchanged dissimilarity distance counts"),
+            "predictors": _plain(self, _PREDICTORS),
+            **_plain(self, "n_rows flips mean_value_shift"),
+            "splits": [_plain(split, _SPLIT) for split in self.splits],
             "rules": [_rule_change_dict(rule) for rule in self.rules],
         }
 
@@ -363,83 +347,227 @@ class TreeDiff:
         return notebook_view(self)
 
 
-def _split_dict(split: SplitChange) -> dict[str, Any]:
-    return {
-        "kind": split.kind,
-        "only_conditions": split.only_conditions,
-        "feature": split.name,
-        "new_feature": split.new_name,
-        "first": split.first,
-        "from": plain_json(split.old_bound),
-        "to": plain_json(split.new_bound),
-        "shift": plain_json(split.shift),
-        "share_of_range": plain_json(split.share_of_range),
-        "categories": plain_json(split.categories),
-        "new_categories": plain_json(split.new_categories),
-        "rules": list(split.rules),
-        "share": split.share,
-        "text": split.text,
-    }
+_PREDICTORS = "gained=predictors_gained lost=predictors_lost kept=predictors_kept"
+_CONDITION = "feature=name lower upper categories=allowed present missing"
+_CHANGE = "kind feature=name side from=old_bound to=new_bound shift share_of_range gained lost text"
+_SPLIT = (
+    "kind only_conditions feature=name new_feature=new_name first from=old_bound to=new_bound "
+    "shift share_of_range categories new_categories rules share text"
+)
+_RULE_CHANGE = "number status kinds relabelled value_change cost overlap share_in_both"
+_RULE = "kept_against_share kept share rows outcomes outcome_rate"
+
+
+def _plain(item: Any, fields: str) -> dict[str, Any]:
+    """Attributes as plain values, by their own names or, "from=old_bound", by others."""
+    named = (field.partition("=") for field in fields.split())
+    return {key: plain_json(getattr(item, name or key)) for key, _, name in named}
 
 
 def _rule_change_dict(rule: RuleChange) -> dict[str, Any]:
     return {
-        "number": rule.number,
-        "status": rule.status,
-        "kinds": list(rule.kinds),
-        "relabelled": rule.relabelled,
-        "value_change": rule.value_change,
-        "cost": rule.cost,
-        "overlap": rule.overlap,
-        "share_in_both": rule.share_in_both,
-        "changes": [_change_dict(change) for change in rule.changes],
-        "old": None if rule.old is None else _rule_dict(rule.old),
-        "new": None if rule.new is None else _rule_dict(rule.new),
+        **_plain(rule, _RULE_CHANGE),
+        "changes": [_plain(change, _CHANGE) for change in rule.changes],
+        "old": _rule_dict(rule.old),
+        "new": _rule_dict(rule.new),
     }
 
 
-def _change_dict(change: ConditionChange) -> dict[str, Any]:
+def _rule_dict(rule: Rule | None) -> dict[str, Any] | None:
+    if rule is None:
+        return None
+    known = rule.numbers.rows is not None
     return {
-        "kind": change.kind,
-        "feature": change.name,
-        "side": change.side,
-        "from": plain_json(change.old_bound),
-        "to": plain_json(change.new_bound),
-        "shift": plain_json(change.shift),
-        "share_of_range": plain_json(change.share_of_range),
-        "gained": plain_json(change.gained),
-        "lost": plain_json(change.lost),
-        "text": change.text,
+        **_plain(rule, "leaf text label value"),
+        "trained_on": _plain(rule.numbers, "rows outcomes mean") if known else None,
+        **_plain(rule, _RULE),
+        "conditions": [{**_plain(c, _CONDITION), "text": str(c)} for c in rule.conditions],
     }
 
 
-def _rule_dict(rule: Rule) -> dict[str, Any]:
-    numbers, counted = rule.numbers, None
-    if numbers.rows is not None:
-        counted = {"rows": numbers.rows, "outcomes": numbers.outcomes, "mean": numbers.mean}
-    return {
-        "leaf": rule.leaf,
-        "text": rule.text,
-        "label": plain_json(rule.label),
-        "value": list(rule.value),
-        "trained_on": counted,
-        "kept_against_share": rule.kept_against_share,
-        "kept": rule.kept,
-        "share": rule.share,
-        "rows": rule.rows,
-        "outcomes": rule.outcomes,
-        "outcome_rate": rule.outcome_rate,
-        "conditions": [_condition_dict(c) for c in rule.conditions],
-    }
+# -- in words --------------------------------------------------------------------------
 
 
-def _condition_dict(condition: Condition) -> dict[str, Any]:
-    return {
-        "feature": condition.name,
-        "lower": plain_json(condition.lower),
-        "upper": plain_json(condition.upper),
-        "categories": plain_json(condition.allowed),
-        "present": condition.present,
-        "missing": condition.missing,
-        "text": str(condition),
+def status_counts(diff: TreeDiff, statuses: Iterable[str] = STATUSES) -> str:
+    """Count the rules of each status that occurs: "3 kept, 1 added"."""
+    return ", ".join(f"{diff.counts[s]} {s}" for s in statuses if diff.counts[s])
+
+
+def headline(diff: TreeDiff) -> list[str]:
+    """Return the sentences that open every form of the diff."""
+    counts = diff.counts
+    warning = given_up_words(diff.classes_given_up)
+    if diff.unchanged:
+        lines = [f"No rule changed: {count_rules(counts['new_rules'])}, dissimilarity 0.0 %."]
+    else:
+        lines = [
+            f"{count_rules(counts['old_rules'])} before, {counts['new_rules']} now: "
+            f"{status_counts(diff)}. Dissimilarity {PLAIN.percent(diff.dissimilarity, 1)}."
+        ]
+    lines = [*([warning] if warning else []), *lines]
+    if diff.n_rows is not None:
+        rows = f"{diff.n_rows:,} row{'s' if diff.n_rows != 1 else ''}"
+        share = PLAIN.percent(diff.flips, 1)
+        if diff.mean_value_shift is None:
+            lines.append(f"Of {rows}, {share} get another decision.")
+        else:
+            shift = PLAIN.significant(diff.mean_value_shift, 6)
+            lines.append(
+                f"Over {rows} the prediction changes by {shift} on average, for "
+                f"{share} of them by more than 5 % of the response range."
+            )
+    for what, names in (("gained", diff.predictors_gained), ("lost", diff.predictors_lost)):
+        if names:
+            lines.append(f"Predictors {what}: {', '.join(map(PLAIN.name, names))}.")
+    if diff.kept_against_share:
+        lines.append(kept_sentence(diff))
+    return lines
+
+
+def given_up_words(
+    given_up: Mapping[Any, bool],
+    *,
+    new: str = "the new tree",
+    old: str = "the old tree",
+    style: WordStyle = PLAIN,
+) -> str:
+    """Warn of classes that a tree gives up; empty where it gives up none."""
+    parts = []
+    for nobody, words in (
+        (True, "decides {names} for nobody any more, which {old} does for some"),
+        (False, "hardly finds {names} any more, which {old} finds"),
+    ):
+        names = [style.name(name) for name, none in given_up.items() if none is nobody]
+        if names:
+            parts.append(words.format(names=listed(names, "and"), old=old))
+    return f"WARNING: {new} {', and '.join(parts)}." if parts else ""
+
+
+def kept_sentence(diff: TreeDiff) -> Text:
+    """Say which rules keep their label against their share, and how many rows that concerns."""
+    against = [r.new for r in diff.kept_against_share if r.new is not None]
+    numbers = listed([r.number for r in diff.kept_against_share], "and")
+    one = len(against) == 1
+    what = f"Rule{'' if one else 's'} {numbers} keep{'s its' if one else ' their'} decision"
+    counts = [r.numbers.rows if diff.n_rows is None else r.rows for r in against]
+    known = [count for count in counts if count is not None]
+    whom = text()
+    if diff.n_rows is not None:
+        whom = text(" (", people(sum(known), diff.n_rows, "of"), " rows)")
+    elif len(known) == len(counts):
+        whom = text(" (", people(sum(known)), " training rows)")
+    reasons = {rule.kept.removeprefix("kept: the share ") for rule in against}
+    if len(reasons) == 1 and "standard error" in (why := reasons.pop()):
+        return text(f"{what}: the predicted share {why}", whom, ".")
+    return text(f"{what} although the predicted share says otherwise", whom, ".")
+
+
+def rule_facts(diff: TreeDiff, rule: RuleChange, *, changes: bool = True) -> list[str]:
+    """Return what there is to say about one rule beside its text, one fact per entry.
+
+    Without ``changes`` those of its conditions are left out: both forms show them.
+    """
+    facts = [change.text for change in rule.changes] if changes else []
+    old, new = rule.old, rule.new
+    if old is not None and new is not None:
+        if rule.relabelled:
+            facts.append(f"label changed from {old.outcome_text} to {new.outcome_text}")
+        if "value_changed" in rule.kinds:
+            before, after = old.numbers.predicted_words(), new.numbers.predicted_words()
+            facts.append(f"{value_name(diff, new)} {before} -> {after}")
+    elif (lone := new or old) is not None:
+        facts.append(f"{value_name(diff, lone)} {lone.numbers.predicted_words()}")
+    if new is not None and new.kept:
+        facts.append(f"label {new.kept}")
+    halves = [half for half in (old, new) if half is not None]
+    found = {
+        "observed in training": [half.numbers.observed_words() for half in halves],
+        "rows": ["" if half.share is None else PLAIN.percent(half.share, 1) for half in halves],
+        "observed in the rows": [_observed_in_rows(half) for half in halves],
     }
+    for what, words in found.items():
+        if all(words):
+            facts.append(f"{what} {' -> '.join(dict.fromkeys(words))}")
+    return facts
+
+
+def _observed_in_rows(rule: Rule) -> str:
+    """Return what was observed among the rows given that follow a rule: "12 of 43 (27.9 %)"."""
+    if rule.rows is None:
+        return ""
+    if rule.outcome_rate is None:
+        return "none" if rule.rows == 0 else ""
+    if rule.outcomes is None:
+        return f"{format_number(rule.outcome_rate)} in {rule.rows:,}"
+    weighted = abs(rule.outcome_rate - rule.outcomes / rule.rows) > SAME_RATE
+    rate = f"{'weighted ' if weighted else ''}{PLAIN.percent(rule.outcome_rate, 1)}"
+    return f"{rule.outcomes:,} of {rule.rows:,} ({rate})"
+
+
+def value_name(diff: TreeDiff, rule: Rule) -> str:
+    """Return what the number shown beside a rule is."""
+    if diff.classes is None:
+        return "predicts"
+    shown = rule.label if diff.positive is None else diff.classes[diff.positive]
+    return f"predicts {PLAIN.name(shown)}"
+
+
+def diff_text(diff: TreeDiff) -> str:
+    """Return plain text, at most one idea per line."""
+    lines = headline(diff)
+    if diff.splits:
+        lines += ["", "What changed"]
+        lines += [f"  - {line}" for line in _what_changed(diff)]
+    for status in ORDER:
+        if rules := diff.with_status(status):
+            lines += ["", f"{status.capitalize()} ({len(rules)})"]
+        for rule in rules:
+            lines += _rule_lines(diff, rule)
+    return "\n".join(lines)
+
+
+def _what_changed(diff: TreeDiff) -> list[str]:
+    """Return the changes of splits in words, the smaller ones counted."""
+    shown = [
+        split.text + ("" if split.share is None else f", {PLAIN.percent(split.share, 1)} of rows")
+        for split in diff.splits[:MOST_CHANGES]
+    ]
+    rest = len(diff.splits) - len(shown)
+    return shown + ([f"and {rest} more"] if rest else [])
+
+
+def _rule_lines(diff: TreeDiff, rule: RuleChange) -> list[str]:
+    texts = [half.text for half in (rule.old, rule.new) if half is not None]
+    if len(texts) == 1 or not rule.changes:
+        lines = [f"  {rule.number}. {texts[-1]}"]
+    else:
+        lines = [f"  {rule.number}. {texts[0]}", f"     -> {texts[1]}"]
+    facts = rule_facts(diff, rule, changes=False)
+    return lines + ([f"     {'; '.join(facts)}"] if facts else [])
+
+
+def diff_markdown(diff: TreeDiff) -> str:
+    """Return Markdown: headline, changes of splits, one table of rules."""
+    first, *rest = headline(diff)
+    lines = ["**" + _md(first) + "**", ""]
+    lines += [f"{_md(line)}  " for line in rest]
+    if diff.splits:
+        lines += ["", "### What changed", ""]
+        lines += [f"- {_md(line)}" for line in _what_changed(diff)]
+    lines += ["", "### Rules", "", "| # | status | before | now | details |"]
+    lines += ["| --: | --- | --- | --- | --- |"]
+    for status in ORDER:
+        for rule in diff.with_status(status):
+            old = "" if rule.old is None else _md(harmless_words(rule.old.text))
+            new = "" if rule.new is None else _md(harmless_words(rule.new.text))
+            facts = "; ".join(_md(fact) for fact in rule_facts(diff, rule))
+            lines.append(f"| {rule.number} | {rule.status} | {old} | {new} | {facts} |")
+    return "\n".join(lines) + "\n"
+
+
+def _md(text: str) -> str:
+    """Keep names from being read as Markdown or HTML."""
+    for mark in "\\`*_[]|":
+        text = text.replace(mark, "\\" + mark)
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return " ".join(text.split())

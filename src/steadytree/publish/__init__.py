@@ -1,14 +1,16 @@
 """What may leave the house: the one place that rounds counts of people."""
 
-from steadytree.publish.names import (
+from steadytree.publish.cells import publish
+from steadytree.publish.trees import (
     count_categories,
     names_for_others,
     names_of_diff,
+    publish_space,
+    publish_tree,
+    published_values,
     rare_names,
     rare_words,
 )
-from steadytree.publish.published import publish, publish_space, publish_tree
-from steadytree.publish.rounding import published_means, published_shares
 
 __all__ = [
     "count_categories",
@@ -17,8 +19,7 @@ __all__ = [
     "publish",
     "publish_space",
     "publish_tree",
-    "published_means",
-    "published_shares",
+    "published_values",
     "rare_names",
     "rare_words",
 ]

@@ -3,7 +3,12 @@
 A report says "12 of 43 (28 %)" in a hundred places. Were it only words, nobody could tell later
 which of them count people. So every such number is a cell, a small dictionary whose first key
 names its kind, with its words beside it; sentences are made of text and cells. Whoever has the
-data reads the words; :mod:`steadytree.publish` makes other cells, and other words, for others.
+data reads the words; :func:`publish` makes other cells, and other words, for others: none of 1 to 4
+people follows from them.
+
+Counts are rounded to the nearest 5, as statistical offices do. That alone gives people away: of
+four groups of 5 and a total of 10, all rounded, each has 3 people, because nothing else fits. So
+what would read 0 or 5 reads "< 8", and a number below 8 can always be another one.
 
 The kinds: ``count`` (people, of how many), ``risk`` (a predicted share), ``mean`` (of a response),
 ``score`` (AUC, R²), ``change`` (of a score), ``measure`` (of decisions or predictions), ``group``
@@ -14,7 +19,8 @@ may name categories) and ``internal`` (words for whoever has the data alone).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from steadytree.tree.words import PAGE, PLAIN, WordStyle
@@ -22,6 +28,34 @@ from steadytree.tree.words import PAGE, PLAIN, WordStyle
 Cell = dict[str, Any]
 
 _NONE = "–"
+_INTERVAL = re.compile(r"[(\[](?P<low>[^,]+), (?P<high>[^\])]+)[\])]")
+
+BASE = 5
+"""Counts of people are rounded to multiples of this."""
+SMALL = 8
+"""A smaller count is masked: it would be rounded to 0 or 5."""
+FEWEST = 20
+"""Of fewer people every part is masked, and every share, mean and score."""
+
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
+ROUNDING = 1e-9
+
+
+def base_rounded(count: float) -> int:
+    """Round a count to the nearest 5."""
+    return BASE * math.floor(count / BASE + 0.5)
+
+
+def share_step(people: float | None) -> float:
+    """Smallest step of shares that stands for 5 people or more; 1 % where there are no people."""
+    if people is None:
+        return _STEPS[0]
+    return next((step for step in _STEPS if step * people >= BASE - ROUNDING), _STEPS[-1])
+
+
+def significant(value: float, digits: int) -> float:
+    """Round to so many significant digits."""
+    return float(f"{value:.{digits}g}")
 
 
 def with_words(cell: Cell) -> Cell:
@@ -97,6 +131,17 @@ def group(name: str, rounded: str, of: int) -> Cell:
     return with_words({"group": name, "rounded": rounded, "of": of})
 
 
+def without_ends(names: list[str]) -> list[str]:
+    """Leave out the outer ends of quantile groups, which are single people's values."""
+    found = [_INTERVAL.fullmatch(name) for name in names if name != "(missing)"]
+    if len(found) < 2 or not all(found):
+        return names
+    ends = [(match["low"], match["high"]) for match in found if match is not None]
+    out = [f"over {low} to {high}" for low, high in ends]
+    out[0], out[-1] = f"up to {ends[0][1]}", f"over {ends[-1][0]}"
+    return out + (["(missing)"] if len(found) < len(names) else [])
+
+
 def edit(words: str) -> Cell:
     """Write a change of a rule, which may name categories."""
     return with_words({"edit": words})
@@ -156,61 +201,38 @@ def parts_words(parts: Iterable[str | Cell], style: WordStyle = PAGE) -> str:
 
 def cell_words(cell: Cell, style: WordStyle = PAGE) -> str:
     """Write a cell, exact or published."""
-    if "count" in cell:
-        return _people_words(cell, style)
-    if "risk" in cell:
-        digits = 0 if cell["risk"] == cell["rounded"] and "published" in cell else 1
-        return style.percent(cell["risk"], digits)
-    if "mean" in cell:
-        return _mean_words(cell, style)
-    if "score" in cell:
-        return _score_words(cell)
-    if "change" in cell:
-        return _change_words(cell, style)
-    if "measure" in cell:
-        return _measure_words(cell, style)
-    if "group" in cell:
-        return str(cell["group"])
-    if "apart" in cell:
-        return style.percent(cell["apart"], 0 if "published" in cell else None)
-    return str(cell["edit"] if "edit" in cell else cell["internal"])
+    kind = next(kind for kind in _KINDS if kind in cell)
+    return _KINDS[kind][0](cell, style)
+
+
+def _end(cell: Cell) -> tuple[str, float] | None:
+    """Sign and value of a number that is only said to be below or above another one."""
+    for sign, key in (("<", "below"), (">", "above")):
+        if key in cell:
+            return sign, cell[key]
+    return None
 
 
 def _people_words(cell: Cell, style: WordStyle) -> str:
-    whole = _whole_words(cell, style)
-    part, share = _part_words(cell, style), _share_words(cell, style)
-    form = cell["form"]
-    if form == "count" or (cell["of"] is None and "of_below" not in cell):
+    whole, form = cell["of"], cell["form"]
+    sign, shown = _end(cell) or ("", cell["count"])
+    lead = f"{sign}{style.gap}" if sign else ""
+    part = _NONE if shown is None else f"{lead}{shown:,}"
+    if form == "count" or (whole is None and "of_below" not in cell):
         return part
+    share = lead + style.percent(shown / whole) if whole and shown is not None else _NONE
     if form == "share":
         return share
     if form == "rows":
         return f"{part} ({share})" if share != _NONE else part
-    out = f"{part} of {whole}"
+    all_of_them = f"<{style.gap}{cell['of_below']:,}" if whole is None else f"{whole:,}"
+    out = f"{part} of {all_of_them}"
     return f"{out} ({share})" if form == "both" and share != _NONE else out
 
 
-def _whole_words(cell: Cell, style: WordStyle) -> str:
-    if "of_below" in cell:
-        return f"<{style.gap}{cell['of_below']:,}"
-    return _NONE if cell["of"] is None else f"{cell['of']:,}"
-
-
-def _part_words(cell: Cell, style: WordStyle) -> str:
-    for sign, key in (("<", "below"), (">", "above")):
-        if key in cell:
-            return f"{sign}{style.gap}{cell[key]:,}"
-    return _NONE if cell["count"] is None else f"{cell['count']:,}"
-
-
-def _share_words(cell: Cell, style: WordStyle) -> str:
-    whole = cell["of"]
-    if not whole:
-        return _NONE
-    for sign, key in (("<", "below"), (">", "above")):
-        if key in cell:
-            return f"{sign}{style.gap}{style.percent(cell[key] / whole)}"
-    return style.percent(None if cell["count"] is None else cell["count"] / whole)
+def _risk_words(cell: Cell, style: WordStyle) -> str:
+    digits = 0 if cell["risk"] == cell["rounded"] and "published" in cell else 1
+    return style.percent(cell["risk"], digits)
 
 
 def _mean_words(cell: Cell, style: WordStyle) -> str:
@@ -219,14 +241,11 @@ def _mean_words(cell: Cell, style: WordStyle) -> str:
     if cell["of"] is None:
         return style.number(cell["mean"])
     words = style.significant(cell["mean"], 4)
-    return words if "published" in cell else f"{words} in {cell['of']:,} row{_s(cell['of'])}"
+    rows = f"{cell['of']:,} row{'' if cell['of'] == 1 else 's'}"
+    return words if "published" in cell else f"{words} in {rows}"
 
 
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
-
-
-def _score_words(cell: Cell) -> str:
+def _score_words(cell: Cell, style: WordStyle) -> str:
     digits = 2 if "published" in cell else 3
     if cell["score"] is None:
         return _NONE
@@ -253,9 +272,8 @@ def _change_words(cell: Cell, style: WordStyle) -> str:
 def _measure_words(cell: Cell, style: WordStyle) -> str:
     """Value of a measure with its interval; a dash where it is unknown."""
     kind, is_change = cell["kind"], cell["is_change"]
-    for sign, key in (("<", "below"), (">", "above")):
-        if key in cell:
-            return f"{sign}{style.gap}{style.percent(cell[key])}"
+    if (end := _end(cell)) is not None:
+        return f"{end[0]}{style.gap}{style.percent(end[1])}"
     if cell["measure"] is None:
         return _NONE
     share, percent = kind in ("share", "signed share"), f"{style.gap}%"
@@ -274,3 +292,177 @@ def _measure_words(cell: Cell, style: WordStyle) -> str:
     ends = (cell["low"], cell["high"])
     limits = "" if None in ends else f" ({' to '.join(map(write, ends))})"
     return f"{write(cell['measure'])}{unit}{limits}"
+
+
+def _plain_words(cell: Cell, style: WordStyle) -> str:
+    """Words of a cell that is words: of a group, an edit, or for the owner of the data alone."""
+    return next(str(cell[kind]) for kind in ("group", "edit", "internal") if kind in cell)
+
+
+def _apart_words(cell: Cell, style: WordStyle) -> str:
+    return style.percent(cell["apart"], 0 if "published" in cell else None)
+
+
+# -- for others ------------------------------------------------------------------------
+
+EDIT_OF_RARE = "An edit that names a rare category"
+
+# Numbers that count no people, but know the extremes of the data by all their digits.
+_DISTANCES = ("dissimilarity", "distance")
+
+
+def publish(summary: Mapping[str, Any], rare: Collection[str] = ()) -> dict[str, Any]:
+    """Return a summary that may be passed on: same schema, every number about people rounded.
+
+    Rules are taken as they are: :func:`steadytree.views.summarise` with ``publish=True`` takes
+    names of rare categories out of them first, and calls this.
+
+    Parameters
+    ----------
+    summary : mapping
+        What :func:`steadytree.views.summarise` returns.
+    rare : collection of str
+        Names of rare categories; an edit that has one of them in its words is masked.
+
+    Returns
+    -------
+    dict
+    """
+    out: dict[str, Any] = _published(summary, rare)
+    # What was said on the way is for whoever has the data; it may quote them.
+    out |= {"published": True, "notes": []}
+    out["provenance"] = [entry for entry in out["provenance"] if entry["value"]["words"]]
+    if out["frontier"] is not None:
+        # Other trees over the same people cut them finer than the rules of two.
+        for candidate in out["frontier"]["candidates"]:
+            candidate["tree"] = None
+        out["frontier"] |= {"trees": [], "trees_left_out": len(out["frontier"]["candidates"])}
+    return out
+
+
+def _published(value: Any, rare: Collection[str] = (), key: str = "") -> Any:
+    if isinstance(value, Mapping):
+        if "edit" in value and any(name in value["edit"] for name in rare):
+            value = {"edit": EDIT_OF_RARE, "words": EDIT_OF_RARE}
+        if "words" in value and "published" in value:
+            return dict(value)
+        for kind, (_, rounded) in _KINDS.items():
+            if kind in value and "words" in value:
+                return with_words({**rounded(dict(value)), "published": True})
+        out = {name: _published(entry, rare, name) for name, entry in value.items()}
+        if "parts" in out:
+            out["words"] = " ".join(parts_words(out["parts"]).split())
+        return out
+    if isinstance(value, (list, tuple)):
+        return [_published(entry, rare) for entry in value]
+    if key in _DISTANCES and isinstance(value, float):
+        return round(value, 2)
+    return value
+
+
+def _people(cell: Cell) -> Cell:
+    count, of = cell["count"], cell["of"]
+    out = {"count": None, "of": None if of is None else base_rounded(of), "form": cell["form"]}
+    if of is not None and of < FEWEST:
+        return out if of >= SMALL else {**out, "of": None, "of_below": SMALL}
+    if count < SMALL:
+        return {**out, "below": SMALL}
+    if of is not None and of - count < SMALL:
+        return {**out, "above": out["of"] - SMALL}
+    return {**out, "count": base_rounded(count)}
+
+
+def _risk(cell: Cell) -> Cell:
+    return {"risk": cell["rounded"], "rounded": cell["rounded"]}
+
+
+def _mean(cell: Cell) -> Cell:
+    value, of = cell["mean"], cell["of"]
+    if of is None:
+        return {"mean": cell["rounded"], "rounded": cell["rounded"], "of": None}
+    known = of >= FEWEST and value is not None
+    return {"mean": significant(value, 3) if known else None, "rounded": None, "of": 0}
+
+
+def _score(cell: Cell) -> Cell:
+    nothing = {"score": None, "error": None, "of": None}
+    if cell["score"] is None or (cell["of"] is not None and cell["of"] < FEWEST):
+        return nothing
+    error = None if cell["error"] is None else _up(cell["error"])
+    return {"score": round(cell["score"], 2), "error": error, "of": None}
+
+
+def _change(cell: Cell) -> Cell:
+    nothing = {
+        **dict.fromkeys(("change", "low", "high", "of")),
+        "digits": 2,
+        "level": cell["level"],
+    }
+    if cell["change"] is None or (cell["of"] is not None and cell["of"] < FEWEST):
+        return nothing
+    return {**nothing, "change": round(cell["change"], 2), **_outwards(cell)}
+
+
+def _measure(cell: Cell) -> Cell:
+    value, of, kind = cell["measure"], cell["of"], cell["kind"]
+    nothing = {"measure": None, "low": None, "high": None}
+    out = {**nothing, "kind": kind, "of": 0}
+    out |= {flag: cell[flag] for flag in ("is_change", "is_score")}
+    if value is None or of < FEWEST:
+        return out
+    if cell["is_score"]:
+        return {**out, "measure": round(value, 2), **_outwards(cell)}
+    if cell["is_change"]:
+        # An interval of a change counts those who changed; the difference is there to read.
+        return out
+    if kind == "share":
+        part = _people({"count": round(value * of), "of": of, "form": "share"})
+        for end in ("below", "above"):
+            if end in part:
+                return {**out, end: round(part[end] / part["of"], 4)}
+        return {**out, "measure": round(part["count"] / part["of"], 2)}
+    if kind == "plain":
+        return {**out, "measure": significant(value, 2)}
+    step = share_step(of)
+    return {**out, "measure": round(round(value / step) * step, 4)}
+
+
+def _outwards(cell: Cell) -> Cell:
+    """Round the ends of an interval outwards to two decimals."""
+    low, high = cell["low"], cell["high"]
+    return {
+        "low": None if low is None else -_up(-low),
+        "high": None if high is None else _up(high),
+    }
+
+
+def _up(value: float) -> float:
+    return math.ceil(value * 100 - 1e-9) / 100
+
+
+def _group(cell: Cell) -> Cell:
+    name = cell["rounded"] if cell["of"] >= FEWEST else "a small group"
+    return {"group": name, "rounded": name, "of": 0}
+
+
+def _apart(cell: Cell) -> Cell:
+    return {"apart": round(cell["apart"], 2)}
+
+
+def _internal(cell: Cell) -> Cell:
+    return {"internal": ""}
+
+
+_KINDS: dict[str, tuple[Callable[[Cell, WordStyle], str], Callable[[Cell], Cell]]] = {
+    "measure": (_measure_words, _measure),
+    "count": (_people_words, _people),
+    "risk": (_risk_words, _risk),
+    "mean": (_mean_words, _mean),
+    "score": (_score_words, _score),
+    "change": (_change_words, _change),
+    "group": (_plain_words, _group),
+    "apart": (_apart_words, _apart),
+    "edit": (_plain_words, dict),
+    "internal": (_plain_words, _internal),
+}
+"""Of each kind of cell: its words, and the cell that others see instead."""

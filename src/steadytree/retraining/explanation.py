@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadytree.diff.diff_words import given_up_words
+from steadytree.diff.tree_diff import given_up_words
 from steadytree.evaluation.flips import REGRESSION_FLIP
 from steadytree.evaluation.intervals import quantile
 from steadytree.evaluation.plan_check import FEWEST_EVENTS

@@ -26,8 +26,7 @@ from steadytree.evaluation.locks import (
     without_splits,
 )
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.growing.best_first import RowBatch
-from steadytree.growing.best_first import RowBatches
+from steadytree.growing.best_first import RowBatch, RowBatches
 from steadytree.plugins import read_model
 from steadytree.retraining.given_rows import (
     draw_rows,

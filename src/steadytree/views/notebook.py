@@ -8,7 +8,8 @@ from html import escape
 from typing import Any
 
 from steadytree.diff import TreeDiff
-from steadytree.diff.diff_words import given_up_words, split_words, status_counts
+from steadytree.diff.changes import split_words
+from steadytree.diff.tree_diff import given_up_words, status_counts
 from steadytree.distance.matching import PathMatching
 from steadytree.estimators.assessment import StabilityAssessment
 from steadytree.estimators.predictor import TreePredictorMixin
@@ -17,7 +18,7 @@ from steadytree.exceptions import InputError
 from steadytree.retraining import Retraining
 from steadytree.tree.printing import tree_text
 from steadytree.tree.words import PAGE, clean
-from steadytree.views.report_trees import RuleTable
+from steadytree.views.report_trees import leaf_cells, rules_data
 
 MAX_ROWS = 30
 _STATUS_SIGNS = {"kept": "○", "moved": "▲", "relabelled": "◆", "added": "+", "dropped": "×"}
@@ -34,11 +35,13 @@ def notebook_view(result: Any) -> str:
 @notebook_view.register(TreeDiff)
 def tree_diff_html(diff: TreeDiff) -> str:
     """Show a diff: counts, changes of splits in words, and the rules that changed."""
-    warning = given_up_words(diff.classes_given_up, style=PAGE)
+    warning, flips = given_up_words(diff.classes_given_up, style=PAGE), ""
+    if diff.flips is not None:
+        flips = f"; the decision changes for {escape(PAGE.percent(diff.flips))} of the rows"
     parts = [
         f"<p><b>{escape(warning)}</b></p>" if warning else "",
         f"<p><b>Dissimilarity {escape(PAGE.percent(diff.dissimilarity))}</b>: "
-        f"{status_counts(diff, _STATUS_SIGNS)}{_flips(diff)}</p>",
+        f"{status_counts(diff, _STATUS_SIGNS)}{flips}</p>",
         _bullets(split_words(split, PAGE) for split in diff.splits),
     ]
     body = [
@@ -48,7 +51,7 @@ def tree_diff_html(diff: TreeDiff) -> str:
             _rule(row["old"]),
             _rule(row["new"]),
         ]
-        for row in RuleTable(diff).rows
+        for row in rules_data(diff, {side: leaf_cells(diff, side) for side in ("old", "new")})
         if row["status"] != "kept"
     ]
     if body:
@@ -91,18 +94,17 @@ def retraining_html(result: Retraining) -> str:
     """Show a retraining: what is proposed, and what each candidate costs."""
     first, *rest = (escape(clean(line)) for line in result.explanation.lines)
     summary = f"<p><b>{first}</b></p>" + "".join(f"<p>{line}</p>" for line in rest)
-    body = []
-    for name, row in result.frontier.iterrows():
-        body.append(
-            [
-                escape(clean(name)) + (" ★" if row["chosen"] else ""),
-                escape(PAGE.percent(float(row["dissimilarity"]))),
-                escape(PAGE.fixed(float(row["score"]))),
-                escape(PAGE.percent(float(row["flips"]), 1)),
-                str(int(row["n_leaves"])),
-                "yes" if row["on_frontier"] else "",
-            ]
-        )
+    body = [
+        [
+            escape(clean(name)) + (" ★" if row["chosen"] else ""),
+            escape(PAGE.percent(float(row["dissimilarity"]))),
+            escape(PAGE.fixed(float(row["score"]))),
+            escape(PAGE.percent(float(row["flips"]), 1)),
+            str(int(row["n_leaves"])),
+            "yes" if row["on_frontier"] else "",
+        ]
+        for name, row in result.frontier.iterrows()
+    ]
     heads = ["Candidate", "Dissimilarity", result.score_name, "Decisions that change", "Rules"]
     heads.append("Not beaten")
     return _box([summary, _table(heads, body)])
@@ -135,41 +137,28 @@ def assessment_html(assessment: StabilityAssessment) -> str:
 @notebook_view.register(TreePredictorMixin)
 def predictor_html(predictor: TreePredictorMixin) -> str:
     """Show an estimator of one tree: its size, and its rules."""
-    tree = predictor.to_tree()
-    text = escape(tree_text(tree))
-    name = escape(type(predictor).__name__)
-    return (
-        f"<div><code>{name}</code>: {tree.n_leaves} leaves, depth {tree.depth}"
-        f"<pre>{text}</pre></div>"
-    )
+    tree, name = predictor.to_tree(), escape(type(predictor).__name__)
+    size = f"<code>{name}</code>: {tree.n_leaves} leaves, depth {tree.depth}"
+    return f"<div>{size}<pre>{escape(tree_text(tree))}</pre></div>"
 
 
 # -- pieces ----------------------------------------------------------------------------
-
-
-def _flips(diff: TreeDiff) -> str:
-    if diff.flips is None:
-        return ""
-    return f"; the decision changes for {escape(PAGE.percent(diff.flips))} of the rows"
 
 
 def _rule(half: dict[str, Any] | None) -> str:
     if half is None:
         return "–"
     conditions = " and ".join(half["conditions"])
-    told, outcome = half["numbers"]["words"], half["outcome"]["words"]
-    numbers = f" ({escape(told)})" if told else ""
+    numbers, outcome = half["numbers"]["words"], half["outcome"]["words"]
+    numbers = f" ({escape(numbers)})" if numbers else ""
     return f"{escape(conditions)} → <b>{escape(outcome)}</b>{numbers}"
 
 
 def _bullets(items: Iterable[str]) -> str:
     texts = list(items)
-    if not texts:
-        return ""
-    shown = [f"<li>{escape(text)}</li>" for text in texts[:MAX_ROWS]]
-    if len(texts) > MAX_ROWS:
-        shown.append(f"<li>and {len(texts) - MAX_ROWS} more</li>")
-    return f"<ul>{''.join(shown)}</ul>"
+    more = [f"and {len(texts) - MAX_ROWS} more"] if len(texts) > MAX_ROWS else []
+    shown = "".join(f"<li>{escape(text)}</li>" for text in texts[:MAX_ROWS] + more)
+    return f"<ul>{shown}</ul>" if texts else ""
 
 
 def _table(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:

@@ -10,26 +10,26 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from steadytree._views import CandidateTrees
-from steadytree.diff import Rule, RuleChange, TreeDiff, diff_trees
-from steadytree.diff.diff_words import change_words
-from steadytree.publish import published_means, published_shares
+from steadytree.diff import Rule, TreeDiff, diff_trees
+from steadytree.diff.build import leaf_numbers
+from steadytree.diff.changes import change_words
+from steadytree.publish import published_values
 from steadytree.publish.cells import Cell, Text, edit, mean, parts_words, people, risk, score, text
 from steadytree.tree.alignment import align_tree
 from steadytree.tree.json import plain_json
-from steadytree.tree.printing import LeafNumbers, known_missing, odd_values
+from steadytree.tree.printing import known_missing, odd_values
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from steadytree.tree.values import codes_in
 from steadytree.tree.words import PAGE, clean, rounded_share, shown_bound
 from steadytree.views.figures import fold_nodes
 
-# -- Texts of a page as plain data: their parts, so that what counts people can be rounded --
+# -- texts of a page, in parts ------------------------------------------------------------
 
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 
@@ -62,7 +62,7 @@ def _page_words(words: str) -> str:
     return f"{lead}{inner.replace(' <= ', ' ≤ ').replace(' >= ', ' ≥ ')}{tail}"
 
 
-# -- Trees, their rules and the candidates as plain data: what the page draws, and nothing more --
+# -- what is drawn ------------------------------------------------------------------------
 
 MAX_DRAWN_RULES = 24
 """Ends drawn per tree before deep branches are folded."""
@@ -73,15 +73,11 @@ TREE_BUDGET = 1_100_000
 STATUS_LETTERS = {"kept": "k", "moved": "m", "relabelled": "r", "added": "a", "dropped": "d"}
 """Status of a rule in the order of the page, and its letter in the compact trees."""
 
-_HAPPENS = ("flips", "moved_5")
+_COSTS = ("score", "score_se", "flips", "moved_5", "n_edits")
 
 
-@dataclass(frozen=True)
-class LeafCells:
-    """What a leaf predicts, and what was observed there in training, where that is known."""
-
-    predicted: Cell
-    observed: Cell | None
+LeafCells = dict[int, tuple[Cell, Cell | None]]
+"""By leaf what it predicts, and what was observed there in training, where that is known."""
 
 
 # -- the two trees ---------------------------------------------------------------------
@@ -98,15 +94,17 @@ def features_data(
     so do the categories of a feature that no tree ``drawn`` on the page uses: they may be names
     of people.
     """
-    odd = {"missing": set(np.flatnonzero(space.can_be_missing).tolist()), "unseen": set[int]()}
+    missing, unseen = set(np.flatnonzero(space.can_be_missing).tolist()), set[int]()
     for tree in trees:
         aligned = align_tree(tree, space)
-        for node in np.flatnonzero(aligned.feature >= 0).tolist():
-            own = int(aligned.tree.feature[node])
-            missing, unseen = odd_values(aligned.tree, own)
-            found = (missing or known_missing(aligned.tree, own), unseen)
-            for kind, takes in zip(odd, found, strict=True):
-                odd[kind] |= {int(aligned.feature[node])} if takes else set()
+        for own, j in zip(aligned.tree.feature.tolist(), aligned.feature.tolist(), strict=True):
+            takes_missing, takes_unseen = (
+                odd_values(aligned.tree, own) if j >= 0 else (False, False)
+            )
+            if takes_missing or (j >= 0 and known_missing(aligned.tree, own)):
+                missing.add(j)
+            if takes_unseen:
+                unseen.add(j)
     return [
         {
             "name": clean(space.feature_labels[j]),
@@ -114,8 +112,8 @@ def features_data(
             if space.categories[j] is None
             else [clean(c) for c in space.categories[j] or () if j in drawn],
             "ordered": bool(space.ordered[j]),
-            "missing": j in odd["missing"],
-            "unseen": j in odd["unseen"] and space.categories[j] is not None,
+            "missing": j in missing,
+            "unseen": j in unseen and space.categories[j] is not None,
             "used": j in used,
         }
         for j in range(space.n_features)
@@ -129,27 +127,31 @@ def used_features(tree: Tree, space: FeatureSpace) -> set[int]:
 
 
 def tree_data(
-    tree: Tree,
-    space: FeatureSpace,
+    diff: TreeDiff,
+    side: str,
+    cells: LeafCells,
     *,
     name: str,
-    classes: tuple[Any, ...] | None,
-    rules: Mapping[int, int],
-    shares: Mapping[int, Cell],
-    changed: set[int],
-    cells: Mapping[int, LeafCells],
-    positive: int | None,
+    shares: Mapping[int, Cell] | None = None,
 ) -> dict[str, Any]:
-    """One tree in full: node by node, numbers as the model compares them.
+    """One tree of a diff in full: node by node, numbers as the model compares them.
 
-    By leaf: ``rules`` are rule numbers, ``shares`` those of the rows (absent: no rows were
-    counted), ``cells`` those of :func:`leaf_cells`. The branches of ``changed`` leaves are
-    opened first. ``positive`` is the position of the class whose predicted share is shown, None
-    for that of the decision.
+    ``side`` is "old" or "new"; ``cells`` are those of :func:`leaf_cells`; ``shares`` are the
+    rows at each leaf, by default those that the diff counted. The branches of rules that changed
+    are opened first.
     """
-    aligned = align_tree(tree, space)
+    rules = [(change, rule) for change in diff.rules if (rule := getattr(change, side)) is not None]
+    numbers = {rule.leaf: change.number for change, rule in rules}
+    changed = {rule.leaf for change, rule in rules if change.status != "kept"}
+    shares = shares or {
+        rule.leaf: people(rule.rows, diff.n_rows, "share")
+        for _, rule in rules
+        if rule.rows is not None
+    }
+    space = diff.space
+    aligned = align_tree(getattr(diff, side), space)
     grown = aligned.tree
-    leaf = grown.is_leaf
+    nodes, leaf, none = range(grown.n_nodes), grown.is_leaf, (None, None)
     return {
         "name": name,
         "n_rules": grown.n_leaves,
@@ -166,30 +168,28 @@ def tree_data(
         "missing_left": [int(v) for v in grown.missing_left],
         "unseen_left": [int(v) for v in grown.unseen_left],
         "label": [
-            _label(grown, i, classes) if leaf[i] and grown.is_classifier else None
-            for i in range(grown.n_nodes)
+            _label(grown, i, diff.classes) if leaf[i] and diff.classes else None for i in nodes
         ],
-        "predicted": [cells[i].predicted if i in cells else None for i in range(tree.n_nodes)],
-        "positive": positive,
-        "observed": [cells[i].observed if i in cells else None for i in range(tree.n_nodes)],
-        "rule": [rules.get(i) for i in range(grown.n_nodes)],
-        "share": [shares.get(i) for i in range(grown.n_nodes)],
+        "predicted": [cells.get(i, none)[0] for i in nodes],
+        "positive": diff.positive,
+        "observed": [cells.get(i, none)[1] for i in nodes],
+        "rule": [numbers.get(i) for i in nodes],
+        "share": [shares.get(i) for i in nodes],
         "against": np.flatnonzero(grown.kept_against_share & leaf).tolist(),
         "folded": sorted(fold_nodes(grown, MAX_DRAWN_RULES, important=changed)),
     }
 
 
-def leaf_cells(
-    tree: Tree, classes: tuple[Any, ...] | None, positive: int | None
-) -> dict[int, LeafCells]:
-    """Return for each leaf what it ``predicted`` and what was ``observed`` in training.
+def leaf_cells(diff: TreeDiff, side: str) -> LeafCells:
+    """Return the numbers of each leaf of one tree.
 
-    Shares are those of the class at ``positive``, or of the label.
+    Shares are those of the positive class of two, or of the label.
     """
-    rounded = published_means(tree) if classes is None else published_shares(tree)
-    out: dict[int, LeafCells] = {}
+    tree, classes = getattr(diff, side), diff.classes
+    rounded = published_values(tree)
+    out: LeafCells = {}
     for leaf in tree.leaves.tolist():
-        numbers, known = _leaf_numbers(tree, leaf, classes, positive), tree.classes or ()
+        numbers, known = leaf_numbers(tree, leaf, classes, diff.positive), tree.classes or ()
         if classes is None:
             predicted = mean(numbers.predicted, float(rounded[leaf, 0]))
         else:
@@ -200,30 +200,8 @@ def leaf_cells(
             observed = people(numbers.outcomes, numbers.rows, "of")
         elif numbers.mean is not None:
             observed = mean(numbers.mean, of=numbers.rows)
-        out[leaf] = LeafCells(predicted, observed)
+        out[leaf] = (predicted, observed)
     return out
-
-
-def _leaf_numbers(
-    tree: Tree, leaf: int, classes: tuple[Any, ...] | None, positive: int | None
-) -> LeafNumbers:
-    """Return the numbers of a leaf; a class that only the other tree knows is predicted never."""
-    if classes is None or positive is None:
-        return LeafNumbers.of(tree, leaf)
-    name, known = classes[positive], tree.classes or ()
-    if name in known:
-        return LeafNumbers.of(tree, leaf, known.index(name))
-    return replace(LeafNumbers.of(tree, leaf), shown=name, predicted=0.0)
-
-
-def _values(tree: Tree, leaf: int, classes: tuple[Any, ...] | None) -> list[float]:
-    """Mean, or class shares in the order of all classes."""
-    if classes is None:
-        return [float(tree.value[leaf, 0])]
-    row = [0.0] * len(classes)
-    for own, share in zip(tree.classes or (), tree.value[leaf].tolist(), strict=True):
-        row[classes.index(own)] = rounded_share(share, 3)
-    return row
 
 
 def _threshold(value: float) -> float | str | None:
@@ -236,10 +214,8 @@ def _codes(mask: int, space: FeatureSpace, feature: int) -> list[int]:
     return codes_in(mask, len(space.categories[feature] or ()))
 
 
-def _label(tree: Tree, node: int, classes: tuple[Any, ...] | None) -> int:
-    assert tree.classes is not None
-    assert classes is not None
-    return classes.index(tree.classes[int(tree.label[node])])
+def _label(tree: Tree, node: int, classes: tuple[Any, ...]) -> int:
+    return classes.index((tree.classes or ())[int(tree.label[node])])
 
 
 # -- the candidates --------------------------------------------------------------------
@@ -252,18 +228,14 @@ def frontier_data(candidates: CandidateTrees, *, base: Tree, space: FeatureSpace
     """
     trees = candidates.trees
     rows = [_candidate(record, candidates) for record in candidates.records]
-    order = sorted(
-        range(len(rows)),
-        key=lambda i: (
-            not rows[i]["chosen"],
-            rows[i]["kind"] != "keep",
-            not rows[i]["on_frontier"],
-        ),
-    )
+
+    def interest(i: int) -> tuple[bool, ...]:
+        return (rows[i]["chosen"], rows[i]["kind"] == "keep", rows[i]["on_frontier"])
+
     stored: list[dict[str, Any]] = []
     known: dict[bytes, dict[str, Any]] = {}
     spent, left_out = 0, 0
-    for i in order:
+    for i in sorted(range(len(rows)), key=interest, reverse=True):
         tree = trees[i]
         rows[i] |= {"n_rules": tree.n_leaves, "depth": tree.depth, "tree": None}
         # Grids grow the same tree again and again: it is compared and stored once.
@@ -272,12 +244,11 @@ def frontier_data(candidates: CandidateTrees, *, base: Tree, space: FeatureSpace
             rows[i] |= known[key]
             continue
         # A size guess before the diff is computed: it is what takes the time.
-        if spent + 12 * tree.n_nodes > TREE_BUDGET:
-            left_out += 1
-            continue
-        diff = diff_trees(base, tree, space=space)
-        compact = compact_tree(tree, diff)
-        size = len(json.dumps(compact, separators=(",", ":")))
+        size = 12 * tree.n_nodes
+        if spent + size <= TREE_BUDGET:
+            diff = diff_trees(base, tree, space=space)
+            compact = compact_tree(tree, diff)
+            size = len(json.dumps(compact, separators=(",", ":")))
         if spent + size > TREE_BUDGET:
             left_out += 1
             continue
@@ -312,21 +283,19 @@ def _identity(tree: Tree) -> bytes:
 
 
 def _candidate(record: Mapping[str, Any], candidates: CandidateTrees) -> dict[str, Any]:
-    costs: dict[str, Any] = {"distance": plain_json(record.get("distance"), 4)}
-    costs["score"] = score(
-        plain_json(record.get("score")),
-        candidates.score_rests_on,
-        plain_json(record.get("score_se")),
-    )
-    for name in _HAPPENS:
-        share, n = plain_json(record.get(name)), candidates.n_rows
-        costs[name] = None if share is None or not n else people(share * n, n, "share")
+    known = {name: plain_json(value) for name, value in record.items() if name in _COSTS}
+    happens: dict[str, Cell | None] = dict.fromkeys(("flips", "moved_5"))
+    for name in happens:
+        share, n = known.get(name), candidates.n_rows
+        happens[name] = None if share is None or not n else people(share * n, n, "share")
     edits = record.get("edits")
     return {
         "name": clean(record["name"]),
         "kind": str(record.get("kind") or ""),
-        **costs,
-        "n_edits": None if plain_json(record.get("n_edits")) is None else int(record["n_edits"]),
+        "distance": plain_json(record.get("distance"), 4),
+        "score": score(known.get("score"), candidates.score_rests_on, known.get("score_se")),
+        **happens,
+        "n_edits": None if known.get("n_edits") is None else int(record["n_edits"]),
         "edits": [edit(clean(e)) for e in edits] if isinstance(edits, (list, tuple)) else [],
         "settings": clean(record["settings"]) if record.get("settings") else "",
         "on_frontier": bool(record.get("on_frontier")),
@@ -352,10 +321,6 @@ def compact_tree(tree: Tree, diff: TreeDiff) -> dict[str, Any]:
     leaves = [i for i in order if grown.is_leaf[i]]
     by_leaf = {r.new.leaf: r for r in diff.rules if r.new is not None}
     labels = [_label(grown, i, classes) if classes else 0 for i in leaves]
-    shown = []
-    for i, label in zip(leaves, labels, strict=True):
-        row = _values(grown, i, classes)
-        shown.append(row[(label if diff.positive is None else diff.positive) if classes else 0])
     return {
         "f": [int(aligned.feature[i]) for i in order],
         "t": [_short(float(grown.threshold[i])) for i in splits if aligned.left_mask[i] is None],
@@ -368,7 +333,10 @@ def compact_tree(tree: Tree, diff: TreeDiff) -> dict[str, Any]:
             str(int(grown.missing_left[i]) + 2 * int(grown.unseen_left[i])) for i in splits
         ),
         "l": labels,
-        "v": shown,
+        "v": [
+            numbers.predicted if classes is None else rounded_share(numbers.predicted, 3)
+            for numbers in (leaf_numbers(grown, i, classes, diff.positive) for i in leaves)
+        ],
         "n": [by_leaf[i].number if i in by_leaf else 0 for i in leaves],
         "s": "".join(STATUS_LETTERS[by_leaf[i].status] if i in by_leaf else "-" for i in leaves),
     }
@@ -383,84 +351,48 @@ def _short(value: float) -> float | str:
     return int(short) if short.is_integer() and abs(short) < 1e9 else short
 
 
-# -- Every rule before and after as plain data: what it says, and whom among the rows it concerns --
+# -- every rule before and after ----------------------------------------------------------
 
 
-class RuleTable:
-    """Rules of a diff as plain data, one of ``rows`` each."""
-
-    def __init__(self, diff: TreeDiff) -> None:
-        self.diff = diff
-        self.cells = {
-            side: leaf_cells(tree, diff.classes, diff.positive)
-            for side, tree in (("old", diff.old), ("new", diff.new))
-        }
-        self._rules: dict[str, list[tuple[RuleChange, Rule]]] = {
-            "old": [(change, change.old) for change in diff.rules if change.old is not None],
-            "new": [(change, change.new) for change in diff.rules if change.new is not None],
-        }
-        self.rows = [self._row(rule) for rule in diff.rules]
-
-    def leaves(self, side: str) -> dict[int, int]:
-        """Rule number of each leaf of one tree."""
-        return {rule.leaf: change.number for change, rule in self._rules[side]}
-
-    def shares(self, side: str) -> dict[int, Cell]:
-        """Rows at each leaf of one tree; empty where none were counted."""
-        return {
-            rule.leaf: people(rule.rows, self.diff.n_rows, "share")
-            for _, rule in self._rules[side]
-            if rule.rows is not None
-        }
-
-    def changed(self, side: str) -> set[int]:
-        """Leaves of one tree whose rule is not what it was."""
-        return {rule.leaf for change, rule in self._rules[side] if change.status != "kept"}
-
-    # -- one rule ----------------------------------------------------------------------
-
-    def _row(self, change: RuleChange) -> dict[str, Any]:
-        return {
+def rules_data(diff: TreeDiff, cells: Mapping[str, LeafCells]) -> list[dict[str, Any]]:
+    """Rules of a diff as plain data; ``cells`` are those of :func:`leaf_cells`, by side."""
+    return [
+        {
             "number": change.number,
             "status": change.status,
             "relabelled": change.relabelled,
             "changes": [change_words(c, PAGE) for c in change.changes]
             + (["decision changed"] if change.relabelled else [])
             + ([change.new.kept] if change.new is not None and change.new.kept else []),
-            "old": self._half(change.old, "old"),
-            "new": self._half(change.new, "new"),
+            "old": _rule_data(diff, change.old, cells["old"]),
+            "new": _rule_data(diff, change.new, cells["new"]),
         }
+        for change in diff.rules
+    ]
 
-    def _half(self, rule: Rule | None, side: str) -> dict[str, Any] | None:
-        if rule is None:
-            return None
-        return {
-            "leaf": rule.leaf,
-            "conditions": [
-                c.words(PAGE, self.diff.space.categories[c.feature]) for c in rule.conditions
-            ]
-            or ["everyone"],
-            "outcome": sentence(self._outcome(rule, side)),
-            "numbers": sentence(self._numbers(rule, side)),
-            "rows": None if rule.rows is None else people(rule.rows, self.diff.n_rows, "rows"),
-            "observed": _observed_rows(rule),
-            "against": rule.kept_against_share,
-        }
 
-    def _outcome(self, rule: Rule, side: str) -> Text:
-        if rule.label is None:
-            return text(self.cells[side][rule.leaf].predicted)
-        return text(rule.numbers.label_words(PAGE))
-
-    def _numbers(self, rule: Rule, side: str) -> Text:
-        """Write what the leaf predicts and what was observed in training, as in the drawing."""
-        told, numbers = self.cells[side][rule.leaf], rule.numbers
-        parts: list[str | Cell] = []
-        if numbers.shown is not None:
-            parts += [f"predicts {PAGE.name(numbers.shown)} ", told.predicted]
-        if told.observed is not None:
-            parts += [f"{'; ' if parts else ''}observed ", told.observed]
-        return text(*parts)
+def _rule_data(diff: TreeDiff, rule: Rule | None, cells: LeafCells) -> dict[str, Any] | None:
+    if rule is None:
+        return None
+    predicted, observed = cells[rule.leaf]
+    # What the leaf predicts and what was observed in training, as in the drawing.
+    numbers: list[str | Cell] = []
+    if rule.numbers.shown is not None:
+        numbers += [f"predicts {PAGE.name(rule.numbers.shown)} ", predicted]
+    if observed is not None:
+        numbers += [f"{'; ' if numbers else ''}observed ", observed]
+    return {
+        "leaf": rule.leaf,
+        "conditions": [c.words(PAGE, diff.space.categories[c.feature]) for c in rule.conditions]
+        or ["everyone"],
+        "outcome": sentence(
+            text(predicted if rule.label is None else rule.numbers.label_words(PAGE))
+        ),
+        "numbers": sentence(text(*numbers)),
+        "rows": None if rule.rows is None else people(rule.rows, diff.n_rows, "rows"),
+        "observed": _observed_rows(rule),
+        "against": rule.kept_against_share,
+    }
 
 
 def _observed_rows(rule: Rule) -> Cell | None:

@@ -6,20 +6,19 @@ Nothing that is not in this dictionary reaches the page: no row of data does.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
 from steadytree._optional import library_versions
 from steadytree._views import ReportContent
 from steadytree.diff import TreeDiff
-from steadytree.diff.diff_words import given_up_words, kept_sentence, split_words, status_counts
+from steadytree.diff.changes import split_words
+from steadytree.diff.tree_diff import given_up_words, kept_sentence, status_counts
 from steadytree.evaluation.flips import MOVES
 from steadytree.evaluation.plan_check import FEWEST_EVENTS
 from steadytree.exceptions import InputError
@@ -35,6 +34,7 @@ from steadytree.publish.cells import (
     people,
     score,
     text,
+    without_ends,
 )
 from steadytree.publish.cells import group as group_cell
 from steadytree.retraining import Retraining
@@ -46,18 +46,18 @@ from steadytree.tree.tree import Tree
 from steadytree.tree.words import PAGE, clean
 from steadytree.views.report_trees import (
     STATUS_LETTERS,
-    RuleTable,
     features_data,
     frontier_data,
+    leaf_cells,
+    rules_data,
     sentence,
     tree_data,
     used_features,
 )
 
-# -- Whom a retraining affects: changed decisions and performance, in total and by subgroup --
+# -- whom a retraining affects, in total and by subgroup ----------------------------------
 
 SCORES = ("AUC", "R2")
-_INTERVAL = re.compile(r"[(\[](?P<low>[^,]+), (?P<high>[^\])]+)[\])]")
 
 # What each measure is called on the page, what it means, and how it is written. Of two classes
 # the measures of the positive one, called {it}, name it.
@@ -157,45 +157,23 @@ def _subgroup(result: Retraining, name: str, by: Any, *, level: float) -> dict[s
     table = result.performance(by, level=level).reset_index()
     inner = without_ends([str(group) for group in flips.index])
     measures = [_measures(result, rows) for _, rows in table.groupby("group", sort=False)]
-    return {
-        "name": clean(name),
-        "groups": [
+    groups = []
+    for (group, row), public, measured in zip(flips.iterrows(), inner, measures, strict=True):
+        n, share = int(row["n"]), (row["flips"], row["low"], row["high"])
+        moved = {points: people(row[key] * n, n, "share") for points, key in _POINTS.items()}
+        groups.append(
             {
-                "group": group_cell(clean(group), clean(name), int(row["n"])),
-                "n": people(row["n"]),
-                "flips": measure(
-                    *(row["flips"], row["low"], row["high"]), kind="share", of=int(row["n"])
-                ),
-                "moved": {
-                    points: people(row[key] * row["n"], row["n"], "share")
-                    for points, key in _POINTS.items()
-                },
-                "measures": measures[i],
+                "group": group_cell(clean(group), clean(public), n),
+                "n": people(n),
+                "flips": measure(*share, kind="share", of=n),
+                "moved": moved,
+                "measures": measured,
             }
-            for i, ((group, row), name) in enumerate(zip(flips.iterrows(), inner, strict=True))
-        ],
-    }
+        )
+    return {"name": clean(name), "groups": groups}
 
 
-def without_ends(names: list[str]) -> list[str]:
-    """Leave out the outer ends of quantile groups, which are single people's values."""
-    found = [_INTERVAL.fullmatch(name) for name in names if name != "(missing)"]
-    if len(found) < 2 or not all(found):
-        return names
-    out = []
-    for i, match in enumerate(found):
-        assert match is not None
-        low, high = match["low"], match["high"]
-        if i == 0:
-            out.append(f"up to {high}")
-        elif i == len(found) - 1:
-            out.append(f"over {low}")
-        else:
-            out.append(f"over {low} to {high}")
-    return out + (["(missing)"] if len(found) < len(names) else [])
-
-
-# -- From a result to one plain dictionary that holds everything the report shows --
+# -- the whole ----------------------------------------------------------------------------
 
 SCHEMA_NAME = "steadytree-report"
 SCHEMA_VERSION = 2
@@ -276,8 +254,7 @@ def summarise(
     if publish:
         content = replace(content, diff=names_for_others(whole))
     diff = content.diff
-    table = RuleTable(diff)
-    trees = _trees(content, table)
+    drawing = _trees_and_rules(content)
     used = used_features(diff.new, diff.space) | used_features(diff.old, diff.space)
     frontier = None
     if content.candidates is not None:
@@ -312,8 +289,7 @@ def summarise(
             "lost": [PAGE.name(n) for n in diff.predictors_lost],
         },
         "features": features_data(diff.space, used, drawn, (diff.old, diff.new)),
-        "trees": trees,
-        "rules": table.rows,
+        **drawing,
         "people": None
         if content.people is None
         else people_data(content.people, subgroups=subgroups, level=level),
@@ -327,31 +303,21 @@ def summarise(
     return published(summary, rare_words(whole)) if publish else summary
 
 
-def _trees(content: ReportContent, table: RuleTable) -> dict[str, Any]:
-    """Both trees as the page draws them; of a single tree the rules' rows are filled in."""
-    diff = content.diff
-    training = _training_shares(diff.new) if content.single else {}
-    trees: dict[str, Any] = {"old": None}
-    for side, tree, name in zip(("old", "new"), (diff.old, diff.new), content.names, strict=True):
-        if side == "old" and content.single:
-            continue
-        shares = training or table.shares(side)
-        trees[side] = tree_data(
-            tree,
-            diff.space,
-            name=name,
-            classes=diff.classes,
-            rules=table.leaves(side),
-            shares=shares,
-            changed=table.changed(side),
-            cells=table.cells[side],
-            positive=diff.positive,
-        )
+def _trees_and_rules(content: ReportContent) -> dict[str, Any]:
+    """Both trees as the page draws them, and their rules; of one tree that one alone."""
+    diff, shares = content.diff, None
+    cells = {side: leaf_cells(diff, side) for side in ("old", "new")}
+    rules = rules_data(diff, cells)
     if content.single:
-        for row in table.rows:
+        shares = _training_shares(diff.new)
+        for row in rules:
             row["old"] = None
-            row["new"]["rows"] = training.get(row["new"]["leaf"])
-    return trees
+            row["new"]["rows"] = shares.get(row["new"]["leaf"])
+    trees: dict[str, Any] = {
+        side: tree_data(diff, side, cells[side], name=name, shares=shares)
+        for side, name in zip(cells, content.names, strict=True)
+    }
+    return {"trees": {**trees, "old": None} if content.single else trees, "rules": rules}
 
 
 def _training_shares(tree: Tree) -> dict[int, Cell]:
@@ -391,11 +357,13 @@ def _prediction_words(tree: Tree) -> Text:
     if seen is None:
         return text()
     rate = "share" if tree.is_classifier else "mean"
-    if not (seen.strength[tree.leaves] > 0).any():
+    strength = seen.strength[tree.leaves]
+    if not (strength > 0).any():
         return text(internal(f"A prediction is the observed {rate}."))
+    further = " to ".join(dict.fromkeys(f"{rows:.0f}" for rows in (strength.min(), strength.max())))
     words = (
         f"A prediction is the observed {rate}, steadied by what a larger model expects of the "
-        f"same people, which counts as {_range_words(seen.strength[tree.leaves])} further rows: "
+        f"same people, which counts as {further} further rows: "
         "much where few people were observed, little where many were."
     )
     if seen.old_share < 1:
@@ -404,18 +372,11 @@ def _prediction_words(tree: Tree) -> Text:
     return text(internal(words))
 
 
-def _range_words(strength: np.ndarray[Any, Any]) -> str:
-    low, high = round(float(strength.min())), round(float(strength.max()))
-    return f"{low}" if low == high else f"{low} to {high}"
-
-
 def _headline(content: ReportContent, level: float) -> dict[str, Any]:
     """Sentences and facts for the head of the page."""
     diff = content.diff
     sentences: list[str] = list(content.sentences)
-    facts: list[Fact] = [*content.facts]
-    if not content.single:
-        facts = [*_change_facts(diff), *facts]
+    facts: list[Fact] = [*([] if content.single else _change_facts(diff)), *content.facts]
     facts += _score_fact(*content.score, level) if content.score is not None else []
     if content.affected is not None:
         event, count, total, what = content.affected
@@ -517,7 +478,8 @@ def _provenance(content: ReportContent) -> Iterator[tuple[str, str]]:
     """Lines of the table: data and trees, settings, and when and with what it was written."""
     for label, value in content.provenance:
         if isinstance(value, Tree):
-            yield label, _tree_words(value)
+            # Its digest belongs to the history.
+            yield label, f"{value.n_leaves} rules, depth {value.depth}"
         elif isinstance(value, FeatureSpace):
             yield label, f"{value.n_features} features"
         elif isinstance(value, tuple):
@@ -540,11 +502,6 @@ def _cut(words: str) -> str:
         return words
     short = f"{words[:_LONGEST]}…"
     return text(internal(short)) if isinstance(words, Text) else short
-
-
-def _tree_words(tree: Tree) -> str:
-    """Size of a tree: its digest belongs to the history."""
-    return f"{tree.n_leaves} rules, depth {tree.depth}"
 
 
 def _setting_words(value: Any) -> str:

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from reproduction.cart import cross_validated_cart, grid_scores, grow_cart
+from research.paper.cart import cross_validated_cart, grid_scores, grow_cart
 from steadytree.evaluation.cross_fitting import make_folds
 from steadytree.evaluation.scores import predict_rows, score_rows
 from steadytree.growing.collections import PAPER_GRID

@@ -13,9 +13,8 @@ from steadytree.distance import tree_distance
 from steadytree.evaluation.locks import lock_nodes
 from steadytree.exceptions import InputError
 from steadytree.formats.rules.read_rules import tree_from_rules
-from steadytree.growing.nodes import side_condition
-from steadytree.growing.nodes import split_of
 from steadytree.growing.best_first import TaughtRows
+from steadytree.growing.nodes import side_condition, split_of
 from steadytree.retraining import retrain
 from steadytree.retraining.edits.candidates import MOVED, REPLACED, Exchange
 from steadytree.retraining.edits.search import PricedEdits, _Edit, _told

@@ -1,7 +1,8 @@
-"""The trade-off between change and performance over all candidate trees."""
+"""Figures of what a change costs: candidates by change and score, versions, and sensitivity."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from steadytree._optional import import_optional
+from steadytree.estimators.assessment import measure_sensitivity
 from steadytree.exceptions import InputError
 from steadytree.tree.printing import INK, OKABE_ITO
 from steadytree.views.figures import (
@@ -20,8 +22,6 @@ from steadytree.views.figures import (
     plain_axes,
     styled,
 )
-
-# -- How far each version of a deployed tree moved --
 
 
 def draw_versions(frame: pd.DataFrame, *, score: str | None = None, ax: Any = None) -> Any:
@@ -41,8 +41,7 @@ def draw_versions(frame: pd.DataFrame, *, score: str | None = None, ax: Any = No
     matplotlib axes
     """
     plt = import_optional("matplotlib.pyplot", extra="plot", purpose="History.plot")
-    if ax is None:
-        _, ax = plt.subplots()
+    ax = plt.subplots()[1] if ax is None else ax
     for name, label, marker in (
         ("dissimilarity_to_first", "to the first version", "o"),
         ("dissimilarity_to_previous", "to the version before", "s"),
@@ -61,9 +60,6 @@ def draw_versions(frame: pd.DataFrame, *, score: str | None = None, ax: Any = No
         other.set_ylabel(score)
     ax.legend()
     return ax
-
-
-# -- The trade-off between change and performance over all candidate trees --
 
 
 class ParetoFrontierDisplay(Display):
@@ -159,29 +155,28 @@ class ParetoFrontierDisplay(Display):
 
     @classmethod
     def from_retraining(
-        cls, retraining: Any, *, ax: Any = None, score_name: str | None = None, **style: Any
+        cls,
+        retraining: Any,
+        *,
+        score_name: str | None = None,
+        **options: Any,
     ) -> ParetoFrontierDisplay:
         """Draw the frontier of a :class:`steadytree.Retraining`.
 
         Parameters
         ----------
         retraining : Retraining
-        ax : matplotlib axes, optional
         score_name : str, optional
             What the vertical axis says.
-        **style
-            Passed to :meth:`plot`.
+        **options
+            Of :meth:`from_frame`.
 
         Returns
         -------
         ParetoFrontierDisplay
         """
-        return cls.from_frame(
-            retraining.frontier,
-            score_name=score_name or "Score on the new rows (cross-fitted)",
-            ax=ax,
-            **style,
-        )
+        score_name = score_name or "Score on the new rows (cross-fitted)"
+        return cls.from_frame(retraining.frontier, score_name=score_name, **options)
 
     @classmethod
     def from_frame(
@@ -276,64 +271,25 @@ class ParetoFrontierDisplay(Display):
         self.candidates_ = self.frontier_ = self.frontier_line_ = None
         self.chosen_ = self.deployed_ = None
         if beaten.any():
-            self.candidates_ = ax.scatter(
-                self.distance[beaten],
-                self.score[beaten],
-                **styled(
-                    scatter_kw,
-                    s=size,
-                    color=MUTED,
-                    alpha=alpha,
-                    linewidths=0,
-                    label=f"Other candidates ({int(beaten.sum())})",
-                ),
-            )
+            label = f"Other candidates ({int(beaten.sum())})"
+            look = {"s": size, "color": MUTED, "alpha": alpha, "linewidths": 0, "label": label}
+            self.candidates_ = self._points(ax, beaten, scatter_kw, look)
         if self.pareto_mask.any():
-            order = np.argsort(self.distance[self.pareto_mask], kind="stable")
-            x = self.distance[self.pareto_mask][order]
-            y = self.score[self.pareto_mask][order]
-            blue = OKABE_ITO["blue"]
-            (self.frontier_line_,) = ax.plot(
-                x, y, **styled(line_kw, color=blue, linewidth=1.4, zorder=3)
-            )
-            label = f"Best trade-offs ({x.size})"
-            self.frontier_ = ax.scatter(
-                x, y, **styled(frontier_kw, s=34, color=blue, zorder=4, label=label)
-            )
+            best = np.flatnonzero(self.pareto_mask)
+            best = best[np.argsort(self.distance[best], kind="stable")]
+            blue, label = OKABE_ITO["blue"], f"Best trade-offs ({best.size})"
+            line = styled(line_kw, color=blue, linewidth=1.4, zorder=3)
+            (self.frontier_line_,) = ax.plot(self.distance[best], self.score[best], **line)
+            look = {"s": 34, "color": blue, "zorder": 4, "label": label}
+            self.frontier_ = self._points(ax, best, frontier_kw, look)
         if self.deployed is not None:
-            at = (
-                self.deployed
-                if isinstance(self.deployed, tuple)
-                else (self.distance[self.deployed], self.score[self.deployed])
-            )
-            self.deployed_ = ax.scatter(
-                *at,
-                **styled(
-                    deployed_kw,
-                    marker="D",
-                    s=70,
-                    facecolor="white",
-                    edgecolor=INK,
-                    linewidths=1.6,
-                    zorder=5,
-                    label="Deployed tree",
-                ),
-            )
+            look = {"marker": "D", "s": 70, "facecolor": "white", "edgecolor": INK}
+            look |= {"linewidths": 1.6, "zorder": 5, "label": "Deployed tree"}
+            self.deployed_ = self._points(ax, self.deployed, deployed_kw, look)
         if self.chosen is not None:
-            self.chosen_ = ax.scatter(
-                self.distance[self.chosen],
-                self.score[self.chosen],
-                **styled(
-                    chosen_kw,
-                    marker="*",
-                    s=230,
-                    color=OKABE_ITO["vermillion"],
-                    edgecolor="white",
-                    linewidths=0.8,
-                    zorder=6,
-                    label="Chosen tree",
-                ),
-            )
+            look = {"marker": "*", "s": 230, "color": OKABE_ITO["vermillion"], "edgecolor": "white"}
+            look |= {"linewidths": 0.8, "zorder": 6, "label": "Chosen tree"}
+            self.chosen_ = self._points(ax, self.chosen, chosen_kw, look)
         if self.distance_is_share:
             from matplotlib.ticker import PercentFormatter
 
@@ -342,15 +298,181 @@ class ParetoFrontierDisplay(Display):
         ax.set_ylabel(self.score_name, color=INK)
         ax.margins(0.06)
         # Beside the data: no place inside is free for every cloud of points.
-        ax.legend(
-            **styled(
-                legend_kw,
-                loc="lower left",
-                bbox_to_anchor=(0, 1.0),
-                ncols=2,
-                frameon=False,
-                fontsize=8.5,
-                borderaxespad=0.2,
-            )
-        )
+        place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": 2}
+        ax.legend(**styled(legend_kw, frameon=False, fontsize=8.5, borderaxespad=0.2, **place))
         return self._drawn_on(ax)
+
+    def _points(self, ax: Any, which: Any, style: Style, look: dict[str, Any]) -> Any:
+        """Draw some of the candidates, by position, or a point that is none of them."""
+        at = which if isinstance(which, tuple) else (self.distance[which], self.score[which])
+        return ax.scatter(*at, **styled(style, **look))
+
+
+KINDS = ("thresholds", "data")
+AXIS_NAMES = ("Largest change of a threshold", "Share of the training rows replaced")
+
+
+class SensitivityDisplay(Display):
+    """Show how the distance grows with changes of the thresholds and of the data.
+
+    The two curves of the paper's appendix: mean and standard deviation of the distance
+    between a tree and the same tree with perturbed thresholds (left), and between trees
+    before and after a share of the training rows was replaced (right).
+
+    Parameters
+    ----------
+    results : DataFrame
+        One row per repetition, with columns ``perturbation`` ("thresholds" or "data"),
+        ``amount`` (0 to 1) and ``distance``.
+    distance_name : str
+    distance_is_share : bool, default True
+        Write distances in per cent.
+
+    Attributes
+    ----------
+    ax_ : list of matplotlib axes
+    figure_ : matplotlib figure
+    lines_ : dict of str to artist
+    bands_ : dict of str to artist
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import steadytree as st
+    >>> X, y = load_iris(return_X_y=True)
+    >>> shown = st.SensitivityDisplay.from_estimator(
+    ...     DecisionTreeClassifier(max_depth=2, random_state=0), X, y, amounts=[0.1, 0.5],
+    ...     n_repeats=3, random_state=0,
+    ... )
+    >>> [axes.get_xlabel() for axes in shown.ax_]
+    ['Largest change of a threshold', 'Share of the training rows replaced']
+    """
+
+    def __init__(
+        self,
+        results: pd.DataFrame,
+        *,
+        distance_name: str = "Dissimilarity to the tree before",
+        distance_is_share: bool = True,
+    ) -> None:
+        lacking = {"perturbation", "amount", "distance"} - set(results.columns)
+        unknown = set(results["perturbation"]) - set(KINDS) if not lacking else set()
+        if lacking or unknown or results.empty:
+            raise InputError(
+                "expected rows with perturbation ('thresholds' or 'data'), amount and distance, "
+                f"got columns {list(results.columns)} and kinds {sorted(map(str, unknown))}"
+            )
+        self.results = results
+        self.distance_name = distance_name
+        self.distance_is_share = distance_is_share
+
+    @classmethod
+    def from_frame(cls, results: pd.DataFrame, *, ax: Any = None, **names: Any) -> Any:
+        """Draw what :func:`steadytree.estimators.assessment.measure_sensitivity` found before.
+
+        Parameters
+        ----------
+        results : DataFrame
+        ax : axes or array of axes, one per curve, optional
+        **names
+            ``distance_name`` and ``distance_is_share``, as of the class.
+
+        Returns
+        -------
+        SensitivityDisplay
+        """
+        return cls(results, **names).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        amounts: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 1.0),
+        n_repeats: int = 10,
+        random_state: int | None = None,
+        ax: Any = None,
+        **style: Any,
+    ) -> SensitivityDisplay:
+        """Measure the sensitivity of one learner on one data set, and draw it.
+
+        Parameters
+        ----------
+        estimator : scikit-learn estimator
+            A tree learner; cloned, never fitted itself.
+        X, y : data
+        amounts : sequence of float
+            Sizes of the perturbation, in [0, 1].
+        n_repeats : int, default 10
+        random_state : int, optional
+        ax : array of two axes, optional
+        **style
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        SensitivityDisplay
+
+        See Also
+        --------
+        steadytree.estimators.assessment.measure_sensitivity : the numbers alone.
+        """
+        results = measure_sensitivity(
+            estimator, X, y, amounts=amounts, n_repeats=n_repeats, random_state=random_state
+        )
+        return cls(results).plot(ax=ax, **style)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        figsize: tuple[float, float] | None = None,
+        line_kw: Style = None,
+        fill_kw: Style = None,
+    ) -> SensitivityDisplay:
+        """Draw the curves that there are results for.
+
+        Parameters
+        ----------
+        ax : axes or array of axes, one per curve, optional
+        figsize : pair of float, optional
+            Size of a new figure in inches.
+        line_kw, fill_kw : dict, optional
+            Keywords of ``Axes.plot`` for the means and ``Axes.fill_between`` for the spread.
+
+        Returns
+        -------
+        SensitivityDisplay
+        """
+        from matplotlib.ticker import PercentFormatter
+
+        present = [kind for kind in KINDS if (self.results["perturbation"] == kind).any()]
+        size = figsize or (4.2 * len(present) + 0.6, 3.4)
+        axes = axes_for(ax, len(present), size=size, what=f"{len(present)} axes, one per curve")
+        self.lines_, self.bands_ = {}, {}
+        for panel, kind in zip(axes, present, strict=True):
+            plain_axes(panel)
+            rows = self.results[self.results["perturbation"] == kind]
+            by = rows.groupby("amount")["distance"]
+            mean, spread = by.mean(), by.std(ddof=1).fillna(0.0)
+            colour = OKABE_ITO["blue" if kind == "thresholds" else "vermillion"]
+            x, m, s = mean.index.to_numpy(), mean.to_numpy(), spread.to_numpy()
+            band = styled(fill_kw, color=colour, alpha=0.18, linewidth=0)
+            self.bands_[kind] = panel.fill_between(x, np.maximum(m - s, 0), m + s, **band)
+            marker = "o" if kind == "thresholds" else "s"
+            line = styled(line_kw, color=colour, marker=marker, markersize=5)
+            (self.lines_[kind],) = panel.plot(x, m, **line)
+            panel.set_xlabel(AXIS_NAMES[KINDS.index(kind)], color=INK)
+            panel.set_ylim(bottom=0)
+            panel.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+            if self.distance_is_share:
+                panel.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+        axes[0].set_ylabel(self.distance_name, color=INK)
+        counts = self.results.groupby(["perturbation", "amount"]).size()
+        more = " or more" if counts.min() != counts.max() else ""
+        title = f"mean ± standard deviation of {counts.min():,}{more} repetitions"
+        axes[-1].set_title(title, fontsize=8.5, color=INK, loc="right")
+        return self._drawn_on(axes)
