@@ -8,7 +8,7 @@ the honest estimate for the proposal, corrected by trees made without a fold
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,18 +30,16 @@ from steadytree.evaluation.intervals import (
 )
 from steadytree.evaluation.scores import (
     Measure,
-    Predictions,
     Score,
     absolute_errors,
-    area_of,
     errors,
     flagged,
     mean_cost,
     mean_parts,
     mean_score,
     predict_rows,
-    r2_score,
     recall_of,
+    score_rows,
     share_errors,
     squared_errors,
     standard_error,
@@ -87,10 +85,10 @@ def score_on_test(
     predicted = {name: predict_rows(tree, coded) for name, tree in trees.items()}
     base = next(iter(predicted))
     classifier = span is None
-    first = _score(predicted[base], y, classifier)
+    first = score_rows(y, predicted[base].value, classifier=classifier)
     rows = []
     for name, each in predicted.items():
-        score = _score(each, y, classifier)
+        score = score_rows(y, each.value, classifier=classifier)
         change = score.minus(first)
         half = quantile(0.95) * standard_error(change.influence, groups)
         row: dict[str, Any] = {
@@ -112,14 +110,6 @@ def score_on_test(
             row["specificity"] = recall_of(1 - decision.position)(each, y).value
         rows.append(row)
     return pd.DataFrame(rows).set_index("tree")
-
-
-def _score(predicted: Predictions, y: NDArray[Any], classifier: bool) -> Score:
-    if not classifier:
-        return r2_score(squared_errors(predicted, y).score(), y)
-    k = predicted.value.shape[1]
-    areas = [area_of(column)(predicted, y).score() for column in ([1] if k == 2 else range(k))]
-    return areas[0] if len(areas) == 1 else mean_score(areas, len(y))
 
 
 # -- Old tree against new on the new rows: discrimination, decisions and calibration, by subgroup --
@@ -240,31 +230,31 @@ def performance_table(
     The positive class of two is that of the candidate, for the deployed tree's measures too.
     """
     tree = scores.own[name]
-    at = tree.decision.position
     records = []
     for group, rows in parts:
-        for measured in _measures(scores, name, rows, at):
-            record: dict[str, Any] = {"group": group, "metric": measured.name, "n": measured.n}
-            estimate = measured.estimate
-            low, high = measured.bounds(level, proposal=False)
-            record |= {
-                "deployed": estimate.deployed.value,
-                "deployed_low": low,
-                "deployed_high": high,
-                "own": estimate.own.value,
-            }
-            low, high = measured.bounds(level, proposal=True)
-            change, half = estimate.change.value, measured.change_margin(level)
-            record |= {
-                "recipe": estimate.recipe.value,
-                "recipe_low": low,
-                "recipe_high": high,
-                "change": change,
-                "change_low": change - half,
-                "change_high": change + half,
-            }
-            record["interval"] = measured.interval
-            records.append(record)
+        for measured in _measures(scores, name, rows, tree.decision.position):
+            estimate, half = measured.estimate, measured.change_margin(level)
+            deployed_low, deployed_high = measured.bounds(level, proposal=False)
+            recipe_low, recipe_high = measured.bounds(level, proposal=True)
+            change = estimate.change.value
+            records.append(
+                {
+                    "group": group,
+                    "metric": measured.name,
+                    "n": measured.n,
+                    "deployed": estimate.deployed.value,
+                    "deployed_low": deployed_low,
+                    "deployed_high": deployed_high,
+                    "own": estimate.own.value,
+                    "recipe": estimate.recipe.value,
+                    "recipe_low": recipe_low,
+                    "recipe_high": recipe_high,
+                    "change": change,
+                    "change_low": change - half,
+                    "change_high": change + half,
+                    "interval": measured.interval,
+                }
+            )
     table = pd.DataFrame(records).set_index(["group", "metric"])
     table.attrs["columns"] = dict(COLUMNS)
     if tree == scores.deployed:
@@ -281,55 +271,61 @@ def measure_score(
     scores: CrossFitted, name: str, rows: Rows | None = None, leave_out: int | None = None
 ) -> Measured:
     """ROC AUC or R² of a candidate: the first line of its table, and its place on the frontier."""
-    every = np.arange(len(scores.y)) if rows is None else rows
+    measured = _measurer(scores, name, rows)
     estimate = scores.score_estimate(name, rows=rows, leave_out=leave_out)
-    groups = _group_codes(scores.groups, every)
-    take = _taken(estimate, every)
-    leaf = _leaves(scores, name, every)
-    y = scores.y[every]
     if not scores.classifier:
-        return Measured("R2", "mean", (len(y), len(y)), take, False, groups, leaf)
+        return measured("R2", "mean", estimate)
+    y = scores.y if rows is None else scores.y[rows]
     counts = np.bincount(y, minlength=scores.deployed.value.shape[1])
     rarest = int(counts[counts > 0].min(initial=len(y)))  # against all others
     columns = range(counts.size) if counts.size > 2 else (1,)
     alike = all(ranks_alike(scores.deployed, scores.own[name], k) for k in columns)
-    return Measured("AUC", "area", (rarest, len(y) - rarest), take, alike, groups, leaf)
+    return measured("AUC", "area", estimate, (rarest, len(y) - rarest), alike=alike)
 
 
 def measure_policy(
     scores: CrossFitted, name: str, decision: Decision, leave_out: int | None = None
 ) -> Iterator[Measured]:
     """Yield the Brier score of a candidate, as in its table, and the mean cost of its decisions."""
-    every = np.arange(len(scores.y))
-    groups, leaf = _group_codes(scores.groups, every), _leaves(scores, name, every)
+    measured = _measurer(scores, name, None)
     same = decides_alike(scores.deployed, scores.own[name])
-    for title, kind, measure, alike in (
-        ("Brier score", "loss", squared_errors, False),
-        ("cost", "mean", mean_cost(decision), same),
-    ):
-        found = scores.estimate(name, measure, alike=alike, leave_out=leave_out)
-        estimate = _taken(found, every)
-        yield Measured(title, kind, (len(every), len(every)), estimate, False, groups, leaf)
+    brier = scores.estimate(name, squared_errors, leave_out=leave_out)
+    yield measured("Brier score", "loss", brier)
+    cost = scores.estimate(name, mean_cost(decision), alike=same, leave_out=leave_out)
+    yield measured("cost", "mean", cost)
 
 
-def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iterator[Measured]:
-    y = scores.y[rows]
-    groups, leaf = _group_codes(scores.groups, rows), _leaves(scores, name, rows)
-    n = len(rows)
-    yield measure_score(scores, name, rows)
+def _measurer(scores: CrossFitted, name: str, rows: Rows | None) -> Callable[..., Measured]:
+    """Return what puts an estimate on some rows together with what its intervals need."""
+    at = np.arange(len(scores.y)) if rows is None else rows
+    groups = None
+    if scores.groups is not None:
+        groups = np.unique(scores.groups[at], return_inverse=True)[1]
+    leaf = scores.predictions(name)[0].leaves()[at]
+    everyone = (len(at), len(at))
 
     def measured(
         title: str,
         kind: str,
         estimate: Estimate,
-        sizes: tuple[int, int] = (n, n),
+        sizes: tuple[int, int] = everyone,
         *,
         alike: bool = False,
     ) -> Measured:
-        return Measured(title, kind, sizes, estimate, alike, groups, leaf)
+        here = estimate.map(lambda score: score.at(at))
+        return Measured(title, kind, sizes, here, alike, groups, leaf)
+
+    return measured
+
+
+def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iterator[Measured]:
+    y = scores.y[rows]
+    n = len(rows)
+    measured = _measurer(scores, name, rows)
+    yield measure_score(scores, name, rows)
 
     def of(measure: Measure, alike: bool = False) -> Estimate:
-        return _taken(scores.estimate(name, measure, rows=rows, alike=alike), rows)
+        return scores.estimate(name, measure, rows=rows, alike=alike)
 
     if not scores.classifier:
         yield measured("mean absolute error", "mean", of(absolute_errors))
@@ -339,19 +335,20 @@ def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iter
     k = scores.deployed.value.shape[1]
     counts = np.bincount(y, minlength=k)
     recalls = [of(recall_of(c), same).within(0.0, 1.0) for c in range(k)]
-    shares = [mean_parts(y == c, np.ones(n, dtype=bool)).score() for c in range(k)]
+    everyone = np.ones(n, dtype=bool)
+    shares = [mean_parts(y == c, everyone).score().spread_to(len(scores.y), rows) for c in range(k)]
     present = [c for c in range(k) if counts[c]] or list(range(k))
 
     def accuracy(*each: Score) -> Score:
         """Recalls of the classes, weighted by how many rows each has."""
-        total = Score(0.0, np.zeros(n))
+        total = Score(0.0, np.zeros(len(scores.y)))
         for c, recall in zip(present, each, strict=True):
             total = total.plus(recall.times(shares[c]))
         return total
 
     seen = [recalls[c] for c in present]
     yield measured("accuracy", "share", seen[0].map(accuracy, *seen[1:]), alike=same)
-    balanced = seen[0].map(lambda *each: mean_score(each, n), *seen[1:])
+    balanced = seen[0].map(lambda *each: mean_score(each, len(scores.y)), *seen[1:])
     yield measured("balanced accuracy", "mean of shares", balanced, alike=same)
     if k == 2:
         negative = 1 - positive
@@ -374,17 +371,3 @@ def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iter
             "calibration: mean predicted minus observed", "mean", of(share_errors(positive))
         )
     yield measured("Brier score", "loss", of(squared_errors))
-
-
-def _taken(estimate: Estimate, rows: Rows) -> Estimate:
-    """Keep the influences of some rows; the others have none."""
-    return estimate.map(lambda score: score.at(rows))
-
-
-def _leaves(scores: CrossFitted, name: str, rows: Rows) -> NDArray[Any]:
-    """Leaf of some rows in a candidate's own tree."""
-    return scores.predictions(name)[0].leaves()[rows]
-
-
-def _group_codes(groups: NDArray[Any] | None, rows: Rows) -> NDArray[np.intp] | None:
-    return None if groups is None else np.unique(groups[rows], return_inverse=True)[1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -162,13 +162,13 @@ class Clause:
     """
 
     name: str
+    group: str | None = None
     limit: float | str
-    verdict: str
     measured: float = math.nan
     low: float = math.nan
     high: float = math.nan
     n: int | None = None
-    group: str | None = None
+    verdict: str
     reason: str = ""
 
     @property
@@ -199,18 +199,8 @@ class Clause:
         -------
         dict
         """
-        return {
-            "name": self.name,
-            "group": self.group,
-            "limit": self.limit,
-            "measured": plain_json(self.measured),
-            "low": plain_json(self.low),
-            "high": plain_json(self.high),
-            "n": self.n,
-            "verdict": self.verdict,
-            "reason": self.reason or None,
-            "text": self.text,
-        }
+        values: dict[str, Any] = plain_json(asdict(self))
+        return values | {"reason": self.reason or None, "text": self.text}
 
 
 @dataclass(frozen=True)
@@ -300,10 +290,14 @@ def check_plan(plan: ChangePlan, measures: ChangeMeasures) -> PlanCheck:
     InputError
         For a clause about rows or outcomes that were not given.
     """
-    clauses = [_locked(item, measures) for item in plan.locked]
     before = measures.forbidden if plan else ()
     forbid = before if plan.forbid is None else plan.forbid
-    clauses += [_forbidden(name, measures) for name in forbid]
+    kept = [("locked", item, measures.keeps(item)) for item in plan.locked]
+    kept += [("forbid", name, name not in measures.used) for name in forbid]
+    clauses = [
+        Clause(name=name, limit=str(item), verdict=HELD if holds else BROKEN)
+        for name, item, holds in kept
+    ]
     faults = [f for f in measures.faults if f.column is None or f.column not in plan.accept]
     for name, column, limit in plan.limits():
         measure = LIMITS[name].measure
@@ -314,16 +308,6 @@ def check_plan(plan: ChangePlan, measures: ChangeMeasures) -> PlanCheck:
                 judged |= {"verdict": NOT_JUDGED, "reason": " and ".join(wrong)}
             clauses.append(Clause(name=name, limit=limit, group=group, **judged))
     return PlanCheck(tuple(clauses))
-
-
-def _locked(item: Any, measures: ChangeMeasures) -> Clause:
-    verdict = HELD if measures.keeps(item) else BROKEN
-    return Clause(name="locked", limit=str(item), verdict=verdict)
-
-
-def _forbidden(name: Any, measures: ChangeMeasures) -> Clause:
-    verdict = BROKEN if name in measures.used else HELD
-    return Clause(name="forbid", limit=str(name), verdict=verdict)
 
 
 def _groups(

@@ -281,16 +281,10 @@ def explained(
 
 def r2_score(error: Score, y: FloatArray) -> Score:
     """Turn a mean squared error into R², over the variance of these rows' responses."""
-    spread = mean_parts((y - y.mean()) ** 2, np.ones(y.size, dtype=bool)).score()
+    spread = mean_parts((y - y.mean()) ** 2, _everyone(y)).score()
     if not spread.value > 0:
         return Score(float("nan"), np.zeros(y.size))
     return Score(1.0, np.zeros(y.size)).minus(error.over(spread))
-
-
-def r2_influence(y: FloatArray, predicted: FloatArray) -> Score:
-    """Share of the response's variance that the prediction explains."""
-    everyone = np.ones(y.size, dtype=bool)
-    return r2_score(mean_parts((y - predicted) ** 2, everyone).score(), y)
 
 
 def score_rows(y: NDArray[Any], value: FloatArray, *, classifier: bool) -> Score:
@@ -299,7 +293,8 @@ def score_rows(y: NDArray[Any], value: FloatArray, *, classifier: bool) -> Score
     ``y`` holds positions of the classes, or responses; ``value`` is as in Predictions.
     """
     if not classifier:
-        return r2_influence(np.asarray(y, dtype=np.float64), value[:, 0])
+        response = np.asarray(y, dtype=np.float64)
+        return r2_score(mean_parts((response - value[:, 0]) ** 2, _everyone(y)).score(), response)
     columns = [1] if value.shape[1] == 2 else range(value.shape[1])
     return mean_score([auc_influence(y == k, value[:, k]) for k in columns], len(y))
 
