@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 
 from reproduction.data import load_case_study
 from steadytree.estimators.distilled import DistilledTreeClassifier
-from steadytree.estimators.learner import as_table, check_whole
+from steadytree.estimators.predictor import as_table, check_whole
 from steadytree.exceptions import InputError, OneDecisionWarning, SteadyTreeWarning
 from tests.estimators.samples import small, three_columns
 

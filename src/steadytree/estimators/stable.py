@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,29 +16,31 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from steadytree._views import ReportContent, notebook_view, write_report
+from steadytree._views import ReportContent, write_report
 from steadytree.distance.variants import check_options
-from steadytree.estimators.learner import TreeLearner, check_whole
 from steadytree.estimators.predictor import (
     ClassifierTreeMixin,
     RegressorTreeMixin,
     TreeClassifier,
+    TreeLearner,
     TreeRegressor,
+    check_share,
+    check_whole,
 )
 from steadytree.estimators.results import (
-    CandidateTable,
     Grid,
     Objective,
     base_and_grid,
+    candidate_table,
     check_objectives,
-    choose,
     honest_estimate,
     largest_depth,
     mean_distances,
+    ranked,
     stable_content,
     warn_of_large_leaves,
 )
-from steadytree.estimators.selection import Rule, check_rule, check_tolerance
+from steadytree.estimators.selection import Rule, check_rule, check_tolerance, select_candidate
 from steadytree.evaluation.cross_fitting import assign_folds
 from steadytree.evaluation.holdout import Holdout, make_measure, score_trees
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
@@ -110,12 +111,6 @@ def divide(
     check_batches(first, training)
     measured = Holdout(scored.with_weight(scored.weight), classes, folds)
     return Division(first, training, held, measured, isinstance(holdout, str))
-
-
-def check_share(share: Any, name: str, *, other: str = "") -> None:
-    """Refuse what is not a share strictly between 0 and 1."""
-    if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
-        raise InputError(f"expected {name} to be a share between 0 and 1{other}, got {share!r}")
 
 
 def split_share(
@@ -305,11 +300,6 @@ class _StableTree(TreeLearner):
         check_is_fitted(self)
         return write_report(self, path, **options)
 
-    def _repr_html_inner(self) -> str:
-        if not hasattr(self, "best_index_"):
-            return super()._repr_html_inner()
-        return notebook_view(self)
-
     def fit(
         self,
         X: Any,
@@ -366,20 +356,26 @@ class _StableTree(TreeLearner):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        table = CandidateTable(candidates, grid, distances, check_objectives(self.objectives))
+        objectives = check_objectives(self.objectives)
+        table = candidate_table(candidates, grid, distances, objectives)
+
+        def choose(score: NDArray[np.float64]) -> int:
+            results = ranked(table, objectives, score)
+            return select_candidate(results, self.select, tolerance=self.tolerance)
 
         def score_on_fold(i: int, fold: int) -> float:
             rows = scored[candidates.bootstrap[i]]
             return measure.on_rows(candidates.trees[i], rows[parts.holdout.folds[rows] == fold])
 
-        rule = (self.select, self.tolerance)
-        self.results_, self.best_index_ = choose(table, scores, *rule)
+        results = ranked(table, objectives, scores.score, scores.error)
+        self.best_index_ = select_candidate(results, self.select, tolerance=self.tolerance)
+        self.results_ = results.assign(chosen=np.arange(len(results)) == self.best_index_)
         self.score_estimate_, self.score_estimate_se_ = honest_estimate(
-            table, scores, *rule, score_on_fold
+            choose, scores.without_fold, score_on_fold
         )
         self.selection_score_ = float(scores.score[self.best_index_])
         self.scores_ = scores.score
-        self.mean_distances_ = distances.raw
+        self.mean_distances_ = distances["mean_distance"].to_numpy()
         self.pareto_mask_ = self.results_["on_frontier"].to_numpy()
         self.reference_trees_ = reference.trees
         self.candidates_ = candidates.trees
