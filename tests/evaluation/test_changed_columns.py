@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
 from steadytree.diff.comparison import compare
-from steadytree.evaluation.changed_columns import (
+from steadytree.evaluation.plan_check import (
     changed_columns,
     changed_units,
     unknown_shares,

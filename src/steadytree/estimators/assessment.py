@@ -36,7 +36,9 @@ from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from steadytree.tree.words import PLAIN
 
-# -- Tables about a collection of trees: where they split, where they cut, what matters --
+Rows = NDArray[np.int64]
+
+# -- tables about a collection of trees ------------------------------------------------
 
 LEAF_NODE = "Leaf node"
 """Row of the split table for trees that have no split in that place, as in the paper."""
@@ -148,10 +150,9 @@ def top_feature_table(by_resample: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"times": times, "share": times / len(by_resample)}).rename_axis("feature")
 
 
-# -- How stable is a tree learner on this data? Refit it on resamples and compare the trees --
+# -- the assessment --------------------------------------------------------------------
 
 RESAMPLES = ("bootstrap", "subsample", "cv")
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,15 +56,7 @@ class _DistilledTree(TreeLearner):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.n_estimators = n_estimators
-        self.n_copies = n_copies
-        self.categorical_features = categorical_features
-        self.forbid = forbid
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self._keep_parameters(locals())
 
     def to_tree(self) -> Tree:
         """Return the tree, in the form that distances and diffs work on.
@@ -203,21 +195,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        # scikit-learn reads the parameters from the signature, which names them all again.
-        super().__init__(
-            max_leaf_nodes=max_leaf_nodes,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            n_estimators=n_estimators,
-            n_copies=n_copies,
-            categorical_features=categorical_features,
-            forbid=forbid,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.class_weight = class_weight
-        self.decision_threshold = decision_threshold
-        self.pos_label = pos_label
+        self._keep_parameters(locals())
 
 
 class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree):

@@ -419,6 +419,12 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
     categorical_features: Any
     feature_space_: FeatureSpace
 
+    def _keep_parameters(self, given: Mapping[str, Any]) -> None:
+        """Keep the arguments of ``__init__`` as they are, which is all it may do."""
+        for name, value in given.items():
+            if name != "self":
+                setattr(self, name, value)
+
     def _leaf_of(self, X: Any) -> NDArray[np.int32]:
         """Leaf of each row; a category that was not there at fit time counts as missing."""
         tree, space = self.to_tree(), self.feature_space_

@@ -50,7 +50,7 @@ from steadytree.tree.decision import Decision
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.tree import Tree
 
-# -- Divide the rows: holdout, first batch, folds; every part keeps every class it can --
+# -- holdout, first batch, folds: every part keeps every class it can ------------------
 
 Rows = NDArray[np.int64]
 
@@ -205,7 +205,7 @@ def check_holdout_classes(
     )
 
 
-# -- Stable trees: the paper's method (Section 3.1) as scikit-learn estimators --
+# -- the estimators --------------------------------------------------------------------
 
 
 def _check_holdout(value: Any, name: str) -> None:
@@ -245,22 +245,7 @@ class _StableTree(TreeLearner):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.n_bootstraps = n_bootstraps
-        self.first_batch = first_batch
-        self.holdout = holdout
-        self.scoring = scoring
-        self.select = select
-        self.tolerance = tolerance
-        self.objectives = objectives
-        self.variant = variant
-        self.label_weight = label_weight
-        self.nested = nested
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep_parameters(locals())
 
     def to_tree(self) -> Tree:
         """Return the chosen tree, in the form that distances and diffs work on.
@@ -585,28 +570,7 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        # scikit-learn reads the parameters from the signature, which names them all again.
-        super().__init__(
-            estimator,
-            param_grid,
-            n_bootstraps=n_bootstraps,
-            first_batch=first_batch,
-            holdout=holdout,
-            scoring=scoring,
-            select=select,
-            tolerance=tolerance,
-            objectives=objectives,
-            variant=variant,
-            label_weight=label_weight,
-            nested=nested,
-            categorical_features=categorical_features,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.decision_threshold = decision_threshold
-        self.pos_label = pos_label
-        self.class_weight = class_weight
+        self._keep_parameters(locals())
 
 
 class StableTreeRegressor(RegressorTreeMixin, RegressorMixin, _StableTree):

@@ -43,7 +43,10 @@ from steadytree.evaluation.scores import (
 from steadytree.exceptions import InputError
 from steadytree.tree.tree import Tree
 
-# -- Honest scores: rows in folds, so that each is predicted by trees grown without it --
+FloatArray = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# -- folds -----------------------------------------------------------------------------
 # Folds are random (each class spread evenly), by group (a patient is never on both sides) or by
 # time (train on the earlier rows, score on the next block).
 
@@ -129,10 +132,7 @@ def check_rowwise(values: Any, n: int, name: str) -> NDArray[Any] | None:
     return array
 
 
-# -- How good a proposed tree is on rows that it did not see, though it saw all there are --
-
-FloatArray = NDArray[np.float64]
-Rows = NDArray[np.intp]
+# -- honest estimates ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import _safe_indexing
 
 from steadytree._jobs import run_jobs
-from steadytree.evaluation.scores import explained, roc_steps
+from steadytree.evaluation.scores import explained, roc_areas, roc_steps
 from steadytree.exceptions import InputError
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.tree import Tree
@@ -218,21 +218,17 @@ class _RankScore(Measure):
             positive, all_classes = tables[:, :, c], tables.sum(axis=2)
             step_p = np.add.reduceat(positive[:, order], starts, axis=1)
             step_n = np.add.reduceat((all_classes - positive)[:, order], starts, axis=1)
-            sum_p, sum_n = step_p.sum(axis=1), step_n.sum(axis=1)
-            below, above = roc_steps(step_p, step_n)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                areas[t] = (step_p * below).sum(axis=1) / sum_p
-                pos = (below[0] - areas[t, 0]) / sum_p[0]
-                neg = (above[0] - areas[t, 0]) / sum_n[0]
+            areas[t] = roc_areas(step_p, step_n)
+            if np.isnan(areas[t, 0]):
+                continue
+            below, above = roc_steps(step_p[0], step_n[0])
+            sum_p, sum_n = step_p[0].sum(), step_n[0].sum()
             squares_p = float(squares[:, c].sum())
-            pos *= _over_n_less_one(sum_p[0], squares_p)
-            neg *= _over_n_less_one(sum_n[0], float(squares.sum()) - squares_p)
-            # Weights left after a subtraction may be a rounding error above zero.
-            enough = np.minimum(sum_p, sum_n) > 1e-9 * (sum_p + sum_n)
-            areas[t, ~enough] = np.nan
-            if enough[0]:
-                influence[t] = neg[rank][:, None]
-                influence[t][:, c] = pos[rank]
+            squares_n = float(squares.sum()) - squares_p
+            pos = (below - areas[t, 0]) / sum_p * _over_n_less_one(sum_p, squares_p)
+            neg = (above - areas[t, 0]) / sum_n * _over_n_less_one(sum_n, squares_n)
+            influence[t] = neg[rank][:, None]
+            influence[t][:, c] = pos[rank]
         present = ~np.isnan(areas)
         count = present.sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -12,7 +12,7 @@ from numba import njit
 
 from steadytree.distance._solver.pack import CLASHING, LANES
 
-# -- The inner loops of the assignment, and where its vectors lie in memory --
+# -- inner loops, and where the vectors lie in memory ----------------------------------
 # Written so that they compile to vector instructions without branches: positions are
 # unsigned (numba then leaves out its check for negative ones), and a scan reads one buffer
 # and writes another, because updating in place compiles to masked stores, which are slow on
@@ -136,7 +136,7 @@ def find_exit(mem, width, cost, stride, i, shift):
     return value
 
 
-# -- Shortest augmenting paths: from rows without a column, and from columns that must rise --
+# -- shortest augmenting paths ---------------------------------------------------------
 
 
 @compiled
