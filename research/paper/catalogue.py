@@ -111,7 +111,7 @@ CATALOGUE = (
         "Section 3.1, selection",
         "the tolerance rule and the balanced rule",
         ("takeaways", "balanced"),
-        elsewhere="tests/test_selection.py",
+        elsewhere="tests/estimators/test_selection.py",
     ),
     Item(
         "fig:frontiers",

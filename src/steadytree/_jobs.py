@@ -18,7 +18,8 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +99,15 @@ def threads_here(n_jobs: int | None) -> int:
     A cluster counts the cores of all its machines, whatever ``n_jobs`` says.
     """
     return 1 if _is_elsewhere(get_active_backend()[0]) else int(effective_n_jobs(n_jobs))
+
+
+def in_threads(tasks: Sequence[Callable[[], Any]], n_jobs: int | None) -> list[Any]:
+    """Run tasks that release the interpreter's lock; the results are in the tasks' order."""
+    workers = min(threads_here(n_jobs), len(tasks))
+    if workers <= 1:
+        return [task() for task in tasks]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(lambda task: task(), tasks))
 
 
 def _is_elsewhere(backend: Any) -> bool:

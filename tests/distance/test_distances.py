@@ -18,7 +18,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.distance import blocks
+from steadytree.distance import _solver
 from steadytree.distance._solver import kernels
 from steadytree.distance._solver.pack import pack
 from steadytree.distance.distances import normalised, pairwise_paths, weighted_means
@@ -167,7 +167,7 @@ def test_collections_of_paths_are_measured_alike_however_large(
     large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if large:
-        monkeypatch.setattr(blocks, "LARGE_MATRIX", 1)
+        monkeypatch.setattr(_solver, "LARGE_MATRIX", 1)
     metric = check_options("metric")
     relative = check_options("metric", normalize="relative")
     a, b = paths_of([LEAF, MID_1, DEEP], UNIT, metric), paths_of([MID_2, DEEP], UNIT, metric)
@@ -288,8 +288,8 @@ space = st.FeatureSpace.from_data(X)
 trees = [DecisionTreeClassifier(max_leaf_nodes=k + 2, random_state=k).fit(X[k::3], y[k::3])
          for k in range(8)]
 used = []
-scipy = _solver.scipy_solver.pairwise
-_solver.scipy_solver.pairwise = lambda *given: used.append("scipy") or scipy(*given)
+scipy = _solver.pairwise_by_scipy
+_solver.pairwise_by_scipy = lambda *given: used.append("scipy") or scipy(*given)
 for normalize in (None, "relative"):
     options = dict(space=space, variant="metric", normalize=normalize)
     matrix = st.pairwise_tree_distances(trees, **options)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadytree.estimators.stable import check_share, split_share
+from steadytree.estimators.predictor import check_share
+from steadytree.estimators.stable import split_share
 from steadytree.exceptions import InputError
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from research.paper.data import load_case_study
+from steadytree.estimators import DistilledTreeRegressor, StableTreeClassifier
 from steadytree.estimators.distilled import DistilledTreeClassifier
-from steadytree.estimators.learner import as_table, check_whole
+from steadytree.estimators.predictor import as_table, check_whole
 from steadytree.exceptions import InputError, OneDecisionWarning, SteadyTreeWarning
 from tests.estimators.samples import small, three_columns
 
@@ -159,3 +161,16 @@ def test_frames_that_are_too_small() -> None:
         as_table(model, frame, y=[0], reset=True)
     with pytest.raises(InputError, match=r"0 feature\(s\) \(shape=\(2, 0\)\)"):
         as_table(small(), pd.DataFrame(index=[0, 1]), y=[0, 1], reset=True)
+
+
+@pytest.mark.parametrize("learner", [StableTreeClassifier, DistilledTreeRegressor])
+def test_a_subclass_may_add_a_parameter(learner: type) -> None:
+    class Noted(learner):  # type: ignore[misc]
+        def __init__(self, *, note: str = "", random_state: int | None = None) -> None:
+            super().__init__(random_state=random_state)
+            self.note = note
+
+    model = clone(Noted(note="ours", random_state=3))
+    assert model.get_params() == {"note": "ours", "random_state": 3}
+    assert model.categorical_features == "from_dtype"
+    assert set(vars(model)) - {"note"} == set(vars(learner()))

@@ -11,17 +11,15 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from steadytree.distance import distance_bound, pairwise_tree_distances
 from steadytree.estimators import StableTreeClassifier, StableTreeRegressor
 from steadytree.estimators.results import (
-    CandidateTable,
-    MeanDistances,
     Objective,
     base_and_grid,
-    choose,
+    candidate_table,
     honest_estimate,
     largest_depth,
     mean_distances,
+    ranked,
 )
-from steadytree.estimators.selection import pareto_mask
-from steadytree.evaluation.holdout import Scores
+from steadytree.estimators.selection import pareto_mask, select_candidate
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
 from steadytree.growing.collections import Collection
 from steadytree.plugins import as_tree
@@ -171,8 +169,8 @@ def test_repeated_trees_count_as_often_as_they_occur(trees: list[Tree]) -> None:
         candidates, references, space=space, variant="paper", label_weight=1.0, max_depth=3
     )
     expected = pairwise_tree_distances(candidates, references, space=space).mean(axis=1)
-    np.testing.assert_allclose(found.raw, expected)
-    np.testing.assert_allclose(found.of_bound, expected / distance_bound(3, 1.0))
+    np.testing.assert_allclose(found["mean_distance"], expected)
+    np.testing.assert_allclose(found["mean_distance_of_bound"], expected / distance_bound(3, 1.0))
 
 
 def test_the_largest_depth_is_the_grids_or_the_deepest_trees(trees: list[Tree]) -> None:
@@ -182,49 +180,43 @@ def test_the_largest_depth_is_the_grids_or_the_deepest_trees(trees: list[Tree]) 
     assert largest_depth(base, [{"max_depth": 9}, {"max_depth": None}], trees) == 3
 
 
-def candidate_table(
-    trees: list[Tree],
-    distances: list[float],
-    objectives: tuple[Objective, ...] = ("distance", "score"),
-) -> CandidateTable:
-    d = np.array(distances)
-    n = len(trees)
+def table_of(
+    trees: list[Tree], distances: list[float], objectives: tuple[Objective, ...]
+) -> pd.DataFrame:
+    d, n = np.array(distances), len(trees)
     collection = Collection(trees, np.arange(n), np.zeros(n, dtype=int), np.zeros((n, 1), bool))
-    return CandidateTable(
-        collection, [{"max_depth": 3}], MeanDistances(d, d / 10, d / 20), objectives
+    means = pd.DataFrame(
+        {"mean_distance": d, "mean_distance_of_bound": d / 10, "mean_dissimilarity": d / 20}
     )
+    return candidate_table(collection, [{"max_depth": 3}], means, objectives)
 
 
 def test_a_candidate_without_a_score_is_never_chosen(trees: list[Tree]) -> None:
-    table = candidate_table(trees, [1.0, 2.0, 3.0])
     score = np.array([np.nan, 0.8, 0.9])
-    scores = Scores(score, np.full(3, 0.01), np.tile(score[:, None], 2))
-    results, index = choose(table, scores, "distance", 0.02)
+    objectives = ("distance", "score")
+    results = ranked(table_of(trees, [1.0, 2.0, 3.0], objectives), objectives, score)
     assert results["on_frontier"].tolist() == [False, True, True]
-    assert index == 1
-    assert results["chosen"].tolist() == [False, True, False]
+    assert select_candidate(results, "distance") == 1
     # Not even where the score is no objective.
-    by_size = candidate_table(trees, [1.0, 2.0, 3.0], ("distance", "n_leaves")).ranked(score)
+    objectives = ("distance", "n_leaves")
+    by_size = ranked(table_of(trees, [1.0, 2.0, 3.0], objectives), objectives, score)
     assert by_size["on_frontier"].tolist() == [False, True, False]
 
 
-def test_the_estimate_scores_each_folds_own_choice(trees: list[Tree]) -> None:
-    table = candidate_table(trees, [1.0, 2.0, 3.0])
+def test_the_estimate_scores_each_folds_own_choice() -> None:
     # Without fold 0 the first is the best, without fold 1 the last; fold 2 has no scores.
     without = np.array([[0.9, 0.1, np.nan], [0.5, 0.5, np.nan], [0.1, 0.9, np.nan]])
-    scores = Scores(np.full(3, 0.5), np.zeros(3), without)
     asked = []
 
     def evaluate(i: int, fold: int) -> float:
         asked.append((i, fold))
         return (0.6, 0.0, 0.8)[i]
 
-    mean, error = honest_estimate(table, scores, "score", 0.02, evaluate)
+    mean, error = honest_estimate(np.argmax, without, evaluate)
     assert asked == [(0, 0), (2, 1)]
     # Two scores, and a third of the rows in a fold: sd times the root of 1/2 + 1/2.
     assert (mean, error) == pytest.approx((0.7, np.std([0.6, 0.8], ddof=1)))
-    one_fold = Scores(np.full(3, 0.5), np.zeros(3), without[:, :1])
-    assert np.isnan(honest_estimate(table, one_fold, "score", 0.02, evaluate)).all()
+    assert np.isnan(honest_estimate(np.argmax, without[:, :1], evaluate)).all()
     assert len(asked) == 2
 
 

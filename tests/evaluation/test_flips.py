@@ -8,7 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.evaluation.flips import (
+from steadytree.evaluation.performance import (
     classes_given_up,
     flip_table,
     flipped,
@@ -18,8 +18,7 @@ from steadytree.evaluation.flips import (
     risk_moves,
     subgroups,
 )
-from steadytree.evaluation.intervals import wilson
-from steadytree.evaluation.scores import Predictions, predict_rows
+from steadytree.evaluation.scores import Predictions, predict_rows, wilson
 from steadytree.exceptions import InputError
 
 

@@ -9,17 +9,19 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 from scipy.stats import t as student
 
-from steadytree.evaluation.intervals import (
+from steadytree.evaluation.scores import (
+    Score,
     area_excess,
+    auc_influence,
     auc_interval,
     half_width,
     loss_interval,
     mean_interval,
     proportion_interval,
     quantile,
+    standard_error,
     wilson,
 )
-from steadytree.evaluation.scores import Score, auc_influence, standard_error
 
 Z = float(norm.ppf(0.975))
 

@@ -21,16 +21,18 @@ from sklearn.metrics import (
 )
 
 from steadytree.evaluation.cross_fitting import CrossFitted
-from steadytree.evaluation.intervals import (
+from steadytree.evaluation.performance import measure_score, performance_table
+from steadytree.evaluation.scores import (
     area_excess,
+    auc_influence,
     auc_interval,
     half_width,
     loss_interval,
     proportion_interval,
     quantile,
+    squared_errors,
+    standard_error,
 )
-from steadytree.evaluation.performance import measure_score, performance_table
-from steadytree.evaluation.scores import auc_influence, squared_errors, standard_error
 from steadytree.tree.decision import Decision
 from tests.evaluation.test_cross_fitting import cross_fitted, draw, fit
 from tests.golden import build

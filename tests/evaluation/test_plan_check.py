@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steadytree.evaluation.intervals import wilson
 from steadytree.evaluation.plan import LIMITS, ChangePlan
 from steadytree.evaluation.plan_check import (
     VERDICTS,
@@ -21,6 +20,7 @@ from steadytree.evaluation.plan_check import (
     check_plan,
     count_events,
 )
+from steadytree.evaluation.scores import wilson
 from steadytree.exceptions import InputError, PlanError
 
 HELD, BROKEN, NOT_JUDGED = VERDICTS

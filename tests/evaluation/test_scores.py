@@ -20,7 +20,6 @@ from steadytree.evaluation.scores import (
     mean_parts,
     mean_score,
     predict_rows,
-    r2_influence,
     roc_steps,
     score_rows,
     standard_error,
@@ -143,7 +142,11 @@ def test_standard_errors_match_the_spread_over_samples(kind):
     for _ in range(400):
         x = rng.normal(size=300)
         y = x + rng.normal(size=300)
-        scored = auc_influence(y > 0.5, x) if kind == "auc" else r2_influence(y, x)
+        scored = (
+            auc_influence(y > 0.5, x)
+            if kind == "auc"
+            else score_rows(y, x[:, None], classifier=False)
+        )
         values.append(scored.value)
         errors.append(standard_error(scored.influence))
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.12)
@@ -225,7 +228,7 @@ def test_what_cannot_be_scored_has_no_part_in_it():
     assert not one_class.known
     assert np.isnan(one_class.value)
     assert one_class.score().influence.tolist() == [0, 0, 0]
-    constant = r2_influence(np.full(4, 2.5), np.arange(4.0))
+    constant = score_rows(np.full(4, 2.5), np.arange(4.0)[:, None], classifier=False)
     assert np.isnan(constant.value)
     assert constant.influence.tolist() == [0, 0, 0, 0]
     nobody = mean_parts(np.zeros(0), np.zeros(0, dtype=bool)).score()

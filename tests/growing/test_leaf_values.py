@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadytree.evaluation.intervals import wilson
+from steadytree.evaluation.scores import wilson
 from steadytree.growing.leaf_values import (
     FEWEST_ROWS,
     MOST_ROWS,

@@ -25,7 +25,7 @@ PART_OF_THE_TESTS = (
     "tests/estimators/test_predictor.py",
     "tests/report/test_render.py",
     "tests/retraining/test_retrain.py",
-    "tests/test_assessment.py",
+    "tests/estimators/test_assessment.py",
     "tests/cli/test_fit.py",
     "tests/cli/test_compare.py",
 )

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from steadytree.evaluation.changed_columns import changed_units
+from steadytree.evaluation.plan_check import changed_units
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import retrain
 from steadytree.retraining.problem import prepare_problem

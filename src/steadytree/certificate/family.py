@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from steadytree.certificate import leaf_loops, subtree_loops
 from steadytree.certificate.leaf_loops import Judging, Leaves
-from steadytree.evaluation.intervals import quantile
+from steadytree.evaluation.scores import quantile
 from steadytree.growing.best_first import FloatArray, Split
 from steadytree.growing.leaf_values import INTERVAL
 from steadytree.growing.nodes import SearchNode

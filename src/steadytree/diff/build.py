@@ -15,7 +15,7 @@ from steadytree.diff.pairing import Pair, group_changes, read_pairs
 from steadytree.diff.tree_diff import TreeDiff, positive_class
 from steadytree.distance.matching import PathMatching, match_paths
 from steadytree.distance.variants import Measure
-from steadytree.evaluation.flips import classes_given_up, prediction_moved, response_span
+from steadytree.evaluation.performance import classes_given_up, prediction_moved, response_span
 from steadytree.exceptions import InputError
 from steadytree.plugins import read_model
 from steadytree.publish import count_categories, names_of_diff, publish_space, publish_tree

@@ -21,18 +21,25 @@ from numpy.typing import NDArray
 from steadytree._views import notebook_view, write_report
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.distance import tree_distance
-from steadytree.evaluation.changed_columns import changed_columns, unknown_shares
 from steadytree.evaluation.cross_fitting import CrossFitted, check_rowwise, decides_alike
-from steadytree.evaluation.flips import MOVES, flip_table, moved_shares, response_span, risk_moves
 from steadytree.evaluation.locks import forbidden_before, keeps_locks, resolve_locks
-from steadytree.evaluation.performance import measure_score
+from steadytree.evaluation.performance import (
+    MOVES,
+    flip_table,
+    measure_score,
+    moved_shares,
+    response_span,
+    risk_moves,
+)
 from steadytree.evaluation.plan import ChangePlan
 from steadytree.evaluation.plan_check import (
     ChangeMeasures,
     PlanCheck,
     PlanFault,
     ScoreMeasures,
+    changed_columns,
     check_plan,
+    unknown_shares,
 )
 from steadytree.evaluation.scores import Predictions, predict_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning

@@ -82,7 +82,7 @@ class TreeDiff:
     classes_given_up : dict
         Classes that the new tree gives up. True: decided for nobody any more, by no rule or
         for none of the rows. False: hardly found among the rows any more
-        (``steadytree.evaluation.flips.classes_given_up``).
+        (``steadytree.evaluation.performance.classes_given_up``).
     old, new : Tree
     space : FeatureSpace
     category_counts : mapping of int to int array

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.distance._solver import pairwise
-from steadytree.distance.blocks import DistanceBlocks, by_blocks, is_large
+from steadytree.distance._solver import DistanceBlocks, by_blocks, is_large, pairwise
 from steadytree.distance.variants import (
     DistanceOptions,
     Measure,
@@ -94,9 +94,8 @@ def tree_distance(
         variant, label_weight, outcome, normalize, max_depth, merge_equal_siblings
     )
     left, right = paths_of([a, b], space, options)
-    return float(
-        normalised(pairwise_paths([left], [right], options), [left], [right], options)[0, 0]
-    )
+    raw = pairwise_paths([left], [right], options)
+    return float(normalised(raw, [left], [right], options)[0, 0])
 
 
 def pairwise_tree_distances(
@@ -167,11 +166,9 @@ def pairwise_tree_distances(
     paths = paths_of(first if B is None else [*first, *second], space, options)
     left = paths[: len(first)]
     right = None if B is None else paths[len(first) :]
-    whole = reduce is None and out is None
-    if whole and not by_blocks(left, right):
-        distances = pairwise_paths(left, right, options, n_jobs=n_jobs)
-        return normalised(distances, left, left if right is None else right, options)
     normalise = _Normaliser(left, left if right is None else right, options)
+    if reduce is None and out is None and not by_blocks(left, right):
+        return normalise(pairwise_paths(left, right, options, n_jobs=n_jobs))
     blocks = DistanceBlocks(left, right, Measure.of(options), n_jobs=n_jobs)
     if out is None:
         out = np.empty(shape)
@@ -194,8 +191,10 @@ def pairwise_paths(
     measure = Measure.of(options)
     if not by_blocks(a, b):
         return pairwise(a, b, measure, n_jobs)
-    out = np.empty((len(a), len(a if b is None else b)))
-    DistanceBlocks(a, b, measure, n_jobs=n_jobs).fill(out)
+    other = a if b is None else b
+    out = np.empty((len(a), len(other)))
+    raw = _Normaliser(a, other, replace(options, normalize=None))
+    DistanceBlocks(a, b, measure, n_jobs=n_jobs).fill(out, raw)
     return out
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree._views import notebook_view
-from steadytree.distance._solver.scipy_solver import match
-from steadytree.distance.distances import normalised
+from steadytree.distance._solver import match
+from steadytree.distance.distances import normalised, pairwise_paths
 from steadytree.distance.variants import (
     DistanceOptions,
     Measure,
@@ -190,30 +190,19 @@ class PathMatching:
         DataFrame
             Columns: rule_a, rule_b, leaf_a, leaf_b, cost, feature_cost, outcome_cost.
         """
-        rows: list[dict[str, Any]] = [
-            {
+        columns = ["rule_a", "rule_b", "leaf_a", "leaf_b", "cost", "feature_cost", "outcome_cost"]
+        rows: list[dict[str, Any]] = []
+        for pair in self.pairs:
+            rules = {
                 "rule_a": self.a.rule_text(pair.path_a),
                 "rule_b": self.b.rule_text(pair.path_b),
-                "leaf_a": pair.leaf_a,
-                "leaf_b": pair.leaf_b,
-                "cost": pair.cost,
-                "feature_cost": pair.feature_cost,
-                "outcome_cost": pair.outcome_cost,
             }
-            for pair in self.pairs
-        ]
+            rows.append(rules | {name: getattr(pair, name) for name in columns[2:]})
         for lone in self.unmatched:
             own = self.a if lone.tree == "a" else self.b
-            rows.append(
-                {
-                    f"rule_{lone.tree}": own.rule_text(lone.path),
-                    f"leaf_{lone.tree}": lone.leaf,
-                    "cost": lone.cost,
-                    "feature_cost": lone.cost,
-                    "outcome_cost": 0.0,
-                }
-            )
-        columns = ["rule_a", "rule_b", "leaf_a", "leaf_b", "cost", "feature_cost", "outcome_cost"]
+            rule = {f"rule_{lone.tree}": own.rule_text(lone.path), f"leaf_{lone.tree}": lone.leaf}
+            costs = {"cost": lone.cost, "feature_cost": lone.cost, "outcome_cost": 0.0}
+            rows.append(rule | costs)
         return pd.DataFrame(rows, columns=columns).astype({"leaf_a": "Int64", "leaf_b": "Int64"})
 
     def __repr__(self) -> str:
@@ -299,7 +288,7 @@ def match_aligned(a: Paths, b: Paths, options: DistanceOptions) -> PathMatching:
     measure = Measure.of(options)
     (left, right), coordinates = in_quanta([a, b], measure)
     found = match(left, right)
-    explain = _Explainer(a.space, coordinates, measure.quantum)
+    start: NDArray[np.int64] = coordinate_start(a.space)
     pairs = []
     for p, q in sorted(zip(found.rows.tolist(), found.columns.tolist(), strict=True)):
         features = np.abs(left.x[p] - right.x[q])
@@ -311,7 +300,7 @@ def match_aligned(a: Paths, b: Paths, options: DistanceOptions) -> PathMatching:
                 leaf_b=int(b.leaf[q]),
                 cost=float(found.cost[p, q]) * measure.quantum,
                 outcome_cost=float(found.cost[p, q] - features.sum()) * measure.quantum,
-                parts=explain.parts(features),
+                parts=_parts(a.space, start, coordinates, features, measure.quantum),
             )
         )
     larger, name, taken = (a, "a", found.rows)
@@ -323,11 +312,11 @@ def match_aligned(a: Paths, b: Paths, options: DistanceOptions) -> PathMatching:
         for p in lone.tolist()
     )
     metric = replace(options, variant="metric", normalize="relative")
-    total = found.total
-    metric_total = total if options.variant == "metric" else _total(a, b, metric)
+    raw = np.array([[found.total * measure.quantum]])
+    raw_metric = raw if options.variant == "metric" else pairwise_paths([a], [b], metric)
     return PathMatching(
-        distance=_number(total, a, b, options),
-        relative=_number(metric_total, a, b, metric),
+        distance=float(normalised(raw, [a], [b], options)[0, 0]),
+        relative=float(normalised(raw_metric, [a], [b], metric)[0, 0]),
         pairs=tuple(pairs),
         unmatched=unmatched,
         a=a,
@@ -336,38 +325,24 @@ def match_aligned(a: Paths, b: Paths, options: DistanceOptions) -> PathMatching:
     )
 
 
-def _total(a: Paths, b: Paths, options: DistanceOptions) -> int:
-    (left, right), _ = in_quanta([a, b], Measure.of(options))
-    return match(left, right).total
-
-
-def _number(total: int, a: Paths, b: Paths, options: DistanceOptions) -> float:
-    raw = np.array([[total * Measure.of(options).quantum]])
-    return float(normalised(raw, [a], [b], options)[0, 0])
-
-
-class _Explainer:
-    """Split the feature part of a pair's cost by feature and side."""
-
-    def __init__(self, space: FeatureSpace, coordinates: NDArray[np.int64], quantum: float) -> None:
-        self.space, self.coordinates, self.quantum = space, coordinates, quantum
-        self.start: NDArray[np.int64] = coordinate_start(space)
-
-    def parts(self, amounts: NDArray[np.float64]) -> tuple[CostPart, ...]:
-        """Parts that cost anything; ``amounts`` are in quanta, by coordinate."""
-        found: dict[tuple[int, str], float] = {}
-        for k in amounts.nonzero()[0].tolist():
-            coordinate = int(self.coordinates[k])
-            j = int(np.searchsorted(self.start, coordinate, side="right")) - 1
-            key = (j, self._side(j, coordinate - int(self.start[j])))
-            found[key] = found.get(key, 0.0) + float(amounts[k])
-        return tuple(
-            CostPart(j, self.space.feature_labels[j], side, amount * self.quantum)
-            for (j, side), amount in found.items()
-        )
-
-    def _side(self, j: int, offset: int) -> str:
-        cats = self.space.categories[j]
-        if cats is not None:
-            return "categories" if offset < len(cats) else "missing"
-        return ("upper", "lower", "missing", "missing")[offset]
+def _parts(
+    space: FeatureSpace,
+    start: NDArray[np.int64],
+    coordinates: NDArray[np.int64],
+    amounts: NDArray[np.float64],
+    quantum: float,
+) -> tuple[CostPart, ...]:
+    """Split the feature part of a pair's cost, in quanta by coordinate, by feature and side."""
+    found: dict[tuple[int, str], float] = {}
+    for k in amounts.nonzero()[0].tolist():
+        j = int(np.searchsorted(start, coordinates[k], side="right")) - 1
+        offset, categories = int(coordinates[k] - start[j]), space.categories[j]
+        if categories is None:
+            side = ("upper", "lower", "missing", "missing")[offset]
+        else:
+            side = "categories" if offset < len(categories) else "missing"
+        found[j, side] = found.get((j, side), 0.0) + float(amounts[k])
+    return tuple(
+        CostPart(j, space.feature_labels[j], side, amount * quantum)
+        for (j, side), amount in found.items()
+    )

@@ -29,7 +29,10 @@ from steadytree.tree.alignment import align_classes, common_space
 from steadytree.tree.paths import Paths
 from steadytree.tree.space import FeatureSpace
 
-# -- The largest distance two trees of a given depth can have (Proposition 2 of the paper) --
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# -- the bound: Proposition 2 of the paper ---------------------------------------------
 
 MIN_LABEL_WEIGHT, MAX_LABEL_WEIGHT = 1e-6, 1e6
 """Amounts are whole multiples of one quantum (``distance.variants``). Within these limits the
@@ -103,7 +106,7 @@ def _is_amount(value: Any) -> bool:
     return number and 0 <= value < math.inf
 
 
-# -- What a variant of the tree distance means: the cost of a path without a partner --
+# -- variants: the cost of a path without a partner ------------------------------------
 
 # Whole quanta, or plain numbers.
 Amounts = NDArray[Any]
@@ -180,7 +183,7 @@ VARIANTS: dict[str, Variant] = {
 """The variants by name: what a rule without a partner costs."""
 
 
-# -- The choices that define a distance, checked once for every function that takes them --
+# -- options, checked once for every function that takes them --------------------------
 # The public functions spell the list out in their signatures, for help() and editors; what the
 # choices mean and which go together is said here only.
 
@@ -276,7 +279,7 @@ def paths_of(
     return [paths_of_tree[id(tree)] for tree in given]
 
 
-# -- Paths in whole numbers: eq. (dist-paths), unmatched costs and masses, computed here only --
+# -- paths in whole numbers: eq. (dist-paths), unmatched costs and masses --------------
 # Tightenings, weights and outcomes are rounded once to multiples of a tiny quantum (2**-44,
 # an absolute error below 3e-14 per bound; more for label weights above 256, up to 2**-32), so
 # that every sum and difference after that is exact. Any optimal matching then has exactly the
@@ -285,9 +288,6 @@ def paths_of(
 # form survives rounding.
 #
 # Whole numbers are kept as floats where scipy wants floats: in double precision they stay exact.
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 def _quantise(values: FloatArray, bits: int) -> IntArray:

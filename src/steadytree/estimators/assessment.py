@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from steadytree._jobs import run_jobs
 from steadytree._views import notebook_view, plot_assessment
 from steadytree.distance import pairwise_tree_distances, tree_distance
+from steadytree.estimators.predictor import check_share, check_whole
 from steadytree.evaluation.cross_fitting import make_folds
 from steadytree.evaluation.holdout import Holdout, make_measure, scorer_name
 from steadytree.evaluation.scores import predict_rows
@@ -36,7 +36,9 @@ from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from steadytree.tree.words import PLAIN
 
-# -- Tables about a collection of trees: where they split, where they cut, what matters --
+Rows = NDArray[np.int64]
+
+# -- tables about a collection of trees ------------------------------------------------
 
 LEAF_NODE = "Leaf node"
 """Row of the split table for trees that have no split in that place, as in the paper."""
@@ -48,18 +50,9 @@ TOP = 3
 """The paper counts features among the three most important ones."""
 
 
-def spread_of(values: NDArray[Any]) -> dict[str, float]:
-    """Mean, sd, min, median and max of the numbers that are there."""
-    seen = values[~np.isnan(values.astype(np.float64))]
-    if not seen.size:
-        return dict.fromkeys(("mean", "sd", "min", "median", "max"), np.nan)
-    return {
-        "mean": float(seen.mean()),
-        "sd": float(seen.std(ddof=1)) if seen.size > 1 else np.nan,
-        "min": float(seen.min()),
-        "median": float(np.median(seen)),
-        "max": float(seen.max()),
-    }
+def spread_of(table: pd.DataFrame, *measures: str) -> pd.DataFrame:
+    """Mean, sd, min ... of the numbers in each column, one row per column."""
+    return table.agg(list(measures)).T.rename(columns={"std": "sd"})
 
 
 def count_splits(trees: Sequence[Tree], space: FeatureSpace) -> pd.DataFrame:
@@ -143,8 +136,7 @@ def cut_point_table(cuts: pd.DataFrame, space: FeatureSpace, n_trees: int) -> pd
 
 def importance_table(by_resample: pd.DataFrame) -> pd.DataFrame:
     """Mean, sd, min and max of each feature's importance, the most important first."""
-    table = by_resample.agg(["mean", "std", "min", "max"]).T.rename(columns={"std": "sd"})
-    table = table.rename_axis("feature")
+    table = spread_of(by_resample, "mean", "std", "min", "max").rename_axis("feature")
     return table.sort_values("mean", ascending=False, kind="stable")
 
 
@@ -158,10 +150,9 @@ def top_feature_table(by_resample: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"times": times, "share": times / len(by_resample)}).rename_axis("feature")
 
 
-# -- How stable is a tree learner on this data? Refit it on resamples and compare the trees --
+# -- the assessment --------------------------------------------------------------------
 
 RESAMPLES = ("bootstrap", "subsample", "cv")
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,9 +354,7 @@ def assess_stability(
     >>> found.dissimilarity.shape
     (5, 5)
     """
-    count: Any = n_resamples
-    if isinstance(count, bool) or not isinstance(count, Integral) or count < 2:
-        raise InputError(f"expected n_resamples to be a whole number >= 2, got {n_resamples!r}")
+    check_whole(2)(n_resamples, "n_resamples")
     if resample not in RESAMPLES:
         raise InputError(f"expected resample to be one of {list(RESAMPLES)}, got {resample!r}")
     data = TrainingData.from_table(
@@ -376,7 +365,7 @@ def assess_stability(
         categorical_features=categorical_features,
     )
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-    drawn = _draw(data, resample, int(count), subsample, rng)
+    drawn = _draw(data, resample, int(n_resamples), subsample, rng)
     seeds = rng.integers(0, 2**31 - 1, size=len(drawn))
     try:
         trees = tuple(
@@ -431,8 +420,7 @@ def _draw(
         seeds = rng.integers(0, 2**31 - 1, size=count)
         return [draw_bootstrap(every, y, int(s), keep_out_of_bag=True).rows for s in seeds]
     if resample == "subsample":
-        if not 0 < share < 1:
-            raise InputError(f"expected subsample to be a share between 0 and 1, got {share!r}")
+        check_share(share, "subsample")
         size = min(max(1, round(share * every.size)), every.size - 1)
         return [np.sort(rng.permutation(every)[:size]) for _ in range(count)]
     seed = int(rng.integers(0, 2**31 - 1))
@@ -487,18 +475,12 @@ def _report(
     )
     cuts = all_cuts(trees, data.space)
     pairs = np.triu_indices(len(trees), 1)
-    summary = pd.DataFrame(
-        {
-            "dissimilarity": spread_of(distances[pairs]),
-            "agreement": spread_of(agreement[pairs]),
-            "score": spread_of(scores["score"].to_numpy()),
-            **{name: spread_of(sizes[name].to_numpy()) for name in ("n_leaves", "depth")},
-        }
-    ).T
+    by_pair = pd.DataFrame({"dissimilarity": distances[pairs], "agreement": agreement[pairs]})
+    every_measure = pd.concat([by_pair, scores["score"], sizes[["n_leaves", "depth"]]], axis=1)
     default = {"r2_score": "R²", "roc_auc_score": "ROC AUC"}
     score_name = scorer_name(scorer)
     return StabilityAssessment(
-        summary=summary,
+        summary=spread_of(every_measure, "mean", "std", "min", "median", "max"),
         dissimilarity=pd.DataFrame(distances, index=names, columns=names),
         agreement=pd.DataFrame(agreement, index=names, columns=names),
         scores=scores,

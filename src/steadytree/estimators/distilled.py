@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,10 +11,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from steadytree.estimators.learner import TreeLearner, check_whole
-from steadytree.estimators.predictor import ClassifierTreeMixin, RegressorTreeMixin
+from steadytree.estimators.predictor import (
+    ClassifierTreeMixin,
+    RegressorTreeMixin,
+    TreeLearner,
+    check_whole,
+)
 from steadytree.evaluation.locks import forbidden_entry, forbidden_features, unseen
-from steadytree.exceptions import InputError
 from steadytree.growing.teacher import (
     MOST_CONDITIONS,
     distil_tree,
@@ -29,17 +31,6 @@ from steadytree.tree.rows import CodedRows
 from steadytree.tree.tree import Tree
 
 
-def _whole_or_none(least: int, fix: str) -> Callable[[Any, str], None]:
-    def check(value: Any, name: str) -> None:
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if value is not None and not (whole and value >= least):
-            raise InputError(
-                f"expected {name} to be a whole number >= {least} or None, got {value!r}; {fix}"
-            )
-
-    return check
-
-
 class _DistilledTree(TreeLearner):
     """What the classifier and the regressor share: teacher, augmentation, one tree."""
 
@@ -47,10 +38,10 @@ class _DistilledTree(TreeLearner):
 
     _parameter_checks: ClassVar = {
         "max_depth": check_whole(1),
-        "min_samples_leaf": _whole_or_none(1, "None: 20, fewer where there are few rows"),
+        "min_samples_leaf": check_whole(1, or_none="None: 20, fewer where there are few rows"),
         "n_estimators": check_whole(1),
         "n_copies": check_whole(0),
-        "max_leaf_nodes": _whole_or_none(2, "None chooses by the number of minority cases"),
+        "max_leaf_nodes": check_whole(2, or_none="None chooses by the number of minority cases"),
     }
 
     def __init__(
@@ -66,15 +57,7 @@ class _DistilledTree(TreeLearner):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.n_estimators = n_estimators
-        self.n_copies = n_copies
-        self.categorical_features = categorical_features
-        self.forbid = forbid
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self._keep_parameters(locals())
 
     def to_tree(self) -> Tree:
         """Return the tree, in the form that distances and diffs work on.
@@ -213,21 +196,7 @@ class DistilledTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _DistilledTr
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        # scikit-learn reads the parameters from the signature, which names them all again.
-        super().__init__(
-            max_leaf_nodes=max_leaf_nodes,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            n_estimators=n_estimators,
-            n_copies=n_copies,
-            categorical_features=categorical_features,
-            forbid=forbid,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.class_weight = class_weight
-        self.decision_threshold = decision_threshold
-        self.pos_label = pos_label
+        self._keep_parameters(locals())
 
 
 class DistilledTreeRegressor(RegressorTreeMixin, RegressorMixin, _DistilledTree):

@@ -5,11 +5,10 @@ One is chosen among them, and a report shows the choice.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -24,8 +23,8 @@ from steadytree._views import CandidateTrees, ReportContent
 from steadytree.diff import diff_trees
 from steadytree.distance.distances import normalised, weighted_means
 from steadytree.distance.variants import check_options, paths_of
-from steadytree.estimators.selection import Rule, pareto_mask, select_candidate
-from steadytree.evaluation.holdout import Scores, measure_each
+from steadytree.estimators.selection import pareto_mask
+from steadytree.evaluation.holdout import measure_each
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.collections import PAPER_GRID, Collection
 from steadytree.publish.cells import Text, dissimilarity, score, text
@@ -100,16 +99,6 @@ def warn_of_large_leaves(base: Any, grid: Sequence[Mapping[str, Any]], n_rows: i
 # -- distances from the first batch --------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class MeanDistances:
-    """Mean distance of each candidate from the first batch, in three units."""
-
-    raw: FloatArray
-    of_bound: FloatArray
-    dissimilarity: FloatArray
-    """In [0, 1], and always of the metric variant."""
-
-
 def mean_distances(
     candidates: Sequence[Tree],
     references: Sequence[Tree],
@@ -119,12 +108,18 @@ def mean_distances(
     label_weight: float | str,
     max_depth: int,
     n_jobs: int | None = None,
-) -> MeanDistances:
+) -> pd.DataFrame:
     r"""Measure how far each candidate is, on average, from the trees of the first batch.
 
     The paper's :math:`d_b = \sum_{\beta=1}^B d(T^0_\beta, T_b) / B` (Section 3.1). Settings
     that gave the same tree share an object, which is compared once. ``max_depth`` is D of the
     bound 2^D (2D + lambda).
+
+    Returns
+    -------
+    DataFrame
+        ``mean_distance`` as measured, ``mean_distance_of_bound``, and ``mean_dissimilarity``, in
+        [0, 1] and always of the metric variant.
     """
     options = check_options(variant=variant, label_weight=label_weight, max_depth=max_depth)
     ours, where, _ = _distinct(candidates)
@@ -132,7 +127,7 @@ def mean_distances(
     paths = paths_of([*ours, *theirs], space, options)
     a, b = paths[: len(ours)], paths[len(ours) :]
     share = counts / counts.sum()
-    relative = dataclasses.replace(options, variant="metric", normalize="relative")
+    relative = replace(options, variant="metric", normalize="relative")
     if variant == "metric":
         raw, dissimilarity = weighted_means(
             a, b, share, options, [options, relative], n_jobs=n_jobs
@@ -140,11 +135,13 @@ def mean_distances(
     else:
         (raw,) = weighted_means(a, b, share, options, [options], n_jobs=n_jobs)
         (dissimilarity,) = weighted_means(a, b, share, relative, [relative], n_jobs=n_jobs)
-    return MeanDistances(
-        raw=raw[where],
-        of_bound=normalised(raw[where], a, b, dataclasses.replace(options, normalize="bound")),
-        dissimilarity=dissimilarity[where],
-    )
+    of_bound = normalised(raw, a, b, replace(options, normalize="bound"))
+    means = {
+        "mean_distance": raw,
+        "mean_distance_of_bound": of_bound,
+        "mean_dissimilarity": dissimilarity,
+    }
+    return pd.DataFrame({name: mean[where] for name, mean in means.items()})
 
 
 def _distinct(trees: Sequence[Tree]) -> tuple[list[Tree], NDArray[np.int64], FloatArray]:
@@ -181,95 +178,72 @@ def objective_name(objective: Objective) -> str:
     return str(getattr(objective, "__name__", type(objective).__name__))
 
 
-class CandidateTable:
+def candidate_table(
+    candidates: Collection,
+    grid: Sequence[Mapping[str, Any]],
+    distances: pd.DataFrame,
+    objectives: Sequence[Objective],
+) -> pd.DataFrame:
     """Everything known about the candidates but their score, one row each.
 
-    Objectives are those of the frontier; a callable takes a Tree, and smaller is better.
+    A callable among the objectives takes a Tree, and smaller is better.
     """
-
-    def __init__(
-        self,
-        candidates: Collection,
-        grid: Sequence[Mapping[str, Any]],
-        distances: MeanDistances,
-        objectives: tuple[Objective, ...],
-    ) -> None:
-        trees = candidates.trees
-        columns: dict[str, Any] = {"bootstrap": candidates.bootstrap}
-        for name in dict.fromkeys(name for one in grid for name in one):
-            values = pd.Series([one.get(name) for one in grid], dtype=object)
-            columns[f"param_{name}"] = values.take(candidates.setting).infer_objects().to_numpy()
-        columns["mean_distance"] = distances.raw
-        columns["mean_distance_of_bound"] = distances.of_bound
-        columns["mean_dissimilarity"] = distances.dissimilarity
-        self._before_score = pd.DataFrame(columns)
-        sizes: dict[str, Any] = {
-            "n_leaves": np.array([tree.n_leaves for tree in trees]),
-            "depth": np.array(measure_each(trees, lambda tree: tree.depth)),
-        }
-        for objective in objectives:
-            if not isinstance(objective, str):
-                name = objective_name(objective)
-                sizes[name] = np.array(measure_each(trees, _checked(objective, name)))
-        self._after_score = pd.DataFrame(sizes)
-        known = {"distance": distances.raw, **sizes}
-        self._score_at = [objective_name(o) for o in objectives]
-        self._values = [known.get(name) for name in self._score_at]
-        self._maximize = [OBJECTIVES.get(name, False) for name in self._score_at]
-
-    def ranked(self, score: FloatArray, error: FloatArray | None = None) -> pd.DataFrame:
-        """Return the table with scores, and who is on the frontier by them."""
-        points = np.column_stack([score if v is None else v for v in self._values])
-        # A tree without a score cannot be chosen, even where score is no objective.
-        points[np.isnan(score)] = np.nan
-        table = self._before_score.copy()
-        table["selection_score"] = score
-        table["selection_score_se"] = np.nan if error is None else error
-        table = pd.concat([table, self._after_score], axis=1)
-        table["on_frontier"] = pareto_mask(points, self._maximize)
-        return table
+    trees = candidates.trees
+    table = pd.DataFrame({"bootstrap": candidates.bootstrap})
+    for name in dict.fromkeys(name for one in grid for name in one):
+        values = pd.Series([one.get(name) for one in grid], dtype=object)
+        table[f"param_{name}"] = values.take(candidates.setting).infer_objects().to_numpy()
+    table = table.join(distances)
+    table["selection_score"] = table["selection_score_se"] = np.nan
+    table["n_leaves"] = [tree.n_leaves for tree in trees]
+    table["depth"] = measure_each(trees, lambda tree: tree.depth)
+    for objective in objectives:
+        if not isinstance(objective, str):
+            name = objective_name(objective)
+            table[name] = measure_each(trees, _checked(objective, name))
+    return table
 
 
-def choose(
-    table: CandidateTable, scores: Scores, rule: Rule, tolerance: float
-) -> tuple[pd.DataFrame, int]:
-    """Choose a candidate by its score on all holdout rows.
-
-    Returns the results, with the choice marked, and its position.
-    """
-    results = table.ranked(scores.score, scores.error)
-    index = select_candidate(results, rule, tolerance=tolerance)
-    results["chosen"] = np.arange(len(results)) == index
-    return results, index
+def ranked(
+    table: pd.DataFrame,
+    objectives: Sequence[Objective],
+    score: FloatArray,
+    error: FloatArray | float = np.nan,
+) -> pd.DataFrame:
+    """Return the table with scores, and who is on the frontier by them."""
+    table = table.assign(selection_score=score, selection_score_se=error)
+    columns = {"distance": "mean_distance", "score": "selection_score"}
+    names = [objective_name(objective) for objective in objectives]
+    points = table[[columns.get(name, name) for name in names]].to_numpy(dtype=np.float64)
+    # A tree without a score cannot be chosen, even where score is no objective.
+    points[np.isnan(score)] = np.nan
+    maximize = [OBJECTIVES.get(name, False) for name in names]
+    return table.assign(on_frontier=pareto_mask(points, maximize))
 
 
 def honest_estimate(
-    table: CandidateTable,
-    scores: Scores,
-    rule: Rule,
-    tolerance: float,
+    choose: Callable[[FloatArray], int],
+    without_fold: FloatArray,
     evaluate: Callable[[int, int], float],
 ) -> tuple[float, float]:
     """Estimate the score of a tree chosen this way, on rows that had no say in the choice.
 
     The best of many scores is too good: it was chosen for its luck on these rows as well.
     So the choice is made again without each fold, and its tree is scored on that fold:
-    ``evaluate(i, k)`` scores candidate i on fold k. Returns mean and standard error over the
-    folds, NaN where there are too few rows for two folds.
+    ``choose(scores)`` is the position of a candidate, ``without_fold`` holds the scores without
+    each fold in its columns, ``evaluate(i, k)`` scores candidate i on fold k. Returns mean and
+    standard error over the folds, NaN where there are too few rows for two folds.
 
     The error is that of the mean as an estimate for a tree chosen on other rows. The choices
     of the folds share most of their rows and err together, so that the folds' spread over
     their number is too small: Nadeau and Bengio's 1/K + n_test / n_train takes its place.
     Intervals take Student's t with K - 1 degrees of freedom.
     """
-    n_folds = scores.without_fold.shape[1]
+    n_folds = without_fold.shape[1]
     found = []
     for fold in range(n_folds if n_folds > 1 else 0):
-        score = scores.without_fold[:, fold]
-        if np.isnan(score).all():
-            continue
-        index = select_candidate(table.ranked(score), rule, tolerance=tolerance)
-        found.append(evaluate(index, fold))
+        if not np.isnan(without_fold[:, fold]).all():
+            found.append(evaluate(choose(without_fold[:, fold]), fold))
     values = np.array([value for value in found if not np.isnan(value)])
     if values.size < 2:
         return np.nan, np.nan

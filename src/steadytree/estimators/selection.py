@@ -136,18 +136,15 @@ def best_by(table: pd.DataFrame, merit: NDArray[np.float64]) -> int:
     return int(on[np.lexsort((on, distance, -score, -merit[on]))[0]])
 
 
-def _least_distance_among(table: pd.DataFrame, close: NDArray[np.bool_]) -> int:
-    # With other objectives the frontier may hold no score close enough: take the best.
-    if not (close & table["eligible"].to_numpy(dtype=bool)).any():
-        return by_score(table, 0.0)
-    return best_by(table, np.where(close, -_numbers(table, "distance"), -np.inf))
-
-
 def by_tolerance(table: pd.DataFrame, tolerance: float) -> int:
     """Choose the least distance among scores of at least max - tolerance * |max|."""
     check_tolerance(tolerance)
     # The best score of all candidates is on the frontier only if score is an objective.
-    return _least_distance_among(table, within_tolerance(_numbers(table, "score"), tolerance))
+    close = within_tolerance(_numbers(table, "score"), tolerance)
+    # With other objectives the frontier may hold no score close enough: take the best.
+    if not (close & table["eligible"].to_numpy(dtype=bool)).any():
+        return by_score(table, tolerance)
+    return best_by(table, np.where(close, -_numbers(table, "distance"), -np.inf))
 
 
 def by_balance(table: pd.DataFrame, tolerance: float) -> int:
@@ -184,18 +181,6 @@ def check_rule(rule: Any) -> None:
         raise InputError(f"expected select to be one of {list(RULES)} or a callable, got {rule!r}")
 
 
-def apply_rule(rule: str, table: pd.DataFrame, *, tolerance: float) -> int:
-    """Position of the row that a named rule chooses."""
-    check_rule(rule)
-    if not table["eligible"].any():
-        raise InputError(
-            "expected at least one candidate with a score, got none; "
-            "check the scorer and the holdout"
-        )
-    chosen = RULES[rule]
-    return _checked_choice(chosen(table, tolerance), len(table), chosen)
-
-
 def select_candidate(results: pd.DataFrame, rule: Rule, *, tolerance: float = 0.02) -> int:
     """Choose one candidate from the frontier, eq. (select-tree).
 
@@ -217,20 +202,25 @@ def select_candidate(results: pd.DataFrame, rule: Rule, *, tolerance: float = 0.
     int
         Position of the chosen row.
     """
+    check_rule(rule)
     if callable(rule):
-        return _checked_choice(rule(results), len(results), rule)
-    table = results.assign(
-        distance=results["mean_distance"],
-        dissimilarity=results["mean_dissimilarity"],
-        score=results["selection_score"],
-        eligible=results["on_frontier"],
-    )
-    return apply_rule(rule, table, tolerance=tolerance)
-
-
-def _checked_choice(choice: Any, count: int, rule: Any) -> int:
-    """Check what a user's rule returned: the position of a row."""
-    name = getattr(rule, "__name__", type(rule).__name__)
+        choose: Callable[..., Any] = rule
+        choice: Any = choose(results)
+    else:
+        table = results.assign(
+            distance=results["mean_distance"],
+            dissimilarity=results["mean_dissimilarity"],
+            score=results["selection_score"],
+            eligible=results["on_frontier"],
+        )
+        if not table["eligible"].any():
+            raise InputError(
+                "expected at least one candidate with a score, got none; "
+                "check the scorer and the holdout"
+            )
+        choose = RULES[rule]
+        choice = choose(table, tolerance)
+    name = getattr(choose, "__name__", type(choose).__name__)
     if isinstance(choice, (bool, np.bool_)) or not isinstance(choice, Integral):
         raise InputError(
             f"expected select={name} to return the position of a row, a whole number, "
@@ -238,8 +228,8 @@ def _checked_choice(choice: Any, count: int, rule: Any) -> int:
             "results.reset_index(drop=True)['column'].idxmax() is one"
         )
     position = int(choice)
-    if not 0 <= position < count:
+    if not 0 <= position < len(results):
         raise InputError(
-            f"expected select={name} to return a position in [0, {count}), got {position}"
+            f"expected select={name} to return a position in [0, {len(results)}), got {position}"
         )
     return position

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,29 +16,31 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from steadytree._views import ReportContent, notebook_view, write_report
+from steadytree._views import ReportContent, write_report
 from steadytree.distance.variants import check_options
-from steadytree.estimators.learner import TreeLearner, check_whole
 from steadytree.estimators.predictor import (
     ClassifierTreeMixin,
     RegressorTreeMixin,
     TreeClassifier,
+    TreeLearner,
     TreeRegressor,
+    check_share,
+    check_whole,
 )
 from steadytree.estimators.results import (
-    CandidateTable,
     Grid,
     Objective,
     base_and_grid,
+    candidate_table,
     check_objectives,
-    choose,
     honest_estimate,
     largest_depth,
     mean_distances,
+    ranked,
     stable_content,
     warn_of_large_leaves,
 )
-from steadytree.estimators.selection import Rule, check_rule, check_tolerance
+from steadytree.estimators.selection import Rule, check_rule, check_tolerance, select_candidate
 from steadytree.evaluation.cross_fitting import assign_folds
 from steadytree.evaluation.holdout import Holdout, make_measure, score_trees
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
@@ -49,7 +50,7 @@ from steadytree.tree.decision import Decision
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.tree import Tree
 
-# -- Divide the rows: holdout, first batch, folds; every part keeps every class it can --
+# -- holdout, first batch, folds: every part keeps every class it can ------------------
 
 Rows = NDArray[np.int64]
 
@@ -110,12 +111,6 @@ def divide(
     check_batches(first, training)
     measured = Holdout(scored.with_weight(scored.weight), classes, folds)
     return Division(first, training, held, measured, isinstance(holdout, str))
-
-
-def check_share(share: Any, name: str, *, other: str = "") -> None:
-    """Refuse what is not a share strictly between 0 and 1."""
-    if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
-        raise InputError(f"expected {name} to be a share between 0 and 1{other}, got {share!r}")
 
 
 def split_share(
@@ -210,7 +205,7 @@ def check_holdout_classes(
     )
 
 
-# -- Stable trees: the paper's method (Section 3.1) as scikit-learn estimators --
+# -- the estimators --------------------------------------------------------------------
 
 
 def _check_holdout(value: Any, name: str) -> None:
@@ -250,22 +245,7 @@ class _StableTree(TreeLearner):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.n_bootstraps = n_bootstraps
-        self.first_batch = first_batch
-        self.holdout = holdout
-        self.scoring = scoring
-        self.select = select
-        self.tolerance = tolerance
-        self.objectives = objectives
-        self.variant = variant
-        self.label_weight = label_weight
-        self.nested = nested
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep_parameters(locals())
 
     def to_tree(self) -> Tree:
         """Return the chosen tree, in the form that distances and diffs work on.
@@ -304,11 +284,6 @@ class _StableTree(TreeLearner):
         """
         check_is_fitted(self)
         return write_report(self, path, **options)
-
-    def _repr_html_inner(self) -> str:
-        if not hasattr(self, "best_index_"):
-            return super()._repr_html_inner()
-        return notebook_view(self)
 
     def fit(
         self,
@@ -366,20 +341,26 @@ class _StableTree(TreeLearner):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        table = CandidateTable(candidates, grid, distances, check_objectives(self.objectives))
+        objectives = check_objectives(self.objectives)
+        table = candidate_table(candidates, grid, distances, objectives)
+
+        def choose(score: NDArray[np.float64]) -> int:
+            results = ranked(table, objectives, score)
+            return select_candidate(results, self.select, tolerance=self.tolerance)
 
         def score_on_fold(i: int, fold: int) -> float:
             rows = scored[candidates.bootstrap[i]]
             return measure.on_rows(candidates.trees[i], rows[parts.holdout.folds[rows] == fold])
 
-        rule = (self.select, self.tolerance)
-        self.results_, self.best_index_ = choose(table, scores, *rule)
+        results = ranked(table, objectives, scores.score, scores.error)
+        self.best_index_ = select_candidate(results, self.select, tolerance=self.tolerance)
+        self.results_ = results.assign(chosen=np.arange(len(results)) == self.best_index_)
         self.score_estimate_, self.score_estimate_se_ = honest_estimate(
-            table, scores, *rule, score_on_fold
+            choose, scores.without_fold, score_on_fold
         )
         self.selection_score_ = float(scores.score[self.best_index_])
         self.scores_ = scores.score
-        self.mean_distances_ = distances.raw
+        self.mean_distances_ = distances["mean_distance"].to_numpy()
         self.pareto_mask_ = self.results_["on_frontier"].to_numpy()
         self.reference_trees_ = reference.trees
         self.candidates_ = candidates.trees
@@ -589,28 +570,7 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        # scikit-learn reads the parameters from the signature, which names them all again.
-        super().__init__(
-            estimator,
-            param_grid,
-            n_bootstraps=n_bootstraps,
-            first_batch=first_batch,
-            holdout=holdout,
-            scoring=scoring,
-            select=select,
-            tolerance=tolerance,
-            objectives=objectives,
-            variant=variant,
-            label_weight=label_weight,
-            nested=nested,
-            categorical_features=categorical_features,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.decision_threshold = decision_threshold
-        self.pos_label = pos_label
-        self.class_weight = class_weight
+        self._keep_parameters(locals())
 
 
 class StableTreeRegressor(RegressorTreeMixin, RegressorMixin, _StableTree):

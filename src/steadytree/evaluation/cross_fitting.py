@@ -43,7 +43,10 @@ from steadytree.evaluation.scores import (
 from steadytree.exceptions import InputError
 from steadytree.tree.tree import Tree
 
-# -- Honest scores: rows in folds, so that each is predicted by trees grown without it --
+FloatArray = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# -- folds -----------------------------------------------------------------------------
 # Folds are random (each class spread evenly), by group (a patient is never on both sides) or by
 # time (train on the earlier rows, score on the next block).
 
@@ -129,10 +132,7 @@ def check_rowwise(values: Any, n: int, name: str) -> NDArray[Any] | None:
     return array
 
 
-# -- How good a proposed tree is on rows that it did not see, though it saw all there are --
-
-FloatArray = NDArray[np.float64]
-Rows = NDArray[np.intp]
+# -- honest estimates ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,8 @@ class CrossFitted:
         ``leave_out``: as if the rows of that fold had not come; its tree stands for the
         candidate's own.
         """
-        inside = np.ones(len(self.y), dtype=bool) if rows is None else self._mask(rows)
+        every = np.arange(len(self.y))
+        inside = np.isin(every, every if rows is None else rows)
         if self.scored is not None:
             inside &= self.scored
         own, *by_fold = self.predictions(name)
@@ -347,11 +348,6 @@ class CrossFitted:
         new, old = measure(predicted.take(rows), y), measure(self.before.take(rows), y)
         return Parts(new.part - old.part, new.stratum)
 
-    def _mask(self, rows: Rows) -> NDArray[np.bool_]:
-        inside = np.zeros(len(self.y), dtype=bool)
-        inside[rows] = True
-        return inside
-
     # -- the score of the frontier ------------------------------------------------
 
     def score_estimate(
@@ -361,13 +357,12 @@ class CrossFitted:
 
         R² has one spread, that of the rows' responses, whatever fold a row is in.
         """
+        found = self._areas if self.classifier else self._explained
+        if rows is not None:
+            return found(name, rows, leave_out)
         key = (name, leave_out)
-        if rows is not None or key not in self._scores:
-            found = self._areas if self.classifier else self._explained
-            estimate = found(name, rows, leave_out)
-            if rows is not None:
-                return estimate
-            self._scores[key] = estimate
+        if key not in self._scores:
+            self._scores[key] = found(name, None, leave_out)
         return self._scores[key]
 
     def _areas(self, name: str, rows: Rows | None, leave_out: int | None) -> Estimate:
@@ -450,26 +445,19 @@ def ranks_alike(one: Tree, two: Tree, column: int) -> bool:
 
 def same_rules(one: Tree, two: Tree) -> tuple[list[int], list[int]] | None:
     """Leaves of two trees from left to right; None where a condition differs."""
-    if one.precision != two.precision:
+    first, second = one.preorder, two.preorder
+    if one.precision != two.precision or one.n_nodes != two.n_nodes:
         return None
-    leaves: tuple[list[int], list[int]] = [], []
-    pairs = [(0, 0)]
-    while pairs:
-        a, b = pairs.pop()
-        if one.is_leaf[a] != two.is_leaf[b]:
-            return None
-        if one.is_leaf[a]:
-            leaves[0].append(a)
-            leaves[1].append(b)
-            continue
-        same = (
-            one.feature[a] == two.feature[b]
-            and np.array_equal(one.threshold[a], two.threshold[b], equal_nan=True)
-            and one.left_categories[a] == two.left_categories[b]
-            and one.missing_left[a] == two.missing_left[b]
+    inner = ~one.is_leaf[first]
+    same = (
+        np.array_equal(one.feature[first], two.feature[second])
+        and np.array_equal(
+            one.threshold[first[inner]], two.threshold[second[inner]], equal_nan=True
         )
-        if not same:
-            return None
-        pairs.append((int(one.children_right[a]), int(two.children_right[b])))
-        pairs.append((int(one.children_left[a]), int(two.children_left[b])))
-    return leaves
+        and np.array_equal(one.missing_left[first[inner]], two.missing_left[second[inner]])
+        and all(
+            one.left_categories[a] == two.left_categories[b]
+            for a, b in zip(first[inner].tolist(), second[inner].tolist(), strict=True)
+        )
+    )
+    return (one.leaves.tolist(), two.leaves.tolist()) if same else None

@@ -8,10 +8,11 @@ is called on the whole holdout and once without each fold.
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,13 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import _safe_indexing
 
 from steadytree._jobs import run_jobs
-from steadytree.evaluation.scores import explained, roc_steps
+from steadytree.evaluation.scores import explained, roc_areas, roc_steps
 from steadytree.exceptions import InputError
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.tree import Tree
 
 FloatArray = NDArray[np.float64]
+Rows = NDArray[np.int64]
 T = TypeVar("T")
 
 TABLES_KEPT = 24  # holdouts without a fold, ready for scorers that look at columns
@@ -60,16 +62,19 @@ class Scores:
     """Of shape (n_candidates, n_folds)."""
 
 
-class Measure(Protocol):
+class Measure(ABC):
     """A score of a tree on some rows of a holdout."""
 
-    def all_and_without(
-        self, tree: Tree, rows: NDArray[np.int64]
-    ) -> tuple[float, float, FloatArray]:
+    def __init__(self, holdout: Holdout) -> None:
+        self.holdout = holdout
+
+    @abstractmethod
+    def all_and_without(self, tree: Tree, rows: Rows) -> tuple[float, float, FloatArray]:
         """Return the score, its standard error, and the score without each fold."""
 
-    def on_rows(self, tree: Tree, rows: NDArray[np.int64]) -> float:
+    def on_rows(self, tree: Tree, rows: Rows) -> float:
         """Return the score on some rows."""
+        return self.all_and_without(tree, rows)[0]
 
 
 def make_measure(scoring: Any, holdout: Holdout) -> tuple[Measure, Any]:
@@ -102,7 +107,7 @@ def make_measure(scoring: Any, holdout: Holdout) -> tuple[Measure, Any]:
 def score_trees(
     trees: Sequence[Tree],
     group: NDArray[np.int64],
-    rows: Sequence[NDArray[np.int64]],
+    rows: Sequence[Rows],
     measure: Measure,
     *,
     n_folds: int,
@@ -133,7 +138,7 @@ def score_trees(
 
 
 def _score_group(
-    measure: Measure, trees: Sequence[Tree], rows: NDArray[np.int64]
+    measure: Measure, trees: Sequence[Tree], rows: Rows
 ) -> list[tuple[float, float, FloatArray]]:
     return measure_each(trees, partial(measure.all_and_without, rows=rows))
 
@@ -147,7 +152,7 @@ def measure_each(trees: Sequence[Tree], measure: Callable[[Tree], T]) -> list[T]
     return [known[id(tree)] for tree in trees]
 
 
-def _leaves(tree: Tree, holdout: Holdout, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+def _leaves(tree: Tree, holdout: Holdout, rows: Rows) -> NDArray[np.int32]:
     coded = holdout.rows.coded if tree.precision == "float64" else holdout.rounded
     everything = rows.size == len(coded) and np.array_equal(rows, np.arange(rows.size))
     return tree.apply_coded(coded if everything else coded[rows])
@@ -164,46 +169,34 @@ def _over_n_less_one(total: float, squares: float) -> float:
     return float(np.sqrt(n / (n - 1)))
 
 
-class _RankScore:
+class _RankScore(Measure):
     """ROC AUC, one-vs-rest and macro-averaged for several classes, from leaf counts.
 
     Its standard error is linearised: each row's influence on the area, summed in squares
     (DeLong's estimate, for weighted rows and several classes), over n - 1 within a class.
     """
 
-    def __init__(self, holdout: Holdout) -> None:
-        self.holdout = holdout
+    def all_and_without(self, tree: Tree, rows: Rows) -> tuple[float, float, FloatArray]:
+        held = self.holdout.rows
+        shape = (self.holdout.n_folds, *tree.value.shape)
+        leaf = _leaves(tree, self.holdout, rows)
+        at = np.ravel_multi_index((self.holdout.folds[rows], leaf, held.y[rows]), shape)
 
-    def all_and_without(
-        self, tree: Tree, rows: NDArray[np.int64]
-    ) -> tuple[float, float, FloatArray]:
-        holdout = self.holdout
-        leaf = _leaves(tree, holdout, rows)
-        by_fold = self._by_fold(tree, rows, leaf, holdout.rows.weight)
+        def summed(weight: FloatArray | None) -> FloatArray:
+            """Weight of the rows by fold, node and class."""
+            weights = None if weight is None else weight[rows]
+            counts = np.bincount(at, weights=weights, minlength=int(np.prod(shape)))
+            return counts.reshape(shape).astype(np.float64)
+
+        by_fold = summed(held.weight)
         total = squares = by_fold.sum(axis=0)
-        if holdout.rows.weight is not None:
-            squares = self._by_fold(tree, rows, leaf, holdout.rows.weight**2).sum(axis=0)
-        tables = np.concatenate([total[None], total[None] - by_fold])
-        areas, influence = self._areas(tree, tables, squares)
+        if held.weight is not None:
+            squares = summed(held.weight**2).sum(axis=0)
+        areas, influence = self._areas(
+            tree, np.concatenate([total[None], total[None] - by_fold]), squares
+        )
         error = float(np.sqrt((squares * influence**2).sum()))
         return float(areas[0]), error if np.isfinite(areas[0]) else np.nan, areas[1:]
-
-    def on_rows(self, tree: Tree, rows: NDArray[np.int64]) -> float:
-        leaf = _leaves(tree, self.holdout, rows)
-        table = self._by_fold(tree, rows, leaf, self.holdout.rows.weight).sum(axis=0)
-        return float(self._areas(tree, table[None], table)[0][0])
-
-    def _by_fold(
-        self, tree: Tree, rows: NDArray[np.int64], leaf: NDArray[Any], weight: FloatArray | None
-    ) -> FloatArray:
-        """Weight of the rows by fold, node and class."""
-        shape = (self.holdout.n_folds, *tree.value.shape)
-        at = np.ravel_multi_index(
-            (self.holdout.folds[rows], leaf, self.holdout.rows.y[rows]), shape
-        )
-        weights = None if weight is None else weight[rows]
-        counts = np.bincount(at, weights=weights, minlength=int(np.prod(shape)))
-        return counts.reshape(shape).astype(np.float64)
 
     @staticmethod
     def _areas(
@@ -225,21 +218,17 @@ class _RankScore:
             positive, all_classes = tables[:, :, c], tables.sum(axis=2)
             step_p = np.add.reduceat(positive[:, order], starts, axis=1)
             step_n = np.add.reduceat((all_classes - positive)[:, order], starts, axis=1)
-            sum_p, sum_n = step_p.sum(axis=1), step_n.sum(axis=1)
-            below, above = roc_steps(step_p, step_n)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                areas[t] = (step_p * below).sum(axis=1) / sum_p
-                pos = (below[0] - areas[t, 0]) / sum_p[0]
-                neg = (above[0] - areas[t, 0]) / sum_n[0]
+            areas[t] = roc_areas(step_p, step_n)
+            if np.isnan(areas[t, 0]):
+                continue
+            below, above = roc_steps(step_p[0], step_n[0])
+            sum_p, sum_n = step_p[0].sum(), step_n[0].sum()
             squares_p = float(squares[:, c].sum())
-            pos *= _over_n_less_one(sum_p[0], squares_p)
-            neg *= _over_n_less_one(sum_n[0], float(squares.sum()) - squares_p)
-            # Weights left after a subtraction may be a rounding error above zero.
-            enough = np.minimum(sum_p, sum_n) > 1e-9 * (sum_p + sum_n)
-            areas[t, ~enough] = np.nan
-            if enough[0]:
-                influence[t] = neg[rank][:, None]
-                influence[t][:, c] = pos[rank]
+            squares_n = float(squares.sum()) - squares_p
+            pos = (below - areas[t, 0]) / sum_p * _over_n_less_one(sum_p, squares_p)
+            neg = (above - areas[t, 0]) / sum_n * _over_n_less_one(sum_n, squares_n)
+            influence[t] = neg[rank][:, None]
+            influence[t][:, c] = pos[rank]
         present = ~np.isnan(areas)
         count = present.sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -247,59 +236,40 @@ class _RankScore:
         return mean, influence.sum(axis=0) / max(int(count[0]), 1)
 
 
-class _R2:
+class _R2(Measure):
     """R² with a linearised standard error."""
 
     def __init__(self, holdout: Holdout) -> None:
-        self.holdout = holdout
+        super().__init__(holdout)
         # R² does not change with the origin; the mean as origin keeps sums of squares exact.
         self.centre = float(np.average(holdout.rows.y, weights=holdout.rows.weight))
 
-    def all_and_without(
-        self, tree: Tree, rows: NDArray[np.int64]
-    ) -> tuple[float, float, FloatArray]:
-        sums, parts = self._sums(tree, rows)
-        total = sums.sum(axis=0)
-        values = self._r2(np.concatenate([total[None], total[None] - sums]))
-        weight, response, squared_error = parts
-        mean = total[1] / total[0]
-        spread = total[2] - total[1] ** 2 / total[0]
-        if not (spread > 0 and rows.size > 1):
-            return float(values[0]), np.nan, values[1:]
-        influence = squared_error - (1 - values[0]) * (response - mean) ** 2
-        error = np.sqrt(((weight * influence) ** 2).sum()) / spread
-        error *= _over_n_less_one(float(total[0]), float((weight**2).sum()))
-        return float(values[0]), float(error), values[1:]
-
-    def on_rows(self, tree: Tree, rows: NDArray[np.int64]) -> float:
-        sums, _ = self._sums(tree, rows)
-        return float(self._r2(sums.sum(axis=0)[None])[0])
-
-    def _sums(
-        self, tree: Tree, rows: NDArray[np.int64]
-    ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
-        """Weight, response, its square, the squared error and rows, summed by fold."""
+    def all_and_without(self, tree: Tree, rows: Rows) -> tuple[float, float, FloatArray]:
         holdout = self.holdout
         response = holdout.rows.y[rows] - self.centre
         predicted = tree.value[_leaves(tree, holdout, rows), 0] - self.centre
         squared_error = (response - predicted) ** 2
         weight = np.ones(rows.size) if holdout.rows.weight is None else holdout.rows.weight[rows]
         folds, count = holdout.folds[rows], holdout.n_folds
-        sums = np.stack(
-            [
-                *(
-                    np.bincount(folds, weights=weight * term, minlength=count)
-                    for term in (1.0, response, response**2, squared_error)
-                ),
-                np.bincount(folds, minlength=count),
-            ],
-            axis=1,
-        ).astype(np.float64)
-        return sums, (weight, response, squared_error)
+        terms = (1.0, response, response**2, squared_error)
+        sums = [np.bincount(folds, weights=weight * term, minlength=count) for term in terms]
+        sums.append(np.bincount(folds, minlength=count))
+        by_fold = np.stack(sums, axis=1).astype(np.float64)
+        total = by_fold.sum(axis=0)
+        values = self._r2(np.concatenate([total[None], total[None] - by_fold]))
+        if rows.size < 2 or not (spread := total[2] - total[1] ** 2 / total[0]) > 0:
+            return float(values[0]), np.nan, values[1:]
+        influence = squared_error - (1 - values[0]) * (response - total[1] / total[0]) ** 2
+        error = np.sqrt(((weight * influence) ** 2).sum()) / spread
+        error *= _over_n_less_one(float(total[0]), float((weight**2).sum()))
+        return float(values[0]), float(error), values[1:]
 
     @staticmethod
     def _r2(sums: FloatArray) -> FloatArray:
-        """R² as scikit-learn defines it: 1 or 0 for a constant response, NaN for one row."""
+        """R² as scikit-learn defines it: 1 or 0 for a constant response, NaN for one row.
+
+        From the sums of weights, responses, their squares and squared errors, and the rows.
+        """
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = sums[:, 2] - sums[:, 1] ** 2 / sums[:, 0]
             tiny = 1e-12 * np.abs(sums[:, 2])
@@ -308,18 +278,16 @@ class _R2:
         return np.where(sums[:, 4] < 2, np.nan, values)
 
 
-class _AnyScorer:
+class _AnyScorer(Measure):
     """Any scikit-learn scorer; standard error by the delete-a-group jackknife over folds."""
 
     def __init__(self, holdout: Holdout, scorer: Callable[..., Any]) -> None:
-        self.holdout = holdout
+        super().__init__(holdout)
         self.scorer = scorer
         self.takes_weights = _takes_weights(scorer)
         self._tables: dict[bytes, Any] = {}
 
-    def all_and_without(
-        self, tree: Tree, rows: NDArray[np.int64]
-    ) -> tuple[float, float, FloatArray]:
+    def all_and_without(self, tree: Tree, rows: Rows) -> tuple[float, float, FloatArray]:
         folds, count = self.holdout.folds[rows], self.holdout.n_folds
         value = self.on_rows(tree, rows)
         if count < 2:
@@ -328,7 +296,7 @@ class _AnyScorer:
         error = np.sqrt((count - 1) / count * ((parts - parts.mean()) ** 2).sum())
         return value, float(error), parts
 
-    def on_rows(self, tree: Tree, rows: NDArray[np.int64]) -> float:
+    def on_rows(self, tree: Tree, rows: Rows) -> float:
         holdout = self.holdout
         key = rows.tobytes()
         table = self._tables.get(key)

@@ -21,7 +21,7 @@ from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from steadytree.tree.words import PAGE
 
-# -- Features that no rule may use: unseen by whoever learns, and gone from a deployed tree --
+# -- features that no rule may use -----------------------------------------------------
 # They stay columns of the table, so that people can ask what the tree does to each group.
 
 FORBIDDEN = "forbidden"
@@ -109,7 +109,7 @@ def without_splits(tree: Tree, features: Collection[int]) -> Tree:
     )
 
 
-# -- Rules the user locks: find the nodes of the deployed tree that no proposal may change --
+# -- what the user locks ---------------------------------------------------------------
 
 View = tuple[Tree, FeatureSpace | None]
 

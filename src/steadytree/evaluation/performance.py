@@ -1,6 +1,9 @@
-"""Old tree against new on the new rows: discrimination, decisions and calibration, by subgroup.
+"""Old tree against new: rows decided otherwise, discrimination, calibration, by subgroup.
 
-Three columns of scores, each with a name that says which tree is scored on which rows: the
+A class that differs is another decision. A predicted response differs nearly always a
+little, so there a prediction has moved when it moves by more than 5 % of the response range.
+
+Scores stand in three columns, each with a name that says which tree is scored on which rows: the
 deployed tree, which saw none of them; the proposal's own tree, which was trained on them; and
 the honest estimate for the proposal, corrected by trees made without a fold
 (:mod:`steadytree.evaluation.cross_fitting`).
@@ -8,7 +11,7 @@ the honest estimate for the proposal, corrected by trees made without a fold
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,39 +20,189 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree.evaluation.cross_fitting import CrossFitted, Estimate, decides_alike, ranks_alike
-from steadytree.evaluation.flips import flipped
-from steadytree.evaluation.intervals import (
-    Interval,
-    area_excess,
-    auc_interval,
-    half_width,
-    loss_interval,
-    mean_interval,
-    proportion_interval,
-    quantile,
-)
 from steadytree.evaluation.scores import (
+    Interval,
     Measure,
     Predictions,
     Score,
     absolute_errors,
-    area_of,
+    area_excess,
+    auc_interval,
     errors,
     flagged,
+    half_width,
+    loss_interval,
     mean_cost,
+    mean_interval,
     mean_parts,
     mean_score,
     predict_rows,
-    r2_score,
+    proportion_interval,
+    quantile,
     recall_of,
+    score_rows,
     share_errors,
     squared_errors,
     standard_error,
+    wilson,
 )
+from steadytree.exceptions import InputError
+from steadytree.tree.columns import column_names, column_values, n_rows
 from steadytree.tree.decision import Decision
+from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
-# -- A final test: trees scored on rows that nothing was trained or chosen on --
+Rows = NDArray[np.intp]
+
+# -- rows decided otherwise, in all and by subgroup -----------------------------------------
+
+REGRESSION_FLIP = 0.05
+"""For regression a decision has no label; a prediction that moves by more than this share
+of the response range counts as flipped."""
+
+MOVES = {"moved_5": 0.05, "moved_10": 0.10}
+"""Columns that count the rows whose risk (or prediction) moves by more than so much."""
+
+# Shares are means of counts: a move of 0.05 on the dot must not fail on the last bit.
+ROUNDING = 1e-9
+
+MOST_LEVELS = 10
+
+WELL_FOUND, HARDLY_FOUND = 0.20, 0.05
+"""Shares of a class's rows that are decided so: above which it is found, below which it is not."""
+
+
+def response_span(space: FeatureSpace, *, classifier: bool) -> float | None:
+    """Width of the response range (0 where the space has none); None for classes."""
+    if classifier:
+        return None
+    low, high = space.response_range or (0.0, 0.0)
+    return high - low
+
+
+def prediction_moved(
+    old: NDArray[np.float64], new: NDArray[np.float64], span: float
+) -> NDArray[np.bool_]:
+    """Rows whose predicted response moves by more than 5 % of the response range."""
+    return np.asarray(np.abs(new - old) > REGRESSION_FLIP * span)
+
+
+def flipped(old: Predictions, new: Predictions, span: float | None) -> NDArray[np.bool_]:
+    """Rows whose decision differs; ``span`` is the response range of a regression."""
+    if span is None:
+        return np.asarray(old.label != new.label)
+    return prediction_moved(old.value[:, 0], new.value[:, 0], span)
+
+
+def classes_given_up(
+    rules: tuple[Sequence[Any], Sequence[Any]],
+    rows: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    y: NDArray[Any] | None = None,
+) -> dict[Any, bool]:
+    """Classes that a new tree gives up: True, decided for nobody any more; False, hardly found.
+
+    Scores of ranking do not notice it. A class is given up that rules of the old tree decide on
+    and none of the new one does, or that the old tree decides for some rows and the new one for
+    none; or that the old one finds in at least a fifth of its rows and the new one in less than
+    a twentieth.
+
+    Parameters
+    ----------
+    rules : labels of the rules of the old and of the new tree
+    rows : decisions of the old and of the new tree on some rows, optional
+    y : classes of these rows, optional
+    """
+    lost: dict[Any, bool] = {}
+    for name in dict.fromkeys(rules[0]):
+        dropped = name not in set(rules[1])
+        if rows is None:
+            if dropped:
+                lost[name] = True
+            continue
+        before, after = rows[0] == name, rows[1] == name
+        if dropped or (before.any() and not after.any()):
+            lost[name] = True
+        elif y is not None and (y == name).any():
+            found, still = before[y == name].mean(), after[y == name].mean()
+            if found >= WELL_FOUND and still < HARDLY_FOUND:
+                lost[name] = False
+    return lost
+
+
+def risk_moves(old: Predictions, new: Predictions, span: float | None) -> NDArray[np.float64]:
+    """How far each row's prediction moves, from 0 to 1.
+
+    Half the sum of the absolute changes of the class shares: for two classes that is the
+    change of the risk. For a response the change over the response range.
+    """
+    change = np.abs(new.value - old.value)
+    if span is None:
+        return np.asarray(change.sum(axis=1) / 2)
+    return np.asarray(change[:, 0] / span) if span > 0 else np.zeros(len(change))
+
+
+def moved_shares(moves: NDArray[np.float64]) -> dict[str, float]:
+    """Share of the rows that move by more than 5 and by more than 10 points."""
+    if not moves.size:
+        return dict.fromkeys(MOVES, float("nan"))
+    return {name: float((moves > limit + ROUNDING).mean()) for name, limit in MOVES.items()}
+
+
+def subgroups(X: Any, by: Any) -> Iterator[tuple[Any, NDArray[np.intp]]]:
+    """Split rows by a column name, an array with one entry per row, or a function of X.
+
+    A numeric column with more than ten values is cut at its quartiles. Missing values
+    form their own group.
+    """
+    count = n_rows(X)
+    if isinstance(by, str):
+        names = column_names(X)
+        if names is None or by not in names:
+            raise InputError(
+                f"expected a column of the new rows, got by={by!r}; "
+                f"columns are {list(names) if names else 'unnamed: pass an array instead'}"
+            )
+        values = column_values(X, by)
+    else:
+        values = np.asarray(by(X) if isinstance(by, Callable) else by)  # type: ignore[arg-type]
+    if values.shape != (count,):
+        raise InputError(
+            f"expected one subgroup per row, {count} in all, got shape {values.shape}; "
+            "pass the name of a column or an array with an entry per row"
+        )
+    series = pd.Series(values)
+    if series.dtype.kind in "fi" and series.nunique() > MOST_LEVELS:
+        series = pd.qcut(series, 4, duplicates="drop")
+    codes, levels = pd.factorize(series, sort=True, use_na_sentinel=True)
+    for code, level in enumerate(levels):
+        shown = str(level) if isinstance(level, pd.Interval) else level
+        yield shown, np.flatnonzero(codes == code)
+    if (codes < 0).any():
+        yield "(missing)", np.flatnonzero(codes < 0)
+
+
+def flip_table(
+    X: Any,
+    by: Any,
+    changed: NDArray[np.bool_],
+    moves: NDArray[np.float64],
+    *,
+    level: float,
+) -> pd.DataFrame:
+    """Share of rows whose decision changes in each subgroup, with Wilson intervals.
+
+    ``moved_5`` and ``moved_10`` are the shares whose risk moves by more than 5 and 10 points.
+    """
+    rows = []
+    for name, index in subgroups(X, by):
+        n, hits = len(index), int(changed[index].sum())
+        shown = (hits / n, *wilson(hits, n, level))
+        rows.append((name, n, *shown, *moved_shares(moves[index]).values()))
+    columns = ["group", "n", "flips", "low", "high", *MOVES]
+    return pd.DataFrame(rows, columns=columns).set_index("group")
+
+
+# -- a final test: rows that nothing was trained or chosen on --------------------------
 
 
 def score_on_test(
@@ -87,10 +240,10 @@ def score_on_test(
     predicted = {name: predict_rows(tree, coded) for name, tree in trees.items()}
     base = next(iter(predicted))
     classifier = span is None
-    first = _score(predicted[base], y, classifier)
+    first = score_rows(y, predicted[base].value, classifier=classifier)
     rows = []
     for name, each in predicted.items():
-        score = _score(each, y, classifier)
+        score = score_rows(y, each.value, classifier=classifier)
         change = score.minus(first)
         half = quantile(0.95) * standard_error(change.influence, groups)
         row: dict[str, Any] = {
@@ -114,17 +267,8 @@ def score_on_test(
     return pd.DataFrame(rows).set_index("tree")
 
 
-def _score(predicted: Predictions, y: NDArray[Any], classifier: bool) -> Score:
-    if not classifier:
-        return r2_score(squared_errors(predicted, y).score(), y)
-    k = predicted.value.shape[1]
-    areas = [area_of(column)(predicted, y).score() for column in ([1] if k == 2 else range(k))]
-    return areas[0] if len(areas) == 1 else mean_score(areas, len(y))
+# -- the performance table -------------------------------------------------------------
 
-
-# -- Old tree against new on the new rows: discrimination, decisions and calibration, by subgroup --
-
-Rows = NDArray[np.intp]
 
 COLUMNS = {
     "deployed": "the deployed tree on the new rows; it was not trained on them",
@@ -240,31 +384,31 @@ def performance_table(
     The positive class of two is that of the candidate, for the deployed tree's measures too.
     """
     tree = scores.own[name]
-    at = tree.decision.position
     records = []
     for group, rows in parts:
-        for measured in _measures(scores, name, rows, at):
-            record: dict[str, Any] = {"group": group, "metric": measured.name, "n": measured.n}
-            estimate = measured.estimate
-            low, high = measured.bounds(level, proposal=False)
-            record |= {
-                "deployed": estimate.deployed.value,
-                "deployed_low": low,
-                "deployed_high": high,
-                "own": estimate.own.value,
-            }
-            low, high = measured.bounds(level, proposal=True)
-            change, half = estimate.change.value, measured.change_margin(level)
-            record |= {
-                "recipe": estimate.recipe.value,
-                "recipe_low": low,
-                "recipe_high": high,
-                "change": change,
-                "change_low": change - half,
-                "change_high": change + half,
-            }
-            record["interval"] = measured.interval
-            records.append(record)
+        for measured in _measures(scores, name, rows, tree.decision.position):
+            estimate, half = measured.estimate, measured.change_margin(level)
+            deployed_low, deployed_high = measured.bounds(level, proposal=False)
+            recipe_low, recipe_high = measured.bounds(level, proposal=True)
+            change = estimate.change.value
+            records.append(
+                {
+                    "group": group,
+                    "metric": measured.name,
+                    "n": measured.n,
+                    "deployed": estimate.deployed.value,
+                    "deployed_low": deployed_low,
+                    "deployed_high": deployed_high,
+                    "own": estimate.own.value,
+                    "recipe": estimate.recipe.value,
+                    "recipe_low": recipe_low,
+                    "recipe_high": recipe_high,
+                    "change": change,
+                    "change_low": change - half,
+                    "change_high": change + half,
+                    "interval": measured.interval,
+                }
+            )
     table = pd.DataFrame(records).set_index(["group", "metric"])
     table.attrs["columns"] = dict(COLUMNS)
     if tree == scores.deployed:
@@ -281,55 +425,61 @@ def measure_score(
     scores: CrossFitted, name: str, rows: Rows | None = None, leave_out: int | None = None
 ) -> Measured:
     """ROC AUC or R² of a candidate: the first line of its table, and its place on the frontier."""
-    every = np.arange(len(scores.y)) if rows is None else rows
+    measured = _measurer(scores, name, rows)
     estimate = scores.score_estimate(name, rows=rows, leave_out=leave_out)
-    groups = _group_codes(scores.groups, every)
-    take = _taken(estimate, every)
-    leaf = _leaves(scores, name, every)
-    y = scores.y[every]
     if not scores.classifier:
-        return Measured("R2", "mean", (len(y), len(y)), take, False, groups, leaf)
+        return measured("R2", "mean", estimate)
+    y = scores.y if rows is None else scores.y[rows]
     counts = np.bincount(y, minlength=scores.deployed.value.shape[1])
     rarest = int(counts[counts > 0].min(initial=len(y)))  # against all others
     columns = range(counts.size) if counts.size > 2 else (1,)
     alike = all(ranks_alike(scores.deployed, scores.own[name], k) for k in columns)
-    return Measured("AUC", "area", (rarest, len(y) - rarest), take, alike, groups, leaf)
+    return measured("AUC", "area", estimate, (rarest, len(y) - rarest), alike=alike)
 
 
 def measure_policy(
     scores: CrossFitted, name: str, decision: Decision, leave_out: int | None = None
 ) -> Iterator[Measured]:
     """Yield the Brier score of a candidate, as in its table, and the mean cost of its decisions."""
-    every = np.arange(len(scores.y))
-    groups, leaf = _group_codes(scores.groups, every), _leaves(scores, name, every)
+    measured = _measurer(scores, name, None)
     same = decides_alike(scores.deployed, scores.own[name])
-    for title, kind, measure, alike in (
-        ("Brier score", "loss", squared_errors, False),
-        ("cost", "mean", mean_cost(decision), same),
-    ):
-        found = scores.estimate(name, measure, alike=alike, leave_out=leave_out)
-        estimate = _taken(found, every)
-        yield Measured(title, kind, (len(every), len(every)), estimate, False, groups, leaf)
+    brier = scores.estimate(name, squared_errors, leave_out=leave_out)
+    yield measured("Brier score", "loss", brier)
+    cost = scores.estimate(name, mean_cost(decision), alike=same, leave_out=leave_out)
+    yield measured("cost", "mean", cost)
 
 
-def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iterator[Measured]:
-    y = scores.y[rows]
-    groups, leaf = _group_codes(scores.groups, rows), _leaves(scores, name, rows)
-    n = len(rows)
-    yield measure_score(scores, name, rows)
+def _measurer(scores: CrossFitted, name: str, rows: Rows | None) -> Callable[..., Measured]:
+    """Return what puts an estimate on some rows together with what its intervals need."""
+    at = np.arange(len(scores.y)) if rows is None else rows
+    groups = None
+    if scores.groups is not None:
+        groups = np.unique(scores.groups[at], return_inverse=True)[1]
+    leaf = scores.predictions(name)[0].leaves()[at]
+    everyone = (len(at), len(at))
 
     def measured(
         title: str,
         kind: str,
         estimate: Estimate,
-        sizes: tuple[int, int] = (n, n),
+        sizes: tuple[int, int] = everyone,
         *,
         alike: bool = False,
     ) -> Measured:
-        return Measured(title, kind, sizes, estimate, alike, groups, leaf)
+        here = estimate.map(lambda score: score.at(at))
+        return Measured(title, kind, sizes, here, alike, groups, leaf)
+
+    return measured
+
+
+def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iterator[Measured]:
+    y = scores.y[rows]
+    n = len(rows)
+    measured = _measurer(scores, name, rows)
+    yield measure_score(scores, name, rows)
 
     def of(measure: Measure, alike: bool = False) -> Estimate:
-        return _taken(scores.estimate(name, measure, rows=rows, alike=alike), rows)
+        return scores.estimate(name, measure, rows=rows, alike=alike)
 
     if not scores.classifier:
         yield measured("mean absolute error", "mean", of(absolute_errors))
@@ -339,19 +489,20 @@ def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iter
     k = scores.deployed.value.shape[1]
     counts = np.bincount(y, minlength=k)
     recalls = [of(recall_of(c), same).within(0.0, 1.0) for c in range(k)]
-    shares = [mean_parts(y == c, np.ones(n, dtype=bool)).score() for c in range(k)]
+    everyone = np.ones(n, dtype=bool)
+    shares = [mean_parts(y == c, everyone).score().spread_to(len(scores.y), rows) for c in range(k)]
     present = [c for c in range(k) if counts[c]] or list(range(k))
 
     def accuracy(*each: Score) -> Score:
         """Recalls of the classes, weighted by how many rows each has."""
-        total = Score(0.0, np.zeros(n))
+        total = Score(0.0, np.zeros(len(scores.y)))
         for c, recall in zip(present, each, strict=True):
             total = total.plus(recall.times(shares[c]))
         return total
 
     seen = [recalls[c] for c in present]
     yield measured("accuracy", "share", seen[0].map(accuracy, *seen[1:]), alike=same)
-    balanced = seen[0].map(lambda *each: mean_score(each, n), *seen[1:])
+    balanced = seen[0].map(lambda *each: mean_score(each, len(scores.y)), *seen[1:])
     yield measured("balanced accuracy", "mean of shares", balanced, alike=same)
     if k == 2:
         negative = 1 - positive
@@ -374,17 +525,3 @@ def _measures(scores: CrossFitted, name: str, rows: Rows, positive: int) -> Iter
             "calibration: mean predicted minus observed", "mean", of(share_errors(positive))
         )
     yield measured("Brier score", "loss", of(squared_errors))
-
-
-def _taken(estimate: Estimate, rows: Rows) -> Estimate:
-    """Keep the influences of some rows; the others have none."""
-    return estimate.map(lambda score: score.at(rows))
-
-
-def _leaves(scores: CrossFitted, name: str, rows: Rows) -> NDArray[Any]:
-    """Leaf of some rows in a candidate's own tree."""
-    return scores.predictions(name)[0].leaves()[rows]
-
-
-def _group_codes(groups: NDArray[Any] | None, rows: Rows) -> NDArray[np.intp] | None:
-    return None if groups is None else np.unique(groups[rows], return_inverse=True)[1]

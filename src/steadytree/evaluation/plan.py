@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from pathlib import Path
@@ -184,14 +185,10 @@ class ChangePlan:
         out: dict[str, Any] = {"schema": SCHEMA, "version": VERSION}
         for one in fields(self):
             value = getattr(self, one.name)
-            if one.name == "forbid" and value is not None:
-                out["forbid"] = list(value)
-            elif one.name == "per_group" and value:
-                out["per_group"] = {column: dict(limits) for column, limits in value.items()}
-            elif one.name in LIMITS and value is not None:
-                out[one.name] = value
-            elif one.name in ("locked", "accept") and value:
-                out[one.name] = list(value)
+            # An empty list of what is forbidden allows everything.
+            if value is None or (one.name != "forbid" and value in ((), {})):
+                continue
+            out[one.name] = list(value) if isinstance(value, tuple) else deepcopy(value)
         return out
 
     @classmethod

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from steadytree.evaluation.intervals import wilson
+from steadytree.evaluation.scores import wilson
 
 FloatArray = NDArray[np.float64]
 

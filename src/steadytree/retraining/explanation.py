@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadytree.diff.tree_diff import given_up_words
-from steadytree.evaluation.flips import REGRESSION_FLIP
-from steadytree.evaluation.intervals import quantile
+from steadytree.evaluation.performance import REGRESSION_FLIP
 from steadytree.evaluation.plan_check import FEWEST_EVENTS
+from steadytree.evaluation.scores import quantile
 from steadytree.publish.cells import (
     Cell,
     Text,

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._text import some_of
-from steadytree.evaluation.changed_columns import changed_columns
 from steadytree.evaluation.locks import (
     forbidden_before,
     forbidden_features,
     unseen,
     without_splits,
 )
+from steadytree.evaluation.plan_check import changed_columns
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.best_first import RowBatch, RowBatches
 from steadytree.plugins import read_model

@@ -17,10 +17,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree.evaluation.cross_fitting import CrossFitted, decides_alike, same_rules
-from steadytree.evaluation.flips import classes_given_up, flipped, response_span, risk_moves
-from steadytree.evaluation.intervals import quantile
 from steadytree.evaluation.locks import forbidden_before, keeps_locks, resolve_locks
-from steadytree.evaluation.performance import measure_policy, measure_score
+from steadytree.evaluation.performance import (
+    classes_given_up,
+    flipped,
+    measure_policy,
+    measure_score,
+    response_span,
+    risk_moves,
+)
 from steadytree.evaluation.plan import LIMITS, ChangePlan
 from steadytree.evaluation.plan_check import (
     FEWEST_EVENTS,
@@ -32,7 +37,7 @@ from steadytree.evaluation.plan_check import (
     check_plan,
     count_events,
 )
-from steadytree.evaluation.scores import predict_rows
+from steadytree.evaluation.scores import predict_rows, quantile
 from steadytree.retraining.frontier import choose
 from steadytree.tree.decision import Decision
 from steadytree.tree.space import FeatureSpace

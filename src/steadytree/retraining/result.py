@@ -19,15 +19,15 @@ from steadytree._views import CandidateTrees, ReportContent, notebook_view, writ
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.predictor import predictor_of
 from steadytree.evaluation.cross_fitting import CrossFitted
-from steadytree.evaluation.flips import (
+from steadytree.evaluation.performance import (
     flip_table,
     flipped,
     moved_shares,
+    performance_table,
     response_span,
     risk_moves,
     subgroups,
 )
-from steadytree.evaluation.performance import performance_table
 from steadytree.evaluation.plan import ChangePlan
 from steadytree.evaluation.plan_check import PlanCheck
 from steadytree.evaluation.scores import predict_rows

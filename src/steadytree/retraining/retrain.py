@@ -15,9 +15,15 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from steadytree.evaluation.cross_fitting import CrossFitted, Fold, check_rowwise, make_folds
-from steadytree.evaluation.flips import flipped, moved_shares, response_span, risk_moves, subgroups
 from steadytree.evaluation.locks import resolve_locks
-from steadytree.evaluation.performance import score_on_test
+from steadytree.evaluation.performance import (
+    flipped,
+    moved_shares,
+    response_span,
+    risk_moves,
+    score_on_test,
+    subgroups,
+)
 from steadytree.evaluation.plan import ChangePlan
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.plugins import read_model

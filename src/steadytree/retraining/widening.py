@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._text import quoted
-from steadytree.evaluation.changed_columns import OUTSIDE_SHARE, UNKNOWN_SHARE
+from steadytree.evaluation.plan_check import OUTSIDE_SHARE, UNKNOWN_SHARE
 from steadytree.exceptions import InputError
 from steadytree.plugins import as_tree
 from steadytree.tree.alignment import (

@@ -19,7 +19,7 @@ from steadytree._views import ReportContent
 from steadytree.diff import TreeDiff
 from steadytree.diff.changes import split_words
 from steadytree.diff.tree_diff import given_up_words, kept_sentence, status_counts
-from steadytree.evaluation.flips import MOVES
+from steadytree.evaluation.performance import MOVES
 from steadytree.evaluation.plan_check import FEWEST_EVENTS
 from steadytree.exceptions import InputError
 from steadytree.publish import names_for_others, rare_words

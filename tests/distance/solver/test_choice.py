@@ -16,7 +16,7 @@ import pytest
 
 from steadytree import _io as limits
 from steadytree.distance import _solver
-from steadytree.distance._solver import compiled_solver, kernels, scipy_solver
+from steadytree.distance._solver import compiled_solver, kernels
 from steadytree.exceptions import InputError
 from steadytree.tree.paths import Paths
 from tests.distance.solver.examples import breast_cancer_paths, measure, plain_distance
@@ -112,7 +112,7 @@ def test_a_part_is_solved_in_the_thread_that_asks(
         return work
 
     monkeypatch.setattr(kernels, "_rows", noted(kernels._rows))
-    monkeypatch.setattr(scipy_solver, "match", noted(scipy_solver.match))
+    monkeypatch.setattr(_solver, "match", noted(_solver.match))
     a, b = ([chain(k) for k in sizes] for sizes in ((1, 3, 4, 6), (2, 5)))
     part, other = (_solver.prepare_part(some, measure()) for some in (a, b))
     assert _solver.part_distances(part, other).shape == (4, 2)

@@ -12,7 +12,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree import FeatureSpace, as_tree
-from steadytree.distance._solver import kernels, scipy_solver
+from steadytree.distance._solver import kernels, pairwise_by_scipy
 from steadytree.distance._solver.pack import LANES, pack, padded_length
 from steadytree.distance._solver.searches import N_VECTORS
 from steadytree.tree.paths import Paths
@@ -39,7 +39,7 @@ def test_both_solvers_agree_with_plain_arithmetic(variant: str, seed: int) -> No
             plain = plain_distance(paths[i], paths[j], variant, outcome, weight)
             assert distances[i, j] == pytest.approx(plain, rel=1e-9, abs=1e-12 * (1 + weight))
         # Whole numbers all the way: not close, equal.
-        np.testing.assert_array_equal(scipy_solver.pairwise(paths, None, chosen), distances)
+        np.testing.assert_array_equal(pairwise_by_scipy(paths, None, chosen), distances)
         assert (np.diag(distances) == 0).all()
         np.testing.assert_array_equal(distances, distances.T)
 
@@ -56,7 +56,7 @@ def test_result_does_not_depend_on_threads_order_or_company() -> None:
     one = kernels.pairwise(pack(paths[3:4], chosen), pack(paths[30:31], chosen))
     assert one[0, 0] == distances[3, 10]
     for n_jobs in (1, 2):
-        slowly = scipy_solver.pairwise(paths[:25], paths[20:], chosen, n_jobs)
+        slowly = pairwise_by_scipy(paths[:25], paths[20:], chosen, n_jobs)
         np.testing.assert_array_equal(slowly, distances)
 
 
@@ -148,7 +148,7 @@ def test_what_a_tree_learns_in_one_pair_does_not_change_the_next(variant: str) -
     chosen = measure(variant, weight=3.0)
     together = kernels.pairwise(pack(paths, chosen), pack(paths[::-1], chosen))[:, ::-1]
     np.testing.assert_array_equal(together, kernels.pairwise(pack(paths, chosen)))
-    np.testing.assert_array_equal(together, scipy_solver.pairwise(paths, None, chosen))
+    np.testing.assert_array_equal(together, pairwise_by_scipy(paths, None, chosen))
 
 
 @pytest.mark.parametrize("variant", ["paper", "metric"])
@@ -158,5 +158,5 @@ def test_large_trees_keep_room_for_column_numbers(variant: str) -> None:
     packed = pack(paths, measure(variant))
     assert packed.max_paths == 512
     assert kernels._Problem(packed, packed).shift == 9
-    slowly = scipy_solver.pairwise(paths, None, measure(variant))
+    slowly = pairwise_by_scipy(paths, None, measure(variant))
     np.testing.assert_array_equal(kernels.pairwise(packed), slowly)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from steadytree import FeatureSpace, as_tree
-from steadytree.distance._solver import kernels, scipy_solver
+from steadytree.distance._solver import kernels, pairwise_by_scipy
 from steadytree.distance._solver.pack import CLASHING, LANES, pack, padded_length
 from steadytree.tree.paths import Paths
 from tests.distance.solver.examples import breast_cancer_paths, measure
@@ -43,7 +43,7 @@ def test_digest_ignores_the_order_of_splits_but_not_outcomes() -> None:
     packed = pack([a, b], measure())
     assert packed.n_distinct == 1
     assert kernels.pairwise(packed)[0, 1] == 0.0
-    assert scipy_solver.pairwise([a, b], None, measure())[0, 1] == 0.0
+    assert pairwise_by_scipy([a, b], None, measure())[0, 1] == 0.0
     # Trees that differ in a share only are one tree for labels, two for distributions.
     paths = breast_cancer_paths(1)[0]
     value = paths.value.copy()

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from steadytree.distance._solver import scipy_solver
-from steadytree.distance._solver.scipy_solver import assign, match
+from steadytree.distance import _solver
+from steadytree.distance._solver import assign, match, pairwise_by_scipy
 from steadytree.distance.variants import in_quanta
 from tests.distance.solver.examples import VARIANTS, breast_cancer_paths, measure, plain_distance
 
@@ -43,18 +43,18 @@ def test_the_nearest_column_is_the_price_where_nobody_gives_one() -> None:
 
 def test_two_collections_pair_by_pair() -> None:
     paths = breast_cancer_paths(6)
-    distances = scipy_solver.pairwise(paths[:2], paths[1:5], measure("metric"))
+    distances = pairwise_by_scipy(paths[:2], paths[1:5], measure("metric"))
     for i, j in itertools.product(range(2), range(4)):
         plain = plain_distance(paths[i], paths[1 + j], "metric", "label", 1.0)
         assert distances[i, j] == pytest.approx(plain, rel=1e-9, abs=1e-12)
-    assert scipy_solver.pairwise(paths[:1], paths[4:5], measure("metric")) == distances[0, 3]
+    assert pairwise_by_scipy(paths[:1], paths[4:5], measure("metric")) == distances[0, 3]
 
 
 def test_equal_trees_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    monkeypatch.setattr(scipy_solver, "match", lambda a, b: calls.append(1) or match(a, b))
+    monkeypatch.setattr(_solver, "match", lambda a, b: calls.append(1) or match(a, b))
     paths = breast_cancer_paths(3)
-    distances = scipy_solver.pairwise([*paths, *paths], None, measure())
+    distances = pairwise_by_scipy([*paths, *paths], None, measure())
     assert len(calls) == 3
     np.testing.assert_array_equal(distances[:3, :3], distances[3:, :3])
     assert (np.diag(distances) == 0).all()

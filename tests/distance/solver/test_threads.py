@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from steadytree.distance._solver.scipy_solver import in_threads
+from steadytree._jobs import in_threads
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, None])
@@ -18,12 +18,12 @@ def test_every_part_is_done_once(n_jobs: int | None) -> None:
         while (k := next(turn)) < 50:
             done.append(k)
 
-    in_threads(work, n_jobs, 50)
+    in_threads([work] * 50, n_jobs)
     assert sorted(done) == list(range(50))
 
 
 def test_as_many_threads_as_asked_and_never_more_than_parts() -> None:
-    for n_jobs, parts, expected in ((3, 8, 3), (8, 2, 2)):
+    for n_jobs, parts, expected in ((3, 9, 3), (8, 2, 2)):
         meeting = threading.Barrier(expected, timeout=10)
         names = []
 
@@ -31,15 +31,15 @@ def test_as_many_threads_as_asked_and_never_more_than_parts() -> None:
             names.append(threading.current_thread().name)
             meeting.wait()  # breaks unless all of them are there at once
 
-        in_threads(work, n_jobs, parts)
+        in_threads([work] * parts, n_jobs)
         assert len(set(names)) == expected
 
 
 @pytest.mark.parametrize(("n_jobs", "parts"), [(1, 8), (8, 1), (8, 0)])
 def test_a_single_thread_is_the_callers_own(n_jobs: int, parts: int) -> None:
     used = []
-    in_threads(lambda: used.append(threading.current_thread()), n_jobs, parts)
-    assert used == [threading.current_thread()]
+    in_threads([lambda: used.append(threading.current_thread())] * parts, n_jobs)
+    assert used == [threading.current_thread()] * parts
 
 
 def test_an_error_in_a_thread_is_raised() -> None:
@@ -47,4 +47,4 @@ def test_an_error_in_a_thread_is_raised() -> None:
         raise MemoryError("no room for the costs")
 
     with pytest.raises(MemoryError, match="no room for the costs"):
-        in_threads(work, 2, 4)
+        in_threads([work] * 4, 2)

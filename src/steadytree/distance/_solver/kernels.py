@@ -15,6 +15,7 @@ Threads share the rows; each pair's result depends on
 the pair alone, and whole numbers make it exact, so it is the same for any number of threads.
 """
 
+# mypy: allow-untyped-defs
 from __future__ import annotations
 
 import itertools
@@ -24,6 +25,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from steadytree._jobs import in_threads, threads_here
 from steadytree.distance._solver.assignment import index_bits, solve_rectangular
 from steadytree.distance._solver.pack import (
     BASE,
@@ -41,7 +43,6 @@ from steadytree.distance._solver.pack import (
     VALUES,
     PackedCollection,
 )
-from steadytree.distance._solver.scipy_solver import in_threads
 from steadytree.distance._solver.searches import (
     DUAL_U,
     FAR,
@@ -61,9 +62,7 @@ CHUNK_PAIRS = 2000
 
 
 @inlined
-def _step(
-    mem: Any, source: Any, into: Any, amounts: Any, at: Any, m: Any, old: Any, new: Any
-) -> Any:
+def _step(mem, source, into, amounts, at, m, old, new):
     """Row of a node from its parent's: minus min(new, y) - min(old, y) in each column."""
     s, t, y = unsigned(source), unsigned(into), unsigned(at)
     if new > old:
@@ -81,20 +80,7 @@ def _step(
 
 
 @inlined
-def _last_step(
-    mem: Any,
-    source: Any,
-    into: Any,
-    amounts: Any,
-    at: Any,
-    base: Any,
-    minimum: Any,
-    new_minimum: Any,
-    m: Any,
-    old: Any,
-    new: Any,
-    own: Any,
-) -> Any:
+def _last_step(mem, source, into, amounts, at, base, minimum, new_minimum, m, old, new, own):
     """Step into a leaf, its own and the columns' terms, and the running column minima."""
     s, t, y, b = unsigned(source), unsigned(into), unsigned(at), unsigned(base)
     before, after = unsigned(minimum), unsigned(new_minimum)
@@ -110,17 +96,7 @@ def _last_step(
 
 
 @inlined
-def _no_step(
-    mem: Any,
-    source: Any,
-    into: Any,
-    amounts: Any,
-    base: Any,
-    minimum: Any,
-    new_minimum: Any,
-    m: Any,
-    own: Any,
-) -> Any:
+def _no_step(mem, source, into, amounts, base, minimum, new_minimum, m, own):
     """Leaf whose last step is already taken, or does not concern the other tree."""
     # As _last_step without its clamp: two loops, so that neither has a branch inside.
     s, t, b = unsigned(source), unsigned(into), unsigned(base)
@@ -133,17 +109,7 @@ def _no_step(
 
 
 @compiled
-def _add_outcomes(
-    mem: Any,
-    cost: Any,
-    amounts: Any,
-    own: Any,
-    own_stride: Any,
-    other: Any,
-    n: Any,
-    m: Any,
-    count: Any,
-) -> Any:
+def _add_outcomes(mem, cost, amounts, own, own_stride, other, n, m, count):
     """Add the L1 distances of outcome vectors to the cost matrix; new column minima."""
     for j in range(m):
         mem[j] = FAR
@@ -160,20 +126,7 @@ def _add_outcomes(
 
 
 @compiled
-def _build_cost(
-    meta: Any,
-    structure: Any,
-    amounts: Any,
-    s: Any,
-    t: Any,
-    mem: Any,
-    width: Any,
-    cost: Any,
-    stack: Any,
-    depths: Any,
-    prior: Any,
-    n_values: Any,
-) -> Any:
+def _build_cost(meta, structure, amounts, s, t, mem, width, cost, stack, depths, prior, n_values):
     """Cost d(p, q) - c(p) - prior(q), tree s as rows q, tree t as columns p; column minima."""
     n = meta[s, N_PATHS]
     m = meta[t, STRIDE]
@@ -237,30 +190,16 @@ def _build_cost(
 
 def _entry_point(digest: int) -> Any:
     @njit(nogil=True, cache=True)
-    def rows(
-        meta: Any,
-        structure: Any,
-        amounts: Any,
-        first: Any,
-        last: Any,
-        others: Any,
-        symmetric: Any,
-        mem: Any,
-        layout: Any,
-        n_values: Any,
-        nearest: Any,
-        shift: Any,
-        largest: Any,
-        quantum: Any,
-        out: Any,
-    ) -> Any:
+    def rows(pools, first, last, others, symmetric, mem, layout, settings, out):
         """Distances of trees first..last-1 to the trees from number ``others`` on.
 
         Within one collection (``symmetric``) only to later trees.
         """
         if digest == 0:
             return
+        meta, structure, amounts = pools
         width, cost, core, flip, stack, depths, learnt = layout
+        n_values, nearest, shift, largest, quantum = settings
         for i in range(first, last):
             for j in range(i + 1 if symmetric else 0, meta.shape[0] - others):
                 s, t = signed(i), signed(others + j)
@@ -309,18 +248,14 @@ class _Problem:
         self.others = 0 if same else a.n_distinct
         pools = (a.meta, a.structure, a.amounts) if same else b.appended_to(a)
         smaller, larger = sorted((a.max_paths, b.max_paths))
-        self.bits = a.bits
         largest = max(a.reach + b.reach, a.price, b.price)
         self.shift = index_bits(larger, 2 * largest)  # and as much taken off again
         amounts = pools[2].copy() if same else pools[2]
         amounts <<= self.shift  # in place: it is the largest pool
         self.pools = pools[0], pools[1], amounts
-        self.rest = (
-            a.n_values,
-            a.nearest,
-            np.int64(self.shift),
-            np.int64(largest) << np.int64(self.shift),
-        )
+        shift = np.int64(self.shift)
+        most = np.int64(largest) << shift
+        self.settings = (a.n_values, a.nearest, shift, most, 2.0**-a.bits)
         width = larger + 2 * LANES
         depth = max(a.max_depth, b.max_depth)
         area = (smaller + 2 * LANES) * (larger + 2 * LANES)
@@ -360,20 +295,20 @@ def pairwise(
         mem = np.empty(problem.memory, dtype=np.int64)
         mem[problem.layout[-1] :] = 0  # nothing is learnt yet
         while (k := next(turn)) < len(starts):
+            first, last = starts[k], min(starts[k] + chunk, a.n_distinct)
             _rows(
-                *problem.pools,
-                starts[k],
-                min(starts[k] + chunk, a.n_distinct),
+                problem.pools,
+                first,
+                last,
                 problem.others,
                 symmetric,
                 mem,
                 problem.layout,
-                *problem.rest,
-                2.0**-problem.bits,
+                problem.settings,
                 out,
             )
 
-    in_threads(work, n_jobs, len(starts))
+    in_threads([work] * min(threads_here(n_jobs), len(starts)), n_jobs)
     if symmetric:
         out += out.T
     return out[np.ix_(a.inverse, b.inverse)]

@@ -1,5 +1,6 @@
 """Shortest augmenting paths: from rows without a column, and from columns that must rise."""
 
+# mypy: allow-untyped-defs
 from __future__ import annotations
 
 import zlib
@@ -11,7 +12,7 @@ from numba import njit
 
 from steadytree.distance._solver.pack import CLASHING, LANES
 
-# -- The inner loops of the assignment, and where its vectors lie in memory --
+# -- inner loops, and where the vectors lie in memory ----------------------------------
 # Written so that they compile to vector instructions without branches: positions are
 # unsigned (numba then leaves out its check for negative ones), and a scan reads one buffer
 # and writes another, because updating in place compiles to masked stores, which are slow on
@@ -50,13 +51,13 @@ def source_digest() -> int:
     compiles anew.
     """
     here = Path(__file__).parent
-    files = ("scans.py", "searches.py", "assignment.py", "pack.py", "kernels.py")
+    files = ("searches.py", "assignment.py", "pack.py", "kernels.py")
     text = b"".join((here / name).read_bytes() for name in files if (here / name).exists())
     return zlib.crc32(text) | 1
 
 
 @inlined
-def minimum(mem: Any, row: Any, dual: Any, size: Any) -> Any:
+def minimum(mem, row, dual, size):
     """Least reduced cost of a row."""
     r0, d0 = unsigned(row), unsigned(dual)
     best = FAR
@@ -67,7 +68,7 @@ def minimum(mem: Any, row: Any, dual: Any, size: Any) -> Any:
 
 
 @inlined
-def lower(mem: Any, row: Any, dual: Any, source: Any, into: Any, size: Any) -> Any:
+def lower(mem, row, dual, source, into, size):
     """Least reduced cost of every column so far, or in one more row."""
     r0, s0, t0 = unsigned(row), unsigned(source), unsigned(into)
     for j in range(unsigned(size)):
@@ -77,7 +78,7 @@ def lower(mem: Any, row: Any, dual: Any, source: Any, into: Any, size: Any) -> A
 
 
 @inlined
-def first_scan(mem: Any, row: Any, dual: Any, into: Any, size: Any, offset: Any) -> Any:
+def first_scan(mem, row, dual, into, size, offset):
     """Distances over the cells of one row; the least of them."""
     r0, d0, t0 = unsigned(row), unsigned(dual), unsigned(into)
     best = FAR
@@ -89,7 +90,7 @@ def first_scan(mem: Any, row: Any, dual: Any, into: Any, size: Any, offset: Any)
 
 
 @inlined
-def scan(mem: Any, row: Any, dual: Any, source: Any, into: Any, size: Any, offset: Any) -> Any:
+def scan(mem, row, dual, source, into, size, offset):
     """Distances so far, or over the cells of one more row; the least of them."""
     r0, d0, s0, t0 = unsigned(row), unsigned(dual), unsigned(source), unsigned(into)
     best = FAR
@@ -103,7 +104,7 @@ def scan(mem: Any, row: Any, dual: Any, source: Any, into: Any, size: Any, offse
 
 
 @compiled
-def place(mem: Any, at: Any, size: Any, value: Any) -> Any:
+def place(mem, at, size, value):
     for j in range(size):
         if mem[at + j] == value:
             return signed(j)
@@ -111,7 +112,7 @@ def place(mem: Any, at: Any, size: Any, value: Any) -> Any:
 
 
 @compiled
-def place_reduced(mem: Any, row: Any, dual: Any, size: Any, value: Any) -> Any:
+def place_reduced(mem, row, dual, size, value):
     for j in range(size):
         if mem[row + j] - mem[dual + j] == value:
             return signed(j)
@@ -119,7 +120,7 @@ def place_reduced(mem: Any, row: Any, dual: Any, size: Any, value: Any) -> Any:
 
 
 @compiled
-def find_exit(mem: Any, width: Any, cost: Any, stride: Any, i: Any, shift: Any) -> Any:
+def find_exit(mem, width, cost, stride, i, shift):
     """Cheapest column outside the core for row i; FAR where none is left."""
     row, outside = cost + i * stride, OUTSIDE * width
     key = minimum(mem, row, outside, stride)
@@ -135,22 +136,11 @@ def find_exit(mem: Any, width: Any, cost: Any, stride: Any, i: Any, shift: Any) 
     return value
 
 
-# -- Shortest augmenting paths: from rows without a column, and from columns that must rise --
+# -- shortest augmenting paths ---------------------------------------------------------
 
 
 @compiled
-def join_core(
-    mem: Any,
-    width: Any,
-    cost: Any,
-    stride: Any,
-    core: Any,
-    pitch: Any,
-    n: Any,
-    size: Any,
-    leaver: Any,
-    mask: Any,
-) -> Any:
+def join_core(mem, width, cost, stride, core, pitch, n, size, leaver, mask):
     """Put the exit of row ``leaver`` into the core, as column ``size``."""
     j = mem[EXIT_AT * width + leaver]
     mem[ORIGINAL * width + size] = j
@@ -169,17 +159,7 @@ def join_core(
 
 
 @compiled
-def match_rows(
-    mem: Any,
-    width: Any,
-    cost: Any,
-    stride: Any,
-    table: Any,
-    pitch: Any,
-    n: Any,
-    size: Any,
-    shift: Any,
-) -> Any:
+def match_rows(mem, width, cost, stride, table, pitch, n, size, shift):
     """Shortest augmenting paths from the rows without a column; the core's new size."""
     mask = (signed(1) << shift) - 1
     u, v, packed_v = DUAL_U * width, DUAL_V * width, PACKED_V * width
@@ -287,16 +267,12 @@ def match_rows(
 
 
 @compiled
-def _transpose(mem: Any, table: Any, pitch: Any, flip: Any, rows: Any, n: Any, size: Any) -> Any:
+def _transpose(mem, table, pitch, flip, rows, n, size):
     """Columns of the core as rows, by four; what is left over of a row is 0."""
     for i in range(0, n, 4):
         i1, i2, i3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
-        t0, t1, t2, t3 = (
-            table + i * pitch,
-            table + i1 * pitch,
-            table + i2 * pitch,
-            table + i3 * pitch,
-        )
+        t0, t1 = table + i * pitch, table + i1 * pitch
+        t2, t3 = table + i2 * pitch, table + i3 * pitch
         for a in range(size):
             f = flip + a * rows + i
             mem[unsigned(f)] = mem[unsigned(t0 + a)]
@@ -309,16 +285,7 @@ def _transpose(mem: Any, table: Any, pitch: Any, flip: Any, rows: Any, n: Any, s
 
 
 @compiled
-def settle_columns(
-    mem: Any,
-    width: Any,
-    table: Any,
-    pitch: Any,
-    flip: Any,
-    n: Any,
-    size: Any,
-    shift: Any,
-) -> Any:
+def settle_columns(mem, width, table, pitch, flip, n, size, shift):
     """Give every unmatched column with v < 0 a row, or raise its v to 0."""
     mask = (signed(1) << shift) - 1
     u, v, packed_u = DUAL_U * width, DUAL_V * width, PACKED_U * width

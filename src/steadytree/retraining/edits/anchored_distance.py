@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from steadytree._io import check_matching
-from steadytree.distance._solver.scipy_solver import assign
+from steadytree.distance._solver import assign
 from steadytree.distance.variants import Measure, check_options
 from steadytree.growing.best_first import FloatArray, Split
 from steadytree.growing.nodes import SearchNode, Way

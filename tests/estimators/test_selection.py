@@ -11,7 +11,6 @@ from sklearn.datasets import load_breast_cancer
 from steadytree import StableTreeClassifier
 from steadytree.estimators.selection import (
     RULES,
-    apply_rule,
     best_by,
     pareto_mask,
     select_candidate,
@@ -239,10 +238,10 @@ def test_a_rule_added_in_one_line_serves_stable_trees(monkeypatch) -> None:
 def test_every_rule_on_one_table(rule: str, expected: int) -> None:
     table = pd.DataFrame(
         {
-            "distance": [0.0, 0.1, 0.3, 0.5, 0.0],
-            "dissimilarity": [0.0, 0.1, 0.3, 0.5, 0.0],
-            "score": [0.6, 0.79, 0.795, 0.8, np.nan],
-            "eligible": [True, True, True, True, False],
+            "mean_distance": [0.0, 0.1, 0.3, 0.5, 0.0],
+            "mean_dissimilarity": [0.0, 0.1, 0.3, 0.5, 0.0],
+            "selection_score": [0.6, 0.79, 0.795, 0.8, np.nan],
+            "on_frontier": [True, True, True, True, False],
         }
     )
-    assert apply_rule(rule, table, tolerance=0.02) == expected
+    assert select_candidate(table, rule, tolerance=0.02) == expected
