@@ -113,7 +113,7 @@ def test_categories_under_other_names(stored, words):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert compare(tree, tree, X).changed_columns == {}
-    copy = tree.replace(weight=2 * tree.weight)  # another tree, with the same rules
+    copy = tree.replace(value=[[0.5, 0.5], [0.9, 0.1], [0, 1]])  # another tree, with the same rules
     codes = X["colour"].map({"red": 0, "green": 1, "blue": 2, "grey": 3})
     with (
         pytest.warns(SteadyTreeWarning, match=f"'colour' {words}"),
