@@ -194,15 +194,6 @@ def reaching(tree: Mapping[str, Any], features: Sequence[Mapping[str, Any]]) -> 
     )
 
 
-def outcome_words(
-    tree: Mapping[str, Any], node: int, classes: Sequence[str] | None
-) -> tuple[str, str]:
-    """Decision at a leaf, and the share that it predicts."""
-    if classes is None:
-        return tree["predicted"][node]["words"], ""
-    return str(classes[int(tree["label"][node])]), tree["predicted"][node]["words"]
-
-
 def outline_svg(
     tree: Mapping[str, Any],
     features: Sequence[Mapping[str, Any]],
@@ -248,14 +239,13 @@ def outline_svg(
             "hidden": placed.hidden,
         }
         if placed.is_leaf:
-            decision, predicted = outcome_words(tree, node, classes)
-            decision = shorten(decision, int(g["label_columns"]))
-            row["decision"] = decision + ("*" if node in tree["against"] else "")
-            share = shares[shown][node] if shown else None
-            row |= {
-                "predicted": predicted,
-                "share": (share or {"words": "–"})["words"] if shown else "",
-            }
+            decision, predicted = tree["predicted"][node]["words"], ""
+            if classes is not None:
+                decision, predicted = str(classes[int(tree["label"][node])]), decision
+            against = "*" if node in tree["against"] else ""
+            row["decision"] = shorten(decision, int(g["label_columns"])) + against
+            row["predicted"], cell = predicted, shares[shown][node] if shown else {"words": ""}
+            row["share"] = "–" if cell is None else cell["words"]
         rows.append(row)
     heads = [
         (g["mark"] - 4, "start", "Rule"),
