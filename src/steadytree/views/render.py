@@ -239,13 +239,7 @@ def outline_svg(
             "hidden": placed.hidden,
         }
         if placed.is_leaf:
-            decision, predicted = tree["predicted"][node]["words"], ""
-            if classes is not None:
-                decision, predicted = str(classes[int(tree["label"][node])]), decision
-            against = "*" if node in tree["against"] else ""
-            row["decision"] = shorten(decision, int(g["label_columns"])) + against
-            row["predicted"], cell = predicted, shares[shown][node] if shown else {"words": ""}
-            row["share"] = "–" if cell is None else cell["words"]
+            row |= _leaf_words(tree, node, classes, shares[shown][node] if shown else {"words": ""})
         rows.append(row)
     heads = [
         (g["mark"] - 4, "start", "Rule"),
@@ -262,6 +256,24 @@ def outline_svg(
         "rows": rows,
     }
     return _draw("outline", drawing, g)
+
+
+def _leaf_words(
+    tree: Mapping[str, Any],
+    node: int,
+    classes: Sequence[str] | None,
+    share: Mapping[str, Any] | None,
+) -> dict[str, str]:
+    """Decision at a leaf, the share that it predicts, and the people there."""
+    decision, predicted = tree["predicted"][node]["words"], ""
+    if classes is not None:
+        decision, predicted = str(classes[int(tree["label"][node])]), decision
+    against = "*" if node in tree["against"] else ""
+    return {
+        "decision": shorten(decision, int(GEOMETRY["label_columns"])) + against,
+        "predicted": predicted,
+        "share": "–" if share is None else share["words"],
+    }
 
 
 def _fit(name: str, condition: str, columns: float) -> tuple[str, str]:
