@@ -125,12 +125,13 @@ def test_a_rule_shows_the_share_of_the_positive_class() -> None:
     diff = diff_trees(OLD, OLD)
     assert [rule.old.numbers.shown for rule in diff.rules] == ["yes", "yes"]
     assert [rule.old.numbers.predicted for rule in diff.rules] == pytest.approx([0.1, 0.9])
-    # A tree that knows one of the classes alone has no share of the other to show.
+    # A tree that knows one of the classes alone never predicts the other.
     shares = {"value": np.ones((OLD.n_nodes, 1)), "label": None, "classes": ("no",), "space": None}
     grown = diff_trees(OLD.replace(**shares), OLD, space=SPACE)
-    assert grown.rules[1].old.numbers.shown == "no"
-    assert grown.rules[1].new.numbers.shown == "yes"
-    assert grown.rules[1].relabelled
+    numbers = [half.numbers for half in (grown.rules[1].old, grown.rules[1].new)]
+    assert [one.shown for one in numbers] == ["yes", "yes"]
+    assert [one.predicted for one in numbers] == pytest.approx([0.0, 0.9])
+    assert "label changed from no to yes; predicts yes 0.0 % -> 90.0 %" in grown.to_text()
 
 
 def test_regression() -> None:

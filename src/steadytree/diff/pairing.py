@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -89,14 +90,10 @@ class _Work:
         self.conditions_a, self.conditions_b = self.a.conditions, self.b.conditions
         self.cost = cost_matrix(self.a, self.b, matching.options)
         self.partner = {pair.path_a: pair.path_b for pair in matching.pairs}
-        self._changes: dict[tuple[int, int], tuple[ConditionChange, ...]] = {}
+        self.changes = cache(self._compare)
 
-    def changes(self, p: int, q: int) -> tuple[ConditionChange, ...]:
-        if (p, q) not in self._changes:
-            self._changes[p, q] = compare_conditions(
-                self.a.space, self.conditions_a[p], self.conditions_b[q]
-            )
-        return self._changes[p, q]
+    def _compare(self, p: int, q: int) -> tuple[ConditionChange, ...]:
+        return compare_conditions(self.a.space, self.conditions_a[p], self.conditions_b[q])
 
     def pair(self, p: int, q: int) -> Pair:
         x, z = _tightenings(self.a, p), _tightenings(self.b, q)
@@ -115,14 +112,14 @@ class _Work:
             twin = same.get(conditions)
             if twin is None or self.partner.get(p) == twin:
                 continue
-            was_p, was_q = self.partner.pop(p, None), back.pop(twin, None)
-            if was_p is not None:
-                del back[was_p]
-            if was_q is not None:
-                del self.partner[was_q]
+            old_partner, old_rule = self.partner.pop(p, None), back.pop(twin, None)
+            if old_partner is not None:
+                del back[old_partner]
+            if old_rule is not None:
+                del self.partner[old_rule]
             self.partner[p], back[twin] = twin, p
-            if was_p is not None and was_q is not None:  # the two left alone become a pair
-                self.partner[was_q], back[was_p] = was_p, was_q
+            if old_partner is not None and old_rule is not None:  # those left alone are a pair
+                self.partner[old_rule], back[old_partner] = old_partner, old_rule
 
     def fewest_changes_at_ties(self) -> None:
         """Exchange partners where that costs the same and changes fewer conditions."""

@@ -1,7 +1,7 @@
 """What may leave the house: the one place that rounds counts of people."""
 
 from steadytree.publish.cells import publish
-from steadytree.publish.trees import (
+from steadytree.publish.masked_trees import (
     count_categories,
     names_for_others,
     names_of_diff,

@@ -194,15 +194,6 @@ def reaching(tree: Mapping[str, Any], features: Sequence[Mapping[str, Any]]) -> 
     )
 
 
-def outcome_words(
-    tree: Mapping[str, Any], node: int, classes: Sequence[str] | None
-) -> tuple[str, str]:
-    """Decision at a leaf, and the share that it predicts."""
-    if classes is None:
-        return tree["predicted"][node]["words"], ""
-    return str(classes[int(tree["label"][node])]), tree["predicted"][node]["words"]
-
-
 def outline_svg(
     tree: Mapping[str, Any],
     features: Sequence[Mapping[str, Any]],
@@ -248,14 +239,7 @@ def outline_svg(
             "hidden": placed.hidden,
         }
         if placed.is_leaf:
-            decision, predicted = outcome_words(tree, node, classes)
-            decision = shorten(decision, int(g["label_columns"]))
-            row["decision"] = decision + ("*" if node in tree["against"] else "")
-            share = shares[shown][node] if shown else None
-            row |= {
-                "predicted": predicted,
-                "share": (share or {"words": "–"})["words"] if shown else "",
-            }
+            row |= _leaf_words(tree, node, classes, shares[shown][node] if shown else {"words": ""})
         rows.append(row)
     heads = [
         (g["mark"] - 4, "start", "Rule"),
@@ -272,6 +256,24 @@ def outline_svg(
         "rows": rows,
     }
     return _draw("outline", drawing, g)
+
+
+def _leaf_words(
+    tree: Mapping[str, Any],
+    node: int,
+    classes: Sequence[str] | None,
+    share: Mapping[str, Any] | None,
+) -> dict[str, str]:
+    """Decision at a leaf, the share that it predicts, and the people there."""
+    decision, predicted = tree["predicted"][node]["words"], ""
+    if classes is not None:
+        decision, predicted = str(classes[int(tree["label"][node])]), decision
+    against = "*" if node in tree["against"] else ""
+    return {
+        "decision": shorten(decision, int(GEOMETRY["label_columns"])) + against,
+        "predicted": predicted,
+        "share": "–" if share is None else share["words"],
+    }
 
 
 def _fit(name: str, condition: str, columns: float) -> tuple[str, str]:
