@@ -40,6 +40,22 @@ def test_matchings_are_those_of_scipy_and_their_multipliers_are_exact(seed, n, r
     assert (multipliers >= 0).all()
 
 
+@given(seed=st.integers(0, 10_000), depth=st.integers(0, 2))
+@settings(max_examples=60, deadline=None)
+def test_the_cheapest_subtree_is_the_cheapest_of_all_also_where_leaves_cost_less_than_nothing(
+    seed, depth
+):
+    n_cuts = 4
+    cost = np.random.default_rng(seed).normal(0.2, 0.5, size=1 + 2 * n_cuts + 4 * n_cuts**2)
+    chosen = np.zeros(4, dtype=np.int64)
+    least = loops.cheapest_subtree(cost, n_cuts, depth, chosen)
+    every = loops.Subtrees(np.zeros((500, 4), dtype=np.int64), np.zeros(500))
+    n = loops.list_subtrees(cost, n_cuts, depth, np.inf, every)
+    assert n == (1, 5, 1 + n_cuts * n_cuts**2)[depth]
+    assert least == pytest.approx(every.costs[:n].min(), abs=1e-12)
+    assert least == pytest.approx(cost[chosen[chosen >= 0]].sum(), abs=1e-12)
+
+
 def _leaves(shares):
     return loops.Leaves(np.zeros(shares.shape[1]), *shares, np.zeros((shares.shape[1], 1)))
 

@@ -471,8 +471,6 @@ def cheapest_subtree(cost: FloatArray, n_cuts: int, depth: int, chosen: IntArray
     best = cost[0]
     for c in range(n_cuts if depth >= 1 else 0):
         left, one = _best_below(cost, n_cuts, depth, 2 * c)
-        if depth == 2 and left >= best:
-            continue
         right, two = _best_below(cost, n_cuts, depth, 2 * c + 1)
         if left + right < best:
             best = left + right
