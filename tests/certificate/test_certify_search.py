@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steadytree.certificate.certify import certify_search
+from steadytree.certificate.certify import CertificateOptions, certify_search
 from steadytree.certificate.family import choose_cuts
-from steadytree.certificate.statement import CertificateOptions
 from steadytree.growing.nodes import leaves_of
 from steadytree.tree.decision import STEADY
 from tests.certificate.brute_force import Judge, all_trees, random_tree

@@ -13,8 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from steadytree.certificate import bound, family, loops
 from steadytree.certificate.bound import scaled_shape
-from steadytree.certificate.certify import certify_search
-from steadytree.certificate.statement import CertificateOptions
+from steadytree.certificate.certify import CertificateOptions, certify_search
 from tests.certificate.samples import TASKS, small_search
 
 
