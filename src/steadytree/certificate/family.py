@@ -154,14 +154,14 @@ def _split_after(
 
 def _even(table: BinnedTable, layers: FloatArray, j: int, count: int) -> Iterator[Split]:
     """Evenly spaced conditions on a feature, and whether it is missing."""
-    order, gone = _order(table, layers, j), layers[0, -1] > 0
+    order, missing = _order(table, layers, j), layers[0, -1] > 0
     cuts = order.size - 1
     share = np.cumsum(layers[1, order]) / max(layers[1].sum(), 1e-300)
     at = np.unique(np.linspace(-1, cuts, min(count, cuts) + 2).round().astype(int)[1:-1])
     for i in at.tolist():
-        for missing_left in (False, True) if gone else (bool(share[i] * 2 >= 1),):
+        for missing_left in (False, True) if missing else (bool(share[i] * 2 >= 1),):
             yield _split_after(table, j, order, i, missing_left)
-    if gone:
+    if missing:
         yield _split_after(table, j, order, order.size - 1, False)
 
 
