@@ -53,7 +53,7 @@ def certified(name: str, leaves: int, prices: tuple[float, ...]) -> list[dict[st
         for price in prices:
             edited = next(e for e in path if e.price == price)
             start = time.process_time()
-            said = certify_search(search, edited, st.CertificateOptions()).certificate
+            said, _ = certify_search(search, edited, st.CertificateOptions())
             seconds = time.process_time() - start
             row = {"data": name, "rows": len(X), "rules": len(search.anchor.rules)}
             out.append({**row, **said.to_dict(), "seconds": seconds})

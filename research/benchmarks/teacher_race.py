@@ -26,6 +26,7 @@ from research.benchmarks.retraining_speed import problem
 from research.paper.retraining_methods import cart
 from research.paper.retraining_protocol import split_set
 from steadytree.growing import teacher
+from steadytree.growing._loops import GrowthLimits
 from steadytree.growing.teacher import MOST_BINS, ROWS_PER_TREE, BinnedColumns, Forest
 from steadytree.retraining import retrain
 
@@ -48,16 +49,15 @@ class SklearnForest:
         table: BinnedColumns,
         targets: FloatArray,
         weight: FloatArray,
+        limits: GrowthLimits,
         *,
         n_trees: int,
-        max_features: int,
-        min_leaf: int,
         seed: int,
     ) -> tuple[SklearnForest, FloatArray]:
         model = RandomForestRegressor(
             n_trees,
-            max_features=max_features,
-            min_samples_leaf=min_leaf,
+            max_features=limits.max_features,
+            min_samples_leaf=limits.min_leaf,
             max_samples=min(len(table), ROWS_PER_TREE),
             oob_score=True,
             random_state=seed,

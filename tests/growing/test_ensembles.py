@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
@@ -10,10 +12,17 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from steadytree.growing import _loops
 from steadytree.growing import teacher as ensembles
+from steadytree.growing._loops import GrowthLimits
 from steadytree.growing.leaf_values import target_columns
-from steadytree.growing.teacher import Boosting, ColumnBins, Forest
+from steadytree.growing.teacher import MOST_BINS, Boosting, ColumnBins, Forest
 
-BOOSTED = {"step": 0.1, "max_leaves": 4, "min_leaf": 20, "feature_share": 0.3, "seed": 0}
+BOOSTED = {"step": 0.1, "seed": 0}
+FOREST = GrowthLimits(MOST_BINS + 1, 5, 5, 1e-12, 0)
+
+
+def _small_trees(table):
+    """A third of the features for each split, as the teacher's boosting has it."""
+    return GrowthLimits(MOST_BINS + 1, ceil(0.3 * len(table.by_column)), 20, 1e-3, 4)
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +57,8 @@ def test_bins_hold_the_order_of_the_values():
 def test_a_forest_ranks_as_well_as_scikit_learns(cancer):
     X, y = cancer
     _, table = _table(X)
-    kept = {"n_trees": 60, "max_features": 5, "min_leaf": 5, "seed": 0}
-    forest, out = Forest.fit(table, target_columns(y, 2), np.ones(len(y)), **kept)
+    kept = {"n_trees": 60, "seed": 0}
+    forest, out = Forest.fit(table, target_columns(y, 2), np.ones(len(y)), FOREST, **kept)
     theirs = RandomForestClassifier(60, min_samples_leaf=5, oob_score=True, random_state=0)
     expected = roc_auc_score(y, theirs.fit(X, y).oob_decision_function_[:, 1])
     assert roc_auc_score(y, out[:, 0]) == pytest.approx(expected, abs=0.01)
@@ -62,7 +71,14 @@ def test_boosting_ranks_as_well_as_scikit_learns(cancer):
     train, test = np.arange(380), np.arange(380, len(y))
     weight = np.ones(len(y))
     model, score = Boosting.fit(
-        table, target_columns(y, 2), weight, train, n_classes=2, n_rounds=50, **BOOSTED
+        table,
+        target_columns(y, 2),
+        weight,
+        _small_trees(table),
+        rows=train,
+        n_classes=2,
+        n_rounds=50,
+        **BOOSTED,
     )
     theirs = HistGradientBoostingClassifier(
         learning_rate=0.1, max_iter=50, max_leaf_nodes=4, max_features=0.3, early_stopping=False
@@ -78,7 +94,14 @@ def test_classes_and_responses():
     _, table = _table(X)
     every = np.arange(len(y))
     model, _ = Boosting.fit(
-        table, target_columns(y, 3), np.ones(len(y)), every, n_classes=3, n_rounds=30, **BOOSTED
+        table,
+        target_columns(y, 3),
+        np.ones(len(y)),
+        _small_trees(table),
+        rows=every,
+        n_classes=3,
+        n_rounds=30,
+        **BOOSTED,
     )
     shares = model.predict(table)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
@@ -87,7 +110,14 @@ def test_classes_and_responses():
     _, table = _table(X)
     every = np.arange(len(y))
     model, _ = Boosting.fit(
-        table, y[:, None], np.ones(len(y)), every, n_classes=None, n_rounds=50, **BOOSTED
+        table,
+        y[:, None],
+        np.ones(len(y)),
+        _small_trees(table),
+        rows=every,
+        n_classes=None,
+        n_rounds=50,
+        **BOOSTED,
     )
     assert 0.4 < r2_score(y, model.predict(table)[:, 0]) < 0.9
 
@@ -100,9 +130,9 @@ def test_weights_count_as_repeats_of_what_is_learnt(cancer):
     weight[300:] = 0.0
     flipped = targets.copy()
     flipped[300:] = 1 - flipped[300:]
-    common = {"n_trees": 10, "max_features": 5, "min_leaf": 5, "seed": 0}
+    common = {"n_trees": 10, "seed": 0}
     fits = [
-        Forest.fit(table, outcome, times * weight, **common)[0].predict(table)
+        Forest.fit(table, outcome, times * weight, FOREST, **common)[0].predict(table)
         for outcome, times in ((targets, 1.0), (flipped, 1.0), (targets, 2.0))
     ]
     np.testing.assert_array_equal(fits[0], fits[1])
@@ -110,7 +140,9 @@ def test_weights_count_as_repeats_of_what_is_learnt(cancer):
     rounds = {"n_classes": 2, "n_rounds": 10, **BOOSTED}
     every = np.arange(len(y))
     boosted = [
-        Boosting.fit(table, outcome, weight, every, **rounds)[0].predict(table)
+        Boosting.fit(table, outcome, weight, _small_trees(table), rows=every, **rounds)[0].predict(
+            table
+        )
         for outcome in (targets, flipped)
     ]
     np.testing.assert_array_equal(*boosted)
@@ -133,14 +165,21 @@ def test_large_tables_are_drawn_from(cancer, monkeypatch):
             return plain(*args)
 
     monkeypatch.setattr(ensembles, "loops", lambda: Watched)
-    common = {"n_trees": 40, "max_features": 5, "min_leaf": 5, "seed": 0}
-    _, out = Forest.fit(table, target_columns(y, 2), np.ones(len(y)), **common)
+    common = {"n_trees": 40, "seed": 0}
+    _, out = Forest.fit(table, target_columns(y, 2), np.ones(len(y)), FOREST, **common)
     assert max(seen) <= 100
     assert roc_auc_score(y, out[:, 0]) > 0.95
     seen.clear()
     every = np.arange(len(y))
     _, score = Boosting.fit(
-        table, target_columns(y, 2), np.ones(len(y)), every, n_classes=2, n_rounds=30, **BOOSTED
+        table,
+        target_columns(y, 2),
+        np.ones(len(y)),
+        _small_trees(table),
+        rows=every,
+        n_classes=2,
+        n_rounds=30,
+        **BOOSTED,
     )
     assert set(seen) == {100}
     assert roc_auc_score(y, score[:, 0]) > 0.95

@@ -40,7 +40,7 @@ def deployed(taught, space):
 
 
 def test_the_prior_counts_as_rows(taught, space):
-    make = NodeFactory(taught, BinnedTable(taught.coded, space, taught.n_real), prior_rows=2.0)
+    make = NodeFactory(taught, BinnedTable(taught.coded, space, taught.n_real))
     rows, weight = np.arange(4), taught.weight[:4]
     plain, steady = make.leaf(rows), make.leaf(rows, prior=np.array([0.25]))
     total = weight @ make.targets[rows]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from steadytree.certificate.certify import certify
-from steadytree.certificate.statement import Certificate, CertificateOptions
+from steadytree.certificate.certify import Certificate, CertificateOptions, certify
 
 __all__ = ["Certificate", "CertificateOptions", "certify"]

@@ -7,17 +7,16 @@ by whoever wants to know: from the seed and the settings that the result recorde
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from math import log10
 from typing import Any
 
 import numpy as np
 
-from steadytree.certificate import leaf_loops
-from steadytree.certificate.family import Family, LeafwiseObjective, Terms, make_family
-from steadytree.certificate.leaf_loops import Leaves
-from steadytree.certificate.sides import (
+from steadytree.certificate import loops
+from steadytree.certificate.bound import (
     TOLERANCE,
     Bounded,
     Conditions,
@@ -29,169 +28,206 @@ from steadytree.certificate.sides import (
     scaled_shape,
     start_shape,
 )
-from steadytree.certificate.statement import DEEPEST, Certificate, CertificateOptions, count_trees
+from steadytree.certificate.family import (
+    Family,
+    LeafwiseObjective,
+    Terms,
+    choose_cuts,
+    make_family,
+    nodes_of,
+)
+from steadytree.certificate.loops import Leaves
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.growing.best_first import BinnedTable, FloatArray, IndexArray, Split
-from steadytree.growing.nodes import NodeFactory, SearchNode
+from steadytree.growing.best_first import IndexArray, Split
+from steadytree.growing.nodes import SearchNode, leaves_of
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.given_rows import read_rows
 from steadytree.retraining.problem import Problem, prepare_problem
 from steadytree.retraining.proposal import changes_nothing
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.runs import CandidateMaker
-from steadytree.retraining.search_options import SearchOptions
+from steadytree.retraining.search_options import SearchOptions, check_number, check_whole
 from steadytree.tree.columns import n_rows
-from steadytree.tree.values import bit_set
+from steadytree.tree.tree import Tree
 from steadytree.tree.walk import Box
 
-# -- Which conditions the trees of a certificate are built from: the stated cut points --
-# A certificate speaks of every tree on some conditions, so these must hold what matters: all
-# conditions of the deployed tree and of the proposal, then those that explain most in some node
-# of the proposal, then evenly spaced cuts of the most telling features.
+# -- what a certificate is asked for, and what it says --------------------------------------
 
-EVEN_CUTS = (1, 3, 7, 15, 31, 63, 127, 254)
-"""Evenly spaced cuts of a feature, in rounds until there are enough."""
-CUTS_PER_FEATURE = 4
-"""Beside the features of both trees there are at most as many as give each so many cuts."""
+DEEPEST = 3
+CLOSED = 1e-8
+LIMITS = (
+    "It says nothing of larger changes, of other cut points, nor of whether the teacher is right."
+)
 
 
-def nodes_of(root: SearchNode) -> Iterator[SearchNode]:
-    """All nodes of a tree, from the root down."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        yield node
-        if not node.is_leaf:
-            _, left, right = node.parts
-            stack += [right, left]
+@dataclass(frozen=True, kw_only=True)
+class CertificateOptions:
+    """Which trees a certificate speaks of, and how long it may take.
 
+    Attributes
+    ----------
+    depth : int, optional
+        Most conditions in a rule, 1 to 3; by default 3, or 2 where that would take too long.
+    cut_points : int, optional
+        About how many conditions the trees are built from; by default as many as the work
+        allows, up to 96. Those of the deployed tree and of the proposal are always among them.
+    work : float, default 2e8
+        Leaves and trees to look at: a few seconds (without numba two hundred times fewer). A
+        count and not a time, so that the same rows give the same certificate.
 
-def cut_key(split: Split, table: BinnedTable) -> tuple[int, object]:
-    """Return what two conditions have in common that divide every value alike."""
-    j = split.feature
-    can_miss = bool(table.space.can_be_missing[j])
-    if split.left is None:
-        return j, (split.threshold, can_miss and split.missing_left)
-    n = int(table.n_categories[j])
-    mask = bit_set(split.left, n)
-    if can_miss:
-        mask |= int(split.missing_left) << n
-    # Which side is called left makes no other tree.
-    return j, min(mask, (1 << (n + can_miss)) - 1 - mask)
-
-
-def choose_cuts(
-    make: NodeFactory, trees: list[SearchNode], most: int, min_leaf: int
-) -> list[Split]:
-    """Return the conditions of some trees and about ``most`` in all, in the order of features.
-
-    The last of the trees is the one whose nodes say what is promising.
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> st.CertificateOptions(depth=2, cut_points=32)  # for certify(options=...)
+    CertificateOptions(depth=2, cut_points=32, work=200000000.0)
     """
-    table = make.table
-    chosen: dict[tuple[int, object], Split] = {}
-    for root in trees:
-        for node in nodes_of(root):
-            if not node.is_leaf:
-                split = node.parts[0]
-                chosen.setdefault(cut_key(split, table), split)
-    found = [item for node in nodes_of(trees[-1]) for item in _promising(make, node, min_leaf)]
-    found.sort(key=lambda item: (-item[0], str(cut_key(item[1], table))))
-    room = len(chosen) + max(most - len(chosen), 0) // 2
-    features = list(dict.fromkeys([s.feature for s in chosen.values()]))
-    n_features = max(most // CUTS_PER_FEATURE, len(features))
-    for _, split in found:
-        if split.feature not in features and len(features) < n_features:
-            features.append(split.feature)
-        if len(chosen) < room and split.feature in features:
-            chosen.setdefault(cut_key(split, table), split)
-    strength = dict.fromkeys(features, 0.0)
-    for gain, split in found:
-        if split.feature in strength:
-            strength[split.feature] = max(strength[split.feature], gain)
-    features.sort(key=lambda j: -strength[j])
-    layers = _layers(make, trees[-1])
-    for count in EVEN_CUTS:
-        for j in features:
-            for split in _even(table, layers[:, j], j, count):
-                if len(chosen) >= most:
-                    break
-                chosen.setdefault(cut_key(split, table), split)
-    return sorted(chosen.values(), key=lambda s: (s.feature, str(cut_key(s, table)[1])))
+
+    depth: int | None = None
+    cut_points: int | None = None
+    work: float = 2e8
+
+    def __post_init__(self) -> None:
+        if self.depth is not None:
+            check_whole(self.depth, "depth", least=1, fix=f"the deepest is {DEEPEST}")
+            if self.depth > DEEPEST:
+                raise InputError(
+                    f"expected a depth of at most {DEEPEST} for a certificate, got {self.depth}; "
+                    "deeper families are too large to go through"
+                )
+        if self.cut_points is not None:
+            check_whole(self.cut_points, "cut_points", least=1, fix="64 are usual")
+        check_number(self.work, "work", fix="the default is 2e8")
 
 
-def _layers(make: NodeFactory, node: SearchNode) -> FloatArray:
-    """Count, weight and sums of the real rows of a node, by feature and bin."""
-    real = node.rows[make.is_real[node.rows] > 0]
-    weight = make.taught.weight
-    layers = np.column_stack([make.is_real, weight, weight[:, None] * make.targets])
-    return make.table.histogram(real, layers)
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """How much better any tree of a stated family could be than the tree at the asked price.
+
+    The family: all trees with at most ``depth`` conditions in a rule on the stated cut points,
+    and all trees that differ from the tree at the price in one part, which is then any such
+    tree. The objective is that of the search: what the teacher sees and the tree misses, plus
+    the price times the change; the cost of an edit counts once for every tree that is not the
+    deployed one.
+
+    Attributes
+    ----------
+    price : float
+        The certificate is about the tree at this price, whichever candidate was chosen.
+    depth, cut_points, features, n_trees
+        The family: most conditions in a rule, number of cut points, features they are on, and
+        the number of trees on them (of the first kind).
+    min_samples_leaf : int
+        Fewest real rows in every new leaf of these trees.
+    objective : float
+        Of the tree at the price.
+    best_objective : float
+        Of the best tree met; the same where none is better.
+    lower_bound : float
+        No tree of the family has a lower objective.
+    edit_cost : float
+        What an edit must save.
+    tree : Tree or None
+        A tree that is better by more than that, where one was met.
+
+    Examples
+    --------
+    >>> from steadytree import Certificate
+    >>> certificate = Certificate(
+    ...     price=0.25, depth=2, cut_points=32, features=("age", "income"), n_trees=34849,
+    ...     min_samples_leaf=8, objective=0.42, best_objective=0.42, lower_bound=0.41,
+    ...     edit_cost=0.001,
+    ... )
+    >>> certificate.proved, round(certificate.gap, 6)
+    (False, 0.01)
+    """
+
+    price: float
+    depth: int
+    cut_points: int
+    features: tuple[str, ...]
+    n_trees: int
+    min_samples_leaf: int
+    objective: float
+    best_objective: float
+    lower_bound: float
+    edit_cost: float
+    tree: Tree | None = None
+
+    @property
+    def gap(self) -> float:
+        """How much lower the objective of any tree of the family could be at most."""
+        return max(0.0, self.objective - self.lower_bound)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the best tree met is proved to be the best of the family."""
+        return self.best_objective - self.lower_bound <= CLOSED
+
+    def words(self) -> str:
+        """Say it in short sentences: what was compared, what is certified, and what is not.
+
+        Returns
+        -------
+        str
+        """
+        levels = "one condition" if self.depth == 1 else f"{self.depth} conditions"
+        return (
+            f"Certificate, for all trees with at most {levels} in a rule on {self.cut_points} cut "
+            f"points of {len(self.features)} features ({_about(self.n_trees)}). It holds as well "
+            f"for all that differ from the tree at price {self.price:g} in one part of that kind. "
+            f"{self._found()} {LIMITS}"
+        )
+
+    def _found(self) -> str:
+        if self.gap <= CLOSED:
+            return f"None has a lower objective than that tree ({self.objective:.4f})."
+        if self.tree is not None:
+            rest = "" if self.proved else f" None is below {self.lower_bound:.4f}."
+            return (
+                f"The best one met has an objective of {self.best_objective:.4f} against "
+                f"{self.objective:.4f}.{rest}"
+            )
+        text = (
+            f"None has an objective below {self.lower_bound:.4f}; that of the tree itself is "
+            f"{self.objective:.4f}. At most {self.gap:.4f} of what the teacher sees could still "
+            "be gained"
+        )
+        small = f", less than one edit must save ({self.edit_cost:g})"
+        return f"{text}{small if self.gap <= self.edit_cost else ''}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all entries, with the gap, whether it is proved, and the words.
+
+        Returns
+        -------
+        dict
+        """
+        numbers = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "tree"}
+        return {
+            **numbers,
+            "better": self.tree is not None,
+            "features": list(self.features),
+            "gap": self.gap,
+            "proved": self.proved,
+            "words": self.words(),
+        }
 
 
-def _promising(make: NodeFactory, node: SearchNode, min_leaf: int) -> Iterator[tuple[float, Split]]:
-    """Best condition on each feature in one node, with the squared error it explains."""
-    if node.n_real < 2 * min_leaf:
-        return
-    layers = _layers(make, node)
-    total = layers[:, 0, :].sum(axis=1)
-    base = float((total[2:] ** 2).sum() / total[1])
-    for j in range(make.table.n_features):
-        order, gone = _order(make.table, layers[:, j], j), layers[:, j, -1:]
-        below = np.cumsum(layers[:, j, order], axis=1)
-        best: tuple[float, Split] | None = None
-        for missing_left in (False, True) if gone[0] > 0 else (False,):
-            left = below + gone if missing_left else below
-            right = total[:, None] - left
-            allowed = (left[0] >= min_leaf) & (right[0] >= min_leaf)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                explained = (left[2:] ** 2).sum(axis=0) / left[1]
-                explained += (right[2:] ** 2).sum(axis=0) / right[1]
-            gain = np.where(allowed, explained - base, -np.inf)
-            at = int(gain.argmax())
-            if np.isfinite(gain[at]) and (best is None or gain[at] > best[0]):
-                side = missing_left
-                if gone[0] == 0:  # never seen here: with the heavier side
-                    side = bool(below[1, at] * 2 >= total[1])
-                best = float(gain[at]), _split_after(make.table, j, order, at, side)
-        if best is not None:
-            yield best
+def count_trees(depth: int, n_cuts: int) -> int:
+    """Count the trees up to a depth on some cut points, those without enough rows included."""
+    out = 1
+    for _ in range(depth):
+        out = 1 + n_cuts * out * out
+    return out
 
 
-def _order(table: BinnedTable, layers: FloatArray, j: int) -> IndexArray:
-    """Bins of a feature along its order, or categories in the order of their mean target."""
-    if table.numeric[j]:
-        return np.arange(table.n_edges[j] + 1)
-    n = int(table.n_categories[j])
-    if table.ranked[j]:
-        return np.arange(n)
-    weight = np.maximum(layers[1, :n], 1e-300)
-    means = layers[2:, :n] / weight
-    centred = means - (layers[2:].sum(axis=1) / max(layers[1].sum(), 1e-300))[:, None]
-    column = int((layers[1, :n] * centred**2).sum(axis=1).argmax())
-    return np.argsort(np.where(layers[1, :n] > 0, means[column], 0.0), kind="stable")
+def _about(count: int) -> str:
+    if count < 1_000_000:
+        return f"{count:,} trees"
+    return f"about 10^{round(log10(count))} trees"
 
 
-def _split_after(
-    table: BinnedTable, j: int, order: IndexArray, at: int, missing_left: bool
-) -> Split:
-    if table.ranked[j]:
-        return table.threshold_split(j, at, missing_left)
-    return Split(j, float("nan"), tuple(sorted(order[: at + 1].tolist())), missing_left)
-
-
-def _even(table: BinnedTable, layers: FloatArray, j: int, count: int) -> Iterator[Split]:
-    """Evenly spaced conditions on a feature, and whether it is missing."""
-    order, gone = _order(table, layers, j), layers[0, -1] > 0
-    cuts = order.size - 1
-    share = np.cumsum(layers[1, order]) / max(layers[1].sum(), 1e-300)
-    at = np.unique(np.linspace(-1, cuts, min(count, cuts) + 2).round().astype(int)[1:-1])
-    for i in at.tolist():
-        for missing_left in (False, True) if gone else (bool(share[i] * 2 >= 1),):
-            yield _split_after(table, j, order, i, missing_left)
-    if gone:
-        yield _split_after(table, j, order, order.size - 1, False)
-
-
-# -- Hold the tree that the search found against all trees of a family, and keep the best --
+# -- hold the tree that the search found against all trees of a family ------------------------
 # The family: all trees up to a depth on the chosen cut points, and all trees that differ from
 # the found one in one part, which is then any tree up to that depth. So the found tree is always
 # one of them, however deep it is.
@@ -205,54 +241,41 @@ ROW_COST = 0.1
 EDIT = "the best tree that the certificate found"
 
 
-@dataclass(frozen=True, eq=False)
-class Certified:
-    """A certificate, and the better tree as the search left it where one was found."""
-
-    certificate: Certificate
-    better: EditedTree | None
-
-
-@dataclass(frozen=True, eq=False)
-class _Place:
-    """A node of the found tree with the box it sits in."""
-
-    node: SearchNode
-    box: Box
+Place = tuple[SearchNode, Box]
+"""A node of the found tree, and the box it sits in."""
 
 
 def certify_search(
-    search: PricedEdits,
-    edited: EditedTree,
-    options: CertificateOptions,
-) -> Certified:
-    """Certify the tree at one price of a search that has run."""
+    search: PricedEdits, edited: EditedTree, options: CertificateOptions
+) -> tuple[Certificate, EditedTree | None]:
+    """Certify the tree at one price of a search that has run.
+
+    Returns with it the better tree as the search left it, where one was found.
+    """
     assert edited.root is not None
     found, price = edited.root, edited.price
     objective = LeafwiseObjective(search, price)
     mine, before = objective.terms(found), objective.terms(search.start)
-    places = [
-        place
-        for place in _places(search, found, {})
-        if place.node.n_real >= 2 * objective.judging.min_leaf
-    ]
+    enough = 2 * objective.judging.min_leaf
+    places = [place for place in _places(search, found, {}) if place[0].n_real >= enough]
     depth, cuts = _choose_family(search, found, objective, len(places), options)
-    family = make_family(search, cuts, depth, [place.box for place in places])
-    known: list[tuple[float, SearchNode]] = [
+    family = make_family(search, cuts, depth, [box for _, box in places])
+    known = [
         (mine.value + objective.edited(found), found),
         (before.value, search.start),
-        *_pruned(search, objective, found),
+        *((objective.of(root), root) for root in _pruned(search, objective, found)),
     ]
     best, best_root = min(known, key=lambda item: item[0])
-    shapes = [scaled_shape(t.leaves.events, t.leaves.others) for t in (mine, before)]
+    shapes = [scaled_shape(terms.leaves) for terms in (mine, before)]
     start = Relaxation(mine.multipliers, start_shape(shapes), (0.0, 0.0))
     parts = [_part(search, family, found, mine, place) for place in places]
     out = Bounded(best)
     lower = _bound(family, objective, parts, start, _work(options), out)
     if out.tree is not None:
         number, conditions = out.tree
-        node = places[number].node
-        best_root = _with_part(search, found, node, _built(search, family, conditions, node.rows))
+        node, _ = places[number]
+        better_part = _built(search, family, conditions, node.rows)
+        best_root = _rebuilt(search, found, {id(node): better_part})
     proposed = search.objective(found, price) + objective.edited(found)
     value, better = proposed, None
     if out.best < proposed - TOLERANCE:
@@ -260,12 +283,11 @@ def certify_search(
         value = min(proposed, search.objective(best_root, price) + objective.edited(best_root))
         if value < proposed - objective.edit_cost:
             better = search.export(best_root, (EDIT,), price)
-    features = [search.space.feature_labels[j] for j in family.features]
     certificate = Certificate(
         price=price,
         depth=depth,
         cut_points=len(cuts),
-        features=tuple(features),
+        features=tuple(search.space.feature_labels[j] for j in family.features),
         n_trees=count_trees(depth, len(cuts)),
         min_samples_leaf=search.limits.min_leaf,
         objective=proposed,
@@ -274,7 +296,7 @@ def certify_search(
         edit_cost=objective.edit_cost,
         tree=None if better is None else better.tree,
     )
-    return Certified(certificate, better)
+    return certificate, better
 
 
 def _bound(
@@ -302,11 +324,8 @@ def _bound(
     return bounded(family.depth, objective.edit_cost, most_work)
 
 
-# -- the family ---------------------------------------------------------------------------
-
-
 def _work(options: CertificateOptions) -> float:
-    return options.work if leaf_loops.COMPILED else options.work / SLOWER
+    return options.work if loops.COMPILED else options.work / SLOWER
 
 
 def _choose_family(
@@ -315,20 +334,17 @@ def _choose_family(
     objective: LeafwiseObjective,
     n_places: int,
     options: CertificateOptions,
-) -> tuple[int, list[Any]]:
+) -> tuple[int, list[Split]]:
     """Return depth and cut points, as asked for or the most whose first bound the work allows."""
     deepest = max(1, min(DEEPEST, search.limits.max_depth))
     rows = int((objective.stats != 0).any(axis=1).sum())
     width = objective.stats.shape[1]
 
-    def cuts_of(most: int) -> list[Any]:
-        return choose_cuts(search.make, [search.start, found], most, search.limits.min_leaf)
-
     depths = [options.depth] if options.depth is not None else [deepest, min(2, deepest)]
     counts = [options.cut_points] if options.cut_points is not None else list(CUT_POINTS)
     for depth in depths:
         for most in counts:
-            cuts = cuts_of(most)
+            cuts = choose_cuts(search.make, [search.start, found], most, search.limits.min_leaf)
             features = len({split.feature for split in cuts})
             sums = rows * features * (features + 1) / 2 * width * ROW_COST
             leaves = 8 * len(cuts) ** 2 if depth == 3 else 4 * len(cuts) if depth == 2 else 2
@@ -339,9 +355,9 @@ def _choose_family(
     return depth, cuts
 
 
-def _places(search: PricedEdits, node: SearchNode, box: Box) -> Iterator[_Place]:
+def _places(search: PricedEdits, node: SearchNode, box: Box) -> Iterator[Place]:
     """All nodes of a tree that some value can reach, from the root down."""
-    yield _Place(node, box)
+    yield node, box
     if node.is_leaf:
         return
     split, *children = node.parts
@@ -351,45 +367,39 @@ def _places(search: PricedEdits, node: SearchNode, box: Box) -> Iterator[_Place]
 
 
 def _part(
-    search: PricedEdits, family: Family, found: SearchNode, terms: Terms, place: _Place
+    search: PricedEdits, family: Family, found: SearchNode, terms: Terms, place: Place
 ) -> Part:
-    inside = {id(node) for node in nodes_of(place.node)}
-    outside = np.array(
-        [
-            i
-            for i, leaf in enumerate(search.anchor.columns(found, {}).leaves)
-            if id(leaf) not in inside
-        ],
-        dtype=np.intp,
-    )
+    node, box = place
+    inside = {id(leaf) for leaf in leaves_of(node)}
+    leaves = search.anchor.columns(found, {}).leaves
+    outside = np.array([id(leaf) not in inside for leaf in leaves], dtype=np.bool_)
     rest = Leaves(*(np.ascontiguousarray(values[outside]) for values in terms.leaves))
-    return Part(place.node.rows, family.states.of_box(place.box, family.features), rest)
+    return Part(node.rows, family.states(box), rest)
 
 
 # -- single trees -------------------------------------------------------------------------
 
 
-def _with_part(
-    search: PricedEdits, root: SearchNode, old: SearchNode, new: SearchNode
+def _rebuilt(
+    search: PricedEdits, node: SearchNode, instead: Mapping[int, SearchNode]
 ) -> SearchNode:
-    """Return a tree with one of its nodes replaced."""
-    if root is old:
-        return new
-    if root.is_leaf:
-        return root
-    split, left, right = root.parts
-    sides = (_with_part(search, side, old, new) for side in (left, right))
-    return search.make.join(root.rows, split, *sides, prior=root.prior)
+    """Return a tree with some of its nodes, by their ``id``, replaced."""
+    if id(node) in instead:
+        return instead[id(node)]
+    if node.is_leaf:
+        return node
+    split, left, right = node.parts
+    sides = (_rebuilt(search, side, instead) for side in (left, right))
+    return search.make.join(node.rows, split, *sides, prior=node.prior)
 
 
 def _pruned(
     search: PricedEdits, objective: LeafwiseObjective, found: SearchNode
-) -> Iterator[tuple[float, SearchNode]]:
-    """Trees in which one part of the found tree is a leaf, with their objective."""
+) -> Iterator[SearchNode]:
+    """Trees in which one part of the found tree is a leaf."""
     for node in nodes_of(found):
         if not node.is_leaf and node.n_real >= objective.judging.min_leaf:
-            root = _with_part(search, found, node, search.make.leaf(node.rows))
-            yield objective.of(root), root
+            yield _rebuilt(search, found, {id(node): search.make.leaf(node.rows)})
 
 
 def _built(
@@ -428,16 +438,10 @@ def _with_best_labels(objective: LeafwiseObjective, root: SearchNode) -> SearchN
         elif np.array_equal(own[q].rows, leaf.rows) and search.outcome(own[q]) == label:
             chosen[id(leaf)] = own[q]  # the deployed leaf itself, with what it knows of before
 
-    def build(node: SearchNode) -> SearchNode:
-        if node.is_leaf:
-            return chosen.get(id(node), node)
-        split, left, right = node.parts
-        return search.make.join(node.rows, split, build(left), build(right), prior=node.prior)
-
-    return build(root)
+    return _rebuilt(search, root, chosen)
 
 
-# -- Certify a finished retraining: search again, hold its tree against a family of trees --
+# -- a finished retraining ------------------------------------------------------------------
 
 
 def certify(
@@ -518,7 +522,8 @@ def certify(
             "expected the rows of the retraining, got others: the search ended at another tree; "
             "pass the very old rows that retrain was given"
         )
-    return certify_search(search, edited, options or CertificateOptions()).certificate
+    certificate, _ = certify_search(search, edited, options or CertificateOptions())
+    return certificate
 
 
 def _problem_of(result: Retraining, old: Any) -> Problem:

@@ -8,52 +8,166 @@ state gives it in a few additions, and the sums over a leaf's rows follow from t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from steadytree.certificate import leaf_loops, subtree_loops
-from steadytree.certificate.leaf_loops import Judging, Leaves
+from steadytree.certificate.loops import Judging
+from steadytree.certificate.loops import Leaves
 from steadytree.evaluation.scores import quantile
-from steadytree.growing.best_first import FloatArray, Split
+from steadytree.growing.best_first import FloatArray
+from steadytree.growing.best_first import Split
+from steadytree.certificate.loops import IntArray
+from steadytree.certificate.loops import Layout
+from steadytree.certificate.loops import assign
+from steadytree.certificate.loops import describe
+from steadytree.certificate.loops import empty_leaves
+from steadytree.certificate.loops import room_for
+from steadytree.certificate.loops import tree_value
+from steadytree.growing._loops import loops
+from steadytree.growing.best_first import BinnedTable
+from steadytree.growing.best_first import IndexArray
+from steadytree.growing.best_first import bins_of
 from steadytree.growing.leaf_values import INTERVAL
-from steadytree.growing.nodes import SearchNode
+from steadytree.growing.nodes import NodeFactory, SearchNode
 from steadytree.retraining.edits.search import PricedEdits
+from steadytree.tree.values import bit_set
 from steadytree.tree.walk import Box, Side
 
-IntArray = NDArray[np.int64]
+# -- which conditions the trees are built from: the stated cut points ------------------------
+# A certificate speaks of every tree on some conditions, so these must hold what matters: all
+# conditions of the deployed tree and of the proposal, then those that explain most in some node
+# of the proposal, then evenly spaced cuts of the most telling features.
+
+EVEN_CUTS = (1, 3, 7, 15, 31, 63, 127, 254)
+"""Evenly spaced cuts of a feature, in rounds until there are enough."""
+CUTS_PER_FEATURE = 4
+"""Beside the features of both trees there are at most as many as give each so many cuts."""
 
 
-@dataclass(frozen=True, eq=False)
-class States:
-    """What rules may demand of single features, and what that adds to their distances.
+def nodes_of(root: SearchNode) -> Iterator[SearchNode]:
+    """All nodes of a tree, from the root down."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not node.is_leaf:
+            _, left, right = node.parts
+            stack += [right, left]
 
-    Attributes
-    ----------
-    full : int array (n_features,)
-        State of each feature where nothing is demanded.
-    after : int array (n_states, n_cuts, 2)
-        State on the left and right of a cut of the same feature; -1 where nothing passes.
-    added : float array (n_states, n_rules + 1)
-        What a state adds to the distance to each old rule, over having no say; last, to the
-        distance to the rule without conditions. In units of the deployed tree's mass.
-    number : dict
-        State by feature and what is demanded of it.
+
+def cut_key(split: Split, table: BinnedTable) -> tuple[int, object]:
+    """Return what two conditions have in common that divide every value alike."""
+    j = split.feature
+    can_miss = bool(table.space.can_be_missing[j])
+    if split.left is None:
+        return j, (split.threshold, can_miss and split.missing_left)
+    n = int(table.n_categories[j])
+    mask = bit_set(split.left, n)
+    if can_miss:
+        mask |= int(split.missing_left) << n
+    # Which side is called left makes no other tree.
+    return j, min(mask, (1 << (n + can_miss)) - 1 - mask)
+
+
+def choose_cuts(
+    make: NodeFactory, trees: list[SearchNode], most: int, min_leaf: int
+) -> list[Split]:
+    """Return the conditions of some trees and about ``most`` in all, in the order of features.
+
+    The last of the trees is the one whose nodes say what is promising.
     """
+    table = make.table
+    chosen: dict[tuple[int, object], Split] = {}
+    for root in trees:
+        for node in nodes_of(root):
+            if not node.is_leaf:
+                split = node.parts[0]
+                chosen.setdefault(cut_key(split, table), split)
+    found = [item for node in nodes_of(trees[-1]) for item in _promising(make, node, min_leaf)]
+    found.sort(key=lambda item: (-item[0], str(cut_key(item[1], table))))
+    room = len(chosen) + max(most - len(chosen), 0) // 2
+    features = list(dict.fromkeys([s.feature for s in chosen.values()]))
+    n_features = max(most // CUTS_PER_FEATURE, len(features))
+    for _, split in found:
+        if split.feature not in features and len(features) < n_features:
+            features.append(split.feature)
+        if len(chosen) < room and split.feature in features:
+            chosen.setdefault(cut_key(split, table), split)
+    strength = dict.fromkeys(features, 0.0)
+    for gain, split in found:
+        if split.feature in strength:
+            strength[split.feature] = max(strength[split.feature], gain)
+    features.sort(key=lambda j: -strength[j])
+    layers = make.table.histogram(_real_rows(make, trees[-1]), make.layers)
+    for count in EVEN_CUTS:
+        for j in features:
+            for split in _even(table, layers[:, j], j, count):
+                if len(chosen) >= most:
+                    break
+                chosen.setdefault(cut_key(split, table), split)
+    return sorted(chosen.values(), key=lambda s: (s.feature, str(cut_key(s, table)[1])))
 
-    full: IntArray
-    after: IntArray
-    added: FloatArray
-    number: dict[tuple[int, object], int]
 
-    def of_box(self, box: Box, features: tuple[int, ...]) -> IntArray:
-        """State of each feature in a box."""
-        return np.array(
-            [self.number[j, box[j].state if j in box else None] for j in features], dtype=np.int64
+def _real_rows(make: NodeFactory, node: SearchNode) -> IndexArray:
+    return node.rows[make.is_real[node.rows] > 0]
+
+
+def _promising(make: NodeFactory, node: SearchNode, min_leaf: int) -> Iterator[tuple[float, Split]]:
+    """Best condition on each feature in one node, with the squared error it explains."""
+    if node.n_real < 2 * min_leaf:
+        return
+    layers = make.table.histogram(_real_rows(make, node), make.layers)
+    total = layers[:, 0, :].sum(axis=1)
+    base, one = float((total[2:] ** 2).sum() / total[1]), np.zeros(1, dtype=np.intp)
+    for j in range(make.table.n_features):
+        order = _order(make.table, layers[:, j], j)
+        in_order = np.ascontiguousarray(layers[:, j][:, None, [*order, -1]])
+        n_cuts = np.array([order.size - 1])
+        gain, _, at, missing_left = loops().best_cut(
+            in_order, one, n_cuts, total, float(min_leaf), 0.0
         )
+        if np.isfinite(gain):
+            if layers[0, j, -1] == 0:  # never seen here: with the heavier side
+                missing_left = np.cumsum(in_order[1, 0, : at + 1])[-1] * 2 >= total[1]
+            yield float(gain - base), _split_after(make.table, j, order, at, bool(missing_left))
+
+
+def _order(table: BinnedTable, layers: FloatArray, j: int) -> IndexArray:
+    """Bins of a feature along its order, or categories in the order of their mean target."""
+    if table.ranked[j]:
+        return np.arange(table.n_edges[j] + 1)
+    n = int(table.n_categories[j])
+    weight = np.maximum(layers[1, :n], 1e-300)
+    means = layers[2:, :n] / weight
+    centred = means - (layers[2:].sum(axis=1) / max(layers[1].sum(), 1e-300))[:, None]
+    column = int((layers[1, :n] * centred**2).sum(axis=1).argmax())
+    return np.argsort(np.where(layers[1, :n] > 0, means[column], 0.0), kind="stable")
+
+
+def _split_after(
+    table: BinnedTable, j: int, order: IndexArray, at: int, missing_left: bool
+) -> Split:
+    if table.ranked[j]:
+        return table.threshold_split(j, at, missing_left)
+    return Split(j, np.nan, tuple(sorted(order[: at + 1].tolist())), missing_left)
+
+
+def _even(table: BinnedTable, layers: FloatArray, j: int, count: int) -> Iterator[Split]:
+    """Evenly spaced conditions on a feature, and whether it is missing."""
+    order, missing = _order(table, layers, j), layers[0, -1] > 0
+    cuts = order.size - 1
+    share = np.cumsum(layers[1, order]) / max(layers[1].sum(), 1e-300)
+    at = np.unique(np.linspace(-1, cuts, min(count, cuts) + 2).round().astype(int)[1:-1])
+    for i in at.tolist():
+        for missing_left in (False, True) if missing else (bool(share[i] * 2 >= 1),):
+            yield _split_after(table, j, order, i, missing_left)
+    if missing:
+        yield _split_after(table, j, order, order.size - 1, False)
+
+
+# -- the trees on these conditions ----------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,27 +176,27 @@ class Family:
 
     Attributes
     ----------
-    feature : int array (n_cuts,)
-        Position in ``features`` of each cut's feature.
-    features, n_atoms : tuples of int
-        Features of the space that are cut, and the number of atoms of each.
+    features : tuple of int
+        Features of the space that are cut.
     atoms : int array (n_rows, n_features)
         Atom of each row in each of the features, numbered through.
-    left : bool array (n_cuts, n_atoms)
-        Atoms that go left.
-    base : float array (n_rules + 1,)
-        Distance of the rule without conditions to each old rule, and to nothing.
+    layout : Layout
+        The conditions and the states, in arrays.
+    number : dict
+        State by feature and what is demanded of it.
     """
 
     depth: int
     cuts: tuple[Split, ...]
     features: tuple[int, ...]
-    n_atoms: tuple[int, ...]
-    feature: IntArray
     atoms: IntArray
-    left: NDArray[np.bool_]
-    states: States
-    base: FloatArray
+    layout: Layout
+    number: dict[tuple[int, object], int]
+
+    def states(self, box: Box) -> IntArray:
+        """State of each feature in a box."""
+        demanded = ((j, box[j].state if j in box else None) for j in self.features)
+        return np.array([self.number[key] for key in demanded], dtype=np.int64)
 
 
 def make_family(
@@ -94,33 +208,26 @@ def make_family(
     """
     table = search.make.table
     features = tuple(sorted({split.feature for split in cuts}))
-    place = {j: i for i, j in enumerate(features)}
-    feature = np.array([place[split.feature] for split in cuts], dtype=np.int64)
-    columns, values, start = [], [], 0
-    for j in features:
-        mine = [split for split in cuts if split.feature == j]
-        rows = table.coded[:, j]
-        gone = np.isnan(rows)
+    feature = np.array([features.index(split.feature) for split in cuts], dtype=np.int64)
+    first = np.zeros(len(features) + 1, dtype=np.int64)
+    atoms = np.zeros((len(table.coded), len(features)), dtype=np.int64)
+    values = []  # one of each atom, the last one missing
+    for i, j in enumerate(features):
+        edges: FloatArray = np.arange(int(table.n_categories[j]) - 1, dtype=np.float64) + 0.5
+        inside = np.arange(int(table.n_categories[j]), dtype=np.float64)
         if table.numeric[j]:
-            edges = np.unique([s.threshold for s in mine if np.isfinite(s.threshold)])
-            atom = np.searchsorted(edges, np.where(gone, 0.0, rows), side="left")
-            values.append(np.array([*edges, np.inf, np.nan]))
-        else:
-            atom = np.where(gone, 0.0, rows).astype(np.intp)
-            values.append(np.array([*range(int(table.n_categories[j])), np.nan]))
-        columns.append(start + np.where(gone, values[-1].size - 1, atom))
-        start += values[-1].size
-    left = np.zeros((len(cuts), start), dtype=bool)
-    first = np.concatenate([[0], np.cumsum([v.size for v in values])])
-    for c, split in enumerate(cuts):
-        i = int(feature[c])
+            thresholds = [s.threshold for s in cuts if s.feature == j]
+            edges = np.unique([x for x in thresholds if np.isfinite(x)])
+            inside = np.array([*edges, np.inf])
+        values.append(np.append(inside, np.nan))
+        atoms[:, i] = first[i] + bins_of(table.coded[:, j], edges, inside.size)
+        first[i + 1] = first[i] + inside.size + 1
+    left = np.zeros((len(cuts), first[-1]), dtype=bool)
+    for c, (split, i) in enumerate(zip(cuts, feature.tolist(), strict=True)):
         left[c, first[i] : first[i + 1]] = split.goes_left(values[i])
-    states, base = _states(search, cuts, features, depth, list(boxes))
-    atoms = np.zeros((len(table.coded), 0), dtype=np.int64)
-    if columns:
-        atoms = np.ascontiguousarray(np.column_stack(columns), dtype=np.int64)
-    counts = tuple(v.size for v in values)
-    return Family(depth, tuple(cuts), features, counts, feature, atoms, left, states, base)
+    full, after, added, base, number = _states(search, cuts, features, depth, list(boxes))
+    layout = Layout(feature, first, left, full, after, added, base)
+    return Family(depth, tuple(cuts), features, atoms, layout, number)
 
 
 def _states(
@@ -129,7 +236,8 @@ def _states(
     features: tuple[int, ...],
     depth: int,
     boxes: list[Box],
-) -> tuple[States, FloatArray]:
+) -> tuple[IntArray, IntArray, FloatArray, FloatArray, dict[tuple[int, object], int]]:
+    """Return what a layout says of states, and the number of each."""
     anchor = search.anchor
     unit = anchor.measure.quantum / anchor.mass
     rules = anchor.rules
@@ -175,7 +283,7 @@ def _states(
             added[state, -1] = x.sum()
     half = anchor.measure.label_weight // 2
     base = np.append(rules.sum(axis=1), half) * unit
-    return States(np.array(full, dtype=np.int64), table, added * unit, number), base
+    return np.array(full, dtype=np.int64), table, added * unit, base, number
 
 
 def row_sums(search: PricedEdits) -> FloatArray:
@@ -219,8 +327,7 @@ class Terms:
 
     leaves: Leaves
     value: float
-    area: float
-    partner: Any
+    partner: IntArray
     multipliers: FloatArray
 
 
@@ -255,21 +362,20 @@ class LeafwiseObjective:
         columns = self.search.anchor.columns(root, {})
         half = self.search.anchor.measure.label_weight // 2
         away = np.vstack([columns.cost, columns.feature_cost + half]).T * self.unit
-        n, width = len(columns.leaves), max(self.judging.n_classes, 2)
-        leaves = Leaves(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((n, away.shape[1])))
+        n = len(columns.leaves)
+        leaves, room = empty_leaves(n, away.shape[1] - 1), room_for(self.judging.n_classes)
         judging = self.judging._replace(min_leaf=0.0)
-        room = np.zeros(width), np.zeros(width), np.zeros(width, dtype=bool)
         for i, leaf in enumerate(columns.leaves):
             sums = self.stats[leaf.rows].sum(axis=0)
-            leaf_loops.describe(sums, np.ascontiguousarray(away[i]), judging, leaves, i, *room)
+            describe(sums, np.ascontiguousarray(away[i]), judging, leaves, i, room)
         for i in np.flatnonzero(np.isinf(leaves.fixed)).tolist():
             self._without_rows(leaves, i, columns.leaves[i], away[i])
         partner = np.zeros(n, dtype=np.int64)
         multipliers = np.zeros(away.shape[1] - 1)
-        moved = subtree_loops.assign(leaves.reach, n, partner, multipliers)
-        loss, area = subtree_loops.tree_value(leaves.fixed, leaves.events, leaves.others, n)
+        moved = assign(leaves.reach, n, partner, multipliers)
+        loss, area = tree_value(leaves, n)
         value = self.constant + loss - self.ranking * area + self.price * moved
-        return Terms(leaves, float(value), float(area), partner, multipliers)
+        return Terms(leaves, float(value), partner, multipliers)
 
     def _without_rows(self, leaves: Leaves, i: int, leaf: SearchNode, away: FloatArray) -> None:
         """Judge a leaf of the deployed tree that no real row reaches, by what it says itself."""

@@ -178,8 +178,8 @@ def _can_be_cut(estimator: Any, setting: Setting) -> bool:
         return False
     if "max_depth" not in setting:
         return False
-    settled = {**estimator.get_params(deep=False), **setting}
-    return settled["max_leaf_nodes"] is None and settled["ccp_alpha"] == 0
+    parameters = {**estimator.get_params(deep=False), **setting}
+    return parameters["max_leaf_nodes"] is None and parameters["ccp_alpha"] == 0
 
 
 def _grow_bootstrap(

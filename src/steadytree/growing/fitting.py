@@ -136,21 +136,15 @@ class ColumnEncoder:
             shares = raw / raw.sum(axis=1, keepdims=True)
             value = np.zeros((len(raw), len(classes)))
             value[:, [classes.index(c) for c in own]] = shares
-        n = inner.node_count
-        feature = np.full(n, -1, dtype=np.int32)
-        threshold = np.full(n, np.nan)
-        missing_left = np.zeros(n, dtype=bool)
-        sets: list[tuple[int, ...] | None] = [None] * n
-        if self.is_trivial:
-            feature = np.where(inner.children_left >= 0, inner.feature, -1)
-            threshold, missing_left = inner.threshold, inner.missing_go_to_left.astype(bool)
-        else:
-            for node in np.flatnonzero(inner.children_left >= 0).tolist():
-                feature[node], threshold[node], sets[node], missing_left[node] = self.split(
-                    int(inner.feature[node]),
-                    float(inner.threshold[node]),
-                    bool(inner.missing_go_to_left[node]),
-                )
+        is_inner, column = inner.children_left >= 0, np.maximum(inner.feature, 0)
+        feature = np.where(is_inner, self.column_feature[column], -1).astype(np.int32)
+        threshold, missing_left = inner.threshold.copy(), inner.missing_go_to_left.astype(bool)
+        sets: list[tuple[int, ...] | None] = [None] * inner.node_count
+        is_set = np.array([cats is not None for cats in self.space.categories])
+        for node in np.flatnonzero(is_inner & is_set[feature]).tolist():
+            _, threshold[node], sets[node], missing_left[node] = self.split(
+                int(column[node]), float(threshold[node]), bool(missing_left[node])
+            )
         return Tree(
             children_left=inner.children_left,
             children_right=inner.children_right,

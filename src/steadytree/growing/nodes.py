@@ -275,18 +275,10 @@ def count_rows(roots: Sequence[SearchNode], batches: Iterable[RowBatch]) -> list
 class NodeFactory:
     """Makes nodes on one table of taught rows."""
 
-    def __init__(
-        self,
-        taught: TaughtRows,
-        table: BinnedTable,
-        *,
-        prior_rows: float = PRIOR_ROWS,
-        min_leaf: int = 0,
-    ) -> None:
+    def __init__(self, taught: TaughtRows, table: BinnedTable, *, min_leaf: int = 0) -> None:
         self.taught = taught
         self.table = table
         self.min_leaf = min_leaf
-        self.prior_rows = prior_rows
         weight, targets = taught.weight, taught.targets
         number = np.arange(len(weight))
         self.k = int(targets.shape[1])
@@ -347,7 +339,7 @@ class NodeFactory:
             before = stabilised(before)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(weight[:, None] > 0, total / weight[:, None], self._overall_middle)
-        steadied = (total + self.prior_rows * before) / (weight + self.prior_rows)[:, None]
+        steadied = (total + PRIOR_ROWS * before) / (weight + PRIOR_ROWS)[:, None]
         mean = np.where(np.isnan(before), mean, steadied)
         fits = sum(mean[:, i] * total[:, i] for i in range(k))
         loss = np.maximum(0.0, squares - 2 * fits + weight * sum(m * m for m in mean.T))

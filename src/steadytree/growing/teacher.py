@@ -97,10 +97,9 @@ class Forest:
         table: BinnedColumns,
         targets: FloatArray,
         weight: FloatArray,
+        limits: GrowthLimits,
         *,
         n_trees: int,
-        max_features: int,
-        min_leaf: int,
         seed: int,
     ) -> tuple[Forest, FloatArray]:
         """Fit, and predict each row by the trees that did not draw it.
@@ -111,7 +110,6 @@ class Forest:
         n = len(table)
         rng = np.random.default_rng(seed)
         seeds = rng.integers(2**62, size=n_trees)
-        limits = GrowthLimits(MOST_BINS + 1, max_features, min_leaf, 1e-12, 0)
         out, times = np.zeros_like(targets), np.zeros(n)
         trees: list[BinnedTree] = []
         for number in seeds.tolist():
@@ -155,14 +153,12 @@ class Boosting:
         table: BinnedColumns,
         targets: FloatArray,
         weight: FloatArray,
-        rows: IndexArray,
+        limits: GrowthLimits,
         *,
+        rows: IndexArray,
         n_classes: int | None,
         n_rounds: int,
         step: float,
-        max_leaves: int,
-        min_leaf: int,
-        feature_share: float,
         seed: int,
     ) -> tuple[Boosting, FloatArray]:
         """Fit on some rows of a table; return the model and its scores of all rows."""
@@ -170,8 +166,6 @@ class Boosting:
         rows = rows[weight[rows] > 0]
         model = cls([], _scores(targets, weight, rows, n_classes), step, n_classes)
         score, k = np.repeat(model.start[None, :], len(table), axis=0), targets.shape[1]
-        max_features = max(1, ceil(feature_share * len(table.by_column)))
-        limits = GrowthLimits(MOST_BINS + 1, max_features, min_leaf, 1e-3, max_leaves)
         slope, curve = np.zeros((k, len(table), 1)), np.zeros((k, len(table)))
         for _ in range(n_rounds):
             some = rows
@@ -340,28 +334,18 @@ def fit_teacher(
     table, targets = bins.transform(columns), target_columns(rows.y, n_classes)
     n_columns = columns.shape[1]
     drawn = n_columns / 3 if n_classes is None else np.sqrt(n_columns)
-    fit_forest = partial(
-        Forest.fit,
-        table,
-        targets,
-        rows.weights,
-        n_trees=n_estimators,
-        max_features=max(1, int(drawn)),
-        min_leaf=int(np.clip(len(rows) // 100, *FOREST_LEAF)),
-        seed=seed,
-    )
-    rounds = min(n_estimators, BOOSTING_ROUNDS)
+    min_leaf = int(np.clip(len(rows) // 100, *FOREST_LEAF))
+    given = table, targets, rows.weights
+    limits = GrowthLimits(MOST_BINS + 1, max(1, int(drawn)), min_leaf, 1e-12, 0)
+    fit_forest = partial(Forest.fit, *given, limits, n_trees=n_estimators, seed=seed)
+    rounds, looked_at = min(n_estimators, BOOSTING_ROUNDS), ceil(BOOSTING_FEATURES * n_columns)
     fit_boosting = partial(
         Boosting.fit,
-        table,
-        targets,
-        rows.weights,
+        *given,
+        GrowthLimits(MOST_BINS + 1, max(1, looked_at), BOOSTING_LEAF_ROWS, 1e-3, BOOSTING_LEAVES),
         n_classes=n_classes,
         n_rounds=rounds,
         step=min(1.0, BOOSTING_STEPS / rounds),
-        max_leaves=BOOSTING_LEAVES,
-        min_leaf=BOOSTING_LEAF_ROWS,
-        feature_share=BOOSTING_FEATURES,
         seed=seed,
     )
     classifier = n_classes is not None

@@ -102,26 +102,32 @@ def best_cut(
     (-inf: no cut leaves both sides ``min_leaf`` rows and more than ``min_weight``), the position
     among the features, the bin, and whether missing values go left.
     """
-    inside = stats[:, features]
-    below, missing = np.cumsum(inside[:, :, :-1], axis=2), inside[:, :, -1:]
+    inside, cuts = stats[:, features], n_cuts[features][:, None]
+    return _best_cut_of(inside[:, :, :-1], inside[:, :, -1:], cuts, total, min_leaf, min_weight)
+
+
+def _best_cut_of(
+    present: FloatArray,
+    missing: FloatArray,
+    n_cuts: Any,
+    total: FloatArray,
+    min_leaf: float,
+    min_weight: float,
+) -> tuple[float, int, int, bool]:
+    """Best cut of some features, their bins of present and of missing values apart."""
+    below, every = present.cumsum(axis=2), total.reshape(-1, 1, 1)
     bins = np.arange(below.shape[2])
     best = (-np.inf, 0, 0, False)
-    for missing_left in (False, True):
-        if missing_left and not (missing[0] > 0).any():
-            break
+    for missing_left in (False, True) if missing[0].any() else (False,):
         left = below + missing if missing_left else below
-        right = total.reshape(-1, 1, 1) - left
-        allowed = (
-            (left[0] >= min_leaf)
-            & (right[0] >= min_leaf)
-            & (left[1] > min_weight)
-            & (right[1] > min_weight)
-            # Past the last cut all present values are left: a split only if missing go right.
-            & (bins < n_cuts[features][:, None] + (not missing_left))
-        )
+        right = every - left
+        smaller = np.minimum(left[:2], right[:2])
+        # Past the last cut all present values are left: a split only if missing go right.
+        allowed = bins < n_cuts + (not missing_left)
+        allowed = allowed & (smaller[0] >= min_leaf) & (smaller[1] > min_weight)
         with np.errstate(divide="ignore", invalid="ignore"):
-            gain = (left[2:] ** 2).sum(axis=0) / left[1] + (right[2:] ** 2).sum(axis=0) / right[1]
-        gain = np.where(allowed, gain, -np.inf)
+            here, there = (np.add.reduce(side[2:] ** 2) / side[1] for side in (left, right))
+        gain = np.where(allowed, here + there, -np.inf)
         row, column = divmod(int(gain.argmax()), gain.shape[1])
         if gain[row, column] > best[0]:
             best = (float(gain[row, column]), row, column, missing_left)
@@ -139,20 +145,20 @@ def best_routes(
 
     ``cost`` is what the rows of a bin lose on the left rather than on the right. Returns the
     least costs (inf: no cut leaves both sides enough), the bins, and whether missing values go
-    left: to the better side, or with most rows where none was met.
+    left: to the better side, or with most rows where there are none.
     """
     count, cost = count[features], cost[features]
-    gone_count, gone_cost = count[:, -1], cost[:, -1]
-    missing_left = (gone_count > 0) & (gone_cost < 0)
+    missing_count, missing_cost = count[:, -1], cost[:, -1]
+    missing_left = (missing_count > 0) & (missing_cost < 0)
     below_count, below_cost = np.cumsum(count[:, :-1], axis=1), np.cumsum(cost[:, :-1], axis=1)
-    total = below_count[:, -1] + gone_count
-    left = below_count + (missing_left * gone_count)[:, None]
+    total = below_count[:, -1] + missing_count
+    left = below_count + (missing_left * missing_count)[:, None]
     allowed = (left >= min_leaf) & (total[:, None] - left >= min_leaf)
     allowed &= np.arange(left.shape[1]) < n_cuts[features][:, None]
-    costs = np.where(allowed, below_cost + (missing_left * gone_cost)[:, None], np.inf)
+    costs = np.where(allowed, below_cost + (missing_left * missing_cost)[:, None], np.inf)
     at, every = costs.argmin(axis=1), np.arange(len(features))
     heavier = below_count[every, at] * 2 >= total
-    return costs[every, at], at, np.where(gone_count == 0, heavier, missing_left)
+    return costs[every, at], at, np.where(missing_count == 0, heavier, missing_left)
 
 
 def route(coded: FloatArray, rows: NDArray[Any], nodes: FlatNodes) -> NDArray[np.intp]:
@@ -224,7 +230,7 @@ def _best_of_node(
         base += value * value
     base /= total[1]
     best, found = base + (1e-12 + 1e-10 * base), (0.0, -1, 0, False)
-    constant, only = 0, np.zeros(1, dtype=np.intp)
+    constant = 0
     for visited, f in enumerate(order):
         if visited >= limits.max_features and visited > constant:
             break
@@ -235,9 +241,9 @@ def _best_of_node(
             continue
         missing, present = stats[0, -1], filled[filled < limits.width - 1]
         first, last = int(present[0]), int(present[-1])
-        near = stats[:, None, [*range(first, last + 1), -1]]
-        gain, _, at, missing_left = best_cut(
-            near, only, np.array([last - first]), total, limits.min_leaf, limits.min_weight
+        near, rest = stats[:, None, first : last + 1], stats[:, None, -1:]
+        gain, _, at, missing_left = _best_cut_of(
+            near, rest, last - first, total, limits.min_leaf, limits.min_weight
         )
         if gain > best:
             best = gain

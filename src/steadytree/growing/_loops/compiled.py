@@ -63,7 +63,7 @@ def _scan(
     whether to pass over empty bins; ``below`` is room to work in. Returns the explained error
     (``best`` where none is better), the bin and the way.
     """
-    gone, layers = len(stats) - 1, stats.shape[1]
+    missing_bin, layers = len(stats) - 1, stats.shape[1]
     found: Any = best
     at: Any = 0
     side = 0
@@ -82,8 +82,8 @@ def _scan(
                     below[c] += stats[b, c]
             left_count, left, sums = count, weight, one
             if way == 1:
-                left_count, left = count + stats[gone, 0], weight + stats[gone, 1]
-                sums = one + stats[gone, 2]
+                left_count, left = count + stats[missing_bin, 0], weight + stats[missing_bin, 1]
+                sums = one + stats[missing_bin, 2]
             if left_count < least[0] or total[0] - left_count < least[0]:
                 continue
             right = total[1] - left
@@ -93,7 +93,7 @@ def _scan(
             here, there = sums * sums, rest * rest
             if below is not None:
                 for c in range(3, layers):
-                    sums = below[c] + way * stats[gone, c]
+                    sums = below[c] + way * stats[missing_bin, c]
                     rest = total[c] - sums
                     here += sums * sums
                     there += rest * rest
@@ -108,12 +108,12 @@ def best_cut(
     stats: Any, features: Any, n_cuts: Any, total: Any, min_leaf: Any, min_weight: Any
 ) -> Any:
     """See ``_loops.best_cut``."""
-    gone = stats.shape[2] - 1
+    missing_bin = stats.shape[2] - 1
     best, best_row, best_bin, best_missing = -np.inf, 0, 0, False
     below, least = np.empty(stats.shape[0]), (min_leaf, min_weight, False)
     any_missing = False
     for f in features:
-        any_missing = any_missing or stats[0, f, gone] > 0
+        any_missing = any_missing or stats[0, f, missing_bin] > 0
     for way in range(2 if any_missing else 1):
         for row in range(len(features)):
             f = features[row]
@@ -130,25 +130,25 @@ def best_cut(
 @entry
 def best_routes(count: Any, cost: Any, features: Any, n_cuts: Any, min_leaf: Any) -> Any:
     """See ``_loops.best_routes``."""
-    n, gone = len(features), count.shape[1] - 1
+    n, missing_bin = len(features), count.shape[1] - 1
     least, at = np.full(n, np.inf), np.zeros(n, dtype=np.intp)
     side = np.zeros(n, dtype=np.bool_)
     for row in range(n):
         counts, costs = count[features[row]], cost[features[row]]
-        missing_left = counts[gone] > 0 and costs[gone] < 0
-        more, extra = (counts[gone], costs[gone]) if missing_left else (0.0, 0.0)
-        total = counts[gone]
-        for b in range(gone):
+        missing_left = counts[missing_bin] > 0 and costs[missing_bin] < 0
+        more, extra = (counts[missing_bin], costs[missing_bin]) if missing_left else (0.0, 0.0)
+        total = counts[missing_bin]
+        for b in range(missing_bin):
             total += counts[b]
         below, sums, on_left = 0.0, 0.0, counts[0]
-        for b in range(min(n_cuts[features[row]], gone)):
+        for b in range(min(n_cuts[features[row]], missing_bin)):
             below += counts[b]
             sums += costs[b]
             if below + more < min_leaf or total - (below + more) < min_leaf:
                 continue
             if sums + extra < least[row]:
                 least[row], at[row], on_left = sums + extra, b, below
-        side[row] = missing_left if counts[gone] > 0 else on_left * 2 >= total
+        side[row] = missing_left if counts[missing_bin] > 0 else on_left * 2 >= total
     return least, at, side
 
 
@@ -211,8 +211,8 @@ def _feature_order(seed: Any, node: Any, n_features: Any) -> Any:
 @entry
 def _fill(stats: Any, column: Any, inside: Any, near: Any, start: Any, stop: Any) -> Any:
     """Sum count, weight and sums by bin; return the first and last bin of present values."""
-    gone, k = len(stats) - 1, near.shape[1] - 1
-    low: Any = np.int64(gone)
+    missing_bin, k = len(stats) - 1, near.shape[1] - 1
+    low: Any = np.int64(missing_bin)
     high: Any = np.int64(-1)
     for i in range(start, stop):
         b = np.int64(column[inside[i]])
@@ -221,7 +221,7 @@ def _fill(stats: Any, column: Any, inside: Any, near: Any, start: Any, stop: Any
         stats[b, 2] += near[i, 1]
         for c in range(1, k):
             stats[b, 2 + c] += near[i, 1 + c]
-        if b < gone:
+        if b < missing_bin:
             low = b if b < low else low
             high = b if b > high else high
     return low, high

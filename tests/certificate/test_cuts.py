@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from steadytree.certificate.certify import choose_cuts, cut_key, nodes_of
+from steadytree.certificate.family import choose_cuts, cut_key, nodes_of
 from steadytree.growing.best_first import Split
-from tests.retraining.certificate.samples import TASKS, small_search
+from tests.certificate.samples import TASKS, small_search
 
 
 @pytest.mark.parametrize("task", TASKS)

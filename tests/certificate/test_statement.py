@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from steadytree.certificate.statement import (
+from steadytree.certificate.certify import (
     Certificate,
     CertificateOptions,
     count_trees,

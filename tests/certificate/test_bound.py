@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.certificate.sides import (
+from steadytree.certificate.bound import (
     Bounded,
     Relaxation,
     bound_part,
     close_gap,
     start_shape,
 )
-from tests.retraining.certificate.brute_force import Judge, all_subtrees
-from tests.retraining.certificate.samples import TASKS, small_search
-from tests.retraining.certificate.test_sides import whole_tree
+from tests.certificate.brute_force import Judge, all_subtrees
+from tests.certificate.samples import TASKS, small_search
+from tests.certificate.test_sides import whole_tree
 
 
 def started(objective):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.certificate.certify import choose_cuts
-from steadytree.certificate.family import LeafwiseObjective, make_family
-from steadytree.certificate.leaf_loops import Leaves
-from steadytree.certificate.sides import FirstConditions, Part, Relaxation
-from tests.retraining.certificate.brute_force import Judge, all_subtrees
-from tests.retraining.certificate.samples import TASKS, small_search
+from steadytree.certificate.bound import FirstConditions, Part, Relaxation
+from steadytree.certificate.family import LeafwiseObjective, choose_cuts, make_family
+from steadytree.certificate.loops import Leaves
+from tests.certificate.brute_force import Judge, all_subtrees
+from tests.certificate.samples import TASKS, small_search
 
 
 def whole_tree(run, depth, price, most=5):
@@ -18,8 +17,8 @@ def whole_tree(run, depth, price, most=5):
     cuts = choose_cuts(run.make, [run.start], most, run.limits.min_leaf)
     family = make_family(run, cuts, depth)
     objective = LeafwiseObjective(run, price)
-    none = Leaves(*(np.zeros(0) for _ in range(3)), np.zeros((0, family.base.size)))
-    part = Part(run.start.rows, family.states.full, none)
+    none = Leaves(*(np.zeros(0) for _ in range(3)), np.zeros((0, family.layout.base.size)))
+    part = Part(run.start.rows, family.layout.full, none)
     return cuts, objective, FirstConditions(family, objective, part)
 
 
@@ -78,7 +77,7 @@ def test_leaves_tell_the_conditions_of_their_tree():
             below, above = run.make.divide(rows, cuts[at])
             return run.make.join(rows, cuts[at], build(one, below), build(two, above))
 
-        tree = build(place.met_conditions(cut), run.start.rows)
+        tree = build(place.conditions(cut), run.start.rows)
         fresh = judge(tree) + (0.0 if judge.differs(tree) else run.edit_cost)
         assert value == pytest.approx(fresh, abs=1e-9)
         built += 1

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadytree.certificate.certify import choose_cuts
-from steadytree.certificate.family import make_family, row_sums
-from tests.retraining.certificate.samples import TASKS, small_search
+from steadytree.certificate.family import choose_cuts, make_family, row_sums
+from tests.certificate.samples import TASKS, small_search
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -19,12 +18,12 @@ def test_states_add_up_to_the_distances_of_the_search(task):
     rng, checked = np.random.default_rng(0), 0
     for _ in range(200):
         chosen = [(int(rng.integers(len(cuts))), int(rng.integers(2))) for _ in range(3)]
-        box, states = {}, family.states.full.copy()
+        box, states = {}, family.layout.full.copy()
         for cut, side in chosen:
             j = cuts[cut].feature
             part = run.anchor.sides(cuts[cut], box)[side]
-            states[family.feature[cut]] = now = family.states.after[
-                states[family.feature[cut]], cut, side
+            states[family.layout.feature[cut]] = now = family.layout.after[
+                states[family.layout.feature[cut]], cut, side
             ]
             assert (part is None) == (now < 0)
             if part is None:
@@ -32,12 +31,12 @@ def test_states_add_up_to_the_distances_of_the_search(task):
             box = {**box, j: part}
         else:
             x = run.anchor.amounts([box])[0]
-            away = family.base + family.states.added[states].sum(axis=0)
+            away = family.layout.base + family.layout.added[states].sum(axis=0)
             exact = np.abs(run.anchor.rules - x).sum(axis=1) * unit
             np.testing.assert_allclose(away[:-1], exact, atol=1e-12)
             half = run.anchor.measure.label_weight // 2
             assert away[-1] == pytest.approx((x.sum() + half) * unit, abs=1e-12)
-            np.testing.assert_array_equal(family.states.of_box(box, family.features), states)
+            np.testing.assert_array_equal(family.states(box), states)
             checked += 1
     assert checked > 50
 
@@ -46,11 +45,11 @@ def test_atoms_go_the_way_of_their_rows():
     run = small_search("binary", 3, n=150)
     cuts = choose_cuts(run.make, [run.start], 30, 6)
     family = make_family(run, cuts, 2)
-    assert family.left.shape[1] == sum(family.n_atoms)
+    assert family.layout.left.shape[1] == family.layout.first_atom[-1]
     for c, cut in enumerate(cuts):
-        atoms = family.atoms[:, family.feature[c]]
+        atoms = family.atoms[:, family.layout.feature[c]]
         goes = cut.goes_left(run.make.table.coded[:, cut.feature])
-        np.testing.assert_array_equal(family.left[c, atoms], goes)
+        np.testing.assert_array_equal(family.layout.left[c, atoms], goes)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -6,8 +6,8 @@ import pytest
 
 from steadytree.certificate.family import LeafwiseObjective
 from steadytree.tree.decision import STEADY
-from tests.retraining.certificate.brute_force import Judge
-from tests.retraining.certificate.samples import TASKS, small_search
+from tests.certificate.brute_force import Judge
+from tests.certificate.samples import TASKS, small_search
 
 
 @pytest.mark.parametrize("task", TASKS)
