@@ -114,6 +114,11 @@ def original_cell(value: Any) -> Any:
     return value[1:] if isinstance(value, str) and value.startswith(QUOTE) else value
 
 
+def plain_spelling(value: Any) -> str:
+    """Write a name so that spellings of the same are equal: without capitals, blanks as one."""
+    return " ".join(str(value).split()).casefold()
+
+
 # -- Foreign values inside our messages: quoted, harmless and short --
 
 MOST_CHARACTERS = 80

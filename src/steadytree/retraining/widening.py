@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._text import quoted
+from steadytree._text import plain_spelling, quoted
 from steadytree.evaluation.changed_columns import OUTSIDE_SHARE, UNKNOWN_SHARE
 from steadytree.exceptions import InputError
 from steadytree.readers import as_tree
@@ -137,7 +137,7 @@ def check_categories(
 
 def _plainly(category: Any) -> str:
     """Write a category so that spellings of the same are equal: case, blanks, 1 and 1.0."""
-    text = str(category).strip().casefold()
+    text = plain_spelling(category)
     try:
         return f"{float(text):g}"
     except ValueError:
