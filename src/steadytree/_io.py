@@ -441,7 +441,7 @@ def _by_lock(path: Path) -> Iterator[None]:
     import fcntl
 
     while True:
-        handle, made = _exclusive_open(path)
+        handle, is_new = _exclusive_open(path)
         try:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX)
@@ -455,7 +455,7 @@ def _by_lock(path: Path) -> Iterator[None]:
             try:
                 yield
             finally:
-                if made and _is(handle, path) and os.fstat(handle).st_size == 0:
+                if is_new and _is(handle, path) and os.fstat(handle).st_size == 0:
                     path.unlink()
             return
         finally:
@@ -525,7 +525,7 @@ def _by_name(path: Path) -> Iterator[None]:
         name.unlink(missing_ok=True)
 
 
-# -- Bytes and JSON from strangers: a value or our own error, in bounded time and memory --
+# -- bytes and JSON from strangers -------------------------------------------------------------
 
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _PERHAPS_INFINITE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")

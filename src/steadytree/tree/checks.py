@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._io import MAX_CATEGORIES, MAX_CLASSES, MAX_DEPTH, check_size, check_texts
-from steadytree._text import cut, quoted, some_of
+from steadytree._text import cut, quoted, repeated, some_of
 from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.columns import Categories, plain_scalar
 from steadytree.tree.decision import Decision
@@ -92,9 +91,9 @@ def are_plainly_trees(first: NDArray[np.int64], left: IntArray, right: IntArray)
         limit = first[1]
     if (np.minimum(ours, theirs) <= inner).any() or (np.maximum(ours, theirs) >= limit).any():
         return False
-    met = np.zeros(left.size, dtype=bool)
-    met[ours] = met[theirs] = True
-    return bool(np.count_nonzero(met) == 2 * inner.size == left.size - sizes.size)
+    reached = np.zeros(left.size, dtype=bool)
+    reached[ours] = reached[theirs] = True
+    return bool(np.count_nonzero(reached) == 2 * inner.size == left.size - sizes.size)
 
 
 def check_category_sets(
@@ -158,7 +157,7 @@ def check_columns(
 
 def _twice(values: Sequence[Any]) -> str:
     """Say what a list holds more than once."""
-    twice = [value for value, times in Counter(values).items() if times > 1]
+    twice = repeated(values)
     return f": {some_of(twice)} more than once" if twice else ""
 
 

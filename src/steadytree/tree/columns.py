@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,7 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree._text import quoted
+from steadytree._text import quoted, repeated
 from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
 
 Categories = tuple[tuple[Any, ...] | None, ...]
@@ -94,10 +93,9 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) for name in names):
         return None
     if len(set(names)) != len(names):
-        twice = sorted(name for name, times in Counter(names).items() if times > 1)
+        twice = quoted(sorted(repeated(names)))
         raise InputError(
-            f"expected distinct column names, got {quoted(twice)} more than once; "
-            "rename the columns"
+            f"expected distinct column names, got {twice} more than once; rename the columns"
         )
     return names
 
@@ -434,9 +432,9 @@ def _observe_categories(X: Any, column: int | str, values: NDArray[Any], name: s
     """Read the categories; declared ones (``category``, polars ``Enum``) keep their order."""
     refuse_dates(values, name)
     objects = np.asarray(values, dtype=object)
-    gone = np.asarray(pd.isna(objects), dtype=bool)
+    missing = np.asarray(pd.isna(objects), dtype=bool)
     try:
-        seen = {plain_scalar(v) for v in objects[~gone]}
+        seen = {plain_scalar(v) for v in objects[~missing]}
     except TypeError:
         raise lists_in_cells(objects, name) from None
     categories, ordered = declared_categories(X, column)
@@ -447,7 +445,7 @@ def _observe_categories(X: Any, column: int | str, values: NDArray[Any], name: s
             categories = tuple(sorted(seen, key=lambda v: (type(v).__name__, str(v))))
     # A column that is missing throughout still needs one category to be a feature.
     return Column(
-        0.0, 0.0, categories or (NO_VALUE,), ordered, len(seen), int((~gone).sum()), objects.size
+        0.0, 0.0, categories or (NO_VALUE,), ordered, len(seen), int((~missing).sum()), objects.size
     )
 
 
@@ -477,15 +475,15 @@ def check_learnable(X: Any, column: int, name: str, found: Column) -> None:
     if not declared and texts and all(DATE_TEXT.fullmatch(text) for text in texts):
         raise dates_in_column(name, f"written as text such as {texts[0]!r}")
     if near_unique(found.n_distinct, found.n_present):
-        few = len(found.categories) <= MOST_CATEGORIES
+        readable = len(found.categories) <= MOST_CATEGORIES
         got = (
             f"{found.n_distinct:,} different ones in {found.n_present:,} rows, as in names, "
             "identifiers or free text"
         )
-        if not (declared and few):
+        if not (declared and readable):
             raise InputError(
                 f"expected categories that rows share in column {name!r}, got {got}; leave the "
-                "column out" + (", or insist with the type 'category'" if few else "")
+                "column out" + (", or insist with the type 'category'" if readable else "")
             )
         warnings.warn(
             f"column {name!r} has {got}: rules on it hold for few rows to come, and a tree shows "

@@ -11,7 +11,6 @@ import difflib
 import hashlib
 import json
 import math
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steadytree._io import MAX_CATEGORIES, MAX_FEATURES, check_size, check_texts
-from steadytree._text import quoted, some_of
+from steadytree._text import quoted, repeated, some_of
 from steadytree.exceptions import InputError
 from steadytree.tree.columns import (
     Categories,
@@ -121,9 +120,9 @@ class FeatureSpace:
             if size != count:
                 raise InputError(f"expected {count} {what}, one per feature, got {size}")
         if names is not None and len(set(names)) != count:
-            twice = sorted(name for name, times in Counter(names).items() if times > 1)
+            twice = quoted(sorted(repeated(names)))
             raise InputError(
-                f"expected distinct feature names, got {quoted(twice)} more than once; rename some"
+                f"expected distinct feature names, got {twice} more than once; rename some"
             )
         check_size(count, MAX_FEATURES, "features")
         check_texts(names or (), "feature names")

@@ -465,10 +465,10 @@ class Tree(TreeExports, HoldsArrays):
         start, table = self._category_table
         if table.size:
             by_set = start[nodes] >= 0
-            met = by_set & (values >= 0)
-            codes = np.where(met, values, 0).astype(np.intp)
+            known = by_set & (values >= 0)
+            codes = np.where(known, values, 0).astype(np.intp)
             listed = table[np.where(by_set, start[nodes], 0) + codes]
-            left = np.where(met, listed, np.where(by_set, self.unseen_left[nodes], left))
+            left = np.where(known, listed, np.where(by_set, self.unseen_left[nodes], left))
         return np.asarray(np.where(np.isnan(values), self.missing_left[nodes], left))
 
     @cached_property
