@@ -22,8 +22,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree._text import quoted, repeated
-from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
+from steadytree._io import MAX_CATEGORIES, check_size, check_texts
+from steadytree._text import quoted, repeated, some_of
+from steadytree.exceptions import (
+    FeatureAlignmentError,
+    InputError,
+    SteadyTreeWarning,
+    TreeFormatError,
+)
 
 Categories = tuple[tuple[Any, ...] | None, ...]
 
@@ -201,6 +207,42 @@ def dates_in_column(name: str, got: str) -> InputError:
         ".dt.days, "
         "or leave the column out"
     )
+
+
+def check_columns(
+    n_features: int,
+    categories: Any,
+    feature_names: Sequence[Any] | None,
+    error: type[InputError] = TreeFormatError,
+) -> tuple[Categories, tuple[str, ...] | None]:
+    """Check that there is one list of categories (or None) and one name for each feature."""
+    cats: Categories = tuple(
+        None if c is None else tuple(plain_scalar(v) for v in c)
+        for c in (categories or (None,) * n_features)
+    )
+    names = None if feature_names is None else tuple(map(str, feature_names))
+    check_texts(names or (), "feature names")
+    if len(cats) != n_features:
+        raise error(f"expected {n_features} category lists, got {len(cats)}")
+    if names is not None and (len(names) != n_features or len(set(names)) != len(names)):
+        raise error(f"expected {n_features} distinct feature names, got {_with_repeated(names)}")
+    for j, listed in enumerate(cats):
+        if listed is None:
+            continue
+        name = quoted(names[j] if names else f"x{j}")
+        check_size(len(listed), MAX_CATEGORIES, f"categories of {name}")
+        check_texts(listed, f"categories of {name}")
+        if not 0 < len(set(listed)) == len(listed):
+            raise error(
+                f"expected one or more distinct categories for {name}, got {_with_repeated(listed)}"
+            )
+    return cats, names
+
+
+def _with_repeated(values: Sequence[Any]) -> str:
+    """Show a list, and what it holds more than once."""
+    twice = repeated(values)
+    return quoted(list(values)) + (f": {some_of(twice)} more than once" if twice else "")
 
 
 def code_categories(

@@ -23,13 +23,12 @@ from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.checks import (
     LEAF,
     check_category_sets,
-    check_columns,
     check_outcome,
     check_shape_of_tree,
     first_bad,
     is_same,
 )
-from steadytree.tree.columns import UNSEEN, Categories, encode_table
+from steadytree.tree.columns import UNSEEN, Categories, check_columns, encode_table
 from steadytree.tree.decision import LARGEST_SHARE, Decision
 from steadytree.tree.exports import TreeExports
 from steadytree.tree.nested import nested_fields
