@@ -152,14 +152,11 @@ _FULL = {getattr(errno, name, errno.ENOSPC) for name in ("ENOSPC", "EDQUOT", "EF
 _tidied: set[tuple[int, Path]] = set()
 
 
-def write_atomic(
-    path: str | os.PathLike[str], text: str | bytes, *, like: Path | None = None
-) -> Path:
+def write_atomic(path: str | os.PathLike[str], text: str | bytes) -> Path:
     """Write ``text`` to ``path`` so that a reader never sees half of it.
 
     A file that is there keeps its mode and, where the system allows, its owner and group; a
-    link is followed, so the file it points to is replaced and the link stays. A new file has
-    the rights of the file ``like``, if that is given.
+    link is followed, so the file it points to is replaced and the link stays.
 
     Returns
     -------
@@ -183,7 +180,7 @@ def write_atomic(
             try:
                 file.write(data)
                 file.flush()
-                _take_over_rights(file.fileno(), like or target)
+                _take_over_rights(file.fileno(), target)
                 os.fsync(file.fileno())
                 if _CAN_LOCK:  # still open, so the lock guards it to the end
                     os.replace(temporary, target)
@@ -259,10 +256,10 @@ def _refuse(target: Path, error: OSError | ValueError) -> NoReturn:
     ) from error
 
 
-def _take_over_rights(handle: int, like: Path) -> None:
+def _take_over_rights(handle: int, target: Path) -> None:
     """Give the new file the rights of one that is there, else those of any new file."""
     try:
-        old = like.stat()
+        old = target.stat()
     except FileNotFoundError:
         umask = os.umask(0)
         os.umask(umask)
@@ -444,7 +441,7 @@ def _by_lock(path: Path) -> Iterator[None]:
     import fcntl
 
     while True:
-        handle, made = _exclusive_open(path)
+        handle, is_new = _exclusive_open(path)
         try:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX)
@@ -458,7 +455,7 @@ def _by_lock(path: Path) -> Iterator[None]:
             try:
                 yield
             finally:
-                if made and _is(handle, path) and os.fstat(handle).st_size == 0:
+                if is_new and _is(handle, path) and os.fstat(handle).st_size == 0:
                     path.unlink()
             return
         finally:
@@ -528,7 +525,7 @@ def _by_name(path: Path) -> Iterator[None]:
         name.unlink(missing_ok=True)
 
 
-# -- Bytes and JSON from strangers: a value or our own error, in bounded time and memory --
+# -- bytes and JSON from strangers -------------------------------------------------------------
 
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _PERHAPS_INFINITE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")
@@ -560,7 +557,12 @@ def read_bytes(
         # Without waiting for whoever writes into a pipe; files know no such waiting.
         handle = os.open(path, _OPENING)
         try:
-            _refuse_other_than_file(os.fstat(handle).st_mode, path, what)
+            mode = os.fstat(handle).st_mode
+            if not stat.S_ISREG(mode):
+                got, mend = "a pipe or a device", "save what it holds to a file first"
+                if stat.S_ISDIR(mode):
+                    got, mend = "a folder", "name a file in it"
+                raise TreeFormatError(f"expected a readable {what}, got {got}: {path}; {mend}")
             content = _read_up_to(handle, max_bytes + 1 if most is None else most)
         finally:
             os.close(handle)
@@ -584,16 +586,6 @@ def _read_up_to(handle: int, most: int) -> bytes:
         pieces.append(piece)
         left -= len(piece)
     return b"".join(pieces)
-
-
-def _refuse_other_than_file(mode: int, path: str | os.PathLike[str], what: str) -> None:
-    if stat.S_ISREG(mode):
-        return
-    got = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
-    raise TreeFormatError(
-        f"expected a readable {what}, got {got}: {path}; "
-        + ("name a file in it" if stat.S_ISDIR(mode) else "save what it holds to a file first")
-    )
 
 
 def parse_json(content: bytes | str, *, constants: bool = True) -> Any:

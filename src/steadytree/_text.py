@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Set
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Set
 from itertools import islice
 from typing import Any
 
@@ -112,6 +113,16 @@ def harmless_words(text: str) -> str:
 def original_cell(value: Any) -> Any:
     """Return what was in a cell before :func:`harmless_cell`."""
     return value[1:] if isinstance(value, str) and value.startswith(QUOTE) else value
+
+
+def repeated(values: Iterable[Any]) -> list[Any]:
+    """Return what occurs more than once, in order of meeting."""
+    return [value for value, times in Counter(values).items() if times > 1]
+
+
+def plain_spelling(value: Any) -> str:
+    """Write a name so that spellings of the same are equal: without capitals, blanks as one."""
+    return " ".join(str(value).split()).casefold()
 
 
 # -- Foreign values inside our messages: quoted, harmless and short --

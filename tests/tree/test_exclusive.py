@@ -80,24 +80,25 @@ def test_whoever_waits_for_a_file_that_is_replaced_holds_the_new_one(tmp_path: P
     assert path.read_text() == "42"
 
 
-def test_a_process_forked_while_a_file_is_written_does_not_keep_it_locked(tmp_path: Path) -> None:
+def test_a_process_forked_while_a_file_is_written_does_not_keep_it_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write_atomic(tmp_path / "count", "1")
+    children: list[int] = []
 
-    class Forking:
-        """A file to take the rights of, which is asked while the new one is open and locked."""
+    def fork_first(handle: int) -> None:
+        """Fork while the new file is open and locked."""
+        if not children:
+            children.append(forked(signal.pause))
 
-        def stat(self) -> os.stat_result:
-            self.child = forked(signal.pause)
-            return path.stat()
-
-    like = Forking()
-    write_atomic(path, "2", like=like)  # type: ignore[arg-type]
+    monkeypatch.setattr(os, "fsync", fork_first)
+    write_atomic(path, "2")
     try:
         with path.open("rb+") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:
-        os.kill(like.child, signal.SIGKILL)
-        os.waitpid(like.child, 0)
+        os.kill(children[0], signal.SIGKILL)
+        os.waitpid(children[0], 0)
 
 
 def test_a_place_without_rights_is_named(tmp_path: Path) -> None:

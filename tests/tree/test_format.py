@@ -404,9 +404,9 @@ def test_random_damage_gives_a_tree_or_a_format_error(seed: int) -> None:
                 if action < 0.1:
                     del inner[last]
                 elif action < 0.2 and isinstance(inner, list):
-                    inner.append(rng.choice(ODD))
+                    inner.append(copy.deepcopy(rng.choice(ODD)))
                 else:
-                    inner[last] = rng.choice(ODD)
+                    inner[last] = copy.deepcopy(rng.choice(ODD))
             except (KeyError, IndexError, TypeError):
                 continue  # an earlier change has taken this place away
         try:

@@ -150,11 +150,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"lower": [0.0], "upper": [1.0], "names": ("a", "b")},
-        "expected 1 names, one per feature, got 2",
+        "expected 1 distinct feature names, got ['a', 'b']",
     ),
     (
         {"lower": [0.0], "upper": [1.0], "categories": (None, None)},
-        "expected 1 category lists, one per feature, got 2",
+        "expected 1 category lists, got 2",
     ),
     (
         {"lower": [0.0], "upper": [1.0], "can_be_missing": [True, False]},
@@ -162,7 +162,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"lower": [0.0] * 2, "upper": [1.0] * 2, "names": ("a", "a")},
-        "expected distinct feature names, got ['a'] more than once",
+        "expected 2 distinct feature names, got ['a', 'a']: 'a' more than once",
     ),
     (
         {"lower": [0.0], "upper": [1.0], "categories": ((),)},

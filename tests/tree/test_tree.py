@@ -217,12 +217,12 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "no categories",
         {"categories": (None, ())},
-        "feature 1: expected one or more distinct categories, got []",
+        "expected one or more distinct categories for 'x1', got []",
     ),
     (
         "the same category twice",
         {"categories": (None, ("a", "a"))},
-        "feature 1: expected one or more distinct categories, got ['a', 'a']",
+        "expected one or more distinct categories for 'x1', got ['a', 'a']",
     ),
     (
         "set for a numeric feature",

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree._text import quoted, some_of
+from steadytree._text import plain_spelling, quoted, some_of
 from steadytree.cli.delimited import MISSING, WHOLE, TableFile
 from steadytree.exceptions import InputError
 from steadytree.tree.columns import DATE_TEXT, near_unique
@@ -460,7 +460,7 @@ def _spellings(texts: Sequence[str]) -> str:
     """Note categories that differ by spaces or capitals only."""
     alike: defaultdict[str, list[str]] = defaultdict(list)
     for text in texts:
-        alike[" ".join(text.split()).casefold()].append(text)
+        alike[plain_spelling(text)].append(text)
     found = next((group for group in alike.values() if len(group) > 1), None)
     return f"{some_of(found, SHOWN_TEXTS)} differ by spaces or capitals only" if found else ""
 

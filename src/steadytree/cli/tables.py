@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree._text import quoted, some_of
+from steadytree._text import plain_spelling, quoted, some_of
 from steadytree.cli.column_types import (
     CATEGORY,
     IGNORE,
@@ -556,7 +556,7 @@ def _described(
     spelled: dict[str, str] = {}
     for name in map(str, table.columns):
         column = columns.get(name)
-        first = spelled.setdefault(name.strip().casefold(), name)
+        first = spelled.setdefault(plain_spelling(name), name)
         if column is not None and column.type:
             alike = "" if first == name else f"differs from {quoted(first)} by capitals only"
             out.append(ReadColumn.of(name, column, alike))

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._text import quoted
-from steadytree.evaluation.plan_check import OUTSIDE_SHARE, UNKNOWN_SHARE
+from steadytree.evaluation.plan_check import OUTSIDE_SHARE
+from steadytree.evaluation.plan_check import UNKNOWN_SHARE
+from steadytree._text import plain_spelling
 from steadytree.exceptions import InputError
 from steadytree.plugins import as_tree
 from steadytree.tree.alignment import (
@@ -137,7 +139,7 @@ def check_categories(
 
 def _plainly(category: Any) -> str:
     """Write a category so that spellings of the same are equal: case, blanks, 1 and 1.0."""
-    text = str(category).strip().casefold()
+    text = plain_spelling(category)
     try:
         return f"{float(text):g}"
     except ValueError:

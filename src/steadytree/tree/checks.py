@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._io import MAX_CATEGORIES, MAX_CLASSES, MAX_DEPTH, check_size, check_texts
-from steadytree._text import cut, quoted, some_of
+from steadytree._io import MAX_CLASSES, MAX_DEPTH, check_size, check_texts
+from steadytree._text import cut, quoted
 from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.columns import Categories, plain_scalar
 from steadytree.tree.decision import Decision
@@ -92,9 +91,9 @@ def are_plainly_trees(first: NDArray[np.int64], left: IntArray, right: IntArray)
         limit = first[1]
     if (np.minimum(ours, theirs) <= inner).any() or (np.maximum(ours, theirs) >= limit).any():
         return False
-    met = np.zeros(left.size, dtype=bool)
-    met[ours] = met[theirs] = True
-    return bool(np.count_nonzero(met) == 2 * inner.size == left.size - sizes.size)
+    reached = np.zeros(left.size, dtype=bool)
+    reached[ours] = reached[theirs] = True
+    return bool(np.count_nonzero(reached) == 2 * inner.size == left.size - sizes.size)
 
 
 def check_category_sets(
@@ -124,42 +123,6 @@ def check_category_sets(
             )
         checked.append(clean)
     return tuple(checked)
-
-
-def check_columns(
-    n_features: int, categories: Any, feature_names: Sequence[Any] | None
-) -> tuple[Categories, tuple[str, ...] | None]:
-    """Check that there is one list of categories (or None) and one name for each feature."""
-    cats: Categories = tuple(
-        None if c is None else tuple(plain_scalar(v) for v in c)
-        for c in (categories or (None,) * n_features)
-    )
-    names = None if feature_names is None else tuple(map(str, feature_names))
-    check_texts(names or (), "feature names")
-    if len(cats) != n_features:
-        raise TreeFormatError(f"expected {n_features} category lists, got {len(cats)}")
-    for j, listed in enumerate(cats):
-        if listed is None:
-            continue
-        check_size(len(listed), MAX_CATEGORIES, f"categories of feature {j}")
-        check_texts(listed, f"categories of feature {j}")
-        if not 0 < len(set(listed)) == len(listed):
-            raise TreeFormatError(
-                f"feature {j}: expected one or more distinct categories, "
-                f"got {quoted(list(listed))}" + _twice(listed)
-            )
-    if names is not None and (len(names) != n_features or len(set(names)) != len(names)):
-        raise TreeFormatError(
-            f"expected {n_features} distinct feature names, "
-            f"got {quoted(list(names))}" + _twice(names)
-        )
-    return cats, names
-
-
-def _twice(values: Sequence[Any]) -> str:
-    """Say what a list holds more than once."""
-    twice = [value for value, times in Counter(values).items() if times > 1]
-    return f": {some_of(twice)} more than once" if twice else ""
 
 
 def check_outcome(

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,8 +22,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree._text import quoted
-from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
+from steadytree._io import MAX_CATEGORIES, check_size, check_texts
+from steadytree._text import quoted, repeated, some_of
+from steadytree.exceptions import (
+    FeatureAlignmentError,
+    InputError,
+    SteadyTreeWarning,
+    TreeFormatError,
+)
 
 Categories = tuple[tuple[Any, ...] | None, ...]
 
@@ -94,10 +99,9 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) for name in names):
         return None
     if len(set(names)) != len(names):
-        twice = sorted(name for name, times in Counter(names).items() if times > 1)
+        twice = quoted(sorted(repeated(names)))
         raise InputError(
-            f"expected distinct column names, got {quoted(twice)} more than once; "
-            "rename the columns"
+            f"expected distinct column names, got {twice} more than once; rename the columns"
         )
     return names
 
@@ -203,6 +207,42 @@ def dates_in_column(name: str, got: str) -> InputError:
         ".dt.days, "
         "or leave the column out"
     )
+
+
+def check_columns(
+    n_features: int,
+    categories: Any,
+    feature_names: Sequence[Any] | None,
+    error: type[InputError] = TreeFormatError,
+) -> tuple[Categories, tuple[str, ...] | None]:
+    """Check that there is one list of categories (or None) and one name for each feature."""
+    cats: Categories = tuple(
+        None if c is None else tuple(plain_scalar(v) for v in c)
+        for c in (categories or (None,) * n_features)
+    )
+    names = None if feature_names is None else tuple(map(str, feature_names))
+    check_texts(names or (), "feature names")
+    if len(cats) != n_features:
+        raise error(f"expected {n_features} category lists, got {len(cats)}")
+    if names is not None and (len(names) != n_features or len(set(names)) != len(names)):
+        raise error(f"expected {n_features} distinct feature names, got {_with_repeated(names)}")
+    for j, listed in enumerate(cats):
+        if listed is None:
+            continue
+        name = quoted(names[j] if names else f"x{j}")
+        check_size(len(listed), MAX_CATEGORIES, f"categories of {name}")
+        check_texts(listed, f"categories of {name}")
+        if not 0 < len(set(listed)) == len(listed):
+            raise error(
+                f"expected one or more distinct categories for {name}, got {_with_repeated(listed)}"
+            )
+    return cats, names
+
+
+def _with_repeated(values: Sequence[Any]) -> str:
+    """Show a list, and what it holds more than once."""
+    twice = repeated(values)
+    return quoted(list(values)) + (f": {some_of(twice)} more than once" if twice else "")
 
 
 def code_categories(
@@ -434,9 +474,9 @@ def _observe_categories(X: Any, column: int | str, values: NDArray[Any], name: s
     """Read the categories; declared ones (``category``, polars ``Enum``) keep their order."""
     refuse_dates(values, name)
     objects = np.asarray(values, dtype=object)
-    gone = np.asarray(pd.isna(objects), dtype=bool)
+    missing = np.asarray(pd.isna(objects), dtype=bool)
     try:
-        seen = {plain_scalar(v) for v in objects[~gone]}
+        seen = {plain_scalar(v) for v in objects[~missing]}
     except TypeError:
         raise lists_in_cells(objects, name) from None
     categories, ordered = declared_categories(X, column)
@@ -447,7 +487,7 @@ def _observe_categories(X: Any, column: int | str, values: NDArray[Any], name: s
             categories = tuple(sorted(seen, key=lambda v: (type(v).__name__, str(v))))
     # A column that is missing throughout still needs one category to be a feature.
     return Column(
-        0.0, 0.0, categories or (NO_VALUE,), ordered, len(seen), int((~gone).sum()), objects.size
+        0.0, 0.0, categories or (NO_VALUE,), ordered, len(seen), int((~missing).sum()), objects.size
     )
 
 
@@ -477,15 +517,15 @@ def check_learnable(X: Any, column: int, name: str, found: Column) -> None:
     if not declared and texts and all(DATE_TEXT.fullmatch(text) for text in texts):
         raise dates_in_column(name, f"written as text such as {texts[0]!r}")
     if near_unique(found.n_distinct, found.n_present):
-        few = len(found.categories) <= MOST_CATEGORIES
+        readable = len(found.categories) <= MOST_CATEGORIES
         got = (
             f"{found.n_distinct:,} different ones in {found.n_present:,} rows, as in names, "
             "identifiers or free text"
         )
-        if not (declared and few):
+        if not (declared and readable):
             raise InputError(
                 f"expected categories that rows share in column {name!r}, got {got}; leave the "
-                "column out" + (", or insist with the type 'category'" if few else "")
+                "column out" + (", or insist with the type 'category'" if readable else "")
             )
         warnings.warn(
             f"column {name!r} has {got}: rules on it hold for few rows to come, and a tree shows "

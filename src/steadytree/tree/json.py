@@ -11,12 +11,13 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from steadytree._io import (
     MAX_FILE_BYTES,
@@ -43,7 +44,7 @@ from steadytree.tree.nested import (
 )
 from steadytree.tree.observed import OBSERVED_ARRAYS, Observed
 from steadytree.tree.space import FeatureSpace
-from steadytree.tree.tree import Tree
+from steadytree.tree.tree import NODE_ARRAYS, Tree
 
 FORMAT_NAME = "steadytree-tree"
 FORMAT_VERSION = 3
@@ -131,8 +132,13 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
             group: dict(zip(columns, plain_scalars(columns.values()) or (), strict=True))
             for group, columns in space["one_hot"].items()
         }
-    impurity = tree.given_fields()["impurity"]  # what reading fills in again is not written
-    unseen = tree.tells_unseen_from_missing
+    given = tree.given_fields()  # what reading fills in again is not written
+    nodes = {name: _plain_array(given[name]) for name in NODE_ARRAYS}
+    if not tree.is_classifier:
+        nodes["label"] = None
+    unseen = nodes["unseen_left"] is not None
+    if not unseen:
+        del nodes["unseen_left"]
     # As old as it can be read with: earlier versions know no orders, and then no unseen_left.
     version = 2 if {"knots", "ordered"} & set(space or ()) else 1
     return {
@@ -148,17 +154,8 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
         "feature_names": None if tree.feature_names is None else list(tree.feature_names),
         "categories": [plain_scalars(c) for c in tree.categories],
         "nodes": {
-            "children_left": tree.children_left.tolist(),
-            "children_right": tree.children_right.tolist(),
-            "feature": tree.feature.tolist(),
-            "threshold": _numbers(tree.threshold.tolist()),
+            **nodes,
             "left_categories": [None if c is None else list(c) for c in tree.left_categories],
-            "missing_left": tree.missing_left.tolist(),
-            **({"unseen_left": tree.unseen_left.tolist()} if unseen else {}),
-            "value": [_numbers(row) for row in tree.value.tolist()],
-            "weight": _numbers(tree.weight.tolist()),
-            "label": tree.label.tolist() if tree.is_classifier else None,
-            "impurity": None if impurity is None else _numbers(impurity.tolist()),
             "observed": _observed_to_dict(tree.observed),
         },
         "space": space,
@@ -230,8 +227,15 @@ def plain_json(value: Any, digits: int | None = None) -> Any:
     return value if value is None or isinstance(value, (str, bool, int)) else str(value)
 
 
-def _numbers(values: Sequence[float]) -> list[float | str]:
-    return [v if math.isfinite(v) else str(v) for v in values]
+def _plain_array(array: NDArray[Any] | None) -> list[Any] | None:
+    if array is None:
+        return None
+    if array.ndim == 2:
+        return [_plain_array(row) for row in array]
+    values: list[Any] = array.tolist()
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return values
+    return [value if math.isfinite(value) else str(value) for value in values]
 
 
 # -- reading ----------------------------------------------------------------------
@@ -334,7 +338,7 @@ def tree_from_dict(content: Any) -> Tree:
             feature_names=_names(top),
             categories=_read_categories(top),
             precision=top.get("precision", str),
-            decision=_read_decision(top, top.get("classes", list, optional=True)),
+            decision=_read_decision(top, classes),
             observed=_read_observed(nodes),
             space=_read_space(top.get("space", dict, optional=True)),
             metadata=top.get("metadata", dict),

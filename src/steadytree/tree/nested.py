@@ -48,7 +48,7 @@ from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.columns import plain_scalar
 from steadytree.tree.decision import Decision
 
-# -- Nested conditions, and how they are laid flat into the arrays of a tree --
+# -- conditions, and how they are laid flat into the arrays of a tree ----------------------
 # Apart from the tree itself, so that it can be made of them.
 
 
@@ -157,7 +157,7 @@ def _labels(
     return {"label": np.array(labels, dtype=np.int32)}
 
 
-# -- Entries of a JSON file that a stranger wrote: each of the kind it should be, or an error --
+# -- entries of a stranger's JSON: each of the kind it should be, or an error ---------------
 # The errors say where the entry stands, what was expected and what is there instead.
 
 SPECIAL_NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -312,7 +312,7 @@ def plain_scalars(values: Iterable[Any] | None) -> list[Any] | None:
     return out
 
 
-# -- A tree as nested dictionaries that a person could write by hand, for every other library --
+# -- nested dictionaries -----------------------------------------------------------------
 
 AROUND = (
     "features", "classes", "decision_threshold", "positive", "class_weight", "precision", "tree",

@@ -47,8 +47,6 @@ def tint(colour: str, strength: float = 0.3) -> str:
     return "#" + "".join(f"{round(255 + (part - 255) * strength):02X}" for part in parts)
 
 
-# -- A tree in words: its branches, and the two numbers of each leaf --
-
 Reach = tuple[tuple[int, ...] | None, bool, bool]
 """Categories of its feature that reach a split (None: a number), and whether missing values and
 categories never met do."""
@@ -77,8 +75,8 @@ def odd_values(tree: Tree, feature: int) -> tuple[bool, bool]:
     follows a rule by hand meets the missing values all the same.
     """
     name, known = tree.feature_labels[feature], tree.metadata.get(LUMPED)
-    told = known.get(name) if isinstance(known, Mapping) else None
-    takes = told.get("takes") or () if isinstance(told, Mapping) else ()
+    entry = known.get(name) if isinstance(known, Mapping) else None
+    takes = entry.get("takes") or () if isinstance(entry, Mapping) else ()
     filled = tree.metadata.get(IMPUTED)
     missing = isinstance(filled, Mapping) and name in filled
     missing = missing or name in (tree.metadata.get(TAKES_MISSING) or ())
@@ -169,10 +167,10 @@ def reaching_values(
             below = codes
             if by_set is not None:
                 below = {**codes, j: tuple(c for c in here if (c in inside) == is_left)}
-            gone = elsewhere if bool(missing_left[node]) == is_left else elsewhere | {j}
+            missing_below = elsewhere if bool(missing_left[node]) == is_left else elsewhere | {j}
             stays = bool(unseen_left[node]) == is_left
-            unseen_gone = unseen_elsewhere if stays else unseen_elsewhere | {j}
-            stack.append((int(child), below, gone, unseen_gone))
+            unseen_below = unseen_elsewhere if stays else unseen_elsewhere | {j}
+            stack.append((int(child), below, missing_below, unseen_below))
     return out
 
 

@@ -1,9 +1,10 @@
-"""Missing values that a deployed pipeline fills in, so that no rule can tell them from a value.
+"""Trees rewritten as a deployed pipeline, or a table of one-hot columns, has them.
 
-A pipeline with an imputer treats a missing income as, say, the median. A new tree that is to
-run in it can do nothing else: rows without an income are learnt from as rows of the median,
-the column cannot be missing as far as the search knows, and every split of a new tree sends
-missing values where it sends the median. Then the tree decides raw rows as the pipeline will.
+A pipeline with an imputer treats a missing income as, say, the median, so that no rule of its tree
+can tell the two. A new tree that is to run in it can do nothing else: rows without an income are
+learnt from as rows of the median, the column cannot be missing as far as the search knows, and
+every split of a new tree sends missing values where it sends the median. Then the tree decides raw
+rows as the pipeline will.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from steadytree.tree.space import FeatureSpace
 if TYPE_CHECKING:
     from steadytree.tree.tree import Tree
 
-# -- Categories that a deployed pipeline cannot tell apart are one category to a new tree --
+# -- categories that a deployed pipeline cannot tell apart -------------------------------
 # A pipeline lumps infrequent categories together, and knows none that arrived since it was fitted.
 # Rows of such categories are learnt from as rows of one of them, and every split of a new tree
 # sends all of them the same way. Then the tree decides raw rows as the pipeline will.
@@ -51,19 +52,19 @@ def lumped_codes(tree: Tree, space: FeatureSpace) -> dict[int, Lumps]:
         categories = space.categories[feature]
         if name not in named or categories is None:
             continue
-        told = named[name]
+        entry = named[name]
         code = {c: float(k) for k, c in enumerate(categories)}
         stands_for = np.arange(len(categories), dtype=np.float64)
-        for group in told["same"]:
+        for group in entry["same"]:
             members = [code[c] for c in group if c in code]
             stands_for[np.array(members, dtype=np.intp)] = min(members, default=0.0)
-        known = set(told["categories"])
+        known = set(entry["categories"])
         fresh = [k for k, c in enumerate(categories) if c not in known]
         unseen: float | None = float(fresh[0]) if fresh else None
-        if told["unseen"] == "missing":
+        if entry["unseen"] == "missing":
             unseen = float("nan")
-        elif told["unseen"] != "own" and told["unseen"][0] in code:
-            unseen = float(stands_for[int(code[told["unseen"][0]])])
+        elif entry["unseen"] != "own" and entry["unseen"][0] in code:
+            unseen = float(stands_for[int(code[entry["unseen"][0]])])
         if fresh and unseen is not None:
             stands_for[fresh] = unseen
         found[feature] = Lumps(stands_for, unseen)
@@ -112,7 +113,7 @@ def sides_as_lumped(tree: Tree, lumps: Mapping[int, Lumps]) -> Tree:
     return tree.replace(left_categories=tuple(sets), unseen_left=unseen_left)
 
 
-# -- Missing values that a deployed pipeline fills in, so that no rule can tell them from a value --
+# -- missing values that a deployed pipeline fills in ------------------------------------
 
 IMPUTED = "imputed"
 """Where a tree's metadata names the columns, and what stands for a missing value of each."""

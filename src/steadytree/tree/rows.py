@@ -201,10 +201,11 @@ def code_outcomes(
             "pass the outcomes of the same rows in the same order"
         )
     floats = values.dtype.kind == "f" and classes is not None
-    gone = int(pd.isna(values).sum()) if values.dtype.kind == "O" or floats else 0
-    if gone:
+    lacking = int(pd.isna(values).sum()) if values.dtype.kind == "O" or floats else 0
+    if lacking:
         raise InputError(
-            f"expected an outcome in every row of {name}, got {gone} missing; drop these rows first"
+            f"expected an outcome in every row of {name}, got {lacking} missing; "
+            "drop these rows first"
         )
     several = owner.endswith("s")
     if classes is None:

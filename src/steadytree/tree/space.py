@@ -11,7 +11,6 @@ import difflib
 import hashlib
 import json
 import math
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,13 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steadytree._io import MAX_CATEGORIES, MAX_FEATURES, check_size, check_texts
+from steadytree._io import MAX_FEATURES, check_size
 from steadytree._text import quoted, some_of
 from steadytree.exceptions import InputError
 from steadytree.tree.columns import (
     Categories,
     Column,
     as_table,
+    check_columns,
     check_learnable,
     column_names,
     encode_table,
@@ -104,40 +104,20 @@ class FeatureSpace:
                 f"expected as many upper bounds as lower bounds, got {upper.size} and {count}; "
                 "give one of each per feature"
             )
-        cats = tuple(
-            None if c is None else tuple(plain_scalar(v) for v in c)
-            for c in (self.categories or (None,) * count)
-        )
+        check_size(count, MAX_FEATURES, "features")
+        cats, names = check_columns(count, self.categories, self.names, InputError)
         flags = (np.array(f, dtype=bool).ravel() for f in (self.can_be_missing, self.ordered))
         missing, ordered = (f if f.size else np.zeros(count, dtype=bool) for f in flags)
-        names = None if self.names is None else tuple(str(n) for n in self.names)
         for what, size in (
-            ("category lists", len(cats)),
             ("can_be_missing flags", missing.size),
             ("ordered flags", ordered.size),
-            ("names", count if names is None else len(names)),
             ("lists of knots", len(self.knots) or count),
         ):
             if size != count:
                 raise InputError(f"expected {count} {what}, one per feature, got {size}")
-        if names is not None and len(set(names)) != count:
-            twice = sorted(name for name, times in Counter(names).items() if times > 1)
-            raise InputError(
-                f"expected distinct feature names, got {quoted(twice)} more than once; rename some"
-            )
-        check_size(count, MAX_FEATURES, "features")
-        check_texts(names or (), "feature names")
         label = names or tuple(f"x{j}" for j in range(count))
         for j in range(count):
-            c = cats[j]
-            if c is not None:
-                check_size(len(c), MAX_CATEGORIES, f"categories of {quoted(label[j])}")
-                check_texts(c, f"categories of {quoted(label[j])}")
-                if len(set(c)) != len(c) or not c:
-                    raise InputError(
-                        f"expected one or more distinct categories for {quoted(label[j])}, "
-                        f"got {quoted(list(c))}"
-                    )
+            if cats[j] is not None:
                 lower[j] = upper[j] = np.nan
                 continue
             if ordered[j]:

@@ -23,13 +23,12 @@ from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.checks import (
     LEAF,
     check_category_sets,
-    check_columns,
     check_outcome,
     check_shape_of_tree,
     first_bad,
     is_same,
 )
-from steadytree.tree.columns import UNSEEN, Categories, encode_table
+from steadytree.tree.columns import UNSEEN, Categories, check_columns, encode_table
 from steadytree.tree.decision import LARGEST_SHARE, Decision
 from steadytree.tree.nested import nested_fields
 from steadytree.tree.observed import Observed
@@ -464,10 +463,10 @@ class Tree(HoldsArrays):
         start, table = self._category_table
         if table.size:
             by_set = start[nodes] >= 0
-            met = by_set & (values >= 0)
-            codes = np.where(met, values, 0).astype(np.intp)
+            known = by_set & (values >= 0)
+            codes = np.where(known, values, 0).astype(np.intp)
             listed = table[np.where(by_set, start[nodes], 0) + codes]
-            left = np.where(met, listed, np.where(by_set, self.unseen_left[nodes], left))
+            left = np.where(known, listed, np.where(by_set, self.unseen_left[nodes], left))
         return np.asarray(np.where(np.isnan(values), self.missing_left[nodes], left))
 
     @cached_property

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.tree.checks import LEAF, are_plainly_trees, check_columns
+from steadytree.tree.checks import LEAF, are_plainly_trees
+from steadytree.tree.columns import check_columns
 from steadytree.tree.decision import LARGEST_SHARE
 from steadytree.tree.tree import Tree
 

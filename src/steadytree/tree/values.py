@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from steadytree.exceptions import InputError
 
-# -- A threshold in another number format, so that the same values go the same way --
+# -- a threshold in another number format ------------------------------------------------
 # A tree of precision "float32" rounds a value to single precision before it compares. Other
 # systems compare doubles, or singles with a strict ``<``. Rounding the threshold to the nearest
 # number of the other format moves values that lie on it to the other side; these functions do
@@ -71,7 +71,7 @@ def next_above(threshold: float, precision: str) -> float:
         return float(np.nextafter(kind(at), kind(np.inf)))
 
 
-# -- Sets of categories as the bits of one whole number: quick to cut, and quick to make --
+# -- sets of categories as the bits of one whole number ----------------------------------
 # Setting one bit of a long number after another copies all of them each time, so that 200,000
 # categories never end. Long sets go through bytes at once.
 
@@ -109,7 +109,7 @@ def _unpacked(bits: int, count: int) -> NDArray[np.uint8]:
     return np.unpackbits(np.frombuffer(raw, dtype=np.uint8), bitorder="little", count=count)
 
 
-# -- Where a value lies on its feature's scale: between 0 and 1, by range or by quantiles --
+# -- scales ------------------------------------------------------------------------------
 
 _Numbers = TypeVar("_Numbers", float, NDArray[np.float64])
 

@@ -27,7 +27,7 @@ from steadytree.tree.space import FeatureSpace
 from steadytree.tree.values import codes_in
 from steadytree.tree.words import NumericState
 
-# -- What a path demands of each feature, and how much that tightens the space --
+# -- one condition at a time -------------------------------------------------------------
 # One condition at a time: a box is split at a condition into its two sides. ``tree.walk`` does
 # the same for whole trees.
 
@@ -183,7 +183,7 @@ class Boxes:
         return box
 
 
-# -- From trees to their paths: one walk, compiled by numba or run as it stands --
+# -- whole trees, in one walk ------------------------------------------------------------
 
 # From so many nodes on it is worth importing numba (half a second), or, where somebody has,
 # reading the compiled walk from numba's cache (a tenth of one).

@@ -380,22 +380,21 @@ class Condition:
                 after=say["no_more"] if from_low else "<",
                 beyond=say["no_less"] if from_low else ">",
             )
-            return say["or_missing"].format(text=text, odd="missing") if self.missing else text
-        if self.run is not None:
+        elif self.run is not None:
             first, last = (style.name(self.allowed[end]) for end in (0, -1))
             text = say[self.run].format(name=name, first=first, last=last)
-            return say["or_missing"].format(text=text, odd=" or ".join(odd)) if odd else text
-        inside = set(self.allowed)
-        others = [style.name(c) for c in categories or () if c not in inside]
-        # Anything but green may be a category never met.
-        whole = self.unseen is not False
-        if "but" in say and others and len(inside) > len(others) + 1 and whole:
-            text = say["but"].format(name=name, values=listed(others))
-            return say["or_missing_after_but"].format(text=text) if self.missing else text
-        shown = [style.name(c) for c in self.allowed]
-        if style.lists_missing:
-            return say["is"].format(name=name, values=listed([*shown, *odd]))
-        text = say["is"].format(name=name, values=listed(shown))
+        else:
+            inside = set(self.allowed)
+            others = [style.name(c) for c in categories or () if c not in inside]
+            # Anything but green may be a category never met.
+            whole = self.unseen is not False
+            if "but" in say and others and len(inside) > len(others) + 1 and whole:
+                text = say["but"].format(name=name, values=listed(others))
+                return say["or_missing_after_but"].format(text=text) if self.missing else text
+            shown = [style.name(c) for c in self.allowed]
+            if style.lists_missing:
+                return say["is"].format(name=name, values=listed([*shown, *odd]))
+            text = say["is"].format(name=name, values=listed(shown))
         return say["or_missing"].format(text=text, odd=" or ".join(odd)) if odd else text
 
 
