@@ -13,6 +13,7 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,24 +76,19 @@ class WrittenColumn:
         """Read a column of text; cells of spaces are missing, separators of thousands go."""
         codes, found = pd.factorize(values)
         texts = [str(text) for text in found]
-        gone = np.array([text.strip() in MISSING for text in texts] + [True], dtype=bool)
-        codes = np.where(gone[codes], -1, codes)
+        missing = np.array([text.strip() in MISSING for text in texts] + [True], dtype=bool)
+        codes = np.where(missing[codes], -1, codes)
         if thousands is not None:
             texts = [_without_thousands(text, thousands) for text in texts]
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))
         return cls(values, codes, tuple(texts), counts, decimal)
 
-    @property
+    @cached_property
     def n_present(self) -> int:
         """Count the rows that have a value."""
         return int(self.counts.sum())
 
-    @property
-    def present(self) -> list[str]:
-        """Return the texts that some row has."""
-        return self.named(np.ones(len(self.texts), dtype=bool))
-
-    def named(self, which: NDArray[np.bool_]) -> list[str]:
+    def named(self, which: NDArray[np.bool_] | bool = True) -> list[str]:
         """Return those of some texts that some row has."""
         return [self.texts[i] for i in np.flatnonzero(which & (self.counts > 0))]
 
@@ -103,28 +99,23 @@ class WrittenColumn:
 
     def mostly(self, which: NDArray[np.bool_]) -> bool:
         """Whether some texts are those of half of the rows or more."""
-        return bool(self.n_present) and 2 * int(self.counts[which].sum()) >= self.n_present
+        return bool(which.any()) and 2 * int(self.counts[which].sum()) >= self.n_present
 
     def rows(self, text: str) -> list[int]:
         """Return the rows of a text, in order."""
         return np.flatnonzero(self.codes == self.texts.index(text)).tolist()
 
-    @property
+    @cached_property
     def numbers(self) -> NDArray[np.bool_]:
         """Which texts are plain numbers."""
         return self.matching(_number_pattern(self.decimal))
 
-    @property
-    def padded(self) -> bool:
-        """Whether some number is written with leading zeros."""
-        return bool(self.matching(_PADDED).any())
-
-    @property
+    @cached_property
     def in_thousands(self) -> NDArray[np.bool_]:
         """Which texts are numbers with separators of thousands."""
         return self.matching(_THOUSANDS)
 
-    @property
+    @cached_property
     def other_decimals(self) -> NDArray[np.bool_]:
         """Which texts are numbers with the other decimal sign."""
         return self.matching(_DECIMAL["," if self.decimal == "." else "."])
@@ -132,34 +123,33 @@ class WrittenColumn:
     @property
     def amounts(self) -> NDArray[np.bool_]:
         """Which texts are numbers with the one unit or sign that most have, if many differ."""
-        clothes: list[tuple[str, ...] | None] = []
+        units: list[tuple[str, ...] | None] = []
         for text, count in zip(self.texts, self.counts, strict=True):
             match = _AMOUNT.fullmatch(text.strip()) if count else None
-            clothes.append(match.groups() if match and any(match.groups()) else None)
-        common = Counter(worn for worn in clothes if worn is not None).most_common(1)
+            units.append(match.groups() if match and any(match.groups()) else None)
+        common = Counter(unit for unit in units if unit is not None).most_common(1)
         if not common or common[0][1] <= FEW_AMOUNTS:
             return np.zeros(len(self.texts), dtype=bool)
-        return np.array([worn == common[0][0] for worn in clothes], dtype=bool)
+        return np.array([unit == common[0][0] for unit in units], dtype=bool)
 
     def separator_of_thousands(self) -> str:
         """Return what most numbers in thousands are separated by."""
-        found = [_THOUSANDS.fullmatch(text.strip()) for text in self.present]
+        found = [_THOUSANDS.fullmatch(text.strip()) for text in self.named()]
         signs: Counter[str] = Counter(match.group(1) for match in found if match)
         return signs.most_common(1)[0][0] if signs else ""
 
     def as_numbers(self, name: str) -> pd.Series[Any]:
         """Return the plain numbers; missing where a text is none."""
-        plain = self.numbers
         values = [
             float(text.strip().replace(self.decimal, ".")) if fits else np.nan
-            for text, fits in zip(self.texts, plain, strict=True)
+            for text, fits in zip(self.texts, self.numbers, strict=True)
         ]
         return pd.Series(np.array([*values, np.nan])[self.codes], name=name)
 
     def as_values(self) -> pd.Series[Any]:
         """Return the column with None where it is missing."""
-        gone = self.codes < 0
-        return self.values.mask(gone, None) if gone.any() else self.values
+        missing = self.codes < 0
+        return self.values.mask(missing, None) if missing.any() else self.values
 
 
 def _without_thousands(text: str, sign: str) -> str:
@@ -228,11 +218,8 @@ SHOWN_TEXTS = 3
 ROWS_OF_IDENTIFIERS = 20
 
 
-class _Unknown:
-    """Nobody has settled yet what a column is."""
-
-
-UNKNOWN = _Unknown()
+UNKNOWN: Any = object()
+"""Nobody has settled yet what a column is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +244,7 @@ def settle_column(
     table: TableFile,
     name: str,
     asked: str | None,
-    known: tuple[Any, ...] | _Unknown | None = UNKNOWN,
+    known: Any = UNKNOWN,
     *,
     outcome: bool = False,
 ) -> SettledColumn:
@@ -276,23 +263,18 @@ def settle_column(
     if isinstance(known, tuple):
         return _as_category(table, name, values, known, outcome=outcome)
     if asked == CATEGORY:
-        texts = _texts_of(table, name, values)
+        texts = _texts_of(values, name)
         return SettledColumn(texts if outcome else texts.astype("category"), CATEGORY)
     if _is_truth(values):
         if known is None or asked == NUMBER:
             return SettledColumn(values.astype(np.float64), NUMBER)
         return SettledColumn(values, CATEGORY)
     if pd.api.types.is_numeric_dtype(values) or _whole_objects(values):
-        if known is UNKNOWN and asked is None and table.padded(name):
-            written = _written(table, table.texts(name))
-            if written.padded:
-                note = "written with leading zeros"
-                return SettledColumn(written.as_values(), CATEGORY, note)
         settled = asked is not None or known is None
         return _as_number(table, name, values, settled=settled, outcome=outcome)
     if not _is_text(values):
         return SettledColumn(values, CATEGORY)  # the core knows dates, lists and the like
-    written = _written(table, values)
+    written = WrittenColumn.of(values, table.form.decimal, table.form.thousands)
     if outcome and known is None and not written.numbers.any():
         return SettledColumn(values, CATEGORY)  # another task: whoever holds the tree says so
     if known is None or asked == NUMBER:
@@ -308,12 +290,7 @@ def _as_number(
 ) -> SettledColumn:
     """Check the numbers of a column; ``settled``: that it is one is not in question."""
     whole = values.dtype.kind in "iuO"
-    if (
-        whole
-        and not settled
-        and len(values)
-        and max(abs(values.max()), abs(values.min())) > (EXACT_WHOLE)
-    ):
+    if whole and not settled and max(abs(values.max()), abs(values.min())) > EXACT_WHOLE:
         row = int(np.flatnonzero(np.abs(values.to_numpy(dtype=object)) > EXACT_WHOLE)[0])
         raise InputError(
             f"expected whole numbers up to 2**53 in column {name!r} of {table.path}, got "
@@ -325,8 +302,10 @@ def _as_number(
     low, high = _check_range(table, name, numbers, settled=settled and not outcome)
     if values.dtype.kind == "O":
         values = pd.Series(numbers, name=name)
-    unique = whole and len(values) >= ROWS_OF_IDENTIFIERS and _all_different(values)
-    note = "another whole number in every row: an identifier?" if unique else ""
+    note = ""
+    many = len(values) >= ROWS_OF_IDENTIFIERS
+    if whole and many and values[:1000].is_unique and values.is_unique:
+        note = "another whole number in every row: an identifier?"
     if not low < high:
         note = "no value" if np.isnan(low) else "one value only"
     return SettledColumn(values, NUMBER, note)
@@ -346,10 +325,6 @@ def _check_range(
             f"({table.places(rows)}); replace it with a number, or leave the cell empty"
         )
     return low, high
-
-
-def _all_different(values: pd.Series[Any]) -> bool:
-    return not values[:1000].duplicated().any() and not values.duplicated().any()
 
 
 def _text_as_number(
@@ -383,12 +358,12 @@ def _text(table: TableFile, name: str, written: WrittenColumn, outcome: bool) ->
     """Take texts for categories, unless they are something else."""
     numbers = written.numbers
     if written.n_present and int(written.counts[numbers].sum()) == written.n_present:
-        stored_as_text = table.text is None
-        if not stored_as_text and not written.padded:
-            return _text_as_number(table, name, written, settled=False)
-        note = "numbers stored as text" if stored_as_text else "written with leading zeros"
-        return SettledColumn(written.as_values(), CATEGORY, note)
-    _refuse_numbers_in_clothes(table, name, written, numbers)
+        if not table.is_text:
+            return SettledColumn(written.as_values(), CATEGORY, "numbers stored as text")
+        if written.matching(_PADDED).any():
+            return SettledColumn(written.as_values(), CATEGORY, "written with leading zeros")
+        return _text_as_number(table, name, written, settled=False)
+    _refuse_odd_numbers(table, name, written, numbers)
     dates = written.matching(DATE_TEXT)
     if written.mostly(dates):
         shown = written.named(dates)[0]
@@ -397,44 +372,43 @@ def _text(table: TableFile, name: str, written: WrittenColumn, outcome: bool) ->
             f"{quoted(shown)} ({table.places(written.rows(shown))}); write days since a reference, "
             f"leave it out with {types_fix(name, IGNORE)}, or name it as --time"
         )
-    n_distinct = len(written.present)
-    if not outcome and near_unique(n_distinct, written.n_present):
+    present = written.named()
+    if not outcome and near_unique(len(present), written.n_present):
         raise InputError(
             f"expected categories that rows share in column {name!r} of {table.path}, got "
-            f"{n_distinct:,} different ones in {written.n_present:,} rows, as in names, "
+            f"{len(present):,} different ones in {written.n_present:,} rows, as in names, "
             f"identifiers or free text; leave it out with --drop {shlex.quote(name)}, or insist "
             f"with {types_fix(name, CATEGORY)}"
         )
-    return SettledColumn(written.as_values(), CATEGORY, _spellings(written.present))
+    return SettledColumn(written.as_values(), CATEGORY, _spellings(present))
 
 
-def _refuse_numbers_in_clothes(
-    table: TableFile, name: str, written: WrittenColumn, numbers: Any
+def _refuse_odd_numbers(
+    table: TableFile, name: str, written: WrittenColumn, numbers: NDArray[np.bool_]
 ) -> None:
     """Refuse numbers but for a few, with separators of thousands, other decimals or a unit."""
     separated = (written.in_thousands | written.other_decimals) & ~numbers  # 0.126 is a number
-    amounts = written.amounts
-    start = f"expected numbers or categories in column {name!r} of {table.path}, got "
     as_category = types_fix(name, CATEGORY)
-    fitting = numbers | separated
-    if separated.any() and written.mostly(fitting):
+    if separated.any() and written.mostly(numbers | separated):
         shown = _odd_texts(table, written, written.named(separated))
-        raise InputError(
-            f"{start}numbers written as {shown}; "
-            f"{_form_fix(written)}or settle it with {as_category}"
-        )
-    if numbers.any() and written.mostly(numbers):
+        problem = f"written as {shown}; {_form_fix(written)}or settle it with {as_category}"
+    elif written.mostly(numbers):
         shown = _odd_texts(table, written, written.named(~numbers))
-        raise InputError(
-            f"{start}numbers but for {shown}; correct them, or settle it "
-            f"with {types_fix(name, NUMBER)} (they become missing) or {as_category}"
+        problem = (
+            f"but for {shown}; correct them, or settle it with {types_fix(name, NUMBER)} (they "
+            f"become missing) or {as_category}"
         )
-    if amounts.any() and written.mostly(amounts):
-        shown = _odd_texts(table, written, written.named(amounts))
-        raise InputError(
-            f"{start}numbers with a sign or a unit, {shown}; write the numbers alone, or "
-            f"settle it with {as_category}"
+    elif written.mostly(written.amounts):
+        shown = _odd_texts(table, written, written.named(written.amounts))
+        problem = (
+            f"with a sign or a unit, {shown}; write the numbers alone, or settle it with "
+            f"{as_category}"
         )
+    else:
+        return
+    raise InputError(
+        f"expected numbers or categories in column {name!r} of {table.path}, got numbers {problem}"
+    )
 
 
 def _form_fix(written: WrittenColumn) -> str:
@@ -475,8 +449,6 @@ def _as_category(
 ) -> SettledColumn:
     """Read a column as the categories that a tree knows, whatever type either has."""
     numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-    if numeric and table.padded(name):
-        values, numeric = table.texts(name), False
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(object)
     codes, found = pd.factorize(values)
@@ -503,10 +475,8 @@ def _spaced(value: Any, known: tuple[Any, ...]) -> bool:
     return isinstance(value, str) and value not in known and value.strip() in known
 
 
-def _texts_of(table: TableFile, name: str, values: pd.Series[Any]) -> pd.Series[Any]:
+def _texts_of(values: pd.Series[Any], name: str) -> pd.Series[Any]:
     """Return a column as text: numbers alike whatever decimals they have, 007 as it is."""
-    if table.padded(name):
-        values = table.texts(name)
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(object)
     codes, found = pd.factorize(values)
@@ -516,10 +486,6 @@ def _texts_of(table: TableFile, name: str, values: pd.Series[Any]) -> pd.Series[
 
 
 # -- what a column holds -------------------------------------------------------------------------
-
-
-def _written(table: TableFile, values: pd.Series[Any]) -> WrittenColumn:
-    return WrittenColumn.of(values, table.form.decimal, table.form.thousands)
 
 
 def _is_truth(values: pd.Series[Any]) -> bool:

@@ -20,9 +20,8 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -98,25 +97,19 @@ def _unpacked(path: Path) -> bytes:
     try:
         with _opened(path, kind) as file:
             content: bytes = file.read(most + 1)
-    except (gzip.BadGzipFile, zlib.error, zipfile.BadZipFile, lzma.LZMAError, EOFError) as error:
-        raise _not_packed(path, kind, error) from None
-    except OSError as error:
-        if error.errno is not None:
+    except (OSError, zlib.error, zipfile.BadZipFile, lzma.LZMAError, EOFError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the disk
             raise
-        raise _not_packed(path, kind, error) from None  # bz2 says it so
+        raise InputError(
+            f"expected a file packed as {kind} in {path}, got: {first_line_of(error)}; "
+            "write it again, or name it after what it is"
+        ) from None
     if len(content) > most:
         raise InputError(
             f"expected a table in {path}, got a file that unpacks to more than {MOST_UNPACKED} "
             "times its size; unpack it first if that is right"
         )
     return content
-
-
-def _not_packed(path: Path, kind: str, error: Exception) -> InputError:
-    return InputError(
-        f"expected a file packed as {kind} in {path}, got: {first_line_of(error)}; "
-        "write it again, or name it after what it is"
-    )
 
 
 def _opened(path: Path, kind: str) -> Any:
@@ -140,6 +133,7 @@ MISSING = (
 )
 """Texts that stand for a missing value, and nothing else does."""
 
+SHOWN_ROWS = 3
 OTHERS = (";", "\t", "|", ",")
 SEPARATOR_NAMES = {"\t": "tab"}
 CHUNK = 1 << 18
@@ -147,141 +141,89 @@ QUOTE, NEWLINE, RETURN, ZERO = b'"\n\r0'
 _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 # pandas parses to the nearest float by itself since 3.1, and warns of the wish.
 _NEAREST: dict[str, Any] = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
+# Quicker in parts since pandas 3, unless a column is numbers in one and texts in another.
+_IN_PARTS = (True, False) if _PANDAS >= (3, 0) else (False,)
 WHOLE = re.compile(r"[+-]?\d{1,400}")
 """A whole number; longer ones than any float are text, which Python would not convert either."""
 _FRACTION = re.compile(r"[+-]?(\d*\.\d+|\d+\.\d*)([eE][+-]?\d+)?|-\d+")
 
 
+@dataclass(frozen=True)
+class TextForm:
+    """How the user says that text tables are written; by default as their names and bytes tell."""
+
+    separator: str | None = None
+    decimal: str = "."
+    thousands: str | None = None
+    encoding: str | None = None
+
+
 @dataclass(frozen=True, eq=False)
-class DelimitedText:
-    """A text table whose every row has one value per name.
+class TableFile:
+    """A table as it was read, with where its rows are.
 
     Attributes
     ----------
+    frame : pandas.DataFrame
+        The values as pandas types them; numbers that may be written with leading zeros are text.
     content : bytes
-        UTF-8, header and all.
-    columns : mapping of str to int
-        Positions of the columns by name; one that has no name is not among them.
-    body : int
-        Where the header ends.
+        Of a text table: UTF-8, header and all; nothing of Parquet.
     starts : int array
         Where each row begins in ``content``; blank lines are no rows.
-    zeros : frozenset of int
-        Columns in which some value may begin with a zero and another digit.
     """
 
     path: Path
-    content: bytes
-    separator: str
-    decimal: str
-    width: int
-    columns: Mapping[str, int]
-    body: int
-    starts: NDArray[np.int64]
-    zeros: frozenset[int]
+    frame: pd.DataFrame
+    form: TextForm
+    content: bytes = b""
+    starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values were written as text, and not stored with their types."""
+        return bool(self.content)
 
     def lines(self, rows: Sequence[int]) -> list[int]:
-        """Return the lines of the file, from 1 on, that some rows begin in."""
+        """Return the lines of a text table, from 1 on, that some rows begin in."""
         return [line_at(self.content, int(self.starts[row])) for row in rows]
 
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """Return the values as pandas types them."""
-        table = self.parse(list(self.columns.values()))
-        return table.set_axis(list(self.columns), axis=1)
-
-    def texts(self, column: str) -> pd.Series[Any]:
-        """Return a column as it is written; missing where nothing is."""
-        return self.parse([self.columns[column]], str).iloc[:, 0].rename(column)
-
-    def padded(self, column: str) -> bool:
-        """Whether some value of a column may begin with a zero and another digit."""
-        return self.columns[column] in self.zeros
-
-    def parse(self, positions: Sequence[int], kind: Any = None) -> pd.DataFrame:
-        """Return columns by position, as pandas types them or all of one kind."""
-        if _PANDAS >= (3, 0):
-            # Quicker in parts, unless a column is numbers in one and texts in another.
-            frame = self._parse(positions, kind, in_parts=True)
-            if not any(isinstance(d, np.dtype) and d.kind == "O" for d in frame.dtypes):
-                return frame
-        return self._parse(positions, kind, in_parts=False)
-
-    def _parse(self, positions: Sequence[int], kind: Any, *, in_parts: bool) -> pd.DataFrame:
-        some: dict[str, Any] = {} if len(positions) == self.width else {"usecols": list(positions)}
-        body = io.BytesIO(self.content)
-        body.seek(self.body)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-                frame: pd.DataFrame = pd.read_csv(
-                    body,
-                    sep=self.separator,
-                    decimal=self.decimal,
-                    header=None,
-                    names=list(range(self.width)),
-                    dtype=kind,
-                    index_col=False,
-                    na_values=list(MISSING),
-                    keep_default_na=False,
-                    low_memory=in_parts,
-                    **some,
-                    **_NEAREST,
-                )
-        except UnicodeDecodeError:
-            raise self._other_encoding() from None
-        except (ValueError, pd.errors.ParserError) as error:
-            raise InputError(
-                f"expected rows of values in {self.path}, got a file that cannot be read: "
-                f"{first_line_of(error)}; write it again"
-            ) from None
-        if len(frame) != len(self.starts):
-            raise InputError(
-                f"expected {len(self.starts):,} rows in {self.path}, got {len(frame):,} from the "
-                "parser; look for lines that hold nothing but spaces or separators"
-            )
-        return frame
-
-    def _other_encoding(self) -> InputError:
-        try:
-            self.content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line, byte = line_at(self.content, error.start), self.content[error.start]
-            return InputError(
-                f"expected UTF-8 in {self.path}, got the byte 0x{byte:02x} in line {line}; say "
-                "what it was written in, for example --encoding latin-1 or cp1252, or save it as "
-                "UTF-8"
-            )
-        return InputError(f"expected UTF-8 in {self.path}, got something else; save it as UTF-8")
+    def places(self, rows: Sequence[int]) -> str:
+        """Say where some rows are: "lines 3, 9, 12 and 4 more"."""
+        shown = rows[:SHOWN_ROWS]
+        found = self.lines(shown) if self.is_text else [row + 1 for row in shown]
+        unit = ("line" if self.is_text else "row") + ("s" if len(rows) > 1 else "")
+        more = f" and {len(rows) - len(shown):,} more" if len(rows) > len(shown) else ""
+        return f"{unit} {', '.join(map(str, found))}{more}"
 
 
-def parse_delimited(
-    path: Path, content: bytes, *, separator: str, decimal: str = "."
-) -> DelimitedText:
-    """Check that every row has one value per name of the header; nothing is typed yet."""
+def parse_delimited(path: Path, content: bytes, form: TextForm, separator: str) -> TableFile:
+    """Check that every row has one value per name of the header, and read the values."""
     rows = _Rows(path, content, separator)
     first, body = rows.header()
     names = _header_names(path, first, separator)
     starts, zeros = rows.check(body, len(names))
     if not len(starts):
         raise InputError(f"expected a table with rows and columns, got none in {path}")
-    columns = {name: i for i, name in enumerate(names) if name.strip()}
-    table = DelimitedText(
-        path, content, separator, decimal, len(names), columns, body, starts, frozenset(zeros)
-    )
-    for position in (i for i, name in enumerate(names) if not name.strip()):
-        _check_nameless(table, position)
-    return table
+    frame = rows.parse(body, len(names), zeros, form.decimal)
+    if len(frame) != len(starts):
+        raise InputError(
+            f"expected {len(starts):,} rows in {path}, got {len(frame):,} from the "
+            "parser; look for lines that hold nothing but spaces or separators"
+        )
+    for position, name in enumerate(names):
+        if not name.strip():
+            _check_nameless(path, position, frame.pop(str(position)))
+    frame.columns = pd.Index([name for name in names if name.strip()])
+    return TableFile(path, frame, form, content, starts)
 
 
-def _check_nameless(table: DelimitedText, position: int) -> None:
+def _check_nameless(path: Path, position: int, values: pd.Series[Any]) -> None:
     """Leave out a column without a name that is empty or counts the rows; refuse others."""
-    values = table.parse([position]).iloc[:, 0]
     counts = position == 0 and values.dtype.kind == "i" and bool((values.diff()[1:] == 1).all())
     if not counts and values.notna().any():
         shown = values[values.notna()].iloc[0]
         raise InputError(
-            f"expected a name for every column in the header of {table.path}, got none for column "
+            f"expected a name for every column in the header of {path}, got none for column "
             f"{position + 1}, which holds {shown!r}; name it, or take it away"
         )
 
@@ -422,6 +364,49 @@ class _Rows:
             )
         return np.asarray(at[~returns])
 
+    def parse(self, body: int, width: int, zeros: set[int], decimal: str) -> pd.DataFrame:
+        """Return the columns by position, as pandas types them; those of ``zeros`` as text."""
+        options: dict[str, Any] = {
+            "sep": chr(self.separator),
+            "decimal": decimal,
+            "header": None,
+            "names": list(map(str, range(width))),
+            "dtype": dict.fromkeys(map(str, zeros), str),
+            "index_col": False,
+            "na_values": list(MISSING),
+            "keep_default_na": False,
+            **_NEAREST,
+        }
+        rows = io.BytesIO(self.content)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+                for in_parts in _IN_PARTS:
+                    rows.seek(body)
+                    frame: pd.DataFrame = pd.read_csv(rows, low_memory=in_parts, **options)
+                    if not any(isinstance(d, np.dtype) and d.kind == "O" for d in frame.dtypes):
+                        break
+        except UnicodeDecodeError:
+            self._refuse_encoding()
+            raise
+        except (ValueError, pd.errors.ParserError) as error:
+            raise InputError(
+                f"expected rows of values in {self.path}, got a file that cannot be read: "
+                f"{first_line_of(error)}; write it again"
+            ) from None
+        return frame
+
+    def _refuse_encoding(self) -> None:
+        try:
+            self.content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line, byte = line_at(self.content, error.start), self.content[error.start]
+            raise InputError(
+                f"expected UTF-8 in {self.path}, got the byte 0x{byte:02x} in line {line}; say "
+                "what it was written in, for example --encoding latin-1 or cp1252, or save it as "
+                "UTF-8"
+            ) from None
+
     def _ragged(self, begin: int, record: bytes, count: int, width: int) -> InputError:
         line = line_at(self.content, begin)
         text = record.decode("utf-8", "replace").rstrip("\r\n")
@@ -516,43 +501,6 @@ def _some(names: Sequence[str]) -> str:
 PARQUET = (".parquet", ".pq")
 COMMAS = (".csv",)
 TABS = (".tsv", ".txt", ".tab")
-SHOWN_ROWS = 3
-
-
-@dataclass(frozen=True)
-class TextForm:
-    """How the user says that text tables are written; by default as their names and bytes tell."""
-
-    separator: str | None = None
-    decimal: str = "."
-    thousands: str | None = None
-    encoding: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class TableFile:
-    """A table as it was read, with where its rows are; ``text`` is None for Parquet."""
-
-    path: Path
-    frame: pd.DataFrame
-    form: TextForm
-    text: DelimitedText | None = None
-
-    def places(self, rows: Sequence[int]) -> str:
-        """Say where some rows are: "lines 3, 9, 12 and 4 more"."""
-        shown = rows[:SHOWN_ROWS]
-        found = [row + 1 for row in shown] if self.text is None else self.text.lines(shown)
-        unit = ("row" if self.text is None else "line") + ("s" if len(rows) > 1 else "")
-        more = f" and {len(rows) - len(shown):,} more" if len(rows) > len(shown) else ""
-        return f"{unit} {', '.join(f'{number}' for number in found)}{more}"
-
-    def texts(self, column: str) -> pd.Series[Any]:
-        """Return a column as it is written, where that is known."""
-        return self.frame[column] if self.text is None else self.text.texts(column)
-
-    def padded(self, column: str) -> bool:
-        """Whether numbers of a column may be written with leading zeros."""
-        return self.text is not None and self.text.padded(column)
 
 
 def read_table(path: Path, form: TextForm | None = None) -> TableFile:
@@ -576,8 +524,7 @@ def read_table(path: Path, form: TextForm | None = None) -> TableFile:
             f"expected a readable table, got {why}: {path}; check the name and the rights"
         ) from error
     separator = form.separator or ("\t" if name.endswith(TABS) else ",")
-    text = parse_delimited(path, content, separator=separator, decimal=form.decimal)
-    return TableFile(path, text.frame, form, text)
+    return parse_delimited(path, content, form, separator)
 
 
 def _refuse_devices(path: Path) -> None:
