@@ -241,15 +241,25 @@ class _Rows:
         self.quoted = b'"' in content
         self.returns = b"\r" in content and content.count(b"\r") > content.count(b"\r\n")
 
+    def end_of_row(self, begin: int, least: int) -> int:
+        """Return where the row of the byte at ``least`` ends, which a row at ``begin`` precedes."""
+        end, searched, is_open = least, begin, False
+        while end == least or is_open:
+            end = self.content.find(b"\n", end) + 1
+            if not end:
+                return len(self.content)  # of a quote that is never closed
+            is_open ^= self.content.count(b'"', searched, end) % 2 == 1
+            searched = end
+        return end
+
     def header(self) -> tuple[str, int]:
         """Return the first line that is not blank, and where the next row begins."""
-        start, line, inside = 0, 0, False
-        for end in (match.end() for match in re.finditer(rb"\n", self.content)):
-            inside ^= self.content.count(b'"', line, end) % 2 == 1
-            line = end
-            if inside:
-                continue
-            record = self.content[start:end]
+        begin = 0
+        while begin < len(self.content):
+            end = self.end_of_row(begin, begin)
+            record = self.content[begin:end]
+            if record.count(b'"') % 2:
+                raise self._unclosed(begin)
             if record.strip():
                 try:
                     return record.decode("utf-8"), end
@@ -258,50 +268,48 @@ class _Rows:
                         f"expected UTF-8 in the header of {self.path}, got something else; say "
                         "what it was written in, for example --encoding latin-1"
                     ) from None
-            start = end
-        if inside:
-            raise self._unclosed(start)
+            begin = end
         raise InputError(f"expected a table with rows, got an empty file: {self.path}")
 
     def check(self, body: int, width: int) -> tuple[NDArray[np.int64], set[int]]:
         """Return where the rows begin, and columns with a value such as 007; refuse the rest."""
-        starts: list[NDArray[np.int64]] = []
+        starts = [np.zeros(0, dtype=np.int64)]
         zeros: set[int] = set()
-        open_quotes, fields, begun = 0, 0, body
-        for low in range(body, len(self.content), CHUNK):
-            part = self.bytes[low : low + CHUNK]
-            marks = (part == self.separator) | (part == NEWLINE)
-            if self.returns:
-                marks |= part == RETURN
-            if self.quoted:
-                quotes = part == QUOTE
-                self._check_quotes(low, np.flatnonzero(quotes), open_quotes)
-                inside = (np.cumsum(quotes, dtype=np.int64) + open_quotes) % 2 == 1
-                open_quotes = (open_quotes + int(quotes.sum())) % 2
-                marks &= ~inside
-            at = np.flatnonzero(marks)
-            if self.returns:
-                at = self._without_returns(low, at)
-            ends = _ends_of_rows(part, at, width, fields)
-            counts = np.diff(ends, prepend=-1 - fields)
-            begins = np.concatenate([[begun], low + at[ends] + 1]).astype(np.int64)
-            kept = self._kept(begins, counts, width)
-            starts.append(begins[:-1][kept])
-            zeros |= self._zero_columns(low, part, at, ends, fields)
-            fields = len(at) - (int(ends[-1]) + 1) if len(ends) else fields + len(at)
-            begun = int(begins[-1])
-        if open_quotes:
-            raise self._unclosed(begun)
-        return np.concatenate(starts or [np.zeros(0, dtype=np.int64)]), zeros
+        low = body
+        while low < len(self.content):
+            high = self.end_of_row(low, min(low + CHUNK, len(self.content) - 1))
+            part = self.bytes[low:high]
+            at = self._marks(low, part)
+            ends = np.flatnonzero(part[at] == NEWLINE)
+            begins = low + np.append(0, at[ends] + 1)
+            counts = np.diff(ends, prepend=-1)
+            starts.append(begins[:-1][self._kept(begins, counts, width)])
+            zeros |= self._zero_columns(low, part, at, ends)
+            low = high
+        return np.concatenate(starts), zeros
+
+    def _marks(self, low: int, part: NDArray[np.uint8]) -> NDArray[np.intp]:
+        """Return where separators and line feeds are, outside quotes."""
+        marks = (part == self.separator) | (part == NEWLINE)
+        if self.returns:
+            marks |= part == RETURN
+        if self.quoted:
+            quotes = part == QUOTE
+            self._check_quotes(low, np.flatnonzero(quotes))
+            outside = np.cumsum(quotes, dtype=np.uint8) & 1 == 0  # however often it overflows
+            marks &= outside
+            if not outside[-1]:
+                ends = np.flatnonzero(marks & (part == NEWLINE))
+                raise self._unclosed(low + int(ends[-1] + 1 if len(ends) else 0))
+        at = np.flatnonzero(marks)
+        return self._without_returns(low, at) if self.returns else at
 
     def _kept(
         self, begins: NDArray[np.int64], counts: NDArray[np.intp], width: int
     ) -> NDArray[np.bool_]:
         """Which rows are not blank lines; a row of another width is refused."""
-        empty = np.diff(begins) <= 2
-        suspects = np.flatnonzero((counts != width) | empty)
         kept = np.ones(len(counts), dtype=bool)
-        for row in suspects.tolist():
+        for row in np.flatnonzero((counts != width) | (np.diff(begins) <= 2)).tolist():
             record = self.content[begins[row] : begins[row + 1]]
             if not record.strip(b" \r\n") and counts[row] == 1:
                 kept[row] = False
@@ -310,33 +318,22 @@ class _Rows:
         return kept
 
     def _zero_columns(
-        self,
-        low: int,
-        part: NDArray[np.uint8],
-        at: NDArray[np.intp],
-        ends: NDArray[np.intp],
-        fields: int,
+        self, low: int, part: NDArray[np.uint8], at: NDArray[np.intp], ends: NDArray[np.intp]
     ) -> set[int]:
         """Columns in which a value begins with a zero and another digit."""
-        before, after = self.bytes[low - 1 :], self.bytes[low + 1 : low + 1 + len(part)]
-        before = before[: len(after)]
-        zero = (before == self.separator) | (before == NEWLINE)
-        if self.quoted:
-            zero |= before == QUOTE
-        zero &= part[: len(after)] == ZERO
-        zero &= after - ZERO < 10  # unsigned: what is below "0" is far above
-        found = np.flatnonzero(zero)
-        if not len(found):
-            return set()
+        found = np.flatnonzero(part[:-1] == ZERO)
+        found = found[part[found + 1] - ZERO < 10]  # unsigned: what is below "0" is far above
+        before = self.bytes[low + found - 1]
+        found = found[(before == self.separator) | (before == NEWLINE) | (before == QUOTE)]
         mark = np.searchsorted(at, found)
         row = np.searchsorted(ends, mark)
-        first = np.where(row > 0, ends[np.maximum(row - 1, 0)] + 1 if len(ends) else 0, -fields)
+        first = np.append(0, ends + 1)[row]
         return set(np.unique(mark - first).tolist())
 
-    def _check_quotes(self, low: int, at: NDArray[np.intp], open_quotes: int) -> None:
+    def _check_quotes(self, low: int, at: NDArray[np.intp]) -> None:
         """Refuse a quote that is neither at an end of a value nor doubled."""
         where = low + at
-        opens = (np.arange(len(at)) + open_quotes) % 2 == 0
+        opens = np.arange(len(at)) % 2 == 0
         # The file ends in a line feed, and a header stands before: both neighbours exist.
         beside = self.bytes[np.where(opens, where - 1, np.minimum(where + 1, self.bytes.size - 1))]
         fine = (beside == self.separator) | (beside == NEWLINE) | (beside == QUOTE)
@@ -428,22 +425,6 @@ class _Rows:
             f"expected every quote to be closed in {self.path}, got one that is not in the row "
             f"that begins in line {line_at(self.content, begin)}; close it, or take it away"
         )
-
-
-def _ends_of_rows(
-    part: NDArray[np.uint8], at: NDArray[np.intp], width: int, fields: int
-) -> NDArray[np.intp]:
-    """Which of the separators and line feeds at some places are line feeds.
-
-    Mostly every ``width``-th, which is quickly checked; ``fields`` of the first row came before.
-    """
-    expected = np.arange(width - 1 - fields, len(at), width) if fields < width else at[:0]
-    ends = part[at[expected]] == NEWLINE
-    if ends.all():
-        others = np.count_nonzero(part == NEWLINE) - len(expected)
-        if not others:
-            return expected
-    return np.asarray(np.flatnonzero(part[at] == NEWLINE))
 
 
 # -- the header ------------------------------------------------------------------------------
