@@ -321,11 +321,13 @@ class _Rows:
         self, low: int, part: NDArray[np.uint8], at: NDArray[np.intp], ends: NDArray[np.intp]
     ) -> set[int]:
         """Columns in which a value begins with a zero and another digit."""
-        found = np.flatnonzero(part[:-1] == ZERO)
-        found = found[part[found + 1] - ZERO < 10]  # unsigned: what is below "0" is far above
-        before = self.bytes[low + found - 1]
-        found = found[(before == self.separator) | (before == NEWLINE) | (before == QUOTE)]
-        mark = np.searchsorted(at, found)
+        before = self.bytes[low - 1 : low + len(part) - 2]
+        zero = (before == self.separator) | (before == NEWLINE)
+        if self.quoted:
+            zero |= before == QUOTE
+        zero &= part[:-1] == ZERO
+        zero &= part[1:] - ZERO < 10  # unsigned: what is below "0" is far above
+        mark = np.searchsorted(at, np.flatnonzero(zero))
         row = np.searchsorted(ends, mark)
         first = np.append(0, ends + 1)[row]
         return set(np.unique(mark - first).tolist())
