@@ -13,14 +13,14 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from steadytree.cli import delimited
-from steadytree.cli.delimited import MISSING, TableFile, TextForm, parse_delimited
+from steadytree.cli.delimited import MISSING, TableFile, TableReading, parse_delimited
 from steadytree.exceptions import InputError
 
 FILE = Path("t.csv")
 
 
 def parse(text: str, separator: str = ",") -> TableFile:
-    return parse_delimited(FILE, text.encode(), TextForm(), separator)
+    return parse_delimited(FILE, text.encode(), TableReading(), separator)
 
 
 def written(rows: list[list[Any]], separator: str, quoting: Any, ends: str) -> str:

@@ -299,7 +299,7 @@ class _Column:
             return self.number()
         if isinstance(values.dtype, pd.CategoricalDtype) or held not in ("string", "empty"):
             return SettledColumn(values, CATEGORY)  # the core knows dates, lists and the like
-        written = WrittenColumn.of(values, self.table.form.decimal, self.table.form.thousands)
+        written = WrittenColumn.of(values, self.table.reading.decimal, self.table.reading.thousands)
         if self.outcome and known is None and not written.numbers.any():
             return SettledColumn(values, CATEGORY)  # another task: whoever holds the tree says so
         if known is None or asked == NUMBER:

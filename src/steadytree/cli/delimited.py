@@ -20,7 +20,7 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -149,13 +149,18 @@ _FRACTION = re.compile(r"[+-]?(\d*\.\d+|\d+\.\d*)([eE][+-]?\d+)?|-\d+")
 
 
 @dataclass(frozen=True)
-class TextForm:
-    """How the user says that text tables are written; by default as their names and bytes tell."""
+class TableReading:
+    """How the user wants tables read; text by default as its name and its bytes tell.
+
+    ``types`` says what columns are; ``drop_missing_target`` leaves rows without an outcome out.
+    """
 
     separator: str | None = None
     decimal: str = "."
     thousands: str | None = None
     encoding: str | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
+    drop_missing_target: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +179,7 @@ class TableFile:
 
     path: Path
     frame: pd.DataFrame
-    form: TextForm
+    reading: TableReading
     content: bytes = b""
     starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
@@ -196,7 +201,7 @@ class TableFile:
         return f"{unit} {', '.join(map(str, found))}{more}"
 
 
-def parse_delimited(path: Path, content: bytes, form: TextForm, separator: str) -> TableFile:
+def parse_delimited(path: Path, content: bytes, reading: TableReading, separator: str) -> TableFile:
     """Check that every row has one value per name of the header, and read the values."""
     rows = _Rows(path, content, separator)
     first, body = rows.header()
@@ -204,7 +209,7 @@ def parse_delimited(path: Path, content: bytes, form: TextForm, separator: str) 
     starts, zeros = rows.check(body, len(names))
     if not len(starts):
         raise InputError(f"expected a table with rows and columns, got none in {path}")
-    frame = rows.parse(body, len(names), zeros, form.decimal)
+    frame = rows.parse(body, len(names), zeros, reading.decimal)
     if len(frame) != len(starts):
         raise InputError(
             f"expected {len(starts):,} rows in {path}, got {len(frame):,} from the "
@@ -214,7 +219,7 @@ def parse_delimited(path: Path, content: bytes, form: TextForm, separator: str) 
         if not name.strip():
             _check_nameless(path, position, frame.pop(str(position)))
     frame.columns = pd.Index([name for name in names if name.strip()])
-    return TableFile(path, frame, form, content, starts)
+    return TableFile(path, frame, reading, content, starts)
 
 
 def _check_nameless(path: Path, position: int, values: pd.Series[Any]) -> None:
@@ -289,10 +294,9 @@ class _Rows:
         return np.concatenate(starts), zeros
 
     def _marks(self, low: int, part: NDArray[np.uint8]) -> NDArray[np.intp]:
-        """Return where separators and line feeds are, outside quotes."""
+        """Return where separators and line feeds are, outside quotes; refuse lone returns."""
         marks = (part == self.separator) | (part == NEWLINE)
-        if self.returns:
-            marks |= part == RETURN
+        outside = np.ones(len(part), dtype=bool)
         if self.quoted:
             quotes = part == QUOTE
             self._check_quotes(low, np.flatnonzero(quotes))
@@ -301,8 +305,15 @@ class _Rows:
             if not outside[-1]:
                 ends = np.flatnonzero(marks & (part == NEWLINE))
                 raise self._unclosed(low + int(ends[-1] + 1 if len(ends) else 0))
-        at = np.flatnonzero(marks)
-        return self._without_returns(low, at) if self.returns else at
+        if self.returns:
+            lone = np.flatnonzero((part[:-1] == RETURN) & outside[:-1] & (part[1:] != NEWLINE))
+            if len(lone):
+                line = line_at(self.content, low + int(lone[0]))
+                raise InputError(
+                    f"expected lines that end alike in {self.path}, got a carriage return inside "
+                    f"line {line}; put the value in quotes, or write the file again"
+                )
+        return np.flatnonzero(marks)
 
     def _kept(
         self, begins: NDArray[np.int64], counts: NDArray[np.intp], width: int
@@ -337,7 +348,7 @@ class _Rows:
         where = low + at
         opens = np.arange(len(at)) % 2 == 0
         # The file ends in a line feed, and a header stands before: both neighbours exist.
-        beside = self.bytes[np.where(opens, where - 1, np.minimum(where + 1, self.bytes.size - 1))]
+        beside = self.bytes[np.where(opens, where - 1, where + 1)]
         fine = (beside == self.separator) | (beside == NEWLINE) | (beside == QUOTE)
         fine |= ~opens & (beside == RETURN)
         if fine.all():
@@ -350,18 +361,6 @@ class _Rows:
             f"{line_at(self.content, bad)}, near {shown.splitlines()[0]!r}; put the value in "
             "quotes and double those inside"
         )
-
-    def _without_returns(self, low: int, at: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Drop carriage returns that belong to a line feed; refuse those that stand alone."""
-        returns = self.bytes[low + at] == RETURN
-        lone = returns & (self.bytes[np.minimum(low + at + 1, self.bytes.size - 1)] != NEWLINE)
-        if lone.any():
-            line = line_at(self.content, low + int(at[lone][0]))
-            raise InputError(
-                f"expected lines that end alike in {self.path}, got a carriage return inside line "
-                f"{line}; put the value in quotes, or write the file again"
-            )
-        return np.asarray(at[~returns])
 
     def parse(self, body: int, width: int, zeros: set[int], decimal: str) -> pd.DataFrame:
         """Return the columns by position, as pandas types them; those of ``zeros`` as text."""
@@ -486,9 +485,9 @@ COMMAS = (".csv",)
 TABS = (".tsv", ".txt", ".tab")
 
 
-def read_table(path: Path, form: TextForm | None = None) -> TableFile:
+def read_table(path: Path, reading: TableReading | None = None) -> TableFile:
     """Read a CSV or Parquet file, by its name."""
-    form = form or TextForm()
+    reading = reading or TableReading()
     name = path.name.lower()
     packed = next((suffix for suffix in PACKED if name.endswith(suffix)), "")
     name = name.removesuffix(packed)
@@ -497,50 +496,40 @@ def read_table(path: Path, form: TextForm | None = None) -> TableFile:
             f"expected a CSV or Parquet file, got {path}; name it .csv, .csv.gz, .tsv or .parquet"
         )
     try:
-        _refuse_devices(path)
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # it may never end
+            raise InputError(f"expected a file as a table, got a device or a pipe: {path}; copy it")
         if name.endswith(PARQUET):
-            return _read_parquet(path, form)
-        content = read_text_bytes(path, form.encoding)
+            return _read_parquet(path, reading)
+        content = read_text_bytes(path, reading.encoding)
     except OSError as error:
         why = error.strerror or first_line_of(error)
         raise InputError(
             f"expected a readable table, got {why}: {path}; check the name and the rights"
         ) from error
-    separator = form.separator or ("\t" if name.endswith(TABS) else ",")
-    return parse_delimited(path, content, form, separator)
+    separator = reading.separator or ("\t" if name.endswith(TABS) else ",")
+    return parse_delimited(path, content, reading, separator)
 
 
-def _refuse_devices(path: Path) -> None:
-    """Refuse what may never end: a device, a pipe without a writer."""
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise InputError(f"expected a file as a table, got a device or a pipe: {path}; copy it")
-
-
-def _read_parquet(path: Path, form: TextForm) -> TableFile:
+def _read_parquet(path: Path, reading: TableReading) -> TableFile:
     import_optional("pyarrow", extra="parquet", purpose=f"reading {path.name}")
     try:
         table = pd.read_parquet(path).reset_index(drop=True)
-    except OSError as error:
-        if error.errno is not None:  # of the file, not of what is in it
-            raise
-        raise _no_parquet(path, error) from None
     except Exception as error:
-        # pyarrow's errors share no base with ours; anything else is not about the file.
-        if not isinstance(error, ValueError) and not type(error).__module__.startswith("pyarrow"):
+        # pyarrow's errors share no base with ours; anything else is not about what the file holds.
+        of_content = type(error).__module__.startswith("pyarrow") or isinstance(error, ValueError)
+        if not of_content and not (isinstance(error, OSError) and error.errno is None):
             raise
-        raise _no_parquet(path, error) from None
+        raise InputError(
+            f"expected Parquet in {path}, got: {first_line_of(error)}; write it again"
+        ) from None
     if table.empty:
         raise InputError(f"expected a table with rows and columns, got none in {path}")
     table.columns = [str(name) for name in table.columns]
     twice = sorted(set(table.columns[table.columns.duplicated()]))
     if twice:
         raise InputError(
-            f"expected distinct names of columns in {path}, got {', '.join(map(repr, twice[:4]))} "
-            "more than once; rename one of the columns"
+            f"expected distinct names of columns in {path}, got {_some(twice)} more than once; "
+            "rename one of the columns"
         )
-    return TableFile(path, table, form)
-
-
-def _no_parquet(path: Path, error: Exception) -> InputError:
-    return InputError(f"expected Parquet in {path}, got: {first_line_of(error)}; write it again")
+    return TableFile(path, table, reading)

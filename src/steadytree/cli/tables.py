@@ -25,7 +25,7 @@ from steadytree.cli.column_types import (
     SettledColumn,
     settle_column,
 )
-from steadytree.cli.delimited import TableFile, TextForm, read_table
+from steadytree.cli.delimited import TableFile, TableReading, read_table
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.tree.columns import near_unique, outcome_values
 from steadytree.tree.space import has_fractions
@@ -38,29 +38,22 @@ TYPES = (NUMBER, CATEGORY, IGNORE)
 NAMED = {"tab": "\t", "\\t": "\t", "space": " "}
 
 
-@dataclass(frozen=True)
-class TableReading:
-    """How the user wants tables read."""
-
-    types: Mapping[str, str] = field(default_factory=dict)
-    form: TextForm = field(default_factory=TextForm)
-    drop_missing_target: bool = False
-
-
 def reading_of(options: SimpleNamespace) -> TableReading:
     """Read the options of how tables are read."""
-    form = TextForm(
+    reading = TableReading(
         separator=_sign("--separator", options.separator),
         decimal=options.decimal,
         thousands=_sign("--thousands", options.thousands),
         encoding=options.encoding,
+        types=types_of(options.types),
+        drop_missing_target=options.drop_missing_target,
     )
-    if form.decimal == form.thousands:
+    if reading.decimal == reading.thousands:
         raise InputError(
-            f"expected --decimal and --thousands to differ, got {form.decimal!r} for both; "
+            f"expected --decimal and --thousands to differ, got {reading.decimal!r} for both; "
             "change one of them"
         )
-    return TableReading(types_of(options.types), form, options.drop_missing_target)
+    return reading
 
 
 def types_of(given: tuple[str, ...]) -> dict[str, str]:
@@ -339,7 +332,7 @@ def read_rows(
     columns whose types are named.
     """
     reading = reading or TableReading()
-    file = read_table(path, reading.form)
+    file = read_table(path, reading)
     single = (("--target", target), ("--time", time), ("--group", group))
     roles = {name: option for option, name in single if name}
     roles |= dict.fromkeys(drop, "--drop")
