@@ -20,14 +20,8 @@ from numpy.typing import NDArray
 import steadytree as st
 from steadytree._text import quoted
 from steadytree.cli.column_types import settle_column
-from steadytree.cli.delimited import TextForm, read_table
-from steadytree.cli.tables import (
-    ReadColumn,
-    RowTable,
-    TableReading,
-    read_rows,
-    read_training,
-)
+from steadytree.cli.delimited import TableReading, read_table
+from steadytree.cli.tables import ReadColumn, RowTable, read_rows, read_training
 from steadytree.exceptions import InputError, SteadyTreeError, SteadyTreeWarning
 from steadytree.tree.json import save_tree
 from steadytree.tree.tree import Tree
@@ -87,7 +81,7 @@ def look(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """
     tell("Reading the table", 0, 0)
     path, reading = Path(request["table"]), _reading(request)
-    file = read_table(path, reading.form)
+    file = read_table(path, reading)
     _check_size(path, len(file.frame))
     columns: list[dict[str, Any]] = []
     for name in map(str, file.frame.columns):
@@ -163,22 +157,20 @@ def propose(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 def _reading(request: Mapping[str, Any]) -> TableReading:
     """How the visitor says that the table is to be read."""
-    form = TextForm(
+    reading = TableReading(
         separator=request.get("separator"),
         decimal=request.get("decimal") or ".",
         thousands=request.get("thousands"),
         encoding=request.get("encoding"),
-    )
-    if form.decimal == form.thousands:
-        raise InputError(
-            f"expected different signs before the fraction and between thousands, got "
-            f"{form.decimal!r} for both; change one of them"
-        )
-    return TableReading(
         types=dict(request.get("types") or {}),
-        form=form,
         drop_missing_target=bool(request.get("drop_missing_target")),
     )
+    if reading.decimal == reading.thousands:
+        raise InputError(
+            f"expected different signs before the fraction and between thousands, got "
+            f"{reading.decimal!r} for both; change one of them"
+        )
+    return reading
 
 
 def _read(request: Mapping[str, Any]) -> tuple[RowTable, Tree | None, str]:

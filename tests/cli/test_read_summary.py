@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from steadytree.cli.column_types import SettledColumn
-from steadytree.cli.tables import ReadColumn, ReadSummary, ReadTarget
+from steadytree.cli.tables import ReadColumn, ReadSummary
 from tests.cli.conftest import Files, Run
 
 FAST = ("--learner", "cart", "--max-leaves", 4)
@@ -55,14 +55,13 @@ def test_every_command_says_what_it_read(run: Run, files: Files) -> None:
 
 def test_people_are_counted() -> None:
     y = np.array(["no"] * 90 + ["yes"] * 7 + ["perhaps"] * 3)
-    target = ReadTarget.of("y", y, regression=False)
-    assert target.classes == {"no": 90, "perhaps": 3, "yes": 7}
-    assert target.to_text() == "target y: no 90, perhaps 3, yes 7"
+    summary = ReadSummary(Path("t.csv"), 100, dropped=3).with_target("y", y, regression=False)
+    assert summary.classes == {"no": 90, "perhaps": 3, "yes": 7}
+    assert "target y: no 90, perhaps 3, yes 7" in summary.to_text().splitlines()
     values = pd.Series([None, *[1.0] * 99])
     column = ReadColumn.of("x", SettledColumn(values, "number"))
     assert column.missing == 0.01
     assert "1.0 % missing" in column.cells()
-    summary = ReadSummary(Path("t.csv"), 100, dropped=3)
     assert summary.to_dict()["dropped_rows"] == 3
     assert "3 rows without an outcome" in summary.to_text()
 

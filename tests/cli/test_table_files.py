@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from steadytree.cli.delimited import TextForm, read_table
+from steadytree.cli.delimited import TableReading, read_table
 from steadytree.exceptions import InputError
 from tests.cli.conftest import Run
 from tests.cli.table_cases import CASES, REFUSED, Case
@@ -62,7 +62,7 @@ def test_a_stored_index_is_no_column(tmp_path: Path) -> None:
 def test_the_user_says_how_text_is_written(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("größe;n\n1,5;x\n2;y\n".encode("latin-1"))
-    form = TextForm(separator=";", decimal=",", encoding="latin-1")
+    form = TableReading(separator=";", decimal=",", encoding="latin-1")
     assert read_table(path, form).frame.to_dict("list") == {"größe": [1.5, 2.0], "n": ["x", "y"]}
 
 

@@ -17,16 +17,8 @@ import click
 from click.shell_completion import get_completion_class
 
 from steadytree._progress import is_interrupt, remember_interrupt
+from steadytree.cli import output
 from steadytree.cli.options import COMMANDS
-from steadytree.cli.output import (
-    EXIT_CODES,
-    begin,
-    interrupted,
-    let_go,
-    print_error_document,
-    show,
-    tell,
-)
 from steadytree.exceptions import SteadyTreeError, SteadyTreeWarning, WriteError
 
 
@@ -42,7 +34,7 @@ class _Group(click.Group):
     commands=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=(
-        f"Exit codes: {', '.join(f'{code} {words}' for code, words in EXIT_CODES.items())}. "
+        f"Exit codes: {', '.join(f'{code} {words}' for code, words in output.EXIT_CODES.items())}. "
         "Results go to standard output, progress and messages to standard error."
     ),
 )
@@ -79,7 +71,7 @@ def run(
     """Run a command; turn every way to fail into a message and an exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     as_json, verbose = "--json" in given, any(flag in given for flag in ("-v", "--verbose"))
-    begin()
+    output.begin()
     with warnings.catch_warnings(), remember_interrupt():
         if not sys.warnoptions:
             warnings.simplefilter("default", SteadyTreeWarning)
@@ -87,28 +79,28 @@ def run(
         try:
             code = command.main(args=given, prog_name=prog_name, standalone_mode=False)
         except SteadyTreeError as error:
-            tell(f"Error: {error}")
+            output.tell(f"Error: {error}")
             return _failed(error, str(error), error.exit_code, as_json=as_json)
         except click.ClickException as error:
             usage = io.StringIO()
             error.show(usage)
-            show(usage.getvalue().rstrip("\n"), err=True)
+            output.show(usage.getvalue().rstrip("\n"), err=True)
             return _failed(error, error.format_message(), error.exit_code, as_json=as_json)
         except (KeyboardInterrupt, click.Abort):
-            return interrupted(as_json=as_json)
+            return output.interrupted(as_json=as_json)
         except (BrokenPipeError, SystemExit):
             return 1  # the reader of a pipe (head, less) has seen enough; click tells it by an exit
         except Exception as error:
             if is_interrupt(error):
-                return interrupted(as_json=as_json)
+                return output.interrupted(as_json=as_json)
             if verbose:
-                show(traceback.format_exc().rstrip("\n"), err=True)
+                output.show(traceback.format_exc().rstrip("\n"), err=True)
             message = f"{type(error).__name__}: {error}"
             hint = "" if verbose else "; run again with -v for the details"
-            tell(f"Unexpected error: {message}{hint}")
+            output.tell(f"Unexpected error: {message}{hint}")
             return _failed(error, message, 1, as_json=as_json)
         finally:
-            let_go()
+            output.let_go()
     return int(code or 0)
 
 
@@ -116,14 +108,14 @@ def _failed(error: Exception, message: str, code: int, *, as_json: bool) -> int:
     """Print what went wrong as a document, where one was asked for."""
     if as_json:
         with suppress(WriteError, BrokenPipeError):  # nobody reads it
-            print_error_document(type(error).__name__, message, code)
+            output.print_error_document(type(error).__name__, message, code)
     return code
 
 
 def _show_warning(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
     """Print our own warnings as a sentence, without the file and line of our code."""
     if issubclass(category, SteadyTreeWarning):
-        tell(f"Warning: {message}")
+        output.tell(f"Warning: {message}")
     else:
         file, line = where[:2]
-        show(warnings.formatwarning(message, category, file, line).rstrip("\n"), err=True)
+        output.show(warnings.formatwarning(message, category, file, line).rstrip("\n"), err=True)

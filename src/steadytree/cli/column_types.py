@@ -13,6 +13,7 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,24 +76,19 @@ class WrittenColumn:
         """Read a column of text; cells of spaces are missing, separators of thousands go."""
         codes, found = pd.factorize(values)
         texts = [str(text) for text in found]
-        gone = np.array([text.strip() in MISSING for text in texts] + [True], dtype=bool)
-        codes = np.where(gone[codes], -1, codes)
+        missing = np.array([text.strip() in MISSING for text in texts] + [True], dtype=bool)
+        codes = np.where(missing[codes], -1, codes)
         if thousands is not None:
             texts = [_without_thousands(text, thousands) for text in texts]
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))
         return cls(values, codes, tuple(texts), counts, decimal)
 
-    @property
+    @cached_property
     def n_present(self) -> int:
         """Count the rows that have a value."""
         return int(self.counts.sum())
 
-    @property
-    def present(self) -> list[str]:
-        """Return the texts that some row has."""
-        return self.named(np.ones(len(self.texts), dtype=bool))
-
-    def named(self, which: NDArray[np.bool_]) -> list[str]:
+    def named(self, which: NDArray[np.bool_] | bool = True) -> list[str]:
         """Return those of some texts that some row has."""
         return [self.texts[i] for i in np.flatnonzero(which & (self.counts > 0))]
 
@@ -103,28 +99,23 @@ class WrittenColumn:
 
     def mostly(self, which: NDArray[np.bool_]) -> bool:
         """Whether some texts are those of half of the rows or more."""
-        return bool(self.n_present) and 2 * int(self.counts[which].sum()) >= self.n_present
+        return bool(which.any()) and 2 * int(self.counts[which].sum()) >= self.n_present
 
     def rows(self, text: str) -> list[int]:
         """Return the rows of a text, in order."""
         return np.flatnonzero(self.codes == self.texts.index(text)).tolist()
 
-    @property
+    @cached_property
     def numbers(self) -> NDArray[np.bool_]:
         """Which texts are plain numbers."""
         return self.matching(_number_pattern(self.decimal))
 
-    @property
-    def padded(self) -> bool:
-        """Whether some number is written with leading zeros."""
-        return bool(self.matching(_PADDED).any())
-
-    @property
+    @cached_property
     def in_thousands(self) -> NDArray[np.bool_]:
         """Which texts are numbers with separators of thousands."""
         return self.matching(_THOUSANDS)
 
-    @property
+    @cached_property
     def other_decimals(self) -> NDArray[np.bool_]:
         """Which texts are numbers with the other decimal sign."""
         return self.matching(_DECIMAL["," if self.decimal == "." else "."])
@@ -132,34 +123,33 @@ class WrittenColumn:
     @property
     def amounts(self) -> NDArray[np.bool_]:
         """Which texts are numbers with the one unit or sign that most have, if many differ."""
-        clothes: list[tuple[str, ...] | None] = []
+        units: list[tuple[str, ...] | None] = []
         for text, count in zip(self.texts, self.counts, strict=True):
             match = _AMOUNT.fullmatch(text.strip()) if count else None
-            clothes.append(match.groups() if match and any(match.groups()) else None)
-        common = Counter(worn for worn in clothes if worn is not None).most_common(1)
+            units.append(match.groups() if match and any(match.groups()) else None)
+        common = Counter(unit for unit in units if unit is not None).most_common(1)
         if not common or common[0][1] <= FEW_AMOUNTS:
             return np.zeros(len(self.texts), dtype=bool)
-        return np.array([worn == common[0][0] for worn in clothes], dtype=bool)
+        return np.array([unit == common[0][0] for unit in units], dtype=bool)
 
     def separator_of_thousands(self) -> str:
         """Return what most numbers in thousands are separated by."""
-        found = [_THOUSANDS.fullmatch(text.strip()) for text in self.present]
+        found = [_THOUSANDS.fullmatch(text.strip()) for text in self.named()]
         signs: Counter[str] = Counter(match.group(1) for match in found if match)
         return signs.most_common(1)[0][0] if signs else ""
 
     def as_numbers(self, name: str) -> pd.Series[Any]:
         """Return the plain numbers; missing where a text is none."""
-        plain = self.numbers
         values = [
             float(text.strip().replace(self.decimal, ".")) if fits else np.nan
-            for text, fits in zip(self.texts, plain, strict=True)
+            for text, fits in zip(self.texts, self.numbers, strict=True)
         ]
         return pd.Series(np.array([*values, np.nan])[self.codes], name=name)
 
     def as_values(self) -> pd.Series[Any]:
         """Return the column with None where it is missing."""
-        gone = self.codes < 0
-        return self.values.mask(gone, None) if gone.any() else self.values
+        missing = self.codes < 0
+        return self.values.mask(missing, None) if missing.any() else self.values
 
 
 def _without_thousands(text: str, sign: str) -> str:
@@ -228,11 +218,8 @@ SHOWN_TEXTS = 3
 ROWS_OF_IDENTIFIERS = 20
 
 
-class _Unknown:
-    """Nobody has settled yet what a column is."""
-
-
-UNKNOWN = _Unknown()
+UNKNOWN: Any = object()
+"""Nobody has settled yet what a column is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +244,7 @@ def settle_column(
     table: TableFile,
     name: str,
     asked: str | None,
-    known: tuple[Any, ...] | _Unknown | None = UNKNOWN,
+    known: Any = UNKNOWN,
     *,
     outcome: bool = False,
 ) -> SettledColumn:
@@ -266,175 +253,205 @@ def settle_column(
     ``asked`` is the user's word; ``known`` what a tree knows: its categories, or None for a
     number. An ``outcome`` is no predictor: its values may be nearly all different.
     """
-    values = table.frame[name]
-    if known is not UNKNOWN and asked not in (None, CATEGORY if known is not None else NUMBER):
-        what = "a number" if known is None else "a category"
-        raise InputError(
-            f"expected --types to leave {name!r} what it is to the tree, {what}, got "
-            f"{asked}; a new tree could take it so"
-        )
-    if isinstance(known, tuple):
-        return _as_category(table, name, values, known, outcome=outcome)
-    if asked == CATEGORY:
-        texts = _texts_of(table, name, values)
-        return SettledColumn(texts if outcome else texts.astype("category"), CATEGORY)
-    if _is_truth(values):
+    return _Column(table, name, table.frame[name], asked, known, outcome).settle()
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column that is being settled, and what is known of it."""
+
+    table: TableFile
+    name: str
+    values: pd.Series[Any]
+    asked: str | None
+    known: Any
+    outcome: bool
+
+    def refusal(self, expected: str, got: str, fix: str, *, why: str = "") -> InputError:
+        """Return what is wrong with the column, as an error."""
+        where = f"column {self.name!r} of {self.table.path}"
+        return InputError(f"expected {expected} in {where}{why}, got {got}; {fix}")
+
+    def fix(self, kind: str) -> str:
+        """Write the option that settles the column."""
+        return types_fix(self.name, kind)
+
+    def settle(self) -> SettledColumn:
+        """Tell what the column is from what is known, what was asked for and what it holds."""
+        values, asked, known = self.values, self.asked, self.known
+        if known is not UNKNOWN and asked not in (None, CATEGORY if known is not None else NUMBER):
+            what = "a number" if known is None else "a category"
+            raise InputError(
+                f"expected --types to leave {self.name!r} what it is to the tree, {what}, got "
+                f"{asked}; a new tree could take it so"
+            )
+        if isinstance(known, tuple):
+            return self.known_category()
+        if asked == CATEGORY:
+            texts = _texts_of(values, self.name)
+            return SettledColumn(texts if self.outcome else texts.astype("category"), CATEGORY)
+        held = pd.api.types.infer_dtype(values, skipna=True) if values.dtype.kind == "O" else ""
+        if held == "boolean" or pd.api.types.is_bool_dtype(values):
+            if known is None or asked == NUMBER:
+                return SettledColumn(values.astype(np.float64), NUMBER)
+            return SettledColumn(values, CATEGORY)
+        if held == "integer" or pd.api.types.is_numeric_dtype(values):
+            return self.number()
+        if isinstance(values.dtype, pd.CategoricalDtype) or held not in ("string", "empty"):
+            return SettledColumn(values, CATEGORY)  # the core knows dates, lists and the like
+        written = WrittenColumn.of(values, self.table.reading.decimal, self.table.reading.thousands)
+        if self.outcome and known is None and not written.numbers.any():
+            return SettledColumn(values, CATEGORY)  # another task: whoever holds the tree says so
         if known is None or asked == NUMBER:
-            return SettledColumn(values.astype(np.float64), NUMBER)
-        return SettledColumn(values, CATEGORY)
-    if pd.api.types.is_numeric_dtype(values) or _whole_objects(values):
-        if known is UNKNOWN and asked is None and table.padded(name):
-            written = _written(table, table.texts(name))
-            if written.padded:
-                note = "written with leading zeros"
-                return SettledColumn(written.as_values(), CATEGORY, note)
-        settled = asked is not None or known is None
-        return _as_number(table, name, values, settled=settled, outcome=outcome)
-    if not _is_text(values):
-        return SettledColumn(values, CATEGORY)  # the core knows dates, lists and the like
-    written = _written(table, values)
-    if outcome and known is None and not written.numbers.any():
-        return SettledColumn(values, CATEGORY)  # another task: whoever holds the tree says so
-    if known is None or asked == NUMBER:
-        return _text_as_number(table, name, written, settled=asked == NUMBER)
-    return _text(table, name, written, outcome)
+            return self.number_of_text(written)
+        return self.text(written)
 
+    # -- numbers ---------------------------------------------------------------------------------
 
-# -- columns of numbers ------------------------------------------------------------------------
+    def number(self) -> SettledColumn:
+        """Check the numbers of a column."""
+        values, name = self.values, self.name
+        settled = self.asked is not None or self.known is None
+        whole = values.dtype.kind in "iuO"
+        if whole and not settled and max(abs(values.max()), abs(values.min())) > EXACT_WHOLE:
+            row = int(np.flatnonzero(np.abs(values.to_numpy(dtype=object)) > EXACT_WHOLE)[0])
+            raise self.refusal(
+                "whole numbers up to 2**53",
+                f"{quoted(int(values.iloc[row]))} ({self.table.places([row])}), as in an "
+                "identifier",
+                f"leave it out with {self.fix(IGNORE)}, or settle it with {self.fix(CATEGORY)} or "
+                f"{self.fix(NUMBER)}",
+            )
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        low, high = self.check_range(numbers, settled=settled and not self.outcome)
+        if values.dtype.kind == "O":
+            values = pd.Series(numbers, name=name)
+        note = ""
+        many = len(values) >= ROWS_OF_IDENTIFIERS
+        if whole and many and values[:1000].is_unique and values.is_unique:
+            note = "another whole number in every row: an identifier?"
+        if not low < high:
+            note = "no value" if np.isnan(low) else "one value only"
+        return SettledColumn(values, NUMBER, note)
 
+    def check_range(self, numbers: NDArray[Any], *, settled: bool) -> tuple[float, float]:
+        """Return the lowest and the highest number, nan where there is none; refuse infinities."""
+        low, high = float(np.fmin.reduce(numbers)), float(np.fmax.reduce(numbers))
+        most = max(-low, high)
+        if np.isinf(most) or (most > LARGEST and not settled):
+            rows = np.flatnonzero(np.abs(numbers) >= min(most, LARGEST)).tolist()
+            raise self.refusal(
+                "finite numbers" if np.isinf(most) else f"numbers up to {LARGEST:.1e}",
+                f"{numbers[rows[0]]:g} ({self.table.places(rows)})",
+                "replace it with a number, or leave the cell empty",
+            )
+        return low, high
 
-def _as_number(
-    table: TableFile, name: str, values: pd.Series[Any], *, settled: bool, outcome: bool
-) -> SettledColumn:
-    """Check the numbers of a column; ``settled``: that it is one is not in question."""
-    whole = values.dtype.kind in "iuO"
-    if (
-        whole
-        and not settled
-        and len(values)
-        and max(abs(values.max()), abs(values.min())) > (EXACT_WHOLE)
-    ):
-        row = int(np.flatnonzero(np.abs(values.to_numpy(dtype=object)) > EXACT_WHOLE)[0])
-        raise InputError(
-            f"expected whole numbers up to 2**53 in column {name!r} of {table.path}, got "
-            f"{quoted(int(values.iloc[row]))} ({table.places([row])}), as in an identifier; leave "
-            f"it out with {types_fix(name, IGNORE)}, or settle it with "
-            f"{types_fix(name, CATEGORY)} or {types_fix(name, NUMBER)}"
-        )
-    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    low, high = _check_range(table, name, numbers, settled=settled and not outcome)
-    if values.dtype.kind == "O":
-        values = pd.Series(numbers, name=name)
-    unique = whole and len(values) >= ROWS_OF_IDENTIFIERS and _all_different(values)
-    note = "another whole number in every row: an identifier?" if unique else ""
-    if not low < high:
-        note = "no value" if np.isnan(low) else "one value only"
-    return SettledColumn(values, NUMBER, note)
+    def number_of_text(self, written: WrittenColumn) -> SettledColumn:
+        """Read texts as numbers: odd ones are refused, or missing where the user settled it."""
+        settled = self.asked == NUMBER
+        odd = written.named(~written.numbers)
+        if odd and not settled:
+            raise self.refusal(
+                "numbers",
+                self.odd_texts(written, odd),
+                f"{_form_fix(written)}correct them, or say {self.fix(NUMBER)}: they become missing",
+                why=", as the tree knows it",
+            )
+        if odd and not written.numbers.any():
+            raise self.refusal(
+                "numbers",
+                f"none, but texts such as {self.odd_texts(written, odd[:1])}",
+                f"{_form_fix(written)}leave it out of --types, or say {self.fix(CATEGORY)}",
+            )
+        numbers = written.as_numbers(self.name)
+        self.check_range(numbers.to_numpy(), settled=settled)
+        note = f"missing where it says {some_of(odd, SHOWN_TEXTS)}" if odd else ""
+        return SettledColumn(numbers, NUMBER, note)
 
+    # -- text ------------------------------------------------------------------------------------
 
-def _check_range(
-    table: TableFile, name: str, numbers: Any, *, settled: bool
-) -> tuple[float, float]:
-    """Return the lowest and the highest number, nan where there is none; refuse infinities."""
-    low, high = float(np.fmin.reduce(numbers)), float(np.fmax.reduce(numbers))
-    most = max(-low, high)
-    if np.isinf(most) or (most > LARGEST and not settled):
-        rows = np.flatnonzero(np.abs(numbers) >= min(most, LARGEST)).tolist()
-        limit = "finite numbers" if np.isinf(most) else f"numbers up to {LARGEST:.1e}"
-        raise InputError(
-            f"expected {limit} in column {name!r} of {table.path}, got {numbers[rows[0]]:g} "
-            f"({table.places(rows)}); replace it with a number, or leave the cell empty"
-        )
-    return low, high
+    def text(self, written: WrittenColumn) -> SettledColumn:
+        """Take texts for categories, unless they are something else."""
+        if written.n_present and int(written.counts[written.numbers].sum()) == written.n_present:
+            if not self.table.is_text:
+                return SettledColumn(written.as_values(), CATEGORY, "numbers stored as text")
+            if written.matching(_PADDED).any():
+                return SettledColumn(written.as_values(), CATEGORY, "written with leading zeros")
+            return self.number_of_text(written)
+        self.refuse_odd_numbers(written)
+        dates = written.matching(DATE_TEXT)
+        if written.mostly(dates):
+            raise self.refusal(
+                "numbers or categories",
+                f"dates such as {self.odd_texts(written, written.named(dates)[:1])}",
+                f"write days since a reference, leave it out with {self.fix(IGNORE)}, or name it "
+                "as --time",
+            )
+        present = written.named()
+        if not self.outcome and near_unique(len(present), written.n_present):
+            raise self.refusal(
+                "categories that rows share",
+                f"{len(present):,} different ones in {written.n_present:,} rows, as in names, "
+                "identifiers or free text",
+                f"leave it out with --drop {shlex.quote(self.name)}, or insist with "
+                f"{self.fix(CATEGORY)}",
+            )
+        return SettledColumn(written.as_values(), CATEGORY, _spellings(present))
 
+    def refuse_odd_numbers(self, written: WrittenColumn) -> None:
+        """Refuse numbers but for a few, with separators of thousands, other decimals or a unit."""
+        numbers, amounts = written.numbers, written.amounts
+        separated = (written.in_thousands | written.other_decimals) & ~numbers  # not 0.126
+        as_category = f"settle it with {self.fix(CATEGORY)}"
+        if separated.any() and written.mostly(numbers | separated):
+            odd, how = separated, "written as {}"
+            fix = f"{_form_fix(written)}or {as_category}"
+        elif written.mostly(numbers):
+            odd, how = ~numbers, "but for {}"
+            fix = f"correct them, or settle it with {self.fix(NUMBER)} (they become missing) or "
+            fix += self.fix(CATEGORY)
+        elif written.mostly(amounts):
+            odd, how = amounts, "with a sign or a unit, {}"
+            fix = f"write the numbers alone, or {as_category}"
+        else:
+            return
+        shown = self.odd_texts(written, written.named(odd))
+        raise self.refusal("numbers or categories", f"numbers {how.format(shown)}", fix)
 
-def _all_different(values: pd.Series[Any]) -> bool:
-    return not values[:1000].duplicated().any() and not values.duplicated().any()
+    def odd_texts(self, written: WrittenColumn, odd: Sequence[str]) -> str:
+        """Name some texts with their lines."""
+        shown = odd[:SHOWN_TEXTS]
+        named = [f"{quoted(text)} ({self.table.places(written.rows(text))})" for text in shown]
+        more = len(odd) - len(shown)
+        return ", ".join(named) + (f" and {more:,} other values" if more else "")
 
+    # -- categories ------------------------------------------------------------------------------
 
-def _text_as_number(
-    table: TableFile, name: str, written: WrittenColumn, *, settled: bool
-) -> SettledColumn:
-    """Read texts as numbers: odd ones are refused, or missing where the user settled it."""
-    plain = written.numbers
-    odd = written.named(~plain)
-    if odd and not settled:
-        raise InputError(
-            f"expected numbers in column {name!r} of {table.path}, as the tree knows it, "
-            f"got {_odd_texts(table, written, odd)}; {_form_fix(written)}correct "
-            f"them, or say {types_fix(name, NUMBER)}: they become missing"
-        )
-    if odd and not plain.any():
-        raise InputError(
-            f"expected numbers in column {name!r} of {table.path}, got none, but texts such as "
-            f"{quoted(odd[0])} ({table.places(written.rows(odd[0]))}); {_form_fix(written)}"
-            f"leave it out of --types, or say {types_fix(name, CATEGORY)}"
-        )
-    numbers = written.as_numbers(name)
-    _check_range(table, name, numbers.to_numpy(), settled=settled)
-    note = f"missing where it says {some_of(odd, SHOWN_TEXTS)}" if odd else ""
-    return SettledColumn(numbers, NUMBER, note)
-
-
-# -- columns of text ---------------------------------------------------------------------------
-
-
-def _text(table: TableFile, name: str, written: WrittenColumn, outcome: bool) -> SettledColumn:
-    """Take texts for categories, unless they are something else."""
-    numbers = written.numbers
-    if written.n_present and int(written.counts[numbers].sum()) == written.n_present:
-        stored_as_text = table.text is None
-        if not stored_as_text and not written.padded:
-            return _text_as_number(table, name, written, settled=False)
-        note = "numbers stored as text" if stored_as_text else "written with leading zeros"
-        return SettledColumn(written.as_values(), CATEGORY, note)
-    _refuse_numbers_in_clothes(table, name, written, numbers)
-    dates = written.matching(DATE_TEXT)
-    if written.mostly(dates):
-        shown = written.named(dates)[0]
-        raise InputError(
-            f"expected numbers or categories in column {name!r} of {table.path}, got dates such as "
-            f"{quoted(shown)} ({table.places(written.rows(shown))}); write days since a reference, "
-            f"leave it out with {types_fix(name, IGNORE)}, or name it as --time"
-        )
-    n_distinct = len(written.present)
-    if not outcome and near_unique(n_distinct, written.n_present):
-        raise InputError(
-            f"expected categories that rows share in column {name!r} of {table.path}, got "
-            f"{n_distinct:,} different ones in {written.n_present:,} rows, as in names, "
-            f"identifiers or free text; leave it out with --drop {shlex.quote(name)}, or insist "
-            f"with {types_fix(name, CATEGORY)}"
-        )
-    return SettledColumn(written.as_values(), CATEGORY, _spellings(written.present))
-
-
-def _refuse_numbers_in_clothes(
-    table: TableFile, name: str, written: WrittenColumn, numbers: Any
-) -> None:
-    """Refuse numbers but for a few, with separators of thousands, other decimals or a unit."""
-    separated = (written.in_thousands | written.other_decimals) & ~numbers  # 0.126 is a number
-    amounts = written.amounts
-    start = f"expected numbers or categories in column {name!r} of {table.path}, got "
-    as_category = types_fix(name, CATEGORY)
-    fitting = numbers | separated
-    if separated.any() and written.mostly(fitting):
-        shown = _odd_texts(table, written, written.named(separated))
-        raise InputError(
-            f"{start}numbers written as {shown}; "
-            f"{_form_fix(written)}or settle it with {as_category}"
-        )
-    if numbers.any() and written.mostly(numbers):
-        shown = _odd_texts(table, written, written.named(~numbers))
-        raise InputError(
-            f"{start}numbers but for {shown}; correct them, or settle it "
-            f"with {types_fix(name, NUMBER)} (they become missing) or {as_category}"
-        )
-    if amounts.any() and written.mostly(amounts):
-        shown = _odd_texts(table, written, written.named(amounts))
-        raise InputError(
-            f"{start}numbers with a sign or a unit, {shown}; write the numbers alone, or "
-            f"settle it with {as_category}"
-        )
+    def known_category(self) -> SettledColumn:
+        """Read a column as the categories that a tree knows, whatever type either has."""
+        values, known = self.values, self.known
+        numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            values = values.astype(object)
+        codes, found = pd.factorize(values)
+        plain = [v.item() if isinstance(v, np.generic) else v for v in found]
+        if not all(isinstance(v, (str, bool, int, float)) for v in plain):
+            return SettledColumn(values, CATEGORY)  # the core knows dates, lists and the like
+        translated = as_known([v.strip() if _spaced(v, known) else v for v in plain], known)
+        if numeric and plain and not self.outcome and not set(translated) & set(known):
+            raise self.refusal(
+                f"categories such as {some_of(known, SHOWN_TEXTS)}",
+                f"numbers such as {plain[0]!r}",
+                "write the categories, or train a new tree",
+                why=", as the tree knows them",
+            )
+        wanted = [None if isinstance(v, str) and not v.strip() else v for v in translated]
+        if all(type(a) is type(b) and a == b for a, b in zip(plain, wanted, strict=True)):
+            return SettledColumn(values, CATEGORY)  # a million objects less
+        held = np.empty(len(plain) + 1, dtype=object)
+        held[:-1], held[-1] = wanted, None
+        return SettledColumn(pd.Series(held[codes], name=self.name, dtype=object), CATEGORY)
 
 
 def _form_fix(written: WrittenColumn) -> str:
@@ -449,13 +466,6 @@ def _form_fix(written: WrittenColumn) -> str:
     return f"say {' or '.join(options)}, " if options else ""
 
 
-def _odd_texts(table: TableFile, written: WrittenColumn, odd: Sequence[str]) -> str:
-    """Name some texts with their lines."""
-    shown = [f"{quoted(text)} ({table.places(written.rows(text))})" for text in odd[:SHOWN_TEXTS]]
-    more = len(odd) - len(shown)
-    return ", ".join(shown) + (f" and {more:,} other values" if more else "")
-
-
 def _spellings(texts: Sequence[str]) -> str:
     """Note categories that differ by spaces or capitals only."""
     alike: defaultdict[str, list[str]] = defaultdict(list)
@@ -465,75 +475,16 @@ def _spellings(texts: Sequence[str]) -> str:
     return f"{some_of(found, SHOWN_TEXTS)} differ by spaces or capitals only" if found else ""
 
 
-def _as_category(
-    table: TableFile,
-    name: str,
-    values: pd.Series[Any],
-    known: tuple[Any, ...],
-    *,
-    outcome: bool,
-) -> SettledColumn:
-    """Read a column as the categories that a tree knows, whatever type either has."""
-    numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-    if numeric and table.padded(name):
-        values, numeric = table.texts(name), False
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        values = values.astype(object)
-    codes, found = pd.factorize(values)
-    plain = [v.item() if isinstance(v, np.generic) else v for v in found]
-    if not all(isinstance(v, (str, bool, int, float)) for v in plain):
-        return SettledColumn(values, CATEGORY)  # the core knows dates, lists and the like
-    translated = as_known([v.strip() if _spaced(v, known) else v for v in plain], known)
-    if numeric and plain and not outcome and not set(translated) & set(known):
-        raise InputError(
-            f"expected categories such as {some_of(known, SHOWN_TEXTS)} in column {name!r} of "
-            f"{table.path}, as the tree knows them, got numbers such as {plain[0]!r}; write the "
-            "categories, or train a new tree"
-        )
-    wanted = [None if isinstance(v, str) and not v.strip() else v for v in translated]
-    if all(type(a) is type(b) and a == b for a, b in zip(plain, wanted, strict=True)):
-        return SettledColumn(values, CATEGORY)  # a million objects less
-    held = np.empty(len(plain) + 1, dtype=object)
-    held[:-1], held[-1] = wanted, None
-    return SettledColumn(pd.Series(held[codes], name=name, dtype=object), CATEGORY)
-
-
 def _spaced(value: Any, known: tuple[Any, ...]) -> bool:
     """Whether a text is a known category but for spaces around it."""
     return isinstance(value, str) and value not in known and value.strip() in known
 
 
-def _texts_of(table: TableFile, name: str, values: pd.Series[Any]) -> pd.Series[Any]:
+def _texts_of(values: pd.Series[Any], name: str) -> pd.Series[Any]:
     """Return a column as text: numbers alike whatever decimals they have, 007 as it is."""
-    if table.padded(name):
-        values = table.texts(name)
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(object)
     codes, found = pd.factorize(values)
     texts = [str(v) if isinstance(v, (str, bool, np.bool_)) else plain_text(v) for v in found]
     held = np.array([*(t if t.strip() else None for t in texts), None], dtype=object)
     return pd.Series(held[codes], name=name, dtype=object)
-
-
-# -- what a column holds -------------------------------------------------------------------------
-
-
-def _written(table: TableFile, values: pd.Series[Any]) -> WrittenColumn:
-    return WrittenColumn.of(values, table.form.decimal, table.form.thousands)
-
-
-def _is_truth(values: pd.Series[Any]) -> bool:
-    if values.dtype.kind == "O":
-        return pd.api.types.infer_dtype(values, skipna=True) == "boolean"
-    return pd.api.types.is_bool_dtype(values)
-
-
-def _whole_objects(values: pd.Series[Any]) -> bool:
-    """Whether a column holds whole numbers that no numeric type does."""
-    return values.dtype.kind == "O" and pd.api.types.infer_dtype(values, skipna=True) == "integer"
-
-
-def _is_text(values: pd.Series[Any]) -> bool:
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        return False  # declared: as it is
-    return pd.api.types.infer_dtype(values, skipna=True) in ("string", "empty")

@@ -21,8 +21,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -98,25 +97,19 @@ def _unpacked(path: Path) -> bytes:
     try:
         with _opened(path, kind) as file:
             content: bytes = file.read(most + 1)
-    except (gzip.BadGzipFile, zlib.error, zipfile.BadZipFile, lzma.LZMAError, EOFError) as error:
-        raise _not_packed(path, kind, error) from None
-    except OSError as error:
-        if error.errno is not None:
+    except (OSError, zlib.error, zipfile.BadZipFile, lzma.LZMAError, EOFError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the disk
             raise
-        raise _not_packed(path, kind, error) from None  # bz2 says it so
+        raise InputError(
+            f"expected a file packed as {kind} in {path}, got: {first_line_of(error)}; "
+            "write it again, or name it after what it is"
+        ) from None
     if len(content) > most:
         raise InputError(
             f"expected a table in {path}, got a file that unpacks to more than {MOST_UNPACKED} "
             "times its size; unpack it first if that is right"
         )
     return content
-
-
-def _not_packed(path: Path, kind: str, error: Exception) -> InputError:
-    return InputError(
-        f"expected a file packed as {kind} in {path}, got: {first_line_of(error)}; "
-        "write it again, or name it after what it is"
-    )
 
 
 def _opened(path: Path, kind: str) -> Any:
@@ -140,6 +133,7 @@ MISSING = (
 )
 """Texts that stand for a missing value, and nothing else does."""
 
+SHOWN_ROWS = 3
 OTHERS = (";", "\t", "|", ",")
 SEPARATOR_NAMES = {"\t": "tab"}
 CHUNK = 1 << 18
@@ -147,141 +141,94 @@ QUOTE, NEWLINE, RETURN, ZERO = b'"\n\r0'
 _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 # pandas parses to the nearest float by itself since 3.1, and warns of the wish.
 _NEAREST: dict[str, Any] = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
+# Quicker in parts since pandas 3, unless a column is numbers in one and texts in another.
+_IN_PARTS = (True, False) if _PANDAS >= (3, 0) else (False,)
 WHOLE = re.compile(r"[+-]?\d{1,400}")
 """A whole number; longer ones than any float are text, which Python would not convert either."""
 _FRACTION = re.compile(r"[+-]?(\d*\.\d+|\d+\.\d*)([eE][+-]?\d+)?|-\d+")
 
 
+@dataclass(frozen=True)
+class TableReading:
+    """How the user wants tables read; text by default as its name and its bytes tell.
+
+    ``types`` says what columns are; ``drop_missing_target`` leaves rows without an outcome out.
+    """
+
+    separator: str | None = None
+    decimal: str = "."
+    thousands: str | None = None
+    encoding: str | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
+    drop_missing_target: bool = False
+
+
 @dataclass(frozen=True, eq=False)
-class DelimitedText:
-    """A text table whose every row has one value per name.
+class TableFile:
+    """A table as it was read, with where its rows are.
 
     Attributes
     ----------
+    frame : pandas.DataFrame
+        The values as pandas types them; numbers that may be written with leading zeros are text.
     content : bytes
-        UTF-8, header and all.
-    columns : mapping of str to int
-        Positions of the columns by name; one that has no name is not among them.
-    body : int
-        Where the header ends.
+        Of a text table: UTF-8, header and all; nothing of Parquet.
     starts : int array
         Where each row begins in ``content``; blank lines are no rows.
-    zeros : frozenset of int
-        Columns in which some value may begin with a zero and another digit.
     """
 
     path: Path
-    content: bytes
-    separator: str
-    decimal: str
-    width: int
-    columns: Mapping[str, int]
-    body: int
-    starts: NDArray[np.int64]
-    zeros: frozenset[int]
+    frame: pd.DataFrame
+    reading: TableReading
+    content: bytes = b""
+    starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values were written as text, and not stored with their types."""
+        return bool(self.content)
 
     def lines(self, rows: Sequence[int]) -> list[int]:
-        """Return the lines of the file, from 1 on, that some rows begin in."""
+        """Return the lines of a text table, from 1 on, that some rows begin in."""
         return [line_at(self.content, int(self.starts[row])) for row in rows]
 
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """Return the values as pandas types them."""
-        table = self.parse(list(self.columns.values()))
-        return table.set_axis(list(self.columns), axis=1)
-
-    def texts(self, column: str) -> pd.Series[Any]:
-        """Return a column as it is written; missing where nothing is."""
-        return self.parse([self.columns[column]], str).iloc[:, 0].rename(column)
-
-    def padded(self, column: str) -> bool:
-        """Whether some value of a column may begin with a zero and another digit."""
-        return self.columns[column] in self.zeros
-
-    def parse(self, positions: Sequence[int], kind: Any = None) -> pd.DataFrame:
-        """Return columns by position, as pandas types them or all of one kind."""
-        if _PANDAS >= (3, 0):
-            # Quicker in parts, unless a column is numbers in one and texts in another.
-            frame = self._parse(positions, kind, in_parts=True)
-            if not any(isinstance(d, np.dtype) and d.kind == "O" for d in frame.dtypes):
-                return frame
-        return self._parse(positions, kind, in_parts=False)
-
-    def _parse(self, positions: Sequence[int], kind: Any, *, in_parts: bool) -> pd.DataFrame:
-        some: dict[str, Any] = {} if len(positions) == self.width else {"usecols": list(positions)}
-        body = io.BytesIO(self.content)
-        body.seek(self.body)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-                frame: pd.DataFrame = pd.read_csv(
-                    body,
-                    sep=self.separator,
-                    decimal=self.decimal,
-                    header=None,
-                    names=list(range(self.width)),
-                    dtype=kind,
-                    index_col=False,
-                    na_values=list(MISSING),
-                    keep_default_na=False,
-                    low_memory=in_parts,
-                    **some,
-                    **_NEAREST,
-                )
-        except UnicodeDecodeError:
-            raise self._other_encoding() from None
-        except (ValueError, pd.errors.ParserError) as error:
-            raise InputError(
-                f"expected rows of values in {self.path}, got a file that cannot be read: "
-                f"{first_line_of(error)}; write it again"
-            ) from None
-        if len(frame) != len(self.starts):
-            raise InputError(
-                f"expected {len(self.starts):,} rows in {self.path}, got {len(frame):,} from the "
-                "parser; look for lines that hold nothing but spaces or separators"
-            )
-        return frame
-
-    def _other_encoding(self) -> InputError:
-        try:
-            self.content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line, byte = line_at(self.content, error.start), self.content[error.start]
-            return InputError(
-                f"expected UTF-8 in {self.path}, got the byte 0x{byte:02x} in line {line}; say "
-                "what it was written in, for example --encoding latin-1 or cp1252, or save it as "
-                "UTF-8"
-            )
-        return InputError(f"expected UTF-8 in {self.path}, got something else; save it as UTF-8")
+    def places(self, rows: Sequence[int]) -> str:
+        """Say where some rows are: "lines 3, 9, 12 and 4 more"."""
+        shown = rows[:SHOWN_ROWS]
+        found = self.lines(shown) if self.is_text else [row + 1 for row in shown]
+        unit = ("line" if self.is_text else "row") + ("s" if len(rows) > 1 else "")
+        more = f" and {len(rows) - len(shown):,} more" if len(rows) > len(shown) else ""
+        return f"{unit} {', '.join(map(str, found))}{more}"
 
 
-def parse_delimited(
-    path: Path, content: bytes, *, separator: str, decimal: str = "."
-) -> DelimitedText:
-    """Check that every row has one value per name of the header; nothing is typed yet."""
+def parse_delimited(path: Path, content: bytes, reading: TableReading, separator: str) -> TableFile:
+    """Check that every row has one value per name of the header, and read the values."""
     rows = _Rows(path, content, separator)
     first, body = rows.header()
     names = _header_names(path, first, separator)
     starts, zeros = rows.check(body, len(names))
     if not len(starts):
         raise InputError(f"expected a table with rows and columns, got none in {path}")
-    columns = {name: i for i, name in enumerate(names) if name.strip()}
-    table = DelimitedText(
-        path, content, separator, decimal, len(names), columns, body, starts, frozenset(zeros)
-    )
-    for position in (i for i, name in enumerate(names) if not name.strip()):
-        _check_nameless(table, position)
-    return table
+    frame = rows.parse(body, len(names), zeros, reading.decimal)
+    if len(frame) != len(starts):
+        raise InputError(
+            f"expected {len(starts):,} rows in {path}, got {len(frame):,} from the "
+            "parser; look for lines that hold nothing but spaces or separators"
+        )
+    for position, name in enumerate(names):
+        if not name.strip():
+            _check_nameless(path, position, frame.pop(str(position)))
+    frame.columns = pd.Index([name for name in names if name.strip()])
+    return TableFile(path, frame, reading, content, starts)
 
 
-def _check_nameless(table: DelimitedText, position: int) -> None:
+def _check_nameless(path: Path, position: int, values: pd.Series[Any]) -> None:
     """Leave out a column without a name that is empty or counts the rows; refuse others."""
-    values = table.parse([position]).iloc[:, 0]
     counts = position == 0 and values.dtype.kind == "i" and bool((values.diff()[1:] == 1).all())
     if not counts and values.notna().any():
         shown = values[values.notna()].iloc[0]
         raise InputError(
-            f"expected a name for every column in the header of {table.path}, got none for column "
+            f"expected a name for every column in the header of {path}, got none for column "
             f"{position + 1}, which holds {shown!r}; name it, or take it away"
         )
 
@@ -299,15 +246,25 @@ class _Rows:
         self.quoted = b'"' in content
         self.returns = b"\r" in content and content.count(b"\r") > content.count(b"\r\n")
 
+    def end_of_row(self, begin: int, least: int) -> int:
+        """Return where the row of the byte at ``least`` ends, which a row at ``begin`` precedes."""
+        end, searched, is_open = least, begin, False
+        while end == least or is_open:
+            end = self.content.find(b"\n", end) + 1
+            if not end:
+                return len(self.content)  # of a quote that is never closed
+            is_open ^= self.content.count(b'"', searched, end) % 2 == 1
+            searched = end
+        return end
+
     def header(self) -> tuple[str, int]:
         """Return the first line that is not blank, and where the next row begins."""
-        start, line, inside = 0, 0, False
-        for end in (match.end() for match in re.finditer(rb"\n", self.content)):
-            inside ^= self.content.count(b'"', line, end) % 2 == 1
-            line = end
-            if inside:
-                continue
-            record = self.content[start:end]
+        begin = 0
+        while begin < len(self.content):
+            end = self.end_of_row(begin, begin)
+            record = self.content[begin:end]
+            if record.count(b'"') % 2:
+                raise self._unclosed(begin)
             if record.strip():
                 try:
                     return record.decode("utf-8"), end
@@ -316,50 +273,54 @@ class _Rows:
                         f"expected UTF-8 in the header of {self.path}, got something else; say "
                         "what it was written in, for example --encoding latin-1"
                     ) from None
-            start = end
-        if inside:
-            raise self._unclosed(start)
+            begin = end
         raise InputError(f"expected a table with rows, got an empty file: {self.path}")
 
     def check(self, body: int, width: int) -> tuple[NDArray[np.int64], set[int]]:
         """Return where the rows begin, and columns with a value such as 007; refuse the rest."""
-        starts: list[NDArray[np.int64]] = []
+        starts = [np.zeros(0, dtype=np.int64)]
         zeros: set[int] = set()
-        open_quotes, fields, begun = 0, 0, body
-        for low in range(body, len(self.content), CHUNK):
-            part = self.bytes[low : low + CHUNK]
-            marks = (part == self.separator) | (part == NEWLINE)
-            if self.returns:
-                marks |= part == RETURN
-            if self.quoted:
-                quotes = part == QUOTE
-                self._check_quotes(low, np.flatnonzero(quotes), open_quotes)
-                inside = (np.cumsum(quotes, dtype=np.int64) + open_quotes) % 2 == 1
-                open_quotes = (open_quotes + int(quotes.sum())) % 2
-                marks &= ~inside
-            at = np.flatnonzero(marks)
-            if self.returns:
-                at = self._without_returns(low, at)
-            ends = _ends_of_rows(part, at, width, fields)
-            counts = np.diff(ends, prepend=-1 - fields)
-            begins = np.concatenate([[begun], low + at[ends] + 1]).astype(np.int64)
-            kept = self._kept(begins, counts, width)
-            starts.append(begins[:-1][kept])
-            zeros |= self._zero_columns(low, part, at, ends, fields)
-            fields = len(at) - (int(ends[-1]) + 1) if len(ends) else fields + len(at)
-            begun = int(begins[-1])
-        if open_quotes:
-            raise self._unclosed(begun)
-        return np.concatenate(starts or [np.zeros(0, dtype=np.int64)]), zeros
+        low = body
+        while low < len(self.content):
+            high = self.end_of_row(low, min(low + CHUNK, len(self.content) - 1))
+            part = self.bytes[low:high]
+            at = self._marks(low, part)
+            ends = np.flatnonzero(part[at] == NEWLINE)
+            begins = low + np.append(0, at[ends] + 1)
+            counts = np.diff(ends, prepend=-1)
+            starts.append(begins[:-1][self._kept(begins, counts, width)])
+            zeros |= self._zero_columns(low, part, at, ends)
+            low = high
+        return np.concatenate(starts), zeros
+
+    def _marks(self, low: int, part: NDArray[np.uint8]) -> NDArray[np.intp]:
+        """Return where separators and line feeds are, outside quotes; refuse lone returns."""
+        marks = (part == self.separator) | (part == NEWLINE)
+        outside = np.ones(len(part), dtype=bool)
+        if self.quoted:
+            quotes = part == QUOTE
+            self._check_quotes(low, np.flatnonzero(quotes))
+            outside = np.cumsum(quotes, dtype=np.uint8) & 1 == 0  # however often it overflows
+            marks &= outside
+            if not outside[-1]:
+                ends = np.flatnonzero(marks & (part == NEWLINE))
+                raise self._unclosed(low + int(ends[-1] + 1 if len(ends) else 0))
+        if self.returns:
+            lone = np.flatnonzero((part[:-1] == RETURN) & outside[:-1] & (part[1:] != NEWLINE))
+            if len(lone):
+                line = line_at(self.content, low + int(lone[0]))
+                raise InputError(
+                    f"expected lines that end alike in {self.path}, got a carriage return inside "
+                    f"line {line}; put the value in quotes, or write the file again"
+                )
+        return np.flatnonzero(marks)
 
     def _kept(
         self, begins: NDArray[np.int64], counts: NDArray[np.intp], width: int
     ) -> NDArray[np.bool_]:
         """Which rows are not blank lines; a row of another width is refused."""
-        empty = np.diff(begins) <= 2
-        suspects = np.flatnonzero((counts != width) | empty)
         kept = np.ones(len(counts), dtype=bool)
-        for row in suspects.tolist():
+        for row in np.flatnonzero((counts != width) | (np.diff(begins) <= 2)).tolist():
             record = self.content[begins[row] : begins[row + 1]]
             if not record.strip(b" \r\n") and counts[row] == 1:
                 kept[row] = False
@@ -368,35 +329,26 @@ class _Rows:
         return kept
 
     def _zero_columns(
-        self,
-        low: int,
-        part: NDArray[np.uint8],
-        at: NDArray[np.intp],
-        ends: NDArray[np.intp],
-        fields: int,
+        self, low: int, part: NDArray[np.uint8], at: NDArray[np.intp], ends: NDArray[np.intp]
     ) -> set[int]:
         """Columns in which a value begins with a zero and another digit."""
-        before, after = self.bytes[low - 1 :], self.bytes[low + 1 : low + 1 + len(part)]
-        before = before[: len(after)]
+        before = self.bytes[low - 1 : low + len(part) - 2]
         zero = (before == self.separator) | (before == NEWLINE)
         if self.quoted:
             zero |= before == QUOTE
-        zero &= part[: len(after)] == ZERO
-        zero &= after - ZERO < 10  # unsigned: what is below "0" is far above
-        found = np.flatnonzero(zero)
-        if not len(found):
-            return set()
-        mark = np.searchsorted(at, found)
+        zero &= part[:-1] == ZERO
+        zero &= part[1:] - ZERO < 10  # unsigned: what is below "0" is far above
+        mark = np.searchsorted(at, np.flatnonzero(zero))
         row = np.searchsorted(ends, mark)
-        first = np.where(row > 0, ends[np.maximum(row - 1, 0)] + 1 if len(ends) else 0, -fields)
+        first = np.append(0, ends + 1)[row]
         return set(np.unique(mark - first).tolist())
 
-    def _check_quotes(self, low: int, at: NDArray[np.intp], open_quotes: int) -> None:
+    def _check_quotes(self, low: int, at: NDArray[np.intp]) -> None:
         """Refuse a quote that is neither at an end of a value nor doubled."""
         where = low + at
-        opens = (np.arange(len(at)) + open_quotes) % 2 == 0
+        opens = np.arange(len(at)) % 2 == 0
         # The file ends in a line feed, and a header stands before: both neighbours exist.
-        beside = self.bytes[np.where(opens, where - 1, np.minimum(where + 1, self.bytes.size - 1))]
+        beside = self.bytes[np.where(opens, where - 1, where + 1)]
         fine = (beside == self.separator) | (beside == NEWLINE) | (beside == QUOTE)
         fine |= ~opens & (beside == RETURN)
         if fine.all():
@@ -410,17 +362,48 @@ class _Rows:
             "quotes and double those inside"
         )
 
-    def _without_returns(self, low: int, at: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Drop carriage returns that belong to a line feed; refuse those that stand alone."""
-        returns = self.bytes[low + at] == RETURN
-        lone = returns & (self.bytes[np.minimum(low + at + 1, self.bytes.size - 1)] != NEWLINE)
-        if lone.any():
-            line = line_at(self.content, low + int(at[lone][0]))
+    def parse(self, body: int, width: int, zeros: set[int], decimal: str) -> pd.DataFrame:
+        """Return the columns by position, as pandas types them; those of ``zeros`` as text."""
+        options: dict[str, Any] = {
+            "sep": chr(self.separator),
+            "decimal": decimal,
+            "header": None,
+            "names": list(map(str, range(width))),
+            "dtype": dict.fromkeys(map(str, zeros), str),
+            "index_col": False,
+            "na_values": list(MISSING),
+            "keep_default_na": False,
+            **_NEAREST,
+        }
+        rows = io.BytesIO(self.content)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+                for in_parts in _IN_PARTS:
+                    rows.seek(body)
+                    frame: pd.DataFrame = pd.read_csv(rows, low_memory=in_parts, **options)
+                    if not any(isinstance(d, np.dtype) and d.kind == "O" for d in frame.dtypes):
+                        break
+        except UnicodeDecodeError:
+            self._refuse_encoding()
+            raise
+        except (ValueError, pd.errors.ParserError) as error:
             raise InputError(
-                f"expected lines that end alike in {self.path}, got a carriage return inside line "
-                f"{line}; put the value in quotes, or write the file again"
-            )
-        return np.asarray(at[~returns])
+                f"expected rows of values in {self.path}, got a file that cannot be read: "
+                f"{first_line_of(error)}; write it again"
+            ) from None
+        return frame
+
+    def _refuse_encoding(self) -> None:
+        try:
+            self.content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line, byte = line_at(self.content, error.start), self.content[error.start]
+            raise InputError(
+                f"expected UTF-8 in {self.path}, got the byte 0x{byte:02x} in line {line}; say "
+                "what it was written in, for example --encoding latin-1 or cp1252, or save it as "
+                "UTF-8"
+            ) from None
 
     def _ragged(self, begin: int, record: bytes, count: int, width: int) -> InputError:
         line = line_at(self.content, begin)
@@ -443,22 +426,6 @@ class _Rows:
             f"expected every quote to be closed in {self.path}, got one that is not in the row "
             f"that begins in line {line_at(self.content, begin)}; close it, or take it away"
         )
-
-
-def _ends_of_rows(
-    part: NDArray[np.uint8], at: NDArray[np.intp], width: int, fields: int
-) -> NDArray[np.intp]:
-    """Which of the separators and line feeds at some places are line feeds.
-
-    Mostly every ``width``-th, which is quickly checked; ``fields`` of the first row came before.
-    """
-    expected = np.arange(width - 1 - fields, len(at), width) if fields < width else at[:0]
-    ends = part[at[expected]] == NEWLINE
-    if ends.all():
-        others = np.count_nonzero(part == NEWLINE) - len(expected)
-        if not others:
-            return expected
-    return np.asarray(np.flatnonzero(part[at] == NEWLINE))
 
 
 # -- the header ------------------------------------------------------------------------------
@@ -516,48 +483,11 @@ def _some(names: Sequence[str]) -> str:
 PARQUET = (".parquet", ".pq")
 COMMAS = (".csv",)
 TABS = (".tsv", ".txt", ".tab")
-SHOWN_ROWS = 3
 
 
-@dataclass(frozen=True)
-class TextForm:
-    """How the user says that text tables are written; by default as their names and bytes tell."""
-
-    separator: str | None = None
-    decimal: str = "."
-    thousands: str | None = None
-    encoding: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class TableFile:
-    """A table as it was read, with where its rows are; ``text`` is None for Parquet."""
-
-    path: Path
-    frame: pd.DataFrame
-    form: TextForm
-    text: DelimitedText | None = None
-
-    def places(self, rows: Sequence[int]) -> str:
-        """Say where some rows are: "lines 3, 9, 12 and 4 more"."""
-        shown = rows[:SHOWN_ROWS]
-        found = [row + 1 for row in shown] if self.text is None else self.text.lines(shown)
-        unit = ("row" if self.text is None else "line") + ("s" if len(rows) > 1 else "")
-        more = f" and {len(rows) - len(shown):,} more" if len(rows) > len(shown) else ""
-        return f"{unit} {', '.join(f'{number}' for number in found)}{more}"
-
-    def texts(self, column: str) -> pd.Series[Any]:
-        """Return a column as it is written, where that is known."""
-        return self.frame[column] if self.text is None else self.text.texts(column)
-
-    def padded(self, column: str) -> bool:
-        """Whether numbers of a column may be written with leading zeros."""
-        return self.text is not None and self.text.padded(column)
-
-
-def read_table(path: Path, form: TextForm | None = None) -> TableFile:
+def read_table(path: Path, reading: TableReading | None = None) -> TableFile:
     """Read a CSV or Parquet file, by its name."""
-    form = form or TextForm()
+    reading = reading or TableReading()
     name = path.name.lower()
     packed = next((suffix for suffix in PACKED if name.endswith(suffix)), "")
     name = name.removesuffix(packed)
@@ -566,51 +496,40 @@ def read_table(path: Path, form: TextForm | None = None) -> TableFile:
             f"expected a CSV or Parquet file, got {path}; name it .csv, .csv.gz, .tsv or .parquet"
         )
     try:
-        _refuse_devices(path)
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # it may never end
+            raise InputError(f"expected a file as a table, got a device or a pipe: {path}; copy it")
         if name.endswith(PARQUET):
-            return _read_parquet(path, form)
-        content = read_text_bytes(path, form.encoding)
+            return _read_parquet(path, reading)
+        content = read_text_bytes(path, reading.encoding)
     except OSError as error:
         why = error.strerror or first_line_of(error)
         raise InputError(
             f"expected a readable table, got {why}: {path}; check the name and the rights"
         ) from error
-    separator = form.separator or ("\t" if name.endswith(TABS) else ",")
-    text = parse_delimited(path, content, separator=separator, decimal=form.decimal)
-    return TableFile(path, text.frame, form, text)
+    separator = reading.separator or ("\t" if name.endswith(TABS) else ",")
+    return parse_delimited(path, content, reading, separator)
 
 
-def _refuse_devices(path: Path) -> None:
-    """Refuse what may never end: a device, a pipe without a writer."""
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise InputError(f"expected a file as a table, got a device or a pipe: {path}; copy it")
-
-
-def _read_parquet(path: Path, form: TextForm) -> TableFile:
+def _read_parquet(path: Path, reading: TableReading) -> TableFile:
     import_optional("pyarrow", extra="parquet", purpose=f"reading {path.name}")
     try:
         table = pd.read_parquet(path).reset_index(drop=True)
-    except OSError as error:
-        if error.errno is not None:  # of the file, not of what is in it
-            raise
-        raise _no_parquet(path, error) from None
     except Exception as error:
-        # pyarrow's errors share no base with ours; anything else is not about the file.
-        if not isinstance(error, ValueError) and not type(error).__module__.startswith("pyarrow"):
+        # pyarrow's errors share no base with ours; anything else is not about what the file holds.
+        of_content = type(error).__module__.startswith("pyarrow") or isinstance(error, ValueError)
+        if not of_content and not (isinstance(error, OSError) and error.errno is None):
             raise
-        raise _no_parquet(path, error) from None
+        raise InputError(
+            f"expected Parquet in {path}, got: {first_line_of(error)}; write it again"
+        ) from None
     if table.empty:
         raise InputError(f"expected a table with rows and columns, got none in {path}")
     table.columns = [str(name) for name in table.columns]
     twice = sorted(set(table.columns[table.columns.duplicated()]))
     if twice:
         raise InputError(
-            f"expected distinct names of columns in {path}, got {', '.join(map(repr, twice[:4]))} "
-            "more than once; rename one of the columns"
+            f"expected distinct names of columns in {path}, got {_some(twice)} more than once; "
+            "rename one of the columns"
         )
-    return TableFile(path, table, form)
-
-
-def _no_parquet(path: Path, error: Exception) -> InputError:
-    return InputError(f"expected Parquet in {path}, got: {first_line_of(error)}; write it again")
+    return TableFile(path, table, reading)

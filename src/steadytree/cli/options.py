@@ -27,26 +27,29 @@ def example(*lines: str) -> str:
     )
 
 
-def _option(*names: str, words: str, **settings: Any) -> click.Option:
-    """Declare an option; a default is shown on the help page."""
+def _option(name: str, words: str, **settings: Any) -> click.Option:
+    """Declare an option; a default is shown on the help page.
+
+    After the ``name`` may stand, after a space, another spelling or what it is called in Python.
+    """
     shown = settings.get("default") is not None
-    return click.Option(names, help=words, show_default=shown, **settings)
+    return click.Option(name.split(), help=words, show_default=shown, **settings)
 
 
-def _flag(*names: str, words: str, **settings: Any) -> click.Option:
-    return click.Option(names, is_flag=True, help=words, **settings)
+def _flag(name: str, words: str) -> click.Option:
+    return click.Option(name.split(), help=words, is_flag=True)
 
 
-def _column(*names: str, words: str, **settings: Any) -> click.Option:
-    return _option(*names, words=words, metavar="COLUMN", **settings)
+def _column(name: str, words: str, **settings: Any) -> click.Option:
+    return _option(name, words, metavar="COLUMN", **settings)
 
 
-def _file(*names: str, words: str, **settings: Any) -> click.Option:
-    return _option(*names, words=words, type=FILE, **{"metavar": "FILE", **settings})
+def _file(name: str, words: str, **settings: Any) -> click.Option:
+    return _option(name, words, type=FILE, **{"metavar": "FILE", **settings})
 
 
-def _choice(name: str, *choices: str, words: str, default: str | None = None) -> click.Option:
-    return _option(name, words=words, type=click.Choice(choices), default=default)
+def _choice(name: str, choices: str, words: str, default: str | None = None) -> click.Option:
+    return _option(name, words, type=click.Choice(choices.split()), default=default)
 
 
 def _argument(name: str) -> click.Argument:
@@ -86,7 +89,7 @@ class Command(click.Command):
         out = []
         if files:
             words = f"Folder for {', '.join(files)} and manifest.json{note}."
-            out = [_file("--out", words=words, metavar="DIR")]
+            out = [_file("--out", words, metavar="DIR")]
         params = [*options, *out, *(COMMON if common is None else common)]
         super().__init__(name, params=params, **settings)
 
@@ -114,75 +117,65 @@ class Command(click.Command):
 
 # -- what several commands have ------------------------------------------------------------------
 
-_JSON = _flag("--json", "as_json", words="Print one JSON document.")
-_VERBOSE = _flag("-v", "--verbose", words="Say more.")
+_JSON = _flag("--json as_json", "Print one JSON document.")
+_VERBOSE = _flag("-v --verbose", "Say more.")
 COMMON = (
     _JSON,
-    _option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, words="Random seed."),
-    _flag("-q", "--quiet", words="No progress, only the result."),
+    _option("--seed", "Random seed.", type=click.IntRange(0, 2**31 - 1), default=0),
+    _flag("-q --quiet", "No progress, only the result."),
     _VERBOSE,
 )
 """The options of every command."""
 
-_TARGET = _column("--target", words="The outcome.", required=True)
-_TIME = _column("--time", words="When each row came: a number or a date. No predictor.")
+_TARGET = _column("--target", "The outcome.", required=True)
+_TIME = _column("--time", "When each row came: a number or a date. No predictor.")
 _GROUP = _column(
-    "--group", words="Rows that belong together, such as those of one patient. No predictor."
+    "--group", "Rows that belong together, such as those of one patient. No predictor."
 )
 _SUBGROUPS = _column(
-    *("--subgroup", "subgroups"),
-    words="Show whose decisions change, by this column. Repeat.",
-    multiple=True,
+    "--subgroup subgroups", "Show whose decisions change, by this column. Repeat.", multiple=True
 )
-_JOBS = _option("--jobs", type=int, words="Processes to use; -1 for all cores.")
+_JOBS = _option("--jobs", "Processes to use; -1 for all cores.", type=int)
 _PUBLISH = _flag(
-    "--publish", words="Write what may be passed on: counts of people rounded, none of few told."
+    "--publish", "Write what may be passed on: counts of people rounded, none of few told."
 )
 _PLAN = _option(
-    *("--plan", "plans"),
-    words="What the new tree may change: a TOML file, or one setting such as max_flips=0.03, "
+    "--plan plans",
+    "What the new tree may change: a TOML file, or one setting such as max_flips=0.03, "
     "locked=root, forbid=race or per_group.sex.max_flips=0.05. Repeat.",
     multiple=True,
     metavar="PLAN",
 )
 _ALLOW_PICKLE = _flag(
     "--allow-pickle",
-    words="Read .pkl and .joblib files too. Opening one runs the code in it: only for files "
+    "Read .pkl and .joblib files too. Opening one runs the code in it: only for files "
     "that you would run as a program.",
 )
 _TABLE = (
     _option(
         "--types",
-        words="What a column is: number, category, ignore. Repeat.",
+        "What a column is: number, category, ignore. Repeat.",
         multiple=True,
         metavar="COLUMN=TYPE",
     ),
-    _option("--separator", metavar="SIGN", words="Between values; or the word tab."),
-    _choice("--decimal", ".", ",", words="Before the fraction of a number.", default="."),
-    _option("--thousands", metavar="SIGN", words="Between the thousands of a number."),
-    _option("--encoding", metavar="NAME", words="Of text, if it is not UTF-8."),
-    _flag(
-        "--drop-missing-target",
-        words="Leave rows without an outcome out, instead of refusing them.",
-    ),
+    _option("--separator", "Between values; or the word tab.", metavar="SIGN"),
+    _choice("--decimal", ". ,", "Before the fraction of a number.", "."),
+    _option("--thousands", "Between the thousands of a number.", metavar="SIGN"),
+    _option("--encoding", "Of text, if it is not UTF-8.", metavar="NAME"),
+    _flag("--drop-missing-target", "Leave rows without an outcome out, instead of refusing them."),
 )
 _TRAINING = (
     *(_argument("data"), _TARGET, _TIME, _GROUP),
     _choice(
-        *("--learner", "distilled", "stable", "cart"),
-        words="One tree from a forest, the paper's stable tree, or plain CART.",
-        default="distilled",
+        "--learner",
+        "distilled stable cart",
+        "One tree from a forest, the paper's stable tree, or plain CART.",
+        "distilled",
     ),
-    _choice(
-        *("--task", "auto", "classification", "regression"),
-        words="What the target is.",
-        default="auto",
-    ),
-    _column("--drop", multiple=True, words="Not a predictor. Repeat."),
+    _choice("--task", "auto classification regression", "What the target is.", "auto"),
+    _column("--drop", "Not a predictor. Repeat.", multiple=True),
     _option(
-        "--max-leaves",
-        words="Largest number of leaves; by default 16 at most.",
-        type=click.IntRange(2),
+        "--max-leaves", "Largest number of leaves; by default 16 at most.", type=click.IntRange(2)
     ),
     *(*_TABLE, _JOBS),
 )
@@ -190,7 +183,7 @@ _TRAINING = (
 
 def _tree_index(name: str = "--tree-index") -> click.Option:
     words = "Which tree of a model that has several, from 0 on."
-    return _option(name, words=words, type=int, metavar="NUMBER")
+    return _option(name, words, type=int, metavar="NUMBER")
 
 
 def _policy(inherited: str = "") -> tuple[click.Option, click.Option]:
@@ -199,13 +192,13 @@ def _policy(inherited: str = "") -> tuple[click.Option, click.Option]:
         "Which of two outcomes is to be detected; a threshold needs it where that is not plain."
     )
     return (
-        _option("--decision-threshold", words=share + inherited, metavar="SHARE"),
-        _option("--positive", words=needed + inherited, metavar="CLASS"),
+        _option("--decision-threshold", share + inherited, metavar="SHARE"),
+        _option("--positive", needed + inherited, metavar="CLASS"),
     )
 
 
 def _scale(default: str | None, words: str) -> click.Option:
-    return _choice("--scale", "range", "quantile", words=words, default=default)
+    return _choice("--scale", "range quantile", words, default)
 
 
 # -- the commands --------------------------------------------------------------------------------
@@ -216,14 +209,14 @@ _FIT = Command(
     [
         *_TRAINING,
         _column(
-            *("--forbid", "forbidden"),
-            words="What no rule may be about; nothing is learnt from it either. Repeat.",
+            "--forbid forbidden",
+            "What no rule may be about; nothing is learnt from it either. Repeat.",
             multiple=True,
         ),
         *_policy(),
         _option(
             "--bootstraps",
-            words="Of each batch, for --learner stable.",
+            "Of each batch, for --learner stable.",
             type=click.IntRange(1),
             default=10,
         ),
@@ -245,12 +238,13 @@ _COMPARE = Command(
     [
         *(_argument("old"), _argument("new")),
         *(_tree_index("--old-tree-index"), _tree_index("--new-tree-index"), _ALLOW_PICKLE),
-        _option("--data", type=FILE, words="Rows to count: a CSV or Parquet file."),
-        _column("--target", words="The outcome in DATA, to score both trees."),
-        _column("--group", words="Rows that belong together, for the error."),
+        _option("--data", "Rows to count: a CSV or Parquet file.", type=FILE),
+        _column("--target", "The outcome in DATA, to score both trees."),
+        _column("--group", "Rows that belong together, for the error."),
         _choice(
-            *("--trained-on", "old", "new", "both", "neither"),
-            words="Which tree was trained on DATA, to be said beside the scores.",
+            "--trained-on",
+            "old new both neither",
+            "Which tree was trained on DATA, to be said beside the scores.",
         ),
         *(*_TABLE, _SUBGROUPS, _PLAN, _PUBLISH),
         _scale(None, "Measure moves over each feature's range, or by shares of DATA's rows."),
@@ -272,18 +266,18 @@ _RETRAIN = Command(
     "retrain_command.retrain",
     [
         _argument("data"),
-        _file("--deployed", words="The tree in force.", required=True),
+        _file("--deployed", "The tree in force.", required=True),
         *(_tree_index(), _ALLOW_PICKLE, _TARGET, _TIME, _GROUP),
-        _file("--old", words="Rows the deployed tree was trained on."),
-        _file("--test", words="Rows that nothing was trained on: a final test."),
+        _file("--old", "Rows the deployed tree was trained on."),
+        _file("--test", "Rows that nothing was trained on: a final test."),
         *_TABLE,
-        _option("--price", type=float, default=0.25, words="Price of change."),
+        _option("--price", "Price of change.", type=float, default=0.25),
         _PLAN,
         *_policy(" By default as the deployed tree."),
-        _option("--folds", type=click.IntRange(0), default=5, words="For scores."),
-        _option("--trees", type=click.IntRange(1), default=100, words="Of the teacher."),
+        _option("--folds", "For scores.", type=click.IntRange(0), default=5),
+        _option("--trees", "Of the teacher.", type=click.IntRange(1), default=100),
         _JOBS,
-        _file("--history", words="Record the proposal in this history."),
+        _file("--history", "Record the proposal in this history."),
         *(_SUBGROUPS, _PUBLISH),
     ],
     files=("tree.json", "candidates.csv", "diff.json", "diff.md", "report.html"),
@@ -307,12 +301,8 @@ _ASSESS = Command(
     "fit_command.assess",
     [
         *_TRAINING,
-        _option("--resamples", type=click.IntRange(2), default=30, words="Trees to grow."),
-        _choice(
-            *("--resample", "bootstrap", "subsample", "cv"),
-            words="How rows are drawn.",
-            default="bootstrap",
-        ),
+        _option("--resamples", "Trees to grow.", type=click.IntRange(2), default=30),
+        _choice("--resample", "bootstrap subsample cv", "How rows are drawn.", "bootstrap"),
     ],
     files=("assessment.json", "summary.csv", "splits.csv", "cut_points.csv"),
     help="Refit a learner on resamples of DATA (CSV or Parquet) and compare its trees.",
@@ -325,21 +315,20 @@ _EXPORT = Command(
         _argument("model"),
         _option(
             "--to",
-            words="The format: sklearn, onnx, pmml, excel, dict, markdown, dot, mermaid, sql, "
+            "The format: sklearn, onnx, pmml, excel, dict, markdown, dot, mermaid, sql, "
             "python, c, javascript, r or rules; by default as --out ends.",
             metavar="FORMAT",
         ),
-        _file("--out", words="Where to write; else standard output."),
+        _file("--out", "Where to write; else standard output."),
         _option(
-            *("--set", "settings"),
-            words="An option of the format, such as dialect=duckdb for SQL. Repeat.",
+            "--set settings",
+            "An option of the format, such as dialect=duckdb for SQL. Repeat.",
             multiple=True,
             metavar="OPTION=VALUE",
         ),
         _file(
             "--like",
-            words="The model that the tree replaces: a pipeline comes back with its tree "
-            "exchanged.",
+            "The model that the tree replaces: a pipeline comes back with its tree exchanged.",
         ),
         *(_PUBLISH, _tree_index(), _ALLOW_PICKLE),
     ],
@@ -351,19 +340,19 @@ _SHOW = Command(
     "show_command.show",
     [
         *(_argument("model"), _tree_index(), _ALLOW_PICKLE),
-        _option(
-            *("--format", "style"),
-            words="An indented tree, one rule per line, or a table of rules.",
-            type=click.Choice(["text", "rules", "markdown"]),
-            default="text",
+        _choice(
+            "--format style",
+            "text rules markdown",
+            "An indented tree, one rule per line, or a table of rules.",
+            "text",
         ),
         _PUBLISH,
     ],
     common=(
         _JSON,
-        _option("--seed", type=int, hidden=True, words="None is needed."),
-        _flag("-q", "--quiet", words="Only the rules, no heading."),
-        _flag("-v", "--verbose", words="The metadata stored with the tree as well."),
+        _option("--seed", "Not needed.", type=int, hidden=True),
+        _flag("-q --quiet", "Only the rules, no heading."),
+        _flag("-v --verbose", "The metadata stored with the tree as well."),
     ),
     help="Print the rules of the tree in the file MODEL, ours or another library's.",
     epilog=example("steadytree show out/tree.json --format rules"),
@@ -378,14 +367,11 @@ _VERIFY = Command(
     """,
     epilog=example("steadytree verify proposal && deploy proposal/tree.json"),
 )
-_OF_HISTORY = (_JSON, _flag("-q", "--quiet", words="Only the result."), _VERBOSE)
+_OF_HISTORY = (_JSON, _flag("-q --quiet", "Only the result."), _VERBOSE)
 _HISTORY_SHOW = Command(
     "show",
     "history_command.show",
-    [
-        _argument("file"),
-        _flag("--unverified", words="Show a file whose digests do not fit, too."),
-    ],
+    [_argument("file"), _flag("--unverified", "Show a file whose digests do not fit, too.")],
     common=_OF_HISTORY,
     help="Print the versions in FILE, who decided about them, and which is in force.",
     epilog=example("steadytree history show tree.history.jsonl -v"),
@@ -397,8 +383,7 @@ _HISTORY_VERIFY = Command(
         _argument("file"),
         _option(
             "--head",
-            words="A head that was noted earlier, or its first 16 digits: its line must still be "
-            "there.",
+            "A head that was noted earlier, or its first 16 digits: its line must still be there.",
             metavar="DIGEST",
         ),
     ],

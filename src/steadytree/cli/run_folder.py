@@ -361,16 +361,13 @@ def _take_names(folder: Path) -> None:
                 (folder / name).unlink()
         for name in begun["files"]:
             if (finished / name).exists():
-                _keep_mode(folder / name, finished / name)
+                with contextlib.suppress(FileNotFoundError):
+                    mode = stat.S_IMODE((folder / name).stat().st_mode) & 0o777
+                    os.chmod(finished / name, mode)
                 os.replace(finished / name, folder / name)
         os.replace(finished / MANIFEST, folder / MANIFEST)
         sync_folder(folder)
     shutil.rmtree(finished)
-
-
-def _keep_mode(old: Path, new: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.chmod(new, stat.S_IMODE(old.stat().st_mode) & 0o777)
 
 
 def same_file(one: Path, two: Path) -> bool:

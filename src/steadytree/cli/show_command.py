@@ -166,7 +166,13 @@ def export(options: SimpleNamespace, output: Output) -> None:
         words = f"{options.to!r} is not one of {known}."
         raise click.BadParameter(words, click.get_current_context(), param_hint="'--to'")
     if out is not None:
-        _check_out(out, {"MODEL": options.model, "--like": options.like})
+        check_writable(out)
+        for option, given in (("MODEL", options.model), ("--like", options.like)):
+            if given is not None and same_file(given, out):
+                raise InputError(
+                    f"expected another file as --out than {option}, got {out}: what is read is "
+                    "never replaced; write beside it, and move it into place"
+                )
     if options.like is not None:
         _export_like(options, output)
         return
@@ -195,17 +201,6 @@ def export(options: SimpleNamespace, output: Output) -> None:
             "name a file"
         )
     output.result(written.removesuffix("\n"), {**document, "text": written})
-
-
-def _check_out(out: Path, inputs: dict[str, Path | None]) -> None:
-    """Refuse, before the work, a place that cannot be written or that is read from."""
-    check_writable(out)
-    for option, given in inputs.items():
-        if given is not None and same_file(given, out):
-            raise InputError(
-                f"expected another file as --out than {option}, got {out}: what is read is never "
-                "replaced; write beside it, and move it into place"
-            )
 
 
 def _export_like(options: SimpleNamespace, output: Output) -> None:

@@ -6,7 +6,8 @@ import difflib
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +25,7 @@ from steadytree.cli.column_types import (
     SettledColumn,
     settle_column,
 )
-from steadytree.cli.delimited import TableFile, TextForm, read_table
+from steadytree.cli.delimited import TableFile, TableReading, read_table
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.tree.columns import near_unique, outcome_values
 from steadytree.tree.space import has_fractions
@@ -37,29 +38,22 @@ TYPES = (NUMBER, CATEGORY, IGNORE)
 NAMED = {"tab": "\t", "\\t": "\t", "space": " "}
 
 
-@dataclass(frozen=True)
-class TableReading:
-    """How the user wants tables read."""
-
-    types: Mapping[str, str] = field(default_factory=dict)
-    form: TextForm = field(default_factory=TextForm)
-    drop_missing_target: bool = False
-
-
 def reading_of(options: SimpleNamespace) -> TableReading:
     """Read the options of how tables are read."""
-    form = TextForm(
+    reading = TableReading(
         separator=_sign("--separator", options.separator),
         decimal=options.decimal,
         thousands=_sign("--thousands", options.thousands),
         encoding=options.encoding,
+        types=types_of(options.types),
+        drop_missing_target=options.drop_missing_target,
     )
-    if form.decimal == form.thousands:
+    if reading.decimal == reading.thousands:
         raise InputError(
-            f"expected --decimal and --thousands to differ, got {form.decimal!r} for both; "
+            f"expected --decimal and --thousands to differ, got {reading.decimal!r} for both; "
             "change one of them"
         )
-    return TableReading(types_of(options.types), form, options.drop_missing_target)
+    return reading
 
 
 def types_of(given: tuple[str, ...]) -> dict[str, str]:
@@ -114,16 +108,16 @@ def guess_task(y: NDArray[Any], task: str) -> str:
         return task
     if has_fractions(y):
         return "regression"
-    different = len(counted(y))
-    if different <= MOST_CLASSES:
+    n_values = len(counted(y))
+    if n_values <= MOST_CLASSES:
         return "classification"
     if y.dtype.kind in "fiu":
         raise InputError(
             f"expected a target with at most {MOST_CLASSES} classes or with fractions, got "
-            f"{different} different whole numbers; say --task classification or regression"
+            f"{n_values} different whole numbers; say --task classification or regression"
         )
     raise InputError(
-        f"expected a target with at most {MOST_CLASSES} classes, got {different:,} different "
+        f"expected a target with at most {MOST_CLASSES} classes, got {n_values:,} different "
         "texts; name another column, or say --task classification if these are the classes"
     )
 
@@ -151,11 +145,11 @@ def check_outcomes(y: NDArray[Any], task: str, path: Path, target: str) -> None:
         )
     alone = [value for value, count in counts.items() if count == 1]
     if alone:
-        several = len(alone) > 1
+        classes = "classes" if len(alone) > 1 else "class"
         warnings.warn(
-            f"class{'es' if several else ''} {some_of(alone)} of the target {target!r} "
-            f"{'have' if several else 'has'} too few rows to learn from; leave them out, or put "
-            "rare classes together",
+            f"{classes} {some_of(alone)} of the target {target!r} "
+            f"{'have' if len(alone) > 1 else 'has'} too few rows to learn from; leave them out, "
+            "or put rare classes together",
             SteadyTreeWarning,
             stacklevel=2,
         )
@@ -194,13 +188,7 @@ class ReadColumn:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return {
-            "name": self.name,
-            "type": self.type,
-            "categories": self.categories,
-            "missing": self.missing,
-            "note": self.note or None,
-        }
+        return {**asdict(self), "note": self.note or None}
 
     def cells(self) -> tuple[str, ...]:
         """Return the cells of its line."""
@@ -213,94 +201,68 @@ class ReadColumn:
 
 
 @dataclass(frozen=True)
-class ReadTarget:
-    """The outcome: rows of each class, or a range."""
-
-    name: str
-    classes: dict[str, int] = field(default_factory=dict)
-    range: tuple[float, float] | None = None
-
-    @classmethod
-    def of(cls, name: str, y: NDArray[Any], *, regression: bool) -> ReadTarget:
-        """Count the classes, or find the range of a response."""
-        if regression:
-            low, high = (float(v) for v in (np.min(y), np.max(y)))
-            return cls(name, range=(low, high))
-        return cls(name, dict(sorted((str(value), count) for value, count in counted(y).items())))
-
-    def to_text(self) -> str:
-        """Return its line."""
-        if self.range is not None:
-            return f"target {clean(self.name)}: numbers"
-        shown = [
-            f"{clean(label)} {count:,}" for label, count in list(self.classes.items())[:MOST_LINES]
-        ]
-        more = len(self.classes) - len(shown)
-        return f"target {clean(self.name)}: {', '.join(shown)}" + (
-            f" and {more} more classes" if more else ""
-        )
-
-
-@dataclass(frozen=True)
 class ReadSummary:
     """What was read of a file.
 
-    ``dropped`` are rows that were left out because their outcome is missing.
+    ``dropped`` are rows that were left out because their outcome is missing; ``classes`` counts the
+    rows of each class of the ``target``, if it has classes.
     """
 
     path: Path
     rows: int
     dropped: int = 0
-    target: ReadTarget | None = None
+    target: str | None = None
+    classes: Mapping[str, int] = field(default_factory=dict)
     columns: Sequence[ReadColumn] = ()
     on_disk: bool = False
 
+    def with_target(self, name: str, y: NDArray[Any], *, regression: bool) -> ReadSummary:
+        """Return the summary with what was read of the outcome."""
+        classes = {} if regression else {str(value): n for value, n in counted(y).items()}
+        return replace(self, target=name, classes=dict(sorted(classes.items())))
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for ``--json``."""
-        target = None
-        if self.target is not None:
-            target = {"name": self.target.name, "classes": self.target.classes or None}
+        target = {"name": self.target, "classes": dict(self.classes) or None}
         return {
             "file": str(self.path),
             "rows": self.rows,
             "on_disk": self.on_disk,
             "dropped_rows": self.dropped,
-            "target": target,
+            "target": None if self.target is None else target,
             "columns": [column.to_dict() for column in self.columns],
         }
 
     def to_text(self, *, everything: bool = False) -> str:
-        """Return a short table; of many columns the telling ones, or ``everything``."""
+        """Return a short table; of many columns those with a note first, or ``everything``."""
+        if self.on_disk:
+            return f"read {self.path.name}: {self.rows:,} rows, which stay on disk"
         kinds = Counter(column.type for column in self.columns)
         shares = [f"{kinds[kind]} {kind}" for kind in (NUMBER, CATEGORY, IGNORED) if kinds[kind]]
         lines = [f"read {self.path.name}: {self.rows:,} rows; columns: {', '.join(shares)}"]
-        if self.on_disk:
-            return f"read {self.path.name}: {self.rows:,} rows, which stay on disk"
         if self.dropped:
             lines.append(f"{self.dropped:,} rows without an outcome were left out")
         if self.target is not None:
-            lines.append(self.target.to_text())
-        shown = list(self.columns) if everything else self._telling()
-        rows = [column.cells() for column in shown]
-        widths = [max((display_width(row[i]) for row in rows), default=0) for i in range(3)]
-        for row in rows:
-            padded = [
-                cell + " " * (w - display_width(cell)) for cell, w in zip(row, widths, strict=False)
-            ]
-            lines.append("  ".join([*padded, row[3]]).rstrip())
+            lines.append(f"target {clean(self.target)}: {self._classes_text()}")
+        shown = list(self.columns)
+        if not everything and len(shown) > MOST_LINES:
+            shown = sorted(shown, key=lambda column: (not column.note, column.type))[:MOST_LINES]
+            shown.sort(key=self.columns.index)
+        cells = [column.cells() for column in shown]
+        widths = [max((display_width(row[i]) for row in cells), default=0) for i in range(3)]
+        for *padded, note in cells:
+            pairs = zip(padded, widths, strict=True)
+            row = [cell + " " * (width - display_width(cell)) for cell, width in pairs]
+            lines.append("  ".join([*row, note]).rstrip())
         more = len(self.columns) - len(shown)
-        if more:
-            lines.append(f"and {more} more columns (-v shows them)")
-        return "\n".join(lines)
+        return "\n".join([*lines, *[f"and {more} more columns (-v shows them)"] * (more > 0)])
 
-    def _telling(self) -> list[ReadColumn]:
-        """Columns to show where there are many: those with a note first, in their order."""
-        if len(self.columns) <= MOST_LINES:
-            return list(self.columns)
-        order = sorted(
-            range(len(self.columns)), key=lambda i: (not self.columns[i].note, self.columns[i].type)
-        )
-        return [self.columns[i] for i in sorted(order[:MOST_LINES])]
+    def _classes_text(self) -> str:
+        if not self.classes:
+            return "numbers"
+        shown = [f"{clean(label)} {n:,}" for label, n in list(self.classes.items())[:MOST_LINES]]
+        more = len(self.classes) - len(shown)
+        return ", ".join(shown) + (f" and {more} more classes" if more else "")
 
 
 # -- Read the user's tables, and say what is wrong with them before anything takes time --
@@ -370,7 +332,7 @@ def read_rows(
     columns whose types are named.
     """
     reading = reading or TableReading()
-    file = read_table(path, reading.form)
+    file = read_table(path, reading)
     single = (("--target", target), ("--time", time), ("--group", group))
     roles = {name: option for option, name in single if name}
     roles |= dict.fromkeys(drop, "--drop")
@@ -385,7 +347,9 @@ def read_rows(
         known = UNKNOWN if tree is None else tree.classes
         outcome = settle_column(file, target, reading.types.get(target), known, outcome=True)
     kept = _predictors(file, roles, subgroups, tree, to_retrain)
-    lenient = _unused(tree) - set(reading.types) if to_retrain and tree is not None else set()
+    lenient = set()
+    if tree is not None and to_retrain:
+        lenient = {*tree.feature_labels} - _used(tree) - set(reading.types)
     columns = {
         name: _settled(file, name, reading.types.get(name), known, lenient=name in lenient)
         for name, known in kept.items()
@@ -397,22 +361,17 @@ def read_rows(
         columns = {name: column.take(rows) for name, column in columns.items()}
         outcome = outcome.take(rows)
     y = np.zeros(0) if outcome is None else outcome_values(outcome.values)
-    told = None
+    described = _described(table, columns, roles)
+    read = ReadSummary(path, len(table), dropped=int((~rows).sum()), columns=described)
     if target is not None and tree is not None and (tree.classes or y.dtype.kind in "fiu"):
-        told = ReadTarget.of(target, y, regression=tree.classes is None)
+        read = read.with_target(target, y, regression=tree.classes is None)
     return RowTable(
         table=table,
         X=pd.DataFrame({name: column.values for name, column in columns.items()}, copy=False),
         y=y,
         time=None if time is None else _sortable(table[time]),
         groups=None if group is None else np.asarray(table[group].astype(str).to_numpy()),
-        read=ReadSummary(
-            path=path,
-            rows=len(table),
-            dropped=int((~rows).sum()),
-            target=told,
-            columns=_described(table, columns, roles),
-        ),
+        read=read,
     )
 
 
@@ -432,13 +391,13 @@ def read_training(path: Path, target: str, task: str, **columns: Any) -> tuple[R
     table = read_rows(path, target, **columns)
     task = guess_task(table.y, task)
     check_outcomes(table.y, task, path, target)
-    told = ReadTarget.of(target, table.y, regression=task == "regression")
-    return replace(table, read=replace(table.read, target=told)), task
+    read = table.read.with_target(target, table.y, regression=task == "regression")
+    return replace(table, read=read), task
 
 
 def _check_types(types: Mapping[str, str], roles: Mapping[str, str], tree: Tree | None) -> None:
     """Refuse types that contradict another option or the tree."""
-    used = {tree.feature_labels[j] for j in tree.used_features} if tree is not None else set()
+    used = set() if tree is None else _used(tree)
     for name, kind in types.items():
         option = roles.get(name)
         if option in ("--time", "--group") or (option == "--target" and kind == IGNORE):
@@ -466,11 +425,17 @@ def _predictors(
 ) -> dict[str, Any]:
     """Columns that may be predictors, and what the tree knows each to be."""
     have = [str(name) for name in file.frame.columns]
-    if tree is not None and tree.feature_names is not None:
-        used = [tree.feature_names[j] for j in sorted(tree.used_features)]
+    taken = set(roles) if "--target" in roles.values() else set()
+    left = [name for name in have if name not in taken]
+    if tree is None:
+        kept = dict.fromkeys(left, UNKNOWN)
+    elif tree.feature_names is None:
+        fits = len(left) == tree.n_features
+        kept = {name: _known(tree, j) if fits else AS_IT_IS for j, name in enumerate(left)}
+    else:
+        _check_used(tree, file, have)
         there = set(have)
-        _check_used([name for name in used if name not in there], file, have)
-        kept: dict[str, Any] = {
+        kept = {
             name: _known(tree, j)
             for j, name in enumerate(tree.feature_names)
             if name in there and roles.get(name) != "--types"
@@ -478,20 +443,20 @@ def _predictors(
         if to_retrain:
             others = {*roles, *subgroups, *tree.feature_names}
             kept |= dict.fromkeys((name for name in have if name not in others), AS_IT_IS)
-    else:
-        taken = set(roles) if "--target" in roles.values() else set()
-        left = [name for name in have if name not in taken]
-        if tree is None or len(left) != tree.n_features:
-            kept = dict.fromkeys(left, UNKNOWN if tree is None else AS_IT_IS)
-        else:
-            kept = {name: _known(tree, j) for j, name in enumerate(left)}
     if not kept:
         raise InputError(f"expected predictors in {file.path}, got no column besides the target")
     return kept
 
 
-def _check_used(lacking: Sequence[str], file: TableFile, have: Sequence[str]) -> None:
+def _used(tree: Tree) -> set[str]:
+    """Name the columns that some rule of a tree is about."""
+    return {tree.feature_labels[j] for j in tree.used_features}
+
+
+def _check_used(tree: Tree, file: TableFile, have: Sequence[str]) -> None:
     """Refuse a table without columns that a tree uses; names all of them."""
+    used = _used(tree) - set(have)
+    lacking = [name for name in tree.feature_labels if name in used]
     if lacking:
         close = {name: difflib.get_close_matches(name, have, n=1) for name in lacking}
         meant = [f"{found[0]!r} for {name!r}" for name, found in close.items() if found]
@@ -502,31 +467,24 @@ def _check_used(lacking: Sequence[str], file: TableFile, have: Sequence[str]) ->
         )
 
 
-def _unused(tree: Tree) -> set[str]:
-    """Name the columns that no rule of a tree is about."""
-    return {name for j, name in enumerate(tree.feature_labels) if j not in tree.used_features}
+def _known(tree: Tree, feature: int) -> Any:
+    """Return what a tree knows of a feature: its categories, or None for a number."""
+    if tree.space is None and feature not in tree.used_features:
+        return AS_IT_IS  # no rule is about it, and nobody looked at its values
+    return tree.categories[feature]
 
 
 def _settled(
     file: TableFile, name: str, asked: str | None, known: Any, *, lenient: bool
 ) -> SettledColumn:
     """Settle a column; one that is not what is known, as it is if that is ``lenient``."""
-    as_it_is = SettledColumn(file.frame[name], "")
-    if known is AS_IT_IS:
-        return as_it_is
-    try:
-        return settle_column(file, name, asked, known)
-    except InputError:
-        if lenient:
-            return as_it_is
-        raise
-
-
-def _known(tree: Tree, feature: int) -> Any:
-    """Return what a tree knows of a feature: its categories, or None for a number."""
-    if tree.space is None and feature not in tree.used_features:
-        return AS_IT_IS  # no rule is about it, and nobody looked at its values
-    return tree.categories[feature]
+    if known is not AS_IT_IS:
+        try:
+            return settle_column(file, name, asked, known)
+        except InputError:
+            if not lenient:
+                raise
+    return SettledColumn(file.frame[name], "")
 
 
 def _rows_with_outcome(
@@ -573,8 +531,9 @@ def _sortable(values: pd.Series[Any]) -> NDArray[Any]:
             f"expected a time in every row of {values.name!r}, got {gone:,} missing; fill them in, "
             "or leave --time out"
         )
-    if pd.api.types.is_numeric_dtype(values):
-        return np.asarray(values.to_numpy(dtype=np.float64))
+    with suppress(ValueError, TypeError):
+        if not pd.api.types.is_datetime64_any_dtype(values):
+            return np.asarray(pd.to_numeric(values).to_numpy(dtype=np.float64))
     try:
         dates = pd.to_datetime(values, format="ISO8601")
     except (ValueError, TypeError) as error:
