@@ -7,7 +7,7 @@ from math import log10
 from typing import Any
 
 from steadytree.exceptions import InputError
-from steadytree.retraining.search_options import check_number, check_whole
+from steadytree.retraining.given import check_number, check_whole
 from steadytree.tree.tree import Tree
 
 DEEPEST = 3

@@ -45,11 +45,10 @@ from steadytree.retraining.history_chain import (
     iso_date,
     other_names,
     read_history,
-    scores_of,
+    read_subject,
     seal,
     take_in,
     to_bytes,
-    tree_of,
     verify_history,
 )
 from steadytree.tree.json import plain_json, tree_to_dict
@@ -321,9 +320,9 @@ class History:
             For the tree that is in force already, unless a Retraining keeps it, for an approval
             of a tree that its plan refused, and for such a tree again without a check.
         """
-        version, keeps = tree_of(tree)
+        version, keeps, measured = read_subject(tree)
         held, content = held_checks(check, getattr(tree, "plan_check", None))
-        numbers = scores_of(tree) | checked_scores(scores or {})
+        numbers = plain_json(measured | checked_scores(scores or {}))
         what = {"note": checked_text(note, "note"), "date": iso_date(on), "check": content}
         if approved_by is not None:
             checked_name(approved_by)
@@ -342,7 +341,7 @@ class History:
                     version, keeps=keeps, held=held, checked=content is not None
                 ),
                 **what,
-                "scores": plain_json(numbers),
+                "scores": numbers,
                 "previous": previous,
                 **dissimilarities(version, previous, self._not_refused(), self.path),
                 "tree": tree_to_dict(version),
