@@ -333,7 +333,11 @@ class History:
             )
 
         def lines() -> list[dict[str, Any]]:
-            previous = self._compared_with()
+            status = {number: self.status(number) for number in self._ledger.numbers}
+            trees = {n: self._ledger.trees[n] for n in status if status[n] != REFUSED}
+            # It follows the current version, else the last that may become it.
+            opened = [n for n in trees if status[n] != REJECTED]
+            previous = self.current or (opened[-1] if opened else None)
             entry: dict[str, Any] = {
                 "event": "version",
                 "number": len(self) + 1,
@@ -343,7 +347,7 @@ class History:
                 **what,
                 "scores": numbers,
                 "previous": previous,
-                **dissimilarities(version, previous, self._not_refused(), self.path),
+                **dissimilarities(version, previous, trees, self.path),
                 "tree": tree_to_dict(version),
             }
             if approved_by is None:
@@ -425,17 +429,6 @@ class History:
                 "revised plan, or pass check="
             )
         return PROPOSED if held else REFUSED
-
-    def _compared_with(self) -> int | None:
-        """Return the version a new one follows: the current, else the last that may be."""
-        if self.current is not None:
-            return self.current
-        closed = (REJECTED, REFUSED)
-        open_ones = [n for n in self._ledger.numbers if self.status(n) not in closed]
-        return open_ones[-1] if open_ones else None
-
-    def _not_refused(self) -> dict[int, Tree]:
-        return {n: tree for n, tree in self._ledger.trees.items() if self.status(n) != REFUSED}
 
     def _extend(self, make: Callable[[], list[dict[str, Any]]]) -> None:
         """Append the lines that ``make`` returns, given what the file holds by then."""

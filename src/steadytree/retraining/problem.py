@@ -168,10 +168,13 @@ class Problem:
         wanted = share_sample(n_old, n_new, most or n_old + n_new)
         whole = rows is None and self.on_disk is not None
         sampled = sum(wanted) < n_old + n_new
-        if sampled:
-            old, new = self._sample(old, rows, wanted, seed)
-        else:
-            new = self.new if rows is None else self.new.take(rows)
+        kind = {"classifier": self.n_classes is not None}
+        some = np.arange(len(self.new)) if rows is None else rows
+        drawn = some[draw_rows(self.new.y[some], wanted[1], seed=seed, **kind)]
+        new = replace(self.new, table=None).take(drawn)
+        if old is not None:
+            drawn = draw_rows(old.y, wanted[0], seed=seed + 1, **kind)
+            old = replace(old, table=None).take(drawn)
         if old is not None and (sampled or self.on_disk is not None):
             old, new = self._stand_for((n_old, n_new), old, new)
         n_all = n_old + n_new
@@ -180,23 +183,6 @@ class Problem:
         before = None if old is None else self.compared(old, self.left_out)
         batches = partial(self.batches, rows) if sampled or whole else None
         return TrainingRows(before, self.compared(new, self.left_out), n_all, batches)
-
-    def _sample(
-        self,
-        old: CodedRows | None,
-        rows: NDArray[np.intp] | None,
-        wanted: tuple[int, int],
-        seed: int,
-    ) -> tuple[CodedRows | None, CodedRows]:
-        """Draw old and new rows."""
-        some = np.arange(len(self.new)) if rows is None else rows
-        kind = {"classifier": self.n_classes is not None}
-        new = some[draw_rows(self.new.y[some], wanted[1], seed=seed, **kind)]
-        drawn = replace(self.new, table=None).take(new)
-        if old is None:
-            return None, drawn
-        before = replace(old, table=None).take(draw_rows(old.y, wanted[0], seed=seed + 1, **kind))
-        return before, drawn
 
     def _stand_for(
         self, n_from: tuple[int, int], old: CodedRows, new: CodedRows

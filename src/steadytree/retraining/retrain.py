@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -45,7 +44,6 @@ from steadytree.retraining.result import Retraining
 from steadytree.retraining.runs import (
     CandidateMaker,
     Progress,
-    Run,
     name_candidates,
     run_with_folds,
 )
@@ -231,7 +229,17 @@ def retrain(
         notes = (*notes, INTERRUPTED)
         warnings.warn(INTERRUPTED, SteadyTreeWarning, stacklevel=2)
     # 4. Scores as on rows left out.
-    scores = _cross_fitted(problem, full, in_folds, folds)
+    scores = CrossFitted(
+        coded=problem.new.coded,
+        y=problem.new.y,
+        deployed=problem.deployed,
+        own={c.name: c.tree for c in full.candidates},
+        in_folds=[{c.name: c.tree for c in run.candidates} for run in in_folds],
+        folds=folds,
+        fixed=frozenset(c.name for c in full.candidates if c.kind == "keep" or not c.cross_fitted),
+        groups=problem.new.groups,
+        scored=problem.scored,
+    )
     # 5. The frontier, and the choice from it within the plan.
     frontier = build_frontier(full.candidates, problem.deployed, problem.yardstick, scores)
     checked = CheckedCandidates(
@@ -248,7 +256,7 @@ def retrain(
         frontier[["score_change", "score_change_se"]] = np.nan
     answer = draw_answer(checked, problem.decision, proposed)
     # 6. The result, with the coded rows for whoever asks it further.
-    trees = {c.name: c.tree for c in full.candidates}
+    trees = dict(scores.own)
     result = Retraining(
         tree=trees[chosen],
         deployed=problem.deployed.replace(space=problem.yardstick),
@@ -303,6 +311,13 @@ def _options(search: Any) -> SearchOptions:
         f"expected SearchOptions(...) as search, got {type(search).__name__}; "
         "write for example search=SearchOptions(n_estimators=50)"
     )
+
+
+def _check_jobs(n_jobs: Any) -> None:
+    if n_jobs is not None and not isinstance(n_jobs, Integral):
+        raise InputError(
+            f"expected a whole number or None as n_jobs, got {n_jobs!r}; -1: all cores"
+        )
 
 
 def _seed(random_state: Any) -> int:
@@ -364,13 +379,6 @@ def _final_test(
     return score_on_test(shown, rows.coded, outcomes, problem.decision, span=span)
 
 
-def _check_jobs(n_jobs: Any) -> None:
-    if n_jobs is not None and not isinstance(n_jobs, Integral):
-        raise InputError(
-            f"expected a whole number or None as n_jobs, got {n_jobs!r}; -1: all cores"
-        )
-
-
 def _reporter(progress: Any) -> Progress:
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise InputError(
@@ -406,21 +414,3 @@ def _folds(problem: Problem, n_folds: int, time: Any, seed: int) -> list[Fold]:
         folds = [(train, test) for train, test in folds if len(test)]
     # A fold whose training rows hold one class only teaches nothing.
     return [(train, test) for train, test in folds if len(np.unique(y[train])) > 1]
-
-
-def _cross_fitted(
-    problem: Problem, full: Run, in_folds: Sequence[Run], folds: list[Fold]
-) -> CrossFitted:
-    """Put every candidate's own tree beside those of the runs that did not see a fold."""
-    fixed = {c.name for c in full.candidates if c.kind == "keep" or not c.cross_fitted}
-    return CrossFitted(
-        coded=problem.new.coded,
-        y=problem.new.y,
-        deployed=problem.deployed,
-        own={c.name: c.tree for c in full.candidates},
-        in_folds=[{c.name: c.tree for c in run.candidates} for run in in_folds],
-        folds=folds,
-        fixed=frozenset(fixed),
-        groups=problem.new.groups,
-        scored=problem.scored,
-    )
