@@ -89,10 +89,9 @@ TARGETS: dict[str, Target] = {
         ),
         *_folder("evaluation", "tests/evaluation"),
         *_folder("diff", *(f"tests/diff/test_{name}.py" for name in DIFF)),
-        Target("retraining/frontier", ()),
         Target(
-            "retraining/proposal",
-            ("tests/retraining/test_planned.py", "tests/retraining/test_answer.py"),
+            "retraining/frontier",
+            tuple(f"tests/retraining/test_{name}.py" for name in ("frontier", "planned", "answer")),
         ),
         *_files(
             "retraining/history*.py",

@@ -9,7 +9,7 @@ import pytest
 
 from steadytree.evaluation.plan_check import changed_units
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.retraining import retrain
+from steadytree.retraining import Rows, retrain
 from steadytree.retraining.problem import prepare_problem
 from steadytree.retraining.widening import check_categories
 from steadytree.tree.space import FeatureSpace
@@ -43,7 +43,7 @@ def test_categories_that_are_truly_new_can_be_declared(mixed):
     with pytest.raises(InputError, match=r"got 'violet' in 75%.*pass space="):
         retrain(first, new, y[300:], **QUICK)
     space = FeatureSpace.from_data(new).replace(names=first.feature_space_.names)
-    problem = prepare_problem(first, new, y[300:], space=space)
+    problem = prepare_problem(first, Rows(new, y[300:]), space=space)
     assert "violet" in problem.space.categories[2]
 
 
@@ -53,7 +53,7 @@ def test_some_values_in_another_spelling_are_said(mixed):
         colour=np.where(np.arange(400) % 5 == 0, X["colour"][300:].str.title(), X["colour"][300:])
     )
     with pytest.warns(SteadyTreeWarning, match="may be other spellings: 'Blue' beside 'blue'"):
-        prepare_problem(first, new, y[300:])
+        prepare_problem(first, Rows(new, y[300:]))
 
 
 def test_numbers_that_stand_for_the_same_category():
@@ -76,10 +76,10 @@ def test_numbers_that_stand_for_the_same_category():
 def test_other_units_are_noted(mixed, factor, with_old):
     X, y, first = mixed
     new = X[300:].assign(age=X["age"][300:] * factor)
-    old = {"X_old": X[:300], "y_old": y[:300]} if with_old else {}
+    old = Rows(X[:300], y[:300]) if with_old else None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        problem = prepare_problem(first, new, y[300:], **old)
+        problem = prepare_problem(first, Rows(new, y[300:]), old)
     (note,) = (note for note in problem.notes if "other units" in note)
     now = "90,000" if factor > 1 else "0.09"
     assert note == f"column 'age' runs to about {now}; it ran to about 90: other units?"
@@ -92,18 +92,18 @@ def test_a_column_the_tree_does_not_use_is_compared_with_the_old_rows(mixed):
     assert 3 not in used
     new = X[300:].assign(noise=X["noise"][300:] / 1000)
     with pytest.warns(SteadyTreeWarning, match="column 'noise' runs to"):
-        prepare_problem(first, new, y[300:], X_old=X[:300], y_old=y[:300])
+        prepare_problem(first, Rows(new, y[300:]), Rows(X[:300], y[:300]))
 
 
 def test_the_same_units_are_not_noted(mixed):
     X, y, first = mixed
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        prepare_problem(first, X[300:], y[300:], X_old=X[:300], y_old=y[:300])
+        prepare_problem(first, Rows(X[300:], y[300:]), Rows(X[:300], y[:300]))
         # A few outliers are no other unit.
         outlier = X[300:].copy()
         outlier.iloc[:5, 0] = 5000.0
-        prepare_problem(first, outlier, y[300:])
+        prepare_problem(first, Rows(outlier, y[300:]))
     tree, space = first.to_tree(), first.feature_space_
     few = space.encode(X[300:310].assign(age=X["age"][300:310] * 1000))
     assert changed_units(space, tree, few, None) == {}

@@ -21,7 +21,7 @@ from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeW
 from steadytree.retraining import Rows, SearchOptions, retrain
 from steadytree.retraining import on_disk as disk_rows
 from steadytree.retraining import on_disk as disk_tables
-from steadytree.retraining.given_rows import draw_rows
+from steadytree.retraining.given import draw_rows
 from steadytree.retraining.on_disk import DiskRows, load_sample
 from tests.growing.mixed import mixed_table
 
@@ -372,7 +372,8 @@ def test_a_table_that_changes_is_refused(mixed, on_disk):
     rows = DiskRows.read(
         retrain(mixed[2], predictors(new_path), "died", **ONCE).tree,
         "new",
-        {"X_new": new_path, "y_new": "died"},
+        Rows(new_path, "died"),
+        None,
         0,
     )
     new[:300].to_parquet(new_path)
@@ -385,18 +386,22 @@ def test_a_table_that_changes_is_refused(mixed, on_disk):
 def test_groups_of_one_name_fall_into_one_bin(mixed, on_disk):
     """Whole numbers are fractions in a batch with missing ones."""
     _, _, new_path, _ = on_disk
-    given = {"X_new": new_path, "y_new": "died", "groups": "patient"}
-    rows = DiskRows.read(mixed[2].tree_, "new", given, 7)
+    given = Rows(new_path, "died", groups="patient")
+    rows = DiskRows.read(mixed[2].tree_, "new", given, None, 7)
     whole = pd.DataFrame({"patient": np.arange(50)})
     np.testing.assert_array_equal(rows._bins(whole), rows._bins(whole.astype(float)))
     assert rows.in_bins.sum() == 400
 
 
 def test_tables_in_memory_are_passed_on(mixed):
-    given = {"X_new": mixed[0], "y_new": mixed[1], "X_old": None}
-    out, left = load_sample(mixed[2], given, 0)
-    assert left is None
-    assert out == given
+    given = Rows(mixed[0], mixed[1])
+    assert load_sample(mixed[2].tree_, given, None, "day", 0.5, 0) == (
+        given,
+        None,
+        "day",
+        0.5,
+        None,
+    )
 
 
 def test_a_tree_without_names_reads_columns_by_place(tmp_path, small_memory):

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 import steadytree as st
 from steadytree.retraining import retrain
 from steadytree.retraining.explanation import alarm_words, explain_retraining, whom_words
-from steadytree.retraining.proposal import TOO_FEW, Forgone, Gain, Proposal, draw_answer
+from steadytree.retraining.frontier import TOO_FEW, Forgone, Gain, Proposal, draw_answer
 from steadytree.views import summarise
 from tests.retraining.conftest import QUICK
 
@@ -26,7 +26,7 @@ def choosing(result, name):
     """The same retraining, had it chosen another candidate."""
     frontier = result.frontier.assign(chosen=result.frontier.index == name)
     tree = result.trees[name]
-    answer = draw_answer(result._candidates, result.plan, tree.decision, Proposal(name, name))
+    answer = draw_answer(result._candidates, tree.decision, Proposal(name, name))
     return replace(result, chosen=name, tree=tree, frontier=frontier, answer=answer)
 
 

@@ -59,7 +59,7 @@ def noise_candidates():
 PRICES = {"keep": np.nan, "depth 1": 0.3, "depth 2": 0.2, "depth 4": 0.1}
 
 
-def table_of(scores, flips=None):
+def table_of(scores):
     """The frontier of the noise candidates; thresholds lie outside a part of the space."""
     upper = np.array([1.0, 1.0, 1.0, 0.6])
     space = FeatureSpace(lower=np.zeros(4), upper=upper)
@@ -67,8 +67,7 @@ def table_of(scores, flips=None):
         CandidateTree(name, f"kind of {name}", tree, PRICES[name], ("an edit",) * k, k % 2 == 0)
         for k, (name, tree) in enumerate(scores.own.items())
     ]
-    flips = flips or {name: {"flips": k / 10} for k, name in enumerate(scores.own)}
-    return space, build_frontier(candidates, scores.deployed, space, scores, flips)
+    return space, build_frontier(candidates, scores.deployed, space, scores)
 
 
 @pytest.mark.filterwarnings("error")
@@ -81,7 +80,9 @@ def test_each_column_is_what_it_says():
     assert table["n_edits"].tolist() == [0, 1, 2, 3]
     assert table["edits"].tolist() == [("an edit",) * k for k in range(4)]
     assert table["cross_fitted"].tolist() == [True, False, True, False]
-    assert table["flips"].tolist() == [0.0, 0.1, 0.2, 0.3]
+    labels = {name: scores.own[name].predict(scores.coded) for name in scores.own}
+    changed = [float((labels[name] != labels["keep"]).mean()) for name in scores.own]
+    assert table["flips"].tolist() == changed
     assert table["price"].tolist()[1:] == [0.3, 0.2, 0.1]
     assert not table["chosen"].any()
     keep = scores.score("keep")

@@ -93,7 +93,7 @@ def test_infinite_numbers_and_halves_of_characters_are_not_written() -> None:
 def test_lines_of_strangers(raw: bytes, words: str) -> None:
     (line,) = read_lines(raw + b"\n")
     assert line.fault is not None
-    assert words in line.fault.words
+    assert words in line.fault.got
 
 
 def test_heads_are_digests_or_the_beginning_of_one() -> None:
@@ -111,7 +111,7 @@ def test_versions_that_are_not_ours(version: Any) -> None:
     (line,) = read_lines(line_of(version, event="x") + b"\n")
     assert line.content is None
     assert line.fault is not None
-    assert "expected version 2, got" in line.fault.words
+    assert "expected version 2, got" in line.fault.got
 
 
 def test_every_line_is_held_against_its_digest() -> None:
@@ -139,8 +139,8 @@ def test_lines_that_are_read_later_go_on_counting() -> None:
     assert blank.number == 3  # as an editor shows it
     (cut,) = read_lines(to_bytes(second)[:20], one)
     assert cut.fault is not None
-    assert cut.fault.cut_off
-    assert "cut off after 20 characters" in cut.fault.words
+    assert cut.fault.expected == "a whole line of JSON"
+    assert "cut off after 20 characters" in cut.fault.got
 
 
 def test_where_a_sound_line_belongs() -> None:

@@ -16,6 +16,7 @@ from steadytree.evaluation.plan_check import PlanCheck as EmptyCheck
 from steadytree.exceptions import InputError
 from steadytree.retraining.history_chain import (
     Ledger,
+    _scores_of,
     checked_name,
     checked_scores,
     checked_text,
@@ -24,7 +25,6 @@ from steadytree.retraining.history_chain import (
     decision_entry,
     held_checks,
     iso_date,
-    scores_of,
 )
 from steadytree.tree.json import tree_to_dict
 from steadytree.tree.tree import Tree
@@ -278,8 +278,9 @@ def test_the_scores_of_a_response_are_named_after_r2() -> None:
     row = {"score": 0.4, "score_se": 0.1, "score_change": 0.2, "flips": 0.3}
     tree = SimpleNamespace(is_classifier=False)
     frontier = pd.DataFrame([row], ["chosen one"])
-    result = SimpleNamespace(tree=tree, frontier=frontier, chosen="chosen one")
-    assert scores_of(result) == {"r2": 0.4, "r2_se": 0.1, "r2_change": 0.2, "flips": 0.3}
+    result = SimpleNamespace(tree=tree, frontier=frontier)
+    found = _scores_of(result, "chosen one")
+    assert found == {"r2": 0.4, "r2_se": 0.1, "r2_change": 0.2, "flips": 0.3}
 
 
 def test_a_check_that_does_not_hold_is_the_one_recorded() -> None:

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from steadytree.evaluation.scores import losses
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import Rows, SearchOptions, retrain
-from steadytree.retraining.given_rows import find_copies, scored_rows
+from steadytree.retraining.given import find_copies, scored_rows
 from steadytree.retraining.problem import prepare_problem
 from steadytree.tree.rows import CodedRows
 
@@ -85,7 +85,7 @@ def test_a_partial_overlap_counts_once_and_is_not_scored():
         match="80 of 180 new rows are also among the old rows; each counts once, as a new row; "
         "scores are taken on the other 100",
     ):
-        problem = prepare_problem(first, X[120:], y[120:], X_old=X[:200], y_old=y[:200])
+        problem = prepare_problem(first, Rows(X[120:], y[120:]), Rows(X[:200], y[:200]))
     assert problem.old is not None
     assert len(problem.old) == 120
     np.testing.assert_array_equal(problem.scored, np.arange(180) >= 80)
@@ -114,11 +114,11 @@ def test_a_whole_overlap_counts_once():
     with pytest.warns(
         SteadyTreeWarning, match="200 of 200 new rows are also among .* too few to score on"
     ):
-        problem = prepare_problem(first, X, y, X_old=X[::-1], y_old=y[::-1])
+        problem = prepare_problem(first, Rows(X, y), Rows(X[::-1], y[::-1]))
     assert problem.old is None
     assert problem.scored is None
     with pytest.warns(SteadyTreeWarning, match="150 of 150 new rows"):
-        problem = prepare_problem(first, X[50:], y[50:], X_old=X, y_old=y)
+        problem = prepare_problem(first, Rows(X[50:], y[50:]), Rows(X, y))
     assert problem.old is not None
     np.testing.assert_array_equal(problem.old.coded, X[:50])
 
@@ -128,7 +128,7 @@ def test_separate_rows_are_left_alone():
     first = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:100], y[:100])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        problem = prepare_problem(first, X[100:], y[100:], X_old=X[:100], y_old=y[:100])
+        problem = prepare_problem(first, Rows(X[100:], y[100:]), Rows(X[:100], y[:100]))
     assert problem.scored is None
     assert problem.notes == (problem.space_note,)
 
@@ -137,9 +137,9 @@ def test_old_rows_of_a_group_that_is_scored_do_not_train():
     X, y = noise(300, 2)
     group = np.arange(300) % 100
     first = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:100], y[:100])
-    new, old = {"groups": group[100:]}, {"X_old": X[:100], "y_old": y[:100]}
+    new, old = Rows(X[100:], y[100:], groups=group[100:]), Rows(X[:100], y[:100], None, group[:100])
     with pytest.warns(SteadyTreeWarning, match="200 of 200 new rows are of groups that are among"):
-        problem = prepare_problem(first, X[100:], y[100:], **new, **old, groups_old=group[:100])
+        problem = prepare_problem(first, new, old)
     train = np.flatnonzero(group[100:] < 60)
     given = problem.training_rows(train)
     kept, rows = given.old, given.new
@@ -157,16 +157,15 @@ def test_old_rows_of_a_group_that_is_scored_do_not_train():
 def test_groups_of_old_rows_are_checked():
     X, y = noise(60, 2)
     first = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:30], y[:30])
-    new, old = (first, X[30:], y[30:]), {"X_old": X[:30], "y_old": y[:30]}
     ids = np.arange(30)
-    for options, words in (
-        ({"groups": ids, "groups_old": ids}, "expected old rows with their groups"),
-        ({**old, "groups_old": ids}, "expected groups with those of the old rows"),
-        ({**old, "groups": ids, "groups_old": ids[:5]}, "expected 30 groups of the old rows"),
-        ({**old, "groups": ids, "groups_old": ids.astype(str)}, "of the same type as groups"),
+    for groups, of_old, words in (
+        (None, ids, "expected groups with those of the old rows"),
+        (ids, ids[:5], "expected 30 groups of the old rows"),
+        (ids, ids.astype(str), "of the same type as groups"),
     ):
+        new, old = Rows(X[30:], y[30:], None, groups), Rows(X[:30], y[:30], None, of_old)
         with pytest.raises(InputError, match=words):
-            prepare_problem(*new, **options)
+            prepare_problem(first, new, old)
 
 
 @pytest.mark.slow

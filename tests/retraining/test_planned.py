@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.exceptions import InputError, PlanError
-from steadytree.retraining.proposal import selection_cost
+from steadytree.retraining.frontier import selection_cost
 from tests.retraining.conftest import QUICK
 from tests.retraining.test_frontier import noise_candidates
 
@@ -174,9 +174,8 @@ def test_choosing_the_best_of_noise_costs_what_it_flatters():
         for fold, (_, test) in enumerate(scores.folds)
     ]
     assert abs(sum(flattery)) > 0.001
-    cost = selection_cost(chosen, scores, best, by_price=False)
+    cost = selection_cost(chosen, scores, best)
     assert cost == pytest.approx(sum(flattery) / len(scores.y), abs=1e-12)
-    assert selection_cost(chosen, scores, best, by_price=True) == 0
 
 
 def test_a_choice_that_no_fold_can_judge_costs_nobody_knows_what():
@@ -186,7 +185,7 @@ def test_a_choice_that_no_fold_can_judge_costs_nobody_knows_what():
     folds = [(np.setdiff1d(everyone, part), part) for part in parts]  # no event to tell apart
 
     def cost(scores):
-        return selection_cost("depth 4", scores, lambda fold: "depth 1", by_price=False)
+        return selection_cost("depth 4", scores, lambda fold: "depth 1")
 
     assert np.isnan(cost(replace(base, folds=folds)))
     assert np.isnan(cost(replace(base, folds=base.folds[:2], in_folds=base.in_folds[:2])))

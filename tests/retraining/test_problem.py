@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from steadytree.distance import tree_distance
 from steadytree.estimators import DistilledTreeClassifier
 from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
-from steadytree.retraining import SearchOptions, retrain
+from steadytree.retraining import Rows, SearchOptions, retrain
 from steadytree.retraining.problem import prepare_problem
 from steadytree.tree import space as space_module
 from steadytree.tree import tree as tree_module
@@ -189,7 +189,7 @@ def test_columns_the_tree_does_not_use_may_be_lacking(mixed, tmp_path):
             assert any("new rows lack" in note for note in result.notes)
     result.report(tmp_path / "report.html")
     with pytest.warns(SteadyTreeWarning, match="the old rows lack"):
-        problem = prepare_problem(tree, X[300:], y[300:], X_old=X[[used]][:300], y_old=y[:300])
+        problem = prepare_problem(tree, Rows(X[300:], y[300:]), Rows(X[[used]][:300], y[:300]))
     assert problem.left_out == frozenset(range(4)) - tree.used_features
 
 
@@ -215,7 +215,7 @@ def test_columns_the_tree_does_not_use_never_stop_a_retraining(mixed):
     # A category that only old rows have is missing to everybody: there is nothing to learn.
     with pytest.warns(SteadyTreeWarning, match="columns 'dose', 'noise' cannot be read"):
         problem = prepare_problem(
-            tree, X[300:], y[300:], X_old=X[:300].assign(**odd), y_old=y[:300]
+            tree, Rows(X[300:], y[300:]), Rows(X[:300].assign(**odd), y[:300])
         )
     assert {tree.feature_labels[j] for j in problem.left_out} == {"dose", "noise"}
 
@@ -229,7 +229,7 @@ def test_added_columns_are_named_and_can_be_considered(mixed):
     ):
         retrain(first, wide[300:], y[300:], **NO_FOLDS)
     with pytest.warns(SteadyTreeWarning, match="'marker', 'other' are .* and old rows that have"):
-        prepare_problem(first, wide[300:], y[300:], X_old=X[:300], y_old=y[:300])
+        prepare_problem(first, Rows(wide[300:], y[300:]), Rows(X[:300], y[:300]))
     space = FeatureSpace.from_data(wide)
     for old in ({}, {"old": (wide[:300], y[:300])}):
         with warnings.catch_warnings():
@@ -246,7 +246,7 @@ def test_added_columns_are_named_and_can_be_considered(mixed):
         assert "marker" in {result.space.names[j] for j in result.tree.used_features}
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # the old rows lack it: nothing was added
-        prepare_problem(first, X[300:], y[300:], X_old=wide[:300], y_old=y[:300])
+        prepare_problem(first, Rows(X[300:], y[300:]), Rows(wide[:300], y[:300]))
 
 
 def test_lists_of_rows_and_nullable_outcomes(mixed, tmp_path):
@@ -323,3 +323,10 @@ def test_classes_keep_their_type(tmp_path, outcomes, classes):
     ):
         assert tuple(found) == classes
         assert {type(label) for label in found} == {type(classes[0])}
+
+
+def test_old_rows_go_with_their_outcomes(mixed):
+    X, y, first = mixed
+    for old, lacking in ((Rows(None, y), "rows"), (Rows(X, None), "outcomes")):
+        with pytest.raises(InputError, match=f"both the old rows .*, got no {lacking}; pass old="):
+            prepare_problem(first, Rows(X[300:], y[300:]), old)

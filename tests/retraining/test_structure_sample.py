@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steadytree.retraining import retrain, runs
-from steadytree.retraining.given_rows import draw_rows, share_sample, with_rate
+from steadytree.retraining.given import draw_rows, share_sample, with_rate
 from steadytree.tree.rows import CodedRows
 from tests.growing.mixed import mixed_table
 from tests.retraining.conftest import QUICK

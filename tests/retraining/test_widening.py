@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.diff.comparison import compare
 from steadytree.exceptions import SteadyTreeWarning
-from steadytree.retraining import retrain
+from steadytree.retraining import Rows, retrain
 from steadytree.retraining.problem import prepare_problem
 from tests.retraining.conftest import QUICK
 
@@ -148,5 +148,5 @@ def test_a_quantile_scale_stays_as_well(mixed):
     space = deployed.space.scaled_by(X[:300])
     new = X[300:].assign(age=X["age"] + 200)
     with pytest.warns(SteadyTreeWarning, match="of 'age' out of range"):
-        problem = prepare_problem(deployed, new, y[300:], space=space)
+        problem = prepare_problem(deployed, Rows(new, y[300:]), space=space)
     assert problem.space == space

@@ -41,12 +41,11 @@ from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.best_first import IndexArray, Split
 from steadytree.growing.nodes import SearchNode, leaves_of
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
-from steadytree.retraining.given_rows import read_rows
+from steadytree.retraining.frontier import changes_nothing
+from steadytree.retraining.given import Rows, SearchOptions, check_number, check_whole, read_rows
 from steadytree.retraining.problem import Problem, prepare_problem
-from steadytree.retraining.proposal import changes_nothing
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.runs import CandidateMaker
-from steadytree.retraining.search_options import SearchOptions, check_number, check_whole
 from steadytree.tree.columns import n_rows
 from steadytree.tree.tree import Tree
 from steadytree.tree.walk import Box
@@ -539,6 +538,8 @@ def _problem_of(result: Retraining, old: Any) -> Problem:
             f"expected a retraining whose rows are in memory to certify, got a sample of "
             f"{settings['n_new']:,} rows on disk; retrain on a table that fits into memory"
         )
+    if before is not None and rows.groups is None:
+        before = replace(before, groups=None)
     given, used = None if before is None else n_rows(before.X), settings["n_old"]
     if (given is None) != (used is None):
         had = f"{used:,} old rows" if used is not None else "no old rows"
@@ -554,15 +555,9 @@ def _problem_of(result: Retraining, old: Any) -> Problem:
         warnings.simplefilter("ignore", SteadyTreeWarning)
         return prepare_problem(
             result.deployed,
-            rows.table,
-            y,
-            X_old=None if before is None else before.X,
-            y_old=None if before is None else before.y,
-            sample_weight=rows.weight,
-            sample_weight_old=None if before is None else before.sample_weight,
-            groups=rows.groups,
-            groups_old=None if before is None or rows.groups is None else before.groups,
+            Rows(rows.table, y, rows.weight, rows.groups),
+            before,
             forbid=[result.space.feature_labels[j] for j in settings["forbidden"]],
-            decision_threshold=policy,
+            decision=policy,
             space=result.space,
         )

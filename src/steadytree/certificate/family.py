@@ -13,22 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steadytree.certificate.loops import Judging
-from steadytree.certificate.loops import Leaves
+from steadytree.certificate.loops import (
+    IntArray,
+    Judging,
+    Layout,
+    Leaves,
+    assign,
+    describe,
+    empty_leaves,
+    room_for,
+    tree_value,
+)
 from steadytree.evaluation.scores import quantile
-from steadytree.growing.best_first import FloatArray
-from steadytree.growing.best_first import Split
-from steadytree.certificate.loops import IntArray
-from steadytree.certificate.loops import Layout
-from steadytree.certificate.loops import assign
-from steadytree.certificate.loops import describe
-from steadytree.certificate.loops import empty_leaves
-from steadytree.certificate.loops import room_for
-from steadytree.certificate.loops import tree_value
 from steadytree.growing._loops import loops
-from steadytree.growing.best_first import BinnedTable
-from steadytree.growing.best_first import IndexArray
-from steadytree.growing.best_first import bins_of
+from steadytree.growing.best_first import BinnedTable, FloatArray, IndexArray, Split, bins_of
 from steadytree.growing.leaf_values import INTERVAL
 from steadytree.growing.nodes import NodeFactory, SearchNode
 from steadytree.retraining.edits.search import PricedEdits

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from steadytree.retraining.given_rows import Rows
+from steadytree.retraining.given import Rows, SearchOptions
 from steadytree.retraining.history import History
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.retrain import retrain
-from steadytree.retraining.search_options import SearchOptions
 
 __all__ = ["History", "Retraining", "Rows", "SearchOptions", "retrain"]

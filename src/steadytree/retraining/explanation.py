@@ -28,7 +28,7 @@ from steadytree.publish.cells import (
     score,
     text,
 )
-from steadytree.retraining.proposal import TOO_FEW, Forgone, Gain
+from steadytree.retraining.frontier import TOO_FEW, Forgone, Gain
 from steadytree.tree.decision import OneDecision
 from steadytree.tree.printing import risk_name
 from steadytree.tree.words import PLAIN, listed
@@ -189,11 +189,8 @@ def _percent(share: float) -> str:
     return PLAIN.percent(share, 1 if share < 0.1 else 0)
 
 
-# -- what to do --------------------------------------------------------------------------
-
-
 def _headline(result: Retraining, one: OneDecision | None) -> Text:
-    action = _action(result).removesuffix(".")
+    action = _action(result)
     if one is None or one.threshold is None:
         return text(action, ".")
     advice = f". But first set a threshold, for example {one.threshold_words}"
@@ -207,14 +204,13 @@ def _action(result: Retraining) -> str:
         what, n = "Change to another tree", len(_rule_edits(result))
         if n:
             what = f"Change the deployed tree by {n} edit{'' if n == 1 else 's'}"
-        return f"{what} {sure}."
+        return f"{what} {sure}"
+    line = f"Keep the deployed tree {sure}"
     if answer.action == "re-estimate":
         values = "risks" if result.deployed.is_classifier else "predicted values"
-        line = f"Re-estimate {sure}: keep every rule and update the {values}."
-    else:
-        line = f"Keep the deployed tree {sure}."
+        line = f"Re-estimate {sure}: keep every rule and update the {values}"
     if answer.reason:
-        line += f" {answer.reason[:1].upper()}{answer.reason[1:]}."
+        line += f". {answer.reason[:1].upper()}{answer.reason[1:]}"
     return line
 
 
@@ -268,9 +264,6 @@ def _affected(result: Retraining, event: str, count: int, total: int) -> Text:
     return line
 
 
-# -- is it better ------------------------------------------------------------------------
-
-
 def _better(result: Retraining) -> Text:
     answer, name, rarest = result.answer, result.score_name, rarest_rows(result)
     deployed = score(result.deployed_score, rarest)
@@ -282,23 +275,23 @@ def _better(result: Retraining) -> Text:
         words = f"How well a new tree would predict was not measured ({name} "
         return text(words, deployed, " today).")
     if answer.confidence == TOO_FEW:
-        few = "events" if result.deployed.is_classifier else "rows"
+        what = "events" if result.deployed.is_classifier else "rows"
         needed = f", at least {FEWEST_EVENTS} are needed): no improvement is claimed."
-        return text(f"Too few {few} among the new rows (", people(answer.events), needed)
+        return text(f"Too few {what} among the new rows (", people(answer.events), needed)
     gain = answer.gains["score"]
+    same = gain.value == 0 and gain.error == 0
     if result.action == "keep":
         line = text(f"{name} of the deployed tree on the new rows: ", deployed, ".")
         if not answer.refused:
             return line
-        if gain.value == 0 and gain.error == 0:
+        if same:
             return _joined(line, "What was refused leaves it as it is.")
         return _joined(line, text("What was refused changes it by ", _interval(gain, rarest), "."))
     new = score(float(result.frontier["score"][result.chosen]), rarest)
-    start = text(f"{name} on rows left out", _events(result), ": ", deployed)
-    if gain.value == 0 and gain.error == 0:
-        line = text(start, ", unchanged.")
-    else:
-        line = text(start, " to ", new, " (", _interval(gain, rarest), ").")
+    line = text(f"{name} on rows left out", _events(result), ": ", deployed)
+    line = text(
+        line, *([", unchanged."] if same else [" to ", new, " (", _interval(gain, rarest), ")."])
+    )
     for words in ("Brier score", "cost"):
         other = answer.gains.get(words)
         if gain.clear == 0 and other is not None and other.clear:
@@ -339,26 +332,18 @@ def _forgone(result: Retraining, forgone: Forgone | None) -> Text:
         return text()
     if forgone is None:
         return text("Given up: nothing; no candidate leads by a point or clearly.")
-    what = OTHER.get(forgone.name, f"the tree at {forgone.name}")
-    if not forgone.name.startswith("price ") and forgone.name not in OTHER:
-        what = f"the candidate {forgone.name!r}"
+    at_price = forgone.name.startswith("price ")
+    other = f"the tree at {forgone.name}" if at_price else f"the candidate {forgone.name!r}"
     start = "Given up" if forgone.clear else "Perhaps given up"
     rarest = rarest_rows(result)
-    lead = change(forgone.lead, math.nan, math.nan, rarest)
+    lead, error = change(forgone.lead, math.nan, math.nan, rarest), score(forgone.error, rarest)
     line = text(
-        f"{start}: {what} has {result.score_name} ",
-        score(forgone.score, rarest),
-        " (",
-        lead,
-        " ± ",
-        score(forgone.error, rarest),
-        ").",
+        f"{start}: {OTHER.get(forgone.name, other)} has {result.score_name} ",
+        *(score(forgone.score, rarest), " (", lead, " ± ", error, ")."),
     )
-    if not forgone.keeps_locks:
-        line = _joined(line, "It does not keep what is locked.")
-    if not forgone.within_plan:
-        line = _joined(line, "The plan does not allow it.")
-    return line
+    locks = "" if forgone.keeps_locks else "It does not keep what is locked."
+    plan = "" if forgone.within_plan else "The plan does not allow it."
+    return _joined(line, locks, plan)
 
 
 def _forgone_people(forgone: Forgone | None, total: int, classifier: bool) -> Text:
@@ -379,9 +364,9 @@ def _test(result: Retraining) -> Text:
     rarest, classifier = rarest_of_test(table), result.deployed.is_classifier
     start = text("Final test on ", people(n), " rows")
     if rarest < FEWEST_EVENTS:
-        few = "events" if classifier else "rows"
+        what = "events" if classifier else "rows"
         needed = f", at least {FEWEST_EVENTS} are needed): no change is measured."
-        return text(start, f": too few {few} (", people(rarest), needed)
+        return text(start, f": too few {what} (", people(rarest), needed)
     if classifier:
         start = text(start, ", ", people(rarest), " of them outside the largest class")
     line = text(start, f": {result.score_name} ", score(first, rarest))

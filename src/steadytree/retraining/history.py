@@ -44,11 +44,10 @@ from steadytree.retraining.history_chain import (
     iso_date,
     other_names,
     read_history,
-    scores_of,
+    read_subject,
     seal,
     take_in,
     to_bytes,
-    tree_of,
     verify_history,
 )
 from steadytree.tree.json import plain_json, tree_to_dict
@@ -320,9 +319,9 @@ class History:
             For the tree that is in force already, unless a Retraining keeps it, for an approval
             of a tree that its plan refused, and for such a tree again without a check.
         """
-        version, keeps = tree_of(tree)
+        version, keeps, measured = read_subject(tree)
         held, content = held_checks(check, getattr(tree, "plan_check", None))
-        numbers = scores_of(tree) | checked_scores(scores or {})
+        numbers = plain_json(measured | checked_scores(scores or {}))
         what = {"note": checked_text(note, "note"), "date": iso_date(on), "check": content}
         if approved_by is not None:
             checked_name(approved_by)
@@ -333,7 +332,11 @@ class History:
             )
 
         def lines() -> list[dict[str, Any]]:
-            previous = self._compared_with()
+            status = {number: self.status(number) for number in self._ledger.numbers}
+            trees = {n: self._ledger.trees[n] for n in status if status[n] != REFUSED}
+            # It follows the current version, else the last that may become it.
+            opened = [n for n in trees if status[n] != REJECTED]
+            previous = self.current or (opened[-1] if opened else None)
             entry: dict[str, Any] = {
                 "event": "version",
                 "number": len(self) + 1,
@@ -341,9 +344,9 @@ class History:
                     version, keeps=keeps, held=held, checked=content is not None
                 ),
                 **what,
-                "scores": plain_json(numbers),
+                "scores": numbers,
                 "previous": previous,
-                **dissimilarities(version, previous, self._not_refused(), self.path),
+                **dissimilarities(version, previous, trees, self.path),
                 "tree": tree_to_dict(version),
             }
             if approved_by is None:
@@ -425,17 +428,6 @@ class History:
                 "revised plan, or pass check="
             )
         return PROPOSED if held else REFUSED
-
-    def _compared_with(self) -> int | None:
-        """Return the version a new one follows: the current, else the last that may be."""
-        if self.current is not None:
-            return self.current
-        closed = (REJECTED, REFUSED)
-        open_ones = [n for n in self._ledger.numbers if self.status(n) not in closed]
-        return open_ones[-1] if open_ones else None
-
-    def _not_refused(self) -> dict[int, Tree]:
-        return {n: tree for n, tree in self._ledger.trees.items() if self.status(n) != REFUSED}
 
     def _extend(self, make: Callable[[], list[dict[str, Any]]]) -> None:
         """Append the lines that ``make`` returns, given what the file holds by then."""

@@ -37,7 +37,26 @@ from steadytree.tree.json import plain_json, tree_from_dict
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
-# -- Entries of a history before they are written: what is recorded, and what is refused --
+FORMAT = {"format": "steadytree-history", "version": 2}
+"""Opens every line; the schema of all entries is history.schema.json."""
+
+DAMAGED, CHANGED, MISPLACED, UNCHAINED = "damaged", "changed", "out of place", "not chained"
+INCONSISTENT, UNREADABLE, LINKED = "inconsistent", "unreadable", "linked"
+HEAD_MISSING, NO_HEAD = "head missing", "no head"
+APPROVED, REJECTED, PROPOSED = "approved", "rejected", "proposed"
+REFUSED, KEPT = "refused", "kept"
+
+_FOLLOWING = "a line that follows the one before it"
+_HEAD = re.compile("[0-9a-f]{16,64}")
+_COMMON = {"event", "date", "number", "status"}
+_ENTRIES = {
+    "version": _COMMON
+    | {"note", "scores", "check", "previous", "dissimilarity_to_previous"}
+    | {"dissimilarity_to_first", "space", "tree"},
+    "decision": _COMMON | {"by", "reason"},
+}
+_STATUSES = {"version": (PROPOSED, REFUSED, KEPT), "decision": (APPROVED, REJECTED)}
+
 # What is written must be answerable for later: a decision that nobody signs, a score that is no
 # number or a date that is none is refused here, before anything is written. A tree is recorded with
 # the check of its plan, and told apart from the one in force by what it decides, not by its bytes.
@@ -47,23 +66,31 @@ Date = date | datetime | str | None
 _ROUNDING = 1e-12  # of predictions that were computed anew
 
 
-# -- what is brought along ---------------------------------------------------------------------
+def read_subject(subject: Any) -> tuple[Tree, bool, dict[str, float]]:
+    """Return the tree to record, whether a Retraining keeps the deployed tree by it, its scores.
+
+    Where the plan of a Retraining refused a tree, that is the one.
+    """
+    if isinstance(getattr(subject, "refused", None), Tree):
+        return subject.refused, False, _scores_of(subject, subject.answer.refused)
+    if isinstance(getattr(subject, "tree", None), Tree):
+        keeps = getattr(subject, "action", None) == "keep"
+        return subject.tree, keeps, _scores_of(subject, getattr(subject, "chosen", None))
+    return read_model(subject), False, {}
 
 
-def tree_of(subject: Any) -> tuple[Tree, bool]:
-    """Return the tree to record, and whether a Retraining keeps the deployed tree by it."""
-    if (refused := _refused_tree(subject)) is not None:
-        return refused, False
-    proposed = getattr(subject, "tree", None)
-    if isinstance(proposed, Tree):
-        return proposed, getattr(subject, "action", None) == "keep"
-    return read_model(subject), False
-
-
-def _refused_tree(subject: Any) -> Tree | None:
-    """Return the tree that the plan of a Retraining refused, where it keeps the deployed one."""
-    refused = getattr(subject, "refused", None)
-    return refused if isinstance(refused, Tree) else None
+def _scores_of(subject: Any, name: str | None) -> dict[str, float]:
+    """Scores that a Retraining brings along: those of the candidate whose tree is recorded."""
+    frontier = getattr(subject, "frontier", None)
+    if frontier is None or name is None:
+        return {}
+    row, score = frontier.loc[name], "auc" if subject.tree.is_classifier else "r2"
+    return {
+        score: float(row["score"]),
+        f"{score}_se": float(row["score_se"]),
+        f"{score}_change": float(row["score_change"]),
+        "flips": float(row["flips"]),
+    }
 
 
 def held_checks(*checks: Any) -> tuple[bool, dict[str, Any] | None]:
@@ -117,21 +144,6 @@ def _condition(tree: Tree, node: int, other: Tree) -> tuple[Any, ...]:
     if unseen_left:
         left |= set(other.categories[feature] or ()) - set(known)
     return feature, frozenset(left), missing_left, unseen_left
-
-
-def scores_of(subject: Any) -> dict[str, float]:
-    """Scores that a Retraining brings along: those of the candidate whose tree is recorded."""
-    frontier, chosen = getattr(subject, "frontier", None), getattr(subject, "chosen", None)
-    if frontier is None or chosen is None:
-        return {}
-    name = "auc" if subject.tree.is_classifier else "r2"
-    row = frontier.loc[subject.answer.refused if _refused_tree(subject) else chosen]
-    return {
-        name: float(row["score"]),
-        f"{name}_se": float(row["score_se"]),
-        f"{name}_change": float(row["score_change"]),
-        "flips": float(row["flips"]),
-    }
 
 
 def dissimilarities(
@@ -257,35 +269,13 @@ def iso_date(on: Date) -> str:
     return text
 
 
-# -- The lines of a history: sealed with digests, read again, added up and verified --
-
-FORMAT = {"format": "steadytree-history", "version": 2}
-"""Opens every line; the schema of all entries is history.schema.json."""
-
-DAMAGED, CHANGED, MISPLACED, UNCHAINED = "damaged", "changed", "out of place", "not chained"
-INCONSISTENT, UNREADABLE, LINKED = "inconsistent", "unreadable", "linked"
-HEAD_MISSING, NO_HEAD = "head missing", "no head"
-APPROVED, REJECTED, PROPOSED = "approved", "rejected", "proposed"
-REFUSED, KEPT = "refused", "kept"
-
-_HEAD = re.compile("[0-9a-f]{16,64}")
-_COMMON = {"event", "date", "number", "status"}
-_ENTRIES = {
-    "version": _COMMON
-    | {"note", "scores", "check", "previous", "dissimilarity_to_previous"}
-    | {"dissimilarity_to_first", "space", "tree"},
-    "decision": _COMMON | {"by", "reason"},
-}
-_STATUSES = {"version": (PROPOSED, REFUSED, KEPT), "decision": (APPROVED, REJECTED)}
-
-
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a line: a kind of a few, and words that follow "got"."""
+    """What is wrong with a line: a kind of a few, and what was got where what was expected."""
 
     kind: str
-    words: str
-    cut_off: bool = False
+    got: str
+    expected: str = "a line of a history"
 
 
 @dataclass(frozen=True)
@@ -355,8 +345,8 @@ def read_lines(data: bytes, after: Line | None = None) -> Iterator[Line]:
             continue
         line = _read(number, raw, last)
         if line.content is None and number == first + len(raws) - 1:  # no line end after it
-            words = f"one cut off after {len(raw.decode(errors='replace'))} characters"
-            line = replace(line, fault=Fault(DAMAGED, words, cut_off=True))
+            got = f"one cut off after {len(raw.decode(errors='replace'))} characters"
+            line = replace(line, fault=Fault(DAMAGED, got, "a whole line of JSON"))
         yield line
         last = line
 
@@ -366,16 +356,16 @@ def _read(number: int, raw: bytes, last: Line | None) -> Line:
         content = _parsed(raw)
     except ValueError as error:
         return Line(number, None, None, Fault(DAMAGED, f"a damaged one ({error})"))
-    before = content.get("before")
-    line = Line(number, content, digest_of(content, before))
+    before, fault = content.get("before"), None
+    digest = digest_of(content, before)
     if "digest" not in content or "before" not in content:
-        words = "one without its digests: they were stripped, or it was inserted"
-        return replace(line, fault=Fault(UNCHAINED, words))
-    if line.digest != content["digest"]:
-        return replace(line, fault=Fault(CHANGED, "one that was changed after it was written"))
-    if before != (None if last is None else last.digest):
-        return replace(line, fault=Fault(MISPLACED, "one that does not follow the line before it"))
-    return line
+        got = "one without its digests: they were stripped, or it was inserted"
+        fault = Fault(UNCHAINED, got, _FOLLOWING)
+    elif digest != content["digest"]:
+        fault = Fault(CHANGED, "one that was changed after it was written")
+    elif before != (None if last is None else last.digest):
+        fault = Fault(MISPLACED, "one that does not follow the line before it", _FOLLOWING)
+    return Line(number, content, digest, fault)
 
 
 def _parsed(raw: bytes) -> dict[str, Any]:
@@ -611,18 +601,12 @@ def first_fault(lines: Sequence[Line]) -> tuple[Line | None, str]:
         return None, ""
     wrong, fault = lines[at], lines[at].fault
     assert fault is not None
-    expected, got = "a line of a history", fault.words
-    if fault.cut_off:
-        expected = "a whole line of JSON"
-    if fault.kind in (MISPLACED, UNCHAINED):
-        expected = "a line that follows the one before it"
-    if fault.kind == MISPLACED:
-        got = _where_it_belongs(wrong, lines)
-    last = lines[at - 1].number
-    intact = "none is before it" if not at else f"lines 1 to {last} are intact"
-    if at and last == 1:
-        intact = "line 1 is intact"
-    return wrong, f"line {wrong.number}: expected {expected}, got {got}; {intact}"
+    got = _where_it_belongs(wrong, lines) if fault.kind == MISPLACED else fault.got
+    intact = "none is before it"
+    if at:
+        last = lines[at - 1].number
+        intact = "line 1 is intact" if last == 1 else f"lines 1 to {last} are intact"
+    return wrong, f"line {wrong.number}: expected {fault.expected}, got {got}; {intact}"
 
 
 def _where_it_belongs(line: Line, lines: Sequence[Line]) -> str:

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import glob
 import os
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,8 +27,7 @@ from numpy.typing import NDArray
 from steadytree._optional import import_optional
 from steadytree._text import quoted
 from steadytree.exceptions import InputError
-from steadytree.plugins import read_model
-from steadytree.retraining.given_rows import beyond_chance, draw_ordinals, name_of, share_sample
+from steadytree.retraining.given import Rows, beyond_chance, draw_ordinals, name_of, share_sample
 from steadytree.retraining.widening import refuse_infinities
 from steadytree.tree.columns import as_table, column_values, n_rows, outcome_values
 from steadytree.tree.decision import Decision, resolve_decision
@@ -38,41 +38,48 @@ from steadytree.tree.tree import Tree
 if TYPE_CHECKING:
     from steadytree.retraining.problem import Problem
 
-# -- Tables that stay on disk, gone through a batch of rows at a time --
-# A table larger than memory cannot be passed as a frame. Parquet files, a pyarrow dataset or a
-# polars lazy frame can: only the columns asked for are read, and never more than a batch of rows
-# (of a Parquet file: a page of each column) is held at once.
-
 BATCH_ROWS = 65_536
 PARQUET = (".parquet", ".pq")
 BUFFER_BYTES = 1 << 20
+MEMORY_ROWS = 200_000
+"""Most rows of tables on disk, old and new together, that are held in memory."""
+GROUP_BINS = 1 << 16
+SHOWN = 5
 _PURPOSE = "a table that stays on disk"
 
 Choose = Callable[[Any], NDArray[np.intp]]
 """Which rows of a frame of some columns to keep: their positions, in order."""
 
+# A table larger than memory cannot be passed as a frame. Parquet files, a pyarrow dataset or a
+# polars lazy frame can: only the columns asked for are read, and never more than a batch of rows
+# (of a Parquet file: a page of each column) is held at once.
 
-class DiskTable(ABC):
+
+@dataclass(frozen=True, eq=False)
+class DiskTable:
     """A table on disk: the names of its columns, and its rows in batches, in a fixed order.
 
-    It holds no open file, so that it can be sent to workers. ``source`` is what errors call it.
+    It holds no open file, so that it can be sent to workers. ``source`` is what errors call it;
+    ``batches`` yields some columns anew, as batches of pyarrow or frames of polars.
     """
 
     source: str
     names: tuple[str, ...]
+    batches: Callable[[list[str]], Iterator[Any]]
 
     def parts(self, columns: Sequence[str]) -> Iterator[Any]:
         """Go through the rows anew, as frames of at most ``BATCH_ROWS`` rows."""
-        for batch in self._batches(columns):
-            yield self._frame([batch])
+        for batch in self.batches(list(dict.fromkeys(columns))):
+            yield _frame([batch])
 
     def gather(self, columns: Sequence[str], keys: Sequence[str], choose: Choose) -> Any:
         """Return the rows that ``choose`` keeps of each batch, seeing its ``keys`` columns."""
         kept = []
-        for batch in self._batches(list(dict.fromkeys([*columns, *keys]))):
-            rows = choose(self._frame([self._select(batch, keys)]))
-            kept.append(self._take(self._select(batch, columns), rows))
-        return self._frame(kept)
+        for batch in self.batches(list(dict.fromkeys([*columns, *keys]))):
+            rows = choose(_frame([batch.select(list(keys))]))
+            part = batch.select(list(columns))
+            kept.append(part.take(_arrow().array(rows)) if _of_arrow(part) else part[rows])
+        return _frame(kept)
 
     def require(self, named: Sequence[tuple[str, Any]]) -> None:
         """Refuse arguments that are not names of columns; pairs (argument, name)."""
@@ -90,113 +97,24 @@ class DiskTable(ABC):
                     f"it has {shown}"
                 )
 
-    @abstractmethod
-    def _batches(self, columns: Sequence[str]) -> Iterator[Any]: ...
 
-    @abstractmethod
-    def _select(self, batch: Any, columns: Sequence[str]) -> Any: ...
-
-    @abstractmethod
-    def _take(self, batch: Any, rows: NDArray[np.intp]) -> Any: ...
-
-    @abstractmethod
-    def _frame(self, batches: Sequence[Any]) -> Any: ...
+def _arrow(module: str = "pyarrow") -> Any:
+    return import_optional(module, extra="parquet", purpose=_PURPOSE)
 
 
-class _ArrowTable(DiskTable):
-    """What Parquet files and datasets share: batches of pyarrow, frames of pandas."""
-
-    def _select(self, batch: Any, columns: Sequence[str]) -> Any:
-        return batch.select(list(columns))
-
-    def _take(self, batch: Any, rows: NDArray[np.intp]) -> Any:
-        return batch.take(import_optional("pyarrow", extra="parquet", purpose=_PURPOSE).array(rows))
-
-    def _frame(self, batches: Sequence[Any]) -> Any:
-        pa = import_optional("pyarrow", extra="parquet", purpose=_PURPOSE)
-        tables = [pa.Table.from_batches([batch]) for batch in batches]
-        # Files of one folder may disagree (whole numbers here, fractions there).
-        table = pa.concat_tables(tables, promote_options="permissive")
-        return table.unify_dictionaries().to_pandas().reset_index(drop=True)
+def _of_arrow(batch: Any) -> bool:
+    return type(batch).__module__.startswith("pyarrow")
 
 
-class ParquetFiles(_ArrowTable):
-    """One or several Parquet files, in the order of their names."""
-
-    def __init__(self, files: Sequence[Path], source: str) -> None:
-        self.files, self.source = tuple(files), source
-        self.names = _column_names(_parquet_schema(self.files[0]))
-        for file in self.files[1:]:
-            lacking = sorted(set(self.names) - set(_column_names(_parquet_schema(file))))
-            if lacking:
-                raise InputError(
-                    f"expected the columns of {self.files[0]} in every file, got {file} without "
-                    f"{quoted(lacking)}; add them, or pass the files that have them"
-                )
-
-    def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        pq = import_optional("pyarrow.parquet", extra="parquet", purpose=_PURPOSE)
-        for path in self.files:
-            # Without these settings whole row groups are read ahead, however large they are.
-            with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
-                yield from file.iter_batches(BATCH_ROWS, columns=list(columns))
-
-
-class ArrowDataset(_ArrowTable):
-    """A ``pyarrow.dataset.Dataset``: files of any format it reads, with its partitions."""
-
-    def __init__(self, dataset: Any, source: str) -> None:
-        self.dataset, self.source = dataset, source
-        self.names = _column_names(dataset.schema)
-
-    def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        ds = import_optional("pyarrow.dataset", extra="parquet", purpose=_PURPOSE)
-        reading: dict[str, Any] = {}
-        if isinstance(getattr(self.dataset, "format", None), ds.ParquetFileFormat):
-            reading["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
-                use_buffered_stream=True, buffer_size=BUFFER_BYTES, pre_buffer=False
-            )
-        batches = self.dataset.to_batches(
-            columns=list(columns),
-            batch_size=BATCH_ROWS,
-            batch_readahead=1,
-            fragment_readahead=1,
-            use_threads=False,
-            **reading,
-        )
-        return (batch for batch in batches if batch.num_rows)
-
-
-class LazyTable(DiskTable):
-    """A polars lazy frame, collected in streams."""
-
-    def __init__(self, frame: Any, source: str) -> None:
-        if not hasattr(frame, "collect_batches"):
-            pl = import_optional("polars", extra="polars", purpose=_PURPOSE)
-            raise InputError(
-                f"expected a polars whose lazy frames can be read in batches, got {pl.__version__};"
-                " upgrade it with: pip install -U polars"
-            )
-        self.frame, self.source = frame, source
-        self.names = tuple(frame.collect_schema().names())
-
-    def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        stream = self.frame.select(list(columns)).collect_batches(
-            chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"
-        )
-        for batch in stream:
-            for start in range(0, batch.height, BATCH_ROWS):
-                yield batch.slice(start, BATCH_ROWS)
-
-    def _select(self, batch: Any, columns: Sequence[str]) -> Any:
-        return batch.select(list(columns))
-
-    def _take(self, batch: Any, rows: NDArray[np.intp]) -> Any:
-        return batch[rows]
-
-    def _frame(self, batches: Sequence[Any]) -> Any:
-        pl = import_optional("polars", extra="polars", purpose=_PURPOSE)
-        return batches[0] if len(batches) == 1 else pl.concat(batches)
+def _frame(batches: Sequence[Any]) -> Any:
+    """Join batches into one frame: of pandas if they are of pyarrow, else of polars."""
+    if not _of_arrow(batches[0]):
+        return import_optional("polars", extra="polars", purpose=_PURPOSE).concat(batches)
+    pa = _arrow()
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    # Files of one folder may disagree (whole numbers here, fractions there).
+    table = pa.concat_tables(tables, promote_options="permissive")
+    return table.unify_dictionaries().to_pandas().reset_index(drop=True)
 
 
 def is_on_disk(X: Any) -> bool:
@@ -212,8 +130,16 @@ def open_table(X: Any, name: str) -> DiskTable:
     """Open what :func:`is_on_disk` knows; ``name`` is the argument it came as."""
     if isinstance(X, (str, os.PathLike)):
         return _open_path(os.fspath(X), name)
-    source = f"the {'lazy frame' if hasattr(X, 'collect_schema') else 'dataset'} in {name}"
-    return LazyTable(X, source) if hasattr(X, "collect_schema") else ArrowDataset(X, source)
+    if not hasattr(X, "collect_schema"):
+        return _open_dataset(X, f"the dataset in {name}")
+    if not hasattr(X, "collect_batches"):
+        pl = import_optional("polars", extra="polars", purpose=_PURPOSE)
+        raise InputError(
+            f"expected a polars whose lazy frames can be read in batches, got {pl.__version__};"
+            " upgrade it with: pip install -U polars"
+        )
+    names = tuple(X.collect_schema().names())
+    return DiskTable(f"the lazy frame in {name}", names, partial(_batches_of_polars, X))
 
 
 def _open_path(path: str, name: str) -> DiskTable:
@@ -226,12 +152,12 @@ def _open_path(path: str, name: str) -> DiskTable:
                 f"expected a Parquet file (.parquet) as {name}, got {path}; read it first, for "
                 "example with pandas.read_csv, or lazily with polars.scan_csv"
             )
-        return ParquetFiles([place], str(place))
+        return _open_files([place], str(place))
     if place.is_dir():
         found = [file for file in sorted(place.rglob("*")) if _is_parquet(file, place)]
         if any("=" in part for file in found for part in file.relative_to(place).parts[:-1]):
-            ds = import_optional("pyarrow.dataset", extra="parquet", purpose=_PURPOSE)
-            return ArrowDataset(ds.dataset(path, format="parquet", partitioning="hive"), path)
+            ds = _arrow("pyarrow.dataset")
+            return _open_dataset(ds.dataset(path, format="parquet", partitioning="hive"), path)
     else:
         found = [Path(file) for file in sorted(glob.glob(path, recursive=True))]
         found = [file for file in found if _is_parquet(file, file.parent)]
@@ -241,13 +167,71 @@ def _open_path(path: str, name: str) -> DiskTable:
             f"expected Parquet files (.parquet) as {name}, got {what}; pass a file, a folder of "
             "files or a pattern such as 'rows/*.parquet', or the table itself"
         )
-    return ParquetFiles(found, path)
+    return _open_files(found, path)
 
 
 def _is_parquet(file: Path, inside: Path) -> bool:
     """Whether a file of a folder is one of its tables: hidden ones are not."""
     hidden = any(part.startswith((".", "_")) for part in file.relative_to(inside).parts)
     return file.is_file() and file.name.lower().endswith(PARQUET) and not hidden
+
+
+def _open_files(files: Sequence[Path], source: str) -> DiskTable:
+    """Open one or several Parquet files, in the order of their names."""
+    pq = _arrow("pyarrow.parquet")
+    names: tuple[str, ...] = ()
+    for file in files:
+        with _readable(file):
+            schema = pq.read_schema(file)
+        names = names or _column_names(schema)
+        lacking = sorted(set(names) - set(_column_names(schema)))
+        if lacking:
+            raise InputError(
+                f"expected the columns of {files[0]} in every file, got {file} without "
+                f"{quoted(lacking)}; add them, or pass the files that have them"
+            )
+    return DiskTable(source, names, partial(_batches_of_files, tuple(files)))
+
+
+def _open_dataset(dataset: Any, source: str) -> DiskTable:
+    """Open a ``pyarrow.dataset.Dataset``: files of any format it reads, with its partitions."""
+    return DiskTable(source, _column_names(dataset.schema), partial(_batches_of_dataset, dataset))
+
+
+def _batches_of_files(files: Sequence[Path], columns: list[str]) -> Iterator[Any]:
+    pq = _arrow("pyarrow.parquet")
+    for path in files:
+        # Without these settings whole row groups are read ahead, however large they are.
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
+            yield from file.iter_batches(BATCH_ROWS, columns=columns)
+
+
+def _batches_of_dataset(dataset: Any, columns: list[str]) -> Iterator[Any]:
+    ds = _arrow("pyarrow.dataset")
+    reading: dict[str, Any] = {}
+    if isinstance(getattr(dataset, "format", None), ds.ParquetFileFormat):
+        reading["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+            use_buffered_stream=True, buffer_size=BUFFER_BYTES, pre_buffer=False
+        )
+    batches = dataset.to_batches(
+        columns=columns,
+        batch_size=BATCH_ROWS,
+        batch_readahead=1,
+        fragment_readahead=1,
+        use_threads=False,
+        **reading,
+    )
+    return (batch for batch in batches if batch.num_rows)
+
+
+def _batches_of_polars(frame: Any, columns: list[str]) -> Iterator[Any]:
+    """Collect a lazy frame in streams."""
+    stream = frame.select(columns).collect_batches(
+        chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"
+    )
+    for batch in stream:
+        for start in range(0, batch.height, BATCH_ROWS):
+            yield batch.slice(start, BATCH_ROWS)
 
 
 def parquet_rows(file: Path) -> int:
@@ -257,28 +241,18 @@ def parquet_rows(file: Path) -> int:
         return int(opened.metadata.num_rows)
 
 
-def _parquet_schema(file: Path) -> Any:
-    pq = import_optional("pyarrow.parquet", extra="parquet", purpose=f"reading {file}")
-    with _readable(file):
-        return pq.read_schema(file)
-
-
-class _readable:
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
     """Say in our words that a file is no Parquet, or cannot be read."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is None:
-            return
-        if isinstance(error, OSError) or type(error).__module__.startswith("pyarrow"):
-            why = (str(error).splitlines() or ["no reason given"])[0]
-            raise InputError(
-                f"expected Parquet in {self.file}, got: {why}; write it again, or pass another file"
-            ) from None
+    try:
+        yield
+    except Exception as error:
+        if not (isinstance(error, OSError) or type(error).__module__.startswith("pyarrow")):
+            raise
+        why = (str(error).splitlines() or ["no reason given"])[0]
+        raise InputError(
+            f"expected Parquet in {file}, got: {why}; write it again, or pass another file"
+        ) from None
 
 
 def _column_names(schema: Any) -> tuple[str, ...]:
@@ -295,83 +269,67 @@ def _column_names(schema: Any) -> tuple[str, ...]:
     return names
 
 
-# -- Rows of tables on disk: a sample of them in memory, values and counts from all --
-
-MEMORY_ROWS = 200_000
-"""Most rows of tables on disk, old and new together, that are held in memory."""
-GROUP_BINS = 1 << 16
-SHOWN = 5
-
-NAMED = {
-    "new": {"weight": "sample_weight", "groups": "groups", "time": "time"},
-    "old": {"weight": "sample_weight_old", "groups": "groups_old"},
-}
-"""Arguments of ``retrain`` that have an entry per row, by the table they belong to."""
+# -- the old or the new rows -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class DiskRows:
     """The old or the new rows on disk, and which columns of theirs are what.
 
-    ``counts`` holds the rows of each class (of a regression: all rows), ``in_bins`` those of
-    groups by the bin that a group falls into.
+    ``given`` names columns. ``counts`` holds the rows of each class (of a regression: all rows),
+    ``in_bins`` those of groups by the bin that a group falls into.
     """
 
     table: DiskTable
     which: str
     classes: tuple[Any, ...] | None
-    outcome: str
+    given: Rows
+    time: str | None
     predictors: tuple[str, ...]
-    weight: str | None = None
-    groups: str | None = None
-    time: str | None = None
-    seed: int = 0
+    seed: int
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     in_bins: NDArray[np.int64] | None = None
 
     @classmethod
-    def read(cls, tree: Tree, which: str, given: Mapping[str, Any], seed: int) -> DiskRows:
+    def read(cls, tree: Tree, which: str, given: Rows, time: Any, seed: int) -> DiskRows:
         """Open a table, find its columns, and count its outcomes."""
-        table = open_table(given[f"X_{which}"], name_of("X", which))
-        named: dict[str, Any] = {
-            part: given.get(argument)
-            for part, argument in NAMED[which].items()
-            if given.get(argument) is not None
+        table = open_table(given.X, name_of("X", which))
+        named = {"y": given.y, "weight": given.sample_weight, "groups": given.groups, "time": time}
+        named = {
+            part: column for part, column in named.items() if column is not None or part == "y"
         }
-        outcome = given[f"y_{which}"]
-        arguments = [(name_of(part, which), name) for part, name in named.items()]
-        table.require([(name_of("y", which), outcome), *arguments])
-        known = set(tree.feature_names or ())
-        others = {outcome, *(name for name in named.values() if name not in known)}
+        table.require([(name_of(part, which), column) for part, column in named.items()])
+        others = set(named.values()).difference(tree.feature_names or ()) | {given.y}
         predictors = tuple(name for name in table.names if name not in others)
         if not predictors:
             raise InputError(
                 f"expected predictors in {table.source}, got no column besides {sorted(others)}"
             )
-        rows = cls(table, which, tree.classes, outcome, predictors, **named, seed=seed)
-        return rows._counted()
+        return cls(table, which, tree.classes, given, time, predictors, seed)._counted()
 
     def __len__(self) -> int:
         return int(self.counts.sum())
 
     def _counted(self) -> DiskRows:
         """Go through the outcomes: rows of each class, and of each bin of groups."""
+        given, outcome = self.given, self.given.y
         counts = np.zeros(1 if self.classes is None else len(self.classes), dtype=np.int64)
-        bins = None if self.groups is None else np.zeros(GROUP_BINS, dtype=np.int64)
-        missing, columns = 0, [c for c in (self.outcome, self.weight, self.groups) if c is not None]
-        for part in self.table.parts(list(dict.fromkeys(columns))):
-            y = outcome_values(part[self.outcome])
-            gone = np.asarray(pd.isna(y), dtype=bool)
-            missing += int(gone.sum())
-            counts += np.bincount(self._strata(y[~gone]), minlength=len(counts))
+        bins = None if given.groups is None else np.zeros(GROUP_BINS, dtype=np.int64)
+        n_missing = 0
+        columns = [c for c in (outcome, given.sample_weight, given.groups) if c is not None]
+        for part in self.table.parts(columns):
+            y = outcome_values(part[outcome])
+            missing = np.asarray(pd.isna(y), dtype=bool)
+            n_missing += int(missing.sum())
+            counts += np.bincount(self._strata(y[~missing]), minlength=len(counts))
             self._weights(part)
             if bins is not None:
                 bins += np.bincount(self._bins(part), minlength=GROUP_BINS)
-        if missing:
+        if n_missing:
             raise InputError(
-                f"expected an outcome in every row of {self.table.source}, got {missing:,} missing "
-                f"in {self.outcome!r}; drop these rows first, for example with a polars lazy "
-                f"frame: scan_parquet(...).drop_nulls({self.outcome!r})"
+                f"expected an outcome in every row of {self.table.source}, got {n_missing:,} "
+                f"missing in {outcome!r}; drop these rows first, for example with a polars lazy "
+                f"frame: scan_parquet(...).drop_nulls({outcome!r})"
             )
         if not counts.sum():
             raise InputError(
@@ -389,102 +347,101 @@ class DiskRows:
         return coded if self.classes is not None else np.zeros(len(y), dtype=np.int64)
 
     def _weights(self, part: Any) -> NDArray[np.float64] | None:
-        if self.weight is None:
+        column = self.given.sample_weight
+        if column is None:
             return None
-        values = pd.to_numeric(pd.Series(column_values(part, self.weight)), errors="coerce")
+        values = pd.to_numeric(pd.Series(column_values(part, column)), errors="coerce")
         weights = values.to_numpy(dtype=np.float64)
         if not (np.isfinite(weights) & (weights >= 0)).all():
             raise InputError(
-                f"expected finite weights >= 0 in column {self.weight!r} of {self.table.source}, "
+                f"expected finite weights >= 0 in column {column!r} of {self.table.source}, "
                 "got others; replace them first"
             )
         return weights
 
     def _bins(self, part: Any) -> NDArray[np.intp]:
         """Bin of the group of each row: the same for a group wherever it occurs."""
-        values = column_values(part, self.groups or "")
+        values = column_values(part, self.given.groups)
         if values.dtype.kind in "iufb":  # whole numbers become fractions beside missing ones
             values = values.astype(np.float64)
         hashes = pd.util.hash_array(values if values.dtype.kind == "f" else values.astype(object))
         spread = mixed_bits(hashes.astype(np.uint64) ^ np.uint64(self.seed))
         return (spread >> np.uint64(64 - 16)).astype(np.intp)
 
-    # -- a sample in memory -----------------------------------------------------------
-
     def bins_within(self, wanted: int) -> int:
         """As many bins of groups as have at most ``wanted`` rows together."""
-        if self.in_bins is None:
-            raise ValueError("expected groups")
+        assert self.in_bins is not None
         within = int(np.searchsorted(np.cumsum(self.in_bins), wanted, side="right"))
         if not self.in_bins[:within].any():
             raise InputError(
                 f"expected groups of which many fit into {wanted:,} rows, got larger ones in "
-                f"column {self.groups!r} of {self.table.source}; pass finer groups, or none"
+                f"column {self.given.groups!r} of {self.table.source}; pass finer groups, or none"
             )
         return within
 
-    def sample(self, wanted: int, bins: int | None) -> dict[str, Any]:
+    def sample(self, wanted: int, bins: int | None) -> tuple[Rows, Any]:
         """Read some rows: those of the first ``bins`` of groups, or each class in its share.
 
-        Returns the arguments of ``retrain`` for them.
+        Returns them with their times.
         """
-        seed = self.seed + (self.which == "old")
+        given = self.given
         drawn: list[NDArray[np.int64]] = []
         if bins is None and wanted < len(self):
+            seed = self.seed + (self.which == "old")
             drawn = draw_ordinals(self.counts.tolist(), wanted, seed)
-        met = np.zeros(len(self.counts), dtype=np.int64)
+        passed = np.zeros(len(self.counts), dtype=np.int64)
 
         def choose(part: Any) -> NDArray[np.intp]:
             if wanted >= len(self):
                 return np.arange(n_rows(part))
             if bins is not None:
                 return np.flatnonzero(self._bins(part) < bins)
-            strata, kept = self._strata(outcome_values(part[self.outcome])), []
+            strata, kept = self._strata(outcome_values(part[given.y])), []
             for k, ordinals in enumerate(drawn):
                 rows = np.flatnonzero(strata == k)
-                first, last = np.searchsorted(ordinals, [met[k], met[k] + len(rows)])
-                kept.append(rows[ordinals[first:last] - met[k]])
-                met[k] += len(rows)
+                first, last = np.searchsorted(ordinals, [passed[k], passed[k] + len(rows)])
+                kept.append(rows[ordinals[first:last] - passed[k]])
+                passed[k] += len(rows)
             return np.sort(np.concatenate(kept))
 
-        beside = {p: getattr(self, p) for p in NAMED[self.which] if getattr(self, p) is not None}
-        columns = list(dict.fromkeys([*self.predictors, self.outcome, *beside.values()]))
-        keys = [self.outcome if self.groups is None else self.groups]
+        beside = [c for c in (given.sample_weight, given.groups, self.time) if c is not None]
+        columns = list(dict.fromkeys([*self.predictors, given.y, *beside]))
+        keys = [given.y if given.groups is None else given.groups]
         frame = self.table.gather(columns, keys, choose)
-        out = {f"X_{self.which}": frame[list(self.predictors)], f"y_{self.which}": None}
-        out[f"y_{self.which}"] = outcome_values(frame[self.outcome])
-        for part, name in beside.items():
-            out[NAMED[self.which][part]] = column_values(frame, name)
-        return out
-
-    # -- all rows ---------------------------------------------------------------------
+        weight, groups, time = (
+            None if column is None else column_values(frame, column)
+            for column in (given.sample_weight, given.groups, self.time)
+        )
+        y = outcome_values(frame[given.y])
+        return Rows(frame[list(self.predictors)], y, weight, groups), time
 
     def frames(self, space: FeatureSpace) -> Iterator[tuple[Any, NDArray[Any], Any]]:
         """Go through all rows: predictors that the space knows, outcomes and weights."""
-        wanted = self.predictors
-        if space.names is not None:
-            known = set(space.names)
-            wanted = tuple(name for name in self.predictors if name in known)
-        columns = [*wanted, self.outcome, *([] if self.weight is None else [self.weight])]
-        met = 0
-        for part in self.table.parts(list(dict.fromkeys(columns))):
-            met += n_rows(part)
-            yield (
-                part[list(wanted)],
-                self._outcomes(outcome_values(part[self.outcome])),
-                self._weights(part),
-            )
-        if met != len(self):
+        known = set(self.predictors if space.names is None else space.names)
+        wanted = [name for name in self.predictors if name in known]
+        weight = self.given.sample_weight
+        n_read = 0
+        for part in self.table.parts(
+            [*wanted, self.given.y, *([] if weight is None else [weight])]
+        ):
+            n_read += n_rows(part)
+            y = self._outcomes(outcome_values(part[self.given.y]))
+            yield part[wanted], y, self._weights(part)
+        if n_read != len(self):
             raise InputError(
                 f"expected the same rows whenever {self.table.source} is read, got {len(self):,} "
-                f"and then {met:,}; pass a table that nobody writes to and that draws nothing at "
-                "random"
+                f"and then {n_read:,}; pass a table that nobody writes to and that draws nothing "
+                "at random"
             )
 
-    def coded(self, space: FeatureSpace, tree: Tree) -> Iterator[CodedRows]:
-        """Go through all rows as the space codes them."""
+    def coded(
+        self, space: FeatureSpace, tree: Tree, look: Callable[[Any, Any], None] | None = None
+    ) -> Iterator[CodedRows]:
+        """Go through all rows as the space codes them; ``look`` is shown each frame so coded."""
         for frame, y, weight in self.frames(space):
             coded = space.encode(frame, tree.used_features)
+            if look is not None:
+                look(frame, coded)
             yield CodedRows(refuse_infinities(coded, space, name_of("X", self.which)), y, weight)
 
 
@@ -492,123 +449,109 @@ class DiskRows:
 class RowsOnDisk:
     """The tables of which only a sample is in memory, for who needs all rows.
 
-    ``n_old`` and ``n_new`` count all rows; ``fingerprints`` are those of all rows.
+    ``rows`` holds the "old" and the "new" ones, those that are on disk; ``n_old`` and ``n_new``
+    count all rows; ``fingerprints`` are those of all rows.
     """
 
-    old: DiskRows | None
-    new: DiskRows | None
+    rows: Mapping[str, DiskRows]
     n_old: int
     n_new: int
     fingerprints: tuple[str, ...] = ()
-
-    def part(self, *, old: bool) -> DiskRows | None:
-        """Return the old or the new rows; None where all of them are in memory."""
-        return self.old if old else self.new
 
 
 # -- before the search ----------------------------------------------------------------------
 
 
-def load_sample(
-    deployed: Any, given: Mapping[str, Any], seed: int
-) -> tuple[dict[str, Any], RowsOnDisk | None]:
-    """Read tables on disk into memory, as much of them as may be held.
+class Loaded(NamedTuple):
+    """What ``retrain`` is given once tables on disk were read, as much of them as may be held.
 
-    ``given`` are arguments of ``retrain``; returned are the same with ordinary tables in place
-    of those on disk, and where to find the rows that were left there (None: nowhere).
+    ``left`` says where to find the rows that were left on disk; None: nowhere.
     """
-    which = [w for w in ("old", "new") if is_on_disk(given[f"X_{w}"])]
+
+    new: Rows
+    old: Rows | None
+    time: Any
+    decision: Any
+    left: RowsOnDisk | None = None
+
+
+def load_sample(
+    tree: Tree, new: Rows, old: Rows | None, time: Any, decision: Any, seed: int
+) -> Loaded:
+    """Read tables on disk into memory, as much of them as may be held."""
+    given = {"new": new} if old is None else {"old": old, "new": new}
+    which = [w for w in given if is_on_disk(given[w].X)]
     if not which:
-        return dict(given), None
-    tree = read_model(deployed)
-    rows = {w: DiskRows.read(tree, w, given, seed) for w in which}
-    in_memory = {
-        w: 0 if given[f"X_{w}"] is None else n_rows(as_table(given[f"X_{w}"], name_of("X", w)))
-        for w in ("old", "new")
-        if w not in which
+        return Loaded(new, old, time, decision)
+    rows = {w: DiskRows.read(tree, w, given[w], time if w == "new" else None, seed) for w in which}
+    total = {"old": 0} | {
+        w: len(rows[w]) if w in rows else n_rows(as_table(part.X, name_of("X", w)))
+        for w, part in given.items()
     }
-    total = {w: len(rows[w]) if w in rows else in_memory[w] for w in ("old", "new")}
     if len(rows) == 2:
         n_old, n_new = share_sample(total["old"], total["new"], MEMORY_ROWS)
         wanted = {"old": n_old, "new": n_new}
     else:
-        room = max(MEMORY_ROWS - sum(in_memory.values()), MEMORY_ROWS // 2)
-        wanted = {w: min(room, total[w]) for w in which}
-    sampled = {w: rows[w] for w in which if wanted[w] < total[w]}
-    bins = {w: r.bins_within(wanted[w]) for w, r in sampled.items() if r.groups is not None}
+        in_memory = sum(count for w, count in total.items() if w not in rows)
+        room = max(MEMORY_ROWS - in_memory, MEMORY_ROWS // 2)
+        wanted = {w: min(room, total[w]) for w in rows}
+    sampled = {w: rows[w] for w in rows if wanted[w] < total[w]}
+    bins = {w: r.bins_within(wanted[w]) for w, r in sampled.items() if r.in_bins is not None}
     if len(bins) == 2:  # all old rows of a group that is among the new ones
         bins = dict.fromkeys(bins, min(bins.values()))
-    out = dict(given)
-    for w in which:
-        out.update(rows[w].sample(wanted[w], bins.get(w)))
+    outcomes = {w: part.y for w, part in given.items()}
+    for w in rows:
+        given[w], times = rows[w].sample(wanted[w], bins.get(w))
+        time = times if w == "new" else time
+    loaded = Loaded(given["new"], given.get("old"), time, decision)
     if not sampled:
-        return out, None
-    policy = given.get("decision_threshold")
-    if policy is not None and Decision.of(policy).asks_rate:
+        return loaded
+    if decision is not None and Decision.of(decision).asks_rate:
 
         def rate(at: int) -> float:
-            of_class = sum(_of_class(rows.get(w), given, w, tree, at) for w in ("old", "new"))
-            return of_class / sum(total.values())
+            counts = [
+                rows[w].counts[at]
+                if w in rows
+                else (code_outcomes(y, tree.classes, len(y), name=name_of("y", w)) == at).sum()
+                for w, y in outcomes.items()
+            ]
+            return float(sum(counts)) / sum(total.values())
 
-        out["decision_threshold"] = resolve_decision(
-            policy, tree.classes, rate, known=tree.decision
-        )
-    left = RowsOnDisk(sampled.get("old"), sampled.get("new"), total["old"], total["new"])
-    return out, left
-
-
-def _of_class(
-    rows: DiskRows | None, given: Mapping[str, Any], which: str, tree: Tree, at: int
-) -> int:
-    """Count the rows of a class."""
-    if rows is not None:
-        return int(rows.counts[at]) if len(rows.counts) > at else 0
-    y = given[f"y_{which}"]
-    if y is None:
-        return 0
-    return int((code_outcomes(y, tree.classes, len(y), name=name_of("y", which)) == at).sum())
+        decision = resolve_decision(decision, tree.classes, rate, known=tree.decision)
+    left = RowsOnDisk(sampled, total["old"], total["new"])
+    return loaded._replace(decision=decision, left=left)
 
 
-@dataclass(frozen=True, eq=False)
 class _Look:
-    """What goes beyond the space in one table, and hashes of its rows."""
+    """What goes beyond the space in one table: counts of rows by feature."""
 
-    rows: DiskRows
-    space: FeatureSpace
-    unseen: list[int]
-    examples: list[list[Any]]
-    missing: list[int]
-    outside: list[int]
+    def __init__(self, rows: DiskRows, space: FeatureSpace) -> None:
+        self.rows, self.space = rows, space
+        self.unseen, self.missing, self.outside = np.zeros((3, space.n_features), dtype=np.int64)
+        self.examples: list[list[Any]] = [[] for _ in range(space.n_features)]
 
-    @classmethod
-    def empty(cls, rows: DiskRows, space: FeatureSpace) -> _Look:
-        n = space.n_features
-        return cls(rows, space, [0] * n, [[] for _ in range(n)], [0] * n, [0] * n)
-
-    def add(self, frame: Any, coded: NDArray[np.float64]) -> None:
+    def at(self, frame: Any, coded: NDArray[np.float64]) -> None:
         """Look at a batch."""
         space = self.space
-        gone = np.isnan(coded)
+        missing = np.isnan(coded)
+        with np.errstate(invalid="ignore"):
+            self.outside += ((coded < space.lower) | (coded > space.upper)).sum(axis=0)
         for j, categories in enumerate(space.categories):
-            if categories is None:
-                with np.errstate(invalid="ignore"):
-                    beyond = (coded[:, j] < space.lower[j]) | (coded[:, j] > space.upper[j])
-                self.outside[j] += int(beyond.sum())
-            unknown = 0
             lacking = space.names is not None and space.names[j] not in frame.columns
-            if lacking or not gone[:, j].any():
+            if lacking or not missing[:, j].any():
                 continue
+            unseen = 0
             if categories is not None:
                 column = j if space.names is None else space.names[j]
-                values = column_values(frame, column)[gone[:, j]]
+                values = column_values(frame, column)[missing[:, j]]
                 fresh = values[~np.asarray(pd.isna(values), dtype=bool)]
-                unknown = len(fresh)
+                unseen = len(fresh)
                 for value in pd.unique(fresh):
                     if len(self.examples[j]) < SHOWN and value not in self.examples[j]:
                         self.examples[j].append(value)
-            self.unseen[j] += unknown
+            self.unseen[j] += unseen
             if not space.can_be_missing[j]:
-                self.missing[j] += int(gone[:, j].sum()) - unknown
+                self.missing[j] += int(missing[:, j].sum()) - unseen
 
     def warnings(self) -> Iterator[str]:
         """Say what rows beyond the sample are treated as."""
@@ -628,11 +571,9 @@ class _Look:
 
     def remarks(self) -> Iterator[str]:
         """Say what is no cause for alarm."""
-        beyond = [j for j, count in enumerate(self.outside) if count]
+        labels, beyond = self.space.feature_labels, np.flatnonzero(self.outside).tolist()
         if beyond:
-            names = ", ".join(
-                f"{self.space.feature_labels[j]!r} in {self.outside[j]:,}" for j in beyond[:SHOWN]
-            )
+            names = ", ".join(f"{labels[j]!r} in {self.outside[j]:,}" for j in beyond[:SHOWN])
             yield (
                 f"of the {len(self.rows):,} {self.rows.which} rows some have numbers beyond the "
                 f"range of the space ({names}{', ...' if len(beyond) > SHOWN else ''}); they count "
@@ -647,70 +588,53 @@ def look_at_rows(problem: Problem, left: RowsOnDisk) -> tuple[Problem, list[str]
     ``problem`` is the one of the sample. Rows that are among the old as well as among the new
     ones would count twice: they are refused.
     """
-    space, deployed = problem.space, problem.deployed
-    totals = {True: 0, False: 0}
+    space = problem.space
+    memory = {"old": problem.old, "new": problem.new}
+    hashes = {w: row_hashes(problem.compared(r)) for w, r in memory.items() if r is not None}
+    targets = np.unique(np.concatenate(list(hashes.values())))
+    times = np.zeros(len(targets), dtype=np.int64)  # among the old rows on disk
+    totals = {"old": 0, "new": 0}
     warned: list[str] = []
     remarks: list[str] = []
-    in_new = row_hashes(problem.compared(problem.new))
-    wanted = in_new
-    if problem.old is not None:
-        wanted = np.concatenate([in_new, row_hashes(problem.compared(problem.old))])
-    targets = np.unique(wanted)
-    met = np.zeros(len(targets), dtype=np.int64)
-    for old, memory in ((True, problem.old), (False, problem.new)):
-        rows = left.part(old=old)
-        if rows is None:
-            if memory is not None:
-                hashes = row_hashes(problem.compared(memory), weighted=True)
-                totals[old] = int(hashes.sum(dtype=np.uint64))
-            continue
-        look = _Look.empty(rows, space)
-        for frame, y, weight in rows.frames(space):
-            coded = space.encode(frame, deployed.used_features)
-            look.add(frame, refuse_infinities(coded, space, name_of("X", rows.which)))
-            compared = problem.compared(CodedRows(coded, y, weight))
-            totals[old] += int(row_hashes(compared, weighted=True).sum(dtype=np.uint64))
-            if old:
+    for w, held in memory.items():
+        every: Iterator[CodedRows] = iter([] if held is None else [held])
+        look = _Look(left.rows[w], space) if w in left.rows else None
+        if look is not None:
+            every = look.rows.coded(space, problem.deployed, look.at)
+        for part in every:
+            compared = problem.compared(part)
+            totals[w] += int(row_hashes(compared, weighted=True).sum(dtype=np.uint64))
+            if look is not None and w == "old":
                 at = _positions(targets, row_hashes(compared))
-                met += np.bincount(at[at >= 0], minlength=len(targets))
-        for j in problem.imputed:
-            look.missing[j] = 0  # the deployed pipeline fills them in
-        warned += look.warnings()
-        remarks += look.remarks()
+                times += np.bincount(at[at >= 0], minlength=len(targets))
+        if look is not None:
+            look.missing[list(problem.imputed)] = 0  # the deployed pipeline fills them in
+            warned += look.warnings()
+            remarks += look.remarks()
     n_memory = 0 if problem.old is None else len(problem.old)
-    if left.old is not None:
-        of_new, of_old = met[_positions(targets, in_new)], met[_positions(targets, wanted)]
-        _refuse_copies(float((of_new > 0).mean()), of_old[len(in_new) :], len(in_new))
-    elif left.n_old != n_memory:  # found and left out, but only those of the sample
-        _refuse_copies((left.n_old - n_memory) / len(in_new))
-    width = space.n_features
-    found = [fingerprint_of(totals[False], left.n_new, width)]
+    if "old" in left.rows:
+        again = {w: times[_positions(targets, found)] for w, found in hashes.items()}
+        share = float((again["new"] > 0).mean())
+        by_chance = float((again["old"] > 1).mean()) if "old" in again else 0.0
+        overlap = beyond_chance(share, len(problem.new), by_chance)
+    else:  # found and left out, but only those of the sample
+        share = (left.n_old - n_memory) / len(problem.new)
+        overlap = left.n_old != n_memory
+    if overlap:
+        raise InputError(
+            f"expected old rows that are not among the new rows too, got {share:.0%} of a sample "
+            "of the new rows in both tables; on disk they cannot be told apart, so leave them out "
+            "first, for example with a filter of a polars lazy frame"
+        )
+    found = [fingerprint_of(totals["new"], left.n_new, space.n_features)]
     if left.n_old:
-        every = totals[True] + totals[False]
-        found.insert(0, fingerprint_of(every, left.n_old + left.n_new, width))
-    notes = (*problem.notes, *warned, *remarks)
+        every_row = totals["old"] + totals["new"]
+        found.insert(0, fingerprint_of(every_row, left.n_old + left.n_new, space.n_features))
     left = replace(left, fingerprints=tuple(found))
-    return replace(problem, on_disk=left, notes=notes), warned
+    return replace(problem, on_disk=left, notes=(*problem.notes, *warned, *remarks)), warned
 
 
 def _positions(targets: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[np.intp]:
     """Position of each hash in sorted targets; -1 where it is none."""
     at = np.clip(np.searchsorted(targets, hashes), 0, len(targets) - 1)
     return np.where(targets[at] == hashes, at, -1)
-
-
-def _refuse_copies(share: float, times: NDArray[np.int64] | None = None, n: int = 0) -> None:
-    """Refuse tables that overlap: a ``share`` of the sampled new rows is among the old ones.
-
-    ``times``: how often each of some old rows occurs among all of them, which says how often
-    rows are equal by chance.
-    """
-    if times is not None:
-        by_chance = float((times > 1).mean()) if len(times) else 0.0
-        if not beyond_chance(share, n, by_chance):
-            return
-    raise InputError(
-        f"expected old rows that are not among the new rows too, got {share:.0%} of a sample of "
-        "the new rows in both tables; on disk they cannot be told apart, so leave them out first, "
-        "for example with a filter of a polars lazy frame"
-    )

@@ -18,17 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._text import some_of
-from steadytree.evaluation.locks import (
-    forbidden_before,
-    forbidden_features,
-    unseen,
-    without_splits,
-)
+from steadytree.evaluation.locks import forbidden_before, forbidden_features, unseen, without_splits
 from steadytree.evaluation.plan_check import changed_columns
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.best_first import RowBatch, RowBatches
 from steadytree.plugins import read_model
-from steadytree.retraining.given_rows import (
+from steadytree.retraining.given import (
+    Rows,
     draw_rows,
     find_copies,
     scored_rows,
@@ -43,13 +39,7 @@ from steadytree.retraining.widening import (
     unused_orders,
     with_outcome,
 )
-from steadytree.tree.columns import (
-    as_table,
-    column_names,
-    find_columns,
-    n_rows,
-    without_columns,
-)
+from steadytree.tree.columns import as_table, column_names, find_columns, n_rows, without_columns
 from steadytree.tree.decision import LARGEST_SHARE, Decision, resolve_decision
 from steadytree.tree.recoded import (
     Lumps,
@@ -60,12 +50,7 @@ from steadytree.tree.recoded import (
     may_be_missing,
     missing_as_imputed,
 )
-from steadytree.tree.rows import (
-    TRAINING_ROWS,
-    CodedRows,
-    code_outcomes,
-    fingerprint,
-)
+from steadytree.tree.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
@@ -183,10 +168,13 @@ class Problem:
         wanted = share_sample(n_old, n_new, most or n_old + n_new)
         whole = rows is None and self.on_disk is not None
         sampled = sum(wanted) < n_old + n_new
-        if sampled:
-            old, new = self._sample(old, rows, wanted, seed)
-        else:
-            new = self.new if rows is None else self.new.take(rows)
+        kind = {"classifier": self.n_classes is not None}
+        some = np.arange(len(self.new)) if rows is None else rows
+        drawn = some[draw_rows(self.new.y[some], wanted[1], seed=seed, **kind)]
+        new = replace(self.new, table=None).take(drawn)
+        if old is not None:
+            drawn = draw_rows(old.y, wanted[0], seed=seed + 1, **kind)
+            old = replace(old, table=None).take(drawn)
         if old is not None and (sampled or self.on_disk is not None):
             old, new = self._stand_for((n_old, n_new), old, new)
         n_all = n_old + n_new
@@ -195,23 +183,6 @@ class Problem:
         before = None if old is None else self.compared(old, self.left_out)
         batches = partial(self.batches, rows) if sampled or whole else None
         return TrainingRows(before, self.compared(new, self.left_out), n_all, batches)
-
-    def _sample(
-        self,
-        old: CodedRows | None,
-        rows: NDArray[np.intp] | None,
-        wanted: tuple[int, int],
-        seed: int,
-    ) -> tuple[CodedRows | None, CodedRows]:
-        """Draw old and new rows."""
-        some = np.arange(len(self.new)) if rows is None else rows
-        kind = {"classifier": self.n_classes is not None}
-        new = some[draw_rows(self.new.y[some], wanted[1], seed=seed, **kind)]
-        drawn = replace(self.new, table=None).take(new)
-        if old is None:
-            return None, drawn
-        before = replace(old, table=None).take(draw_rows(old.y, wanted[0], seed=seed + 1, **kind))
-        return before, drawn
 
     def _stand_for(
         self, n_from: tuple[int, int], old: CodedRows, new: CodedRows
@@ -230,21 +201,18 @@ class Problem:
     def batches(self, rows: NDArray[np.intp] | None) -> Iterator[RowBatch]:
         """Go through the training rows, the old ones first, a part at a time."""
         for part, old in ((self.kept_old(rows), True), (self.new, False)):
-            left = None if rows is not None or self.on_disk is None else self.on_disk.part(old=old)
+            left = None
+            if rows is None and self.on_disk is not None:
+                left = self.on_disk.rows.get("old" if old else "new")
             if left is not None:
-                for every in left.coded(self.space, self.deployed):
-                    batch = self.compared(every, self.left_out)
-                    yield RowBatch.of(batch, self.n_classes, old=old)
+                every = left.coded(self.space, self.deployed)
+            elif part is not None:
+                some = np.arange(len(part)) if old or rows is None else rows
+                every = _in_batches(replace(part, table=None, groups=None), some)
+            else:
                 continue
-            if part is None:
-                continue
-            plain = replace(part, table=None, groups=None)
-            some = None if old else rows
-            count = len(plain) if some is None else len(some)
-            for start in range(0, count, BATCH_ROWS):
-                stop = min(start + BATCH_ROWS, count)
-                at = np.arange(start, stop) if some is None else some[start:stop]
-                batch = self.compared(plain.take(at), self.left_out)
+            for batch in every:
+                batch = self.compared(batch, self.left_out)
                 yield RowBatch.of(batch, self.n_classes, old=old)
 
     def compared(self, part: CodedRows, left_out: Collection[int] = ()) -> CodedRows:
@@ -287,30 +255,28 @@ class Problem:
         return replace(self, new=replace(self.new, table=None), old=old)
 
 
+def _in_batches(part: CodedRows, rows: NDArray[np.intp]) -> Iterator[CodedRows]:
+    for start in range(0, len(rows), BATCH_ROWS):
+        yield part.take(rows[start : start + BATCH_ROWS])
+
+
 def prepare_problem(
     deployed: Any,
-    X_new: Any,
-    y_new: Any,
+    new: Rows,
+    old: Rows | None = None,
     *,
-    X_old: Any = None,
-    y_old: Any = None,
-    sample_weight: Any = None,
-    sample_weight_old: Any = None,
-    groups: NDArray[Any] | None = None,
-    groups_old: Any = None,
     forbid: str | Sequence[str] | None = None,
-    decision_threshold: Decision | float | str | None = None,
+    decision: Decision | float | str | None = None,
     space: FeatureSpace | None = None,
 ) -> Problem:
     """Read the deployed tree, fix the space, code the rows; say what does not fit."""
     tree = read_model(deployed).with_plain_shares()
-    if (X_old is None) != (y_old is None):
-        given = "rows" if y_old is None else "outcomes"
+    if old is not None and (old.X is None or old.y is None):
+        lacking = "rows" if old.X is None else "outcomes"
         raise InputError(
-            f"expected both the old rows and their outcomes, got only {given}; pass old=(X, y)"
+            f"expected both the old rows and their outcomes, got no {lacking}; pass old=(X, y)"
         )
-    X_new = as_table(X_new, "X")
-    X_old = None if X_old is None else as_table(X_old, "old X")
+    X_new, X_old = as_table(new.X, "X"), None if old is None else as_table(old.X, "old X")
     for table, name in ((X_new, "X"), (X_old, "old X")):
         if table is None:
             continue
@@ -326,41 +292,29 @@ def prepare_problem(
             raise
         X_new, X_old = without_columns(X_new, unread), without_columns(X_old, unread)
         found, coded_old = _coded(tree, space, X_new, X_old)
-    fixed = found.space
-    y_codes = code_outcomes(y_new, tree.classes, n_rows(X_new), name="y")
-    y_before = None
-    if y_old is not None:
-        y_before = code_outcomes(y_old, tree.classes, n_rows(X_old), name="old y")
-    fixed = with_outcome(fixed, tree, y_codes, y_before)
+    y_new = code_outcomes(new.y, tree.classes, n_rows(X_new), name="y")
+    y_old = None
+    if old is not None:
+        y_old = code_outcomes(old.y, tree.classes, n_rows(X_old), name="old y")
+    fixed = with_outcome(found.space, tree, y_new, y_old)
     imputed, lumped = imputed_codes(tree, fixed), lumped_codes(tree, fixed)
     fixed = may_be_missing(fixed, lumped)
-    new = CodedRows(
-        found.coded,
-        y_codes,
-        _weights(sample_weight, len(y_codes), "sample_weight"),
-        groups,
-        X_new,
-    )
-    old = None
-    if coded_old is not None and y_before is not None:
-        old = CodedRows(
-            coded_old,
-            y_before,
-            _weights(sample_weight_old, len(y_before), "the old rows' sample_weight"),
-            _old_groups(groups_old, groups, len(y_before)),
-            table=X_old,
-        )
-    elif groups_old is not None:
-        raise InputError("expected old rows with their groups, got groups alone; pass the rows too")
+    weight = _weights(new.sample_weight, len(y_new), "sample_weight")
+    now = CodedRows(found.coded, y_new, weight, new.groups, X_new)
+    before = None
+    if old is not None and coded_old is not None and y_old is not None:
+        weight = _weights(old.sample_weight, len(y_old), "the old rows' sample_weight")
+        groups = _old_groups(old.groups, new.groups, len(y_old))
+        before = CodedRows(coded_old, y_old, weight, groups, X_old)
     anchored = missing_as_imputed(tree.in_space(fixed), imputed)
-    _check_classes(anchored, new, old)
+    _check_classes(anchored, now, before)
     dropped = frozenset(tree.metadata.get("dropped") or ())
-    lacking, notes = _columns_left_out(fixed, X_new, X_old, dropped, unread)
+    absent, notes = _columns_left_out(fixed, X_new, X_old, dropped, unread)
     notes += unused_orders(fixed, X_new)
     forbidden = forbidden_features(fixed, forbidden_before(tree) if forbid is None else forbid)
-    old, scored, overlap = _without_copies(anchored, new, old)
-    before = None if old is None else old.coded
-    changed = changed_columns([anchored], found.base, new.coded, old=before, everywhere=True)
+    before, scored, overlap = _without_copies(anchored, now, before)
+    known = None if before is None else before.coded
+    changed = changed_columns([anchored], found.base, now.coded, old=known, everywhere=True)
     changed_notes = [
         f"column {fixed.feature_labels[j]!r} {words}" for j, words in sorted(changed.items())
     ]
@@ -377,20 +331,18 @@ def prepare_problem(
     for note in (*notes, *overlap):
         _warn(note)
     space_notes = [found.space_note] if found.space_note else []
-    decision = resolve_decision(
-        decision_threshold,
-        tree.classes,
-        lambda at: _class_rate(old, new, at),
-        known=anchored.decision,
+    y_all = now.y if before is None else np.concatenate([before.y, now.y])
+    policy = resolve_decision(
+        decision, tree.classes, lambda at: float(np.mean(y_all == at)), known=anchored.decision
     )
     return Problem(
         anchored,
         fixed,
-        new,
-        old,
-        decision or anchored.decision,
+        now,
+        before,
+        policy or anchored.decision,
         (*found.notes, *changed_notes, *notes, *overlap, *space_notes),
-        lacking | forbidden,
+        absent | forbidden,
         scored,
         forbidden,
         imputed=imputed,
@@ -401,16 +353,8 @@ def prepare_problem(
     )
 
 
-def _class_rate(old: CodedRows | None, new: CodedRows, at: int) -> float:
-    """Unweighted rate of a class in the rows of the retraining."""
-    return float(np.mean((new.y if old is None else np.concatenate([old.y, new.y])) == at))
-
-
 def _warn(message: str) -> None:
     warnings.warn(message, SteadyTreeWarning, stacklevel=4)
-
-
-# -- columns ------------------------------------------------------------------------------
 
 
 def _coded(
@@ -434,8 +378,8 @@ def _unread(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> d
         return {}
 
     def read(*kept: str) -> None:
-        gone = set(others).difference(kept)
-        _coded(tree, space, *(X if X is None else without_columns(X, gone) for X in (X_new, X_old)))
+        left_out = set(others).difference(kept)
+        _coded(tree, space, without_columns(X_new, left_out), without_columns(X_old, left_out))
 
     read()  # whatever is wrong with a column that the tree uses is said first
     unread = {}
@@ -448,56 +392,45 @@ def _unread(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> d
 
 
 def _columns_left_out(
-    space: FeatureSpace,
-    X_new: Any,
-    X_old: Any,
-    dropped: frozenset[str],
-    unread: Mapping[str, str],
+    space: FeatureSpace, X_new: Any, X_old: Any, dropped: frozenset[str], unread: Mapping[str, str]
 ) -> tuple[frozenset[int], list[str]]:
     """Features whose columns a table lacks, and notes on them and on columns that are ignored.
 
     Columns that the deployed pipeline takes and throws away (``dropped``) go without saying;
     those that could not be read (``unread``) are said to be so.
     """
-    tables = [(X_new, "new"), *([] if X_old is None else [(X_old, "old")])]
-    parts: list[str] = []
+    lacks: list[str] = []
     notes: list[str] = []
     out: set[int] = set()
     if space.names is None:
         return frozenset(), notes
-    for table, name in tables:
-        have = column_names(table)
-        if have is None:
+    have = {"new": column_names(X_new), "old": None if X_old is None else column_names(X_old)}
+    for which, columns in have.items():
+        if columns is None:
             continue
-        there = set(have)
-        lacking = [j for j, feature in enumerate(space.names) if feature not in there]
-        out |= set(lacking)
-        if told := [space.names[j] for j in lacking if space.names[j] not in unread]:
-            parts.append(f"the {name} rows lack {some_of(told)}")
-    if parts:
-        several = len(out) - len(unread) > 1
-        notes.append(
-            f"{' and '.join(parts)}, which the deployed tree does not use: no new rule uses "
-            f"{'them' if several else 'it'}"
-        )
+        there = set(columns)
+        lacking = {j for j, name in enumerate(space.names) if name not in there}
+        out |= lacking
+        if named := [space.names[j] for j in sorted(lacking) if space.names[j] not in unread]:
+            lacks.append(f"the {which} rows lack {some_of(named)}")
+    no_rule = "which the deployed tree does not use: no new rule uses"
+    if lacks:
+        them = "them" if len(out) - len(unread) > 1 else "it"
+        notes.append(f"{' and '.join(lacks)}, {no_rule} {them}")
     if unread:
-        several = len(unread) > 1
+        s, them, first = ("s", "them", "the first: ") if len(unread) > 1 else ("", "it", "")
         notes.append(
-            f"column{'s' if several else ''} {some_of(unread)} cannot be read, which the deployed "
-            f"tree does not use: no new rule uses {'them' if several else 'it'} "
-            f"({'the first: ' if several else ''}{next(iter(unread.values()))})"
+            f"column{s} {some_of(unread)} cannot be read, {no_rule} {them} "
+            f"({first}{next(iter(unread.values()))})"
         )
-    known = dropped.union(space.names)
-    extra = [c for c in column_names(X_new) or () if c not in known]
+    extra = [c for c in have["new"] or () if c not in dropped.union(space.names)]
     if extra:
-        several = len(extra) > 1
-        them = "them" if several else "it"
-        only_new = X_old is not None and set(extra) - set(column_names(X_old) or ())
+        s, are, them = ("s", "are", "them") if len(extra) > 1 else ("", "is", "it")
+        only_new = X_old is not None and set(extra).difference(have["old"] or ())
         notes.append(
-            f"column{'s' if several else ''} {some_of(extra)} "
-            f"{'are' if several else 'is'} not among the deployed tree's features and "
-            f"{'are' if several else 'is'} ignored. To let new rules use {them}, fit a new tree, "
-            "or in Python pass space=FeatureSpace.from_data(X)"
+            f"column{s} {some_of(extra)} {are} not among the deployed tree's features and {are} "
+            f"ignored. To let new rules use {them}, fit a new tree, or in Python pass "
+            "space=FeatureSpace.from_data(X)"
             + (f" and old rows that have {them}, or none" if only_new else "")
         )
     return frozenset(out), notes
@@ -560,22 +493,16 @@ def _old_groups(groups_old: Any, groups: NDArray[Any] | None, n: int) -> NDArray
     return array
 
 
-# -- rows ---------------------------------------------------------------------------------
-
-
 def _weights(weight: Any, n: int, name: str) -> FloatArray | None:
     if weight is None:
         return None
+    expected = f"expected {n} finite weights >= 0 in {name}, one per row"
     try:
         values = np.asarray(weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(
-            f"expected {n} finite weights >= 0 in {name}, one per row, got {weight!r:.60}"
-        ) from None
+        raise InputError(f"{expected}, got {weight!r:.60}") from None
     if values.shape != (n,) or not np.isfinite(values).all() or (values < 0).any():
-        raise InputError(
-            f"expected {n} finite weights >= 0 in {name}, one per row, got shape {values.shape}"
-        )
+        raise InputError(f"{expected}, got shape {values.shape}")
     if not values.sum() > 0:
         raise InputError(f"expected some positive weights in {name}, got zero for every row")
     return values
@@ -596,10 +523,10 @@ def _check_classes(tree: Tree, new: CodedRows, old: CodedRows | None) -> None:
             f"expected at least two classes in y, got only {only!r}; "
             "wait for rows of the other class before retraining"
         )
-    gone = [repr(tree.classes[k]) for k in np.flatnonzero(counts == 0)]
-    if gone and old is None:
+    lacking = [repr(tree.classes[k]) for k in np.flatnonzero(counts == 0)]
+    if lacking and old is None:
         warnings.warn(
-            f"no new row has class {', '.join(gone)}; without old rows its share comes from the "
+            f"no new row has class {', '.join(lacking)}; without old rows its share comes from the "
             "deployed tree alone",
             SteadyTreeWarning,
             stacklevel=4,

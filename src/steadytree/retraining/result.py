@@ -34,7 +34,7 @@ from steadytree.evaluation.scores import predict_rows
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
 from steadytree.plugins import rows_predicted_otherwise, write_like
 from steadytree.retraining.explanation import Explanation, explain_retraining, rarest_rows
-from steadytree.retraining.proposal import TOO_FEW, Answer, CheckedCandidates, Forgone
+from steadytree.retraining.frontier import TOO_FEW, Answer, CheckedCandidates, Forgone
 from steadytree.tree.decision import OneDecision, find_one_decision
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
@@ -285,13 +285,7 @@ class Retraining:
         """
         if by is None:
             return float(self.changed_decisions.mean())
-        return flip_table(
-            self.X_new,
-            by,
-            self.changed_decisions,
-            self.risk_moves,
-            level=level,
-        )
+        return flip_table(self.X_new, by, self.changed_decisions, self.risk_moves, level=level)
 
     def performance(self, by: Any = None, *, level: float = 0.95) -> pd.DataFrame:
         """Compare deployed and proposed tree on the new rows, measure by measure.
@@ -425,8 +419,7 @@ class Retraining:
     @cached_property
     def _candidates(self) -> CheckedCandidates:
         return CheckedCandidates(
-            *(self.frontier, self.scores, self.space, self.X_new, self.changed_columns),
-            self.plan.locked,
+            *(self.frontier, self.scores, self.space, self.X_new, self.changed_columns), self.plan
         )
 
     def report_content(self) -> ReportContent:
@@ -436,7 +429,7 @@ class Retraining:
         -------
         ReportContent
         """
-        told = self.explanation
+        explanation = self.explanation
         score = self.score_name
         row: dict[Any, Any] = self.frontier.loc[self.chosen].to_dict()
         change = math.nan if row["kind"] == "keep" else float(row["score_change"])
@@ -457,14 +450,14 @@ class Retraining:
             drift = found if self.drift.detected else "none found"
         return ReportContent(
             kind="retraining",
-            title=told.title,
+            title=explanation.title,
             names=("Deployed tree", second),
             diff=self.diff,
-            sentences=told.reasons,
+            sentences=explanation.reasons,
             # What counts as a changed prediction is said nowhere else on the page.
             affected=(
-                "" if self.deployed.is_classifier else told.event,
-                *(told.count, told.total, self.rows_name),
+                "" if self.deployed.is_classifier else explanation.event,
+                *(explanation.count, explanation.total, self.rows_name),
             ),
             # Of too few events no improvement is claimed: the table has its intervals.
             score=None
@@ -483,7 +476,7 @@ class Retraining:
                 distance_is_share=True,
                 score_name=f"{score} on the new rows",
                 objectives="less change and a better score",
-                n_rows=told.total,
+                n_rows=explanation.total,
                 score_rests_on=rarest_rows(self),
             ),
             provenance=(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from numbers import Integral
 from typing import Any
@@ -17,10 +18,7 @@ from sklearn.utils import check_random_state
 from steadytree.evaluation.cross_fitting import CrossFitted, Fold, check_rowwise, make_folds
 from steadytree.evaluation.locks import resolve_locks
 from steadytree.evaluation.performance import (
-    flipped,
-    moved_shares,
     response_span,
-    risk_moves,
     score_on_test,
     subgroups,
 )
@@ -28,34 +26,33 @@ from steadytree.evaluation.plan import ChangePlan
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.plugins import read_model
 from steadytree.retraining.explanation import alarm_words
-from steadytree.retraining.frontier import build_frontier
-from steadytree.retraining.given_rows import Rows, find_copies, read_rows
-from steadytree.retraining.on_disk import load_sample, look_at_rows
-from steadytree.retraining.problem import Problem, prepare_problem
-from steadytree.retraining.proposal import (
+from steadytree.retraining.frontier import (
     CheckedCandidates,
-    Proposal,
+    build_frontier,
     draw_answer,
     propose,
     selection_cost,
 )
+from steadytree.retraining.given import (
+    Rows,
+    SearchOptions,
+    check_number,
+    check_whole,
+    find_copies,
+    read_rows,
+)
+from steadytree.retraining.on_disk import load_sample, look_at_rows
+from steadytree.retraining.problem import Problem, prepare_problem
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.runs import (
     CandidateMaker,
     Progress,
-    Run,
     name_candidates,
     run_with_folds,
 )
-from steadytree.retraining.search_options import SearchOptions, check_number, check_whole
 from steadytree.tree.columns import as_table, n_rows, without_columns
 from steadytree.tree.decision import Decision, warn_of_one_decision
-from steadytree.tree.rows import (
-    TRAINING_ROWS,
-    CodedRows,
-    code_outcomes,
-    fingerprint,
-)
+from steadytree.tree.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
@@ -186,31 +183,19 @@ def retrain(
     _check_jobs(n_jobs)
     seed = _seed(random_state)
     by_price = n_folds == 0  # no row is left out by the user's own wish
+    model = read_model(deployed)
     # 1. One space, one coding of the rows; of tables on disk those of a sample.
-    given, on_disk = load_sample(
-        deployed,
-        {
-            "X_new": X,
-            "y_new": y,
-            "X_old": None if before is None else before.X,
-            "y_old": None if before is None else before.y,
-            "sample_weight": sample_weight,
-            "sample_weight_old": None if before is None else before.sample_weight,
-            "groups": groups,
-            "groups_old": None if before is None else before.groups,
-            "time": time,
-            "decision_threshold": decision,
-        },
-        seed,
-    )
-    given["X_new"] = as_table(given["X_new"], "X")
+    given = Rows(X, y, sample_weight, groups)
+    now, before, time, decision, left = load_sample(model, given, before, time, decision, seed)
+    table = as_table(now.X, "X")
     for column in asked.per_group:  # one that is not there is said before the search
-        list(subgroups(given["X_new"], column))
-    given["groups"] = check_rowwise(given["groups"], n_rows(given["X_new"]), "groups")
-    time = given.pop("time")
-    problem = prepare_problem(deployed, **given, forbid=asked.forbid, space=space)
-    if on_disk is not None:
-        problem, warned = look_at_rows(problem, on_disk)
+        list(subgroups(table, column))
+    now = replace(now, X=table, groups=check_rowwise(now.groups, n_rows(table), "groups"))
+    problem = prepare_problem(
+        model, now, before, forbid=asked.forbid, decision=decision, space=space
+    )
+    if left is not None:
+        problem, warned = look_at_rows(problem, left)
         for note in warned:
             warnings.warn(note, SteadyTreeWarning, stacklevel=2)
     if problem.nothing_new:
@@ -229,7 +214,7 @@ def retrain(
     price = float(price)
     prices = tuple(sorted({*PRICES, price, np.inf}, reverse=True))
     own = name_candidates(candidates)
-    locks = resolve_locks(asked.locked, problem.start, problem.space, printed=read_model(deployed))
+    locks = resolve_locks(asked.locked, problem.start, problem.space, printed=model)
     maker = CandidateMaker(
         problem=problem if own else problem.without_tables(),
         prices=prices,
@@ -245,32 +230,35 @@ def retrain(
         in_folds, folds, by_price = [], [], True
         notes = (*notes, INTERRUPTED)
         warnings.warn(INTERRUPTED, SteadyTreeWarning, stacklevel=2)
-    # 4. Scores as on rows left out, and whom each candidate decides or sees otherwise.
-    scores = _cross_fitted(problem, full, in_folds, folds)
-    flips = {c.name: _flips(scores, c.name, problem.space) for c in full.candidates}
-    # 5. The frontier, and the choice from it within the plan.
-    frontier = build_frontier(full.candidates, problem.deployed, problem.yardstick, scores, flips)
-    checked = CheckedCandidates(
-        frontier, scores, problem.yardstick, problem.new.table, problem.changed, asked.locked
+    # 4. Scores as on rows left out.
+    scores = CrossFitted(
+        coded=problem.new.coded,
+        y=problem.new.y,
+        deployed=problem.deployed,
+        own={c.name: c.tree for c in full.candidates},
+        in_folds=[{c.name: c.tree for c in run.candidates} for run in in_folds],
+        folds=folds,
+        fixed=frozenset(c.name for c in full.candidates if c.kind == "keep" or not c.cross_fitted),
+        groups=problem.new.groups,
+        scored=problem.scored,
     )
-
-    def proposal(leave_out: int | None = None) -> Proposal:
-        return propose(
-            *(checked, asked, problem.decision),
-            price=price,
-            by_price=by_price,
-            leave_out=leave_out,
-        )
-
-    proposed = proposal()
-    chosen = proposed.chosen
+    # 5. The frontier, and the choice from it within the plan.
+    frontier = build_frontier(full.candidates, problem.deployed, problem.yardstick, scores)
+    checked = CheckedCandidates(
+        frontier, scores, problem.yardstick, problem.new.table, problem.changed, asked
+    )
+    proposing = partial(propose, checked, problem.decision, price=price, by_price=by_price)
+    proposed = proposing()
+    chosen, flattery = proposed.chosen, 0.0
+    if not by_price:
+        flattery = selection_cost(chosen, scores, lambda k: proposing(leave_out=k).chosen)
     frontier["chosen"] = frontier.index == chosen
     if problem.nothing_new:  # on rows that it was made from any score flatters the deployed tree
         frontier.loc[frontier["kind"] != "own", ["score", "score_se"]] = np.nan
         frontier[["score_change", "score_change_se"]] = np.nan
-    answer = draw_answer(checked, asked, problem.decision, proposed)
+    answer = draw_answer(checked, problem.decision, proposed)
     # 6. The result, with the coded rows for whoever asks it further.
-    trees = {c.name: c.tree for c in full.candidates}
+    trees = dict(scores.own)
     result = Retraining(
         tree=trees[chosen],
         deployed=problem.deployed.replace(space=problem.yardstick),
@@ -278,9 +266,7 @@ def retrain(
         frontier=frontier,
         chosen=chosen,
         drift=full.drift,
-        selection_cost=selection_cost(
-            chosen, scores, lambda fold: proposal(fold).chosen, by_price=by_price
-        ),
+        selection_cost=flattery,
         answer=answer,
         plan=asked,
         refused=None if proposed.refused is None else trees[proposed.refused],
@@ -327,6 +313,13 @@ def _options(search: Any) -> SearchOptions:
         f"expected SearchOptions(...) as search, got {type(search).__name__}; "
         "write for example search=SearchOptions(n_estimators=50)"
     )
+
+
+def _check_jobs(n_jobs: Any) -> None:
+    if n_jobs is not None and not isinstance(n_jobs, Integral):
+        raise InputError(
+            f"expected a whole number or None as n_jobs, got {n_jobs!r}; -1: all cores"
+        )
 
 
 def _seed(random_state: Any) -> int:
@@ -388,13 +381,6 @@ def _final_test(
     return score_on_test(shown, rows.coded, outcomes, problem.decision, span=span)
 
 
-def _check_jobs(n_jobs: Any) -> None:
-    if n_jobs is not None and not isinstance(n_jobs, Integral):
-        raise InputError(
-            f"expected a whole number or None as n_jobs, got {n_jobs!r}; -1: all cores"
-        )
-
-
 def _reporter(progress: Any) -> Progress:
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise InputError(
@@ -430,29 +416,3 @@ def _folds(problem: Problem, n_folds: int, time: Any, seed: int) -> list[Fold]:
         folds = [(train, test) for train, test in folds if len(test)]
     # A fold whose training rows hold one class only teaches nothing.
     return [(train, test) for train, test in folds if len(np.unique(y[train])) > 1]
-
-
-def _cross_fitted(
-    problem: Problem, full: Run, in_folds: Sequence[Run], folds: list[Fold]
-) -> CrossFitted:
-    """Put every candidate's own tree beside those of the runs that did not see a fold."""
-    fixed = {c.name for c in full.candidates if c.kind == "keep" or not c.cross_fitted}
-    return CrossFitted(
-        coded=problem.new.coded,
-        y=problem.new.y,
-        deployed=problem.deployed,
-        own={c.name: c.tree for c in full.candidates},
-        in_folds=[{c.name: c.tree for c in run.candidates} for run in in_folds],
-        folds=folds,
-        fixed=frozenset(fixed),
-        groups=problem.new.groups,
-        scored=problem.scored,
-    )
-
-
-def _flips(scores: CrossFitted, name: str, space: FeatureSpace) -> dict[str, float]:
-    """Share of the new rows with another decision, and with a risk that moves."""
-    old, new = scores.before, scores.predictions(name)[0]
-    span = response_span(space, classifier=scores.classifier)
-    moved = moved_shares(risk_moves(old, new, span))
-    return {"flips": float(flipped(old, new, span).mean()), **moved}

@@ -7,12 +7,9 @@ the fold's rows can score each kind of candidate honestly.
 
 from __future__ import annotations
 
-import ctypes
-import gc
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +23,6 @@ from steadytree.diff.directions import keep_directions
 from steadytree.evaluation.cross_fitting import Fold
 from steadytree.evaluation.locks import forbidden_entry, keeps_locks
 from steadytree.exceptions import InputError, NotFittedTreeError, SteadyTreeError
-from steadytree.growing.best_first import TaughtRows
 from steadytree.growing.teacher import (
     MOST_CONDITIONS,
     MOST_LEAVES,
@@ -41,9 +37,8 @@ from steadytree.plugins import read_model
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import CandidateTree
-from steadytree.retraining.given_rows import STRUCTURE_ROWS
-from steadytree.retraining.problem import Problem, TrainingRows
-from steadytree.retraining.search_options import SearchOptions
+from steadytree.retraining.given import STRUCTURE_ROWS, SearchOptions
+from steadytree.retraining.problem import Problem
 from steadytree.tree.decision import LARGEST_SHARE
 from steadytree.tree.recoded import missing_as_imputed, recoded_entries, sides_as_lumped
 from steadytree.tree.rows import TRAINING_ROWS, stack_tables
@@ -79,14 +74,13 @@ class Run:
     n_values: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Teaching:
-    """The rows that edits are searched on as the teacher sees them, and who the teacher is."""
+class _Search(NamedTuple):
+    """The search on some rows, what it found, and the run that its candidates will make."""
 
-    rows: TaughtRows
-    given: TrainingRows
-    drift: Drift | None
-    blend_share: float | None
+    edits: PricedEdits
+    path: list[EditedTree]
+    scratch: Tree
+    run: Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +103,7 @@ class CandidateMaker:
     def run(
         self,
         rows: NDArray[np.intp] | None,
-        n_jobs: int | None,
+        n_jobs: int | None = 1,
         report: Callable[[str, int], None] = lambda step, done: None,
     ) -> Run:
         """Make the candidates from all new rows (None), or from those a fold leaves.
@@ -120,120 +114,99 @@ class CandidateMaker:
         already: the tree at any price is the deployed one.
         """
         options = self.options if rows is None else self.options.in_folds()
-        teaching, deployed = self._teach(rows, options, n_jobs), self.problem.start
-        report("searching edits", 1)
-        _, path, scratch = self._search(teaching, options, report)
+        found = self._search(rows, options, n_jobs, report)
+        path, scratch, start = found.path, found.scratch, self.problem.start
         if rows is None:
-            stamp = {
-                TRAINING_ROWS: self.problem.fingerprints,
-                **forbidden_entry(self.problem.space, self.problem.forbidden),
-                **recoded_entries(self.problem.deployed),
-            }
-            path = [
-                replace(e, tree=e.tree.replace(metadata={**e.tree.metadata, **stamp})) for e in path
-            ]
-            scratch = scratch.replace(metadata={**scratch.metadata, **stamp})
+            path = [replace(edited, tree=self._stamped(edited.tree)) for edited in path]
+            scratch = self._stamped(scratch)
             if self.problem.nothing_new:
-                path = [replace(e, tree=deployed, edits=(), distance=0.0) for e in path]
-        out = [CandidateTree("keep", "keep", deployed)]
+                path = [replace(edited, tree=start, edits=(), distance=0.0) for edited in path]
+        made = [CandidateTree("keep", "keep", start)]
         for edited in path:
             name, kind = f"price {edited.price:g}", "priced edits"
             if np.isposinf(edited.price):
                 name = kind = RE_ESTIMATE
-            out.append(CandidateTree(name, kind, edited.tree, edited.price, edited.edits))
-        out.append(CandidateTree("from scratch", "from scratch", scratch))
-        out = [
-            self._looked_at(replace(c, tree=self.finished(c.tree, all_rows=rows is None)))
-            for c in out
-        ]
+            made.append(CandidateTree(name, kind, edited.tree, edited.price, edited.edits))
+        made.append(CandidateTree("from scratch", "from scratch", scratch))
+        made = [replace(c, tree=self.finished(c.tree, all_rows=rows is None)) for c in made]
         for name, model in self.own.items():
             tree, fitted_here = self._own_tree(name, model, rows)
-            candidate = CandidateTree(name, "own", tree, cross_fitted=fitted_here)
-            out.append(self._looked_at(candidate))
-        given = teaching.given
-        return Run(out, teaching.drift, teaching.blend_share, len(given.every), given.n_all)
+            made.append(CandidateTree(name, "own", tree, cross_fitted=fitted_here))
+        for candidate in made:
+            kept = candidate.kind not in ("from scratch", "own") or keeps_locks(
+                candidate.tree, start, self.locks, self.problem.space
+            )
+            found.run.candidates.append(replace(candidate, keeps_locks=kept))
+        return found.run
 
     def priced_edits(self, n_jobs: int | None) -> tuple[PricedEdits, list[EditedTree]]:
         """Search on all rows once more: for whoever asks the search itself."""
-        teaching = self._teach(None, self.options, n_jobs)
-        search, path, _ = self._search(teaching, self.options, lambda step, done: None)
-        return search, path
+        return self._search(None, self.options, n_jobs, lambda step, done: None)[:2]
 
-    def _teach(
-        self, rows: NDArray[np.intp] | None, options: SearchOptions, n_jobs: int | None
-    ) -> _Teaching:
-        """Choose a teacher, and ask it about the rows."""
-        given = self.problem.training_rows(rows, most=STRUCTURE_ROWS, seed=self.seed)
-        old, new = given.old, given.new
+    def _stamped(self, tree: Tree) -> Tree:
+        """Return a tree that says which rows it was made from, and under what."""
+        stamp = {
+            TRAINING_ROWS: self.problem.fingerprints,
+            **forbidden_entry(self.problem.space, self.problem.forbidden),
+            **recoded_entries(self.problem.deployed),
+        }
+        return tree.replace(metadata={**tree.metadata, **stamp})
+
+    def finished(self, tree: Tree, *, all_rows: bool) -> Tree:
+        """Return a tree that turns no direction, and treats alike what the pipeline cannot tell.
+
+        A direction of missing values is not turned without a row to say so. Rows that have none
+        of a feature that the space knows as never missing may be among the old ones, or among
+        those left on disk; their counts in the leaves are already made. In a fold no row that is
+        scored is missing where a direction could be turned.
+        """
+        problem, space = self.problem, self.problem.space
+        if all_rows and problem.on_disk is None:
+            if problem.old is not None:
+                seen = space.can_be_missing | np.isnan(problem.old.coded).any(axis=0)
+                space = space.replace(can_be_missing=seen)
+            tree = keep_directions(tree, problem.deployed, space)
+        return sides_as_lumped(missing_as_imputed(tree, problem.imputed), problem.lumped)
+
+    def _search(
+        self,
+        rows: NDArray[np.intp] | None,
+        options: SearchOptions,
+        n_jobs: int | None,
+        report: Callable[[str, int], None],
+    ) -> _Search:
+        """Teach, then make the edited trees by decreasing price, and the one from scratch."""
+        problem, space, deployed = self.problem, self.problem.space, self.problem.start
+        given = problem.training_rows(rows, most=STRUCTURE_ROWS, seed=self.seed)
         teacher, targets, drift = choose_teacher(
-            self.problem.space,
-            old,
-            new,
-            n_classes=self.problem.n_classes,
+            space,
+            given.old,
+            given.new,
+            n_classes=problem.n_classes,
             n_estimators=options.n_estimators,
             n_jobs=n_jobs,
             seed=self.seed,
         )
         share = None
-        if old is None:
-            teacher, targets = blend_with_deployed(teacher, self.problem.start, new)
+        if given.old is None:
+            teacher, targets = blend_with_deployed(teacher, deployed, given.new)
             share = teacher.share
+        every = given.every
         taught = teach(
             teacher,
-            given.every,
+            every,
             targets,
             copies=options.copies,
-            n_old=0 if old is None else len(old),
+            n_old=len(every) - len(given.new),
             drifted=drift is not None and drift.detected,
             deployed_share=share or 0.0,
             batches=given.batches,
             seed=self.seed + 12,
         )
-        return _Teaching(taught, given, drift, share)
-
-    def _looked_at(self, candidate: CandidateTree) -> CandidateTree:
-        """Return a candidate that says whether it keeps what is locked, as edits always do."""
-        if candidate.kind not in ("from scratch", "own"):
-            return candidate
-        start, space = self.problem.start, self.problem.space
-        return replace(candidate, keeps_locks=keeps_locks(candidate.tree, start, self.locks, space))
-
-    def _directions_kept(self, tree: Tree) -> Tree:
-        """Return a tree that turns no direction of missing values without a row to say so.
-
-        Rows that have none of a feature that the space knows as never missing may be among the
-        old ones, or among those left on disk; their counts in the leaves are already made.
-        """
-        old, space = self.problem.old, self.problem.space
-        if self.problem.on_disk is not None:
-            return tree
-        if old is not None:
-            seen = space.can_be_missing | np.isnan(old.coded).any(axis=0)
-            space = space.replace(can_be_missing=seen)
-        return keep_directions(tree, self.problem.deployed, space)
-
-    def finished(self, tree: Tree, *, all_rows: bool) -> Tree:
-        """Return a tree that turns no direction, and treats alike what the pipeline cannot tell.
-
-        In a fold no row that is scored is missing where a direction could be turned.
-        """
-        kept = self._directions_kept(tree) if all_rows else tree
-        imputed = missing_as_imputed(kept, self.problem.imputed)
-        return sides_as_lumped(imputed, self.problem.lumped)
-
-    def _search(
-        self,
-        teaching: _Teaching,
-        options: SearchOptions,
-        report: Callable[[str, int], None],
-    ) -> tuple[PricedEdits, list[EditedTree], Tree]:
-        """Make the edited trees by decreasing price, and the one from scratch."""
-        space, deployed = self.problem.space, self.problem.start
-        taught, y = teaching.rows, teaching.given.every.y
+        report("searching edits", 1)
         size = options.max_leaf_nodes or size_by_minority(
-            y, self.problem.n_classes, most=EDITED_LEAVES
+            every.y, problem.n_classes, most=EDITED_LEAVES
         )
-        like_for_like = max(MOST_LEAVES, deployed.n_leaves)
         search = PricedEdits(
             deployed,
             taught,
@@ -246,17 +219,17 @@ class CandidateMaker:
             ),
             options=options,
             locked=self.locks,
-            decision=self.problem.decision,
+            decision=problem.decision,
         )
         # Before the path: how its leaves are steadied holds for the edited trees as well.
         scratch = distil_tree(
             taught,
             space,
             classes=deployed.classes,
-            max_leaves=options.max_leaf_nodes or like_for_like,
+            max_leaves=options.max_leaf_nodes or max(MOST_LEAVES, deployed.n_leaves),
             min_leaf=options.min_samples_leaf,
             max_depth=max(min(options.max_depth, MOST_CONDITIONS), deployed.depth),
-            decision=self.problem.decision,
+            decision=problem.decision,
             precision=deployed.precision,
             make=search.make,
             metadata={"edits": []},
@@ -267,7 +240,8 @@ class CandidateMaker:
             if np.isfinite(price) and stage > 1 + (STAGES - 1) * (done - 1) // len(self.prices):
                 report(f"searching edits at price {price:g}", stage)
 
-        return search, search.path(self.prices, at_price), scratch
+        path = search.path(self.prices, at_price)
+        return _Search(search, path, scratch, Run([], drift, share, len(every), given.n_all))
 
     def _own_tree(self, name: str, model: Any, rows: NDArray[np.intp] | None) -> tuple[Tree, bool]:
         deployed = self.problem.deployed
@@ -318,16 +292,15 @@ def run_with_folds(
     in place of their runs None is returned.
     """
     tasks: list[NDArray[np.intp] | None] = [None, *(train for train, _ in folds)]
-    total = len(tasks) * STAGES
+    names = [f"scoring fold {number} of {len(folds)}" for number in range(1, len(tasks))]
+    names = ["retraining on all rows", *names, "done"]
     runs: list[Run] = []
-    report(_run_words(0, len(folds)), 0, total)
-    stream = _runs(maker, tasks, n_jobs, report)
+    report(names[0], 0, len(tasks) * STAGES)
+    stream = _runs(maker, tasks, names, n_jobs, report)
     try:
         for run in stream:
             runs.append(run)
-            done = len(runs) == len(tasks)
-            words = "done" if done else _run_words(len(runs), len(folds))
-            report(words, len(runs) * STAGES, total)
+            report(names[len(runs)], len(runs) * STAGES, len(tasks) * STAGES)
     except (KeyboardInterrupt, SystemError) as error:
         stream.close()
         if not is_interrupt(error):
@@ -338,13 +311,10 @@ def run_with_folds(
     return runs[0], runs[1:]
 
 
-def _run_words(number: int, n_folds: int) -> str:
-    return "retraining on all rows" if number == 0 else f"scoring fold {number} of {n_folds}"
-
-
 def _runs(
     maker: CandidateMaker,
     tasks: Sequence[NDArray[np.intp] | None],
+    names: Sequence[str],
     n_jobs: int | None,
     report: Progress,
 ) -> Generator[Run, None, None]:
@@ -353,35 +323,20 @@ def _runs(
     Workers are processes, or whatever ``joblib.parallel_config`` asks for. What happens within
     a run is reported only where it happens here.
     """
-
-    def here(number: int) -> Run:
-        words = _run_words(number, len(tasks) - 1)
-
-        def within(step: str, done: int) -> None:
-            report(f"{words}: {step}", number * STAGES + done, len(tasks) * STAGES)
-
-        return maker.run(tasks[number], n_jobs, within)
-
     workers = Workers(n_jobs, prefer="processes", most=len(tasks))
     if workers.elsewhere or workers.count > 1:
         shared = workers.share(maker)
         each = ((shared, rows) for rows in tasks)
-        yield from workers.run(_run_in_worker, each, stream=True, batch_size=1, pre_dispatch="all")
+        yield from workers.run(
+            CandidateMaker.run, each, stream=True, batch_size=1, pre_dispatch="all"
+        )
         return
-    for number in range(len(tasks)):
-        yield here(number)
+    for number, rows in enumerate(tasks):
 
+        def within(step: str, done: int, number: int = number) -> None:
+            report(f"{names[number]}: {step}", number * STAGES + done, len(tasks) * STAGES)
 
-def _run_in_worker(maker: CandidateMaker, rows: NDArray[np.intp] | None) -> Run:
-    """Run, and give the memory back that the system would keep for the process.
-
-    joblib takes what is kept for a leak, and replaces the worker, which costs seconds.
-    """
-    run = maker.run(rows, 1)
-    gc.collect()
-    with suppress(OSError, AttributeError):  # there is no such function but on Linux
-        ctypes.CDLL(None).malloc_trim(0)
-    return run
+        yield maker.run(rows, n_jobs, within)
 
 
 def name_candidates(candidates: Any) -> dict[str, Any]:

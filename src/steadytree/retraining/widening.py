@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._text import quoted
-from steadytree.evaluation.plan_check import OUTSIDE_SHARE
-from steadytree.evaluation.plan_check import UNKNOWN_SHARE
-from steadytree._text import plain_spelling
+from steadytree._text import plain_spelling, quoted
+from steadytree.evaluation.plan_check import OUTSIDE_SHARE, UNKNOWN_SHARE
 from steadytree.exceptions import InputError
 from steadytree.plugins import as_tree
 from steadytree.tree.alignment import (
@@ -32,7 +30,9 @@ from steadytree.tree.recoded import never_missing
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
-# -- Orders of categories: the deployed tree's order holds, and one against it is refused --
+FloatArray = NDArray[np.float64]
+
+# The deployed tree's order of categories holds, and one against it is refused.
 # Rules divide ordered categories along their order, so that a batch whose column declares
 # another order would have its rules written along the wrong one. Which of the two is right
 # only the user knows (an order made by ``as_ordered()`` is the alphabet's). Rows without a
@@ -53,11 +53,11 @@ def check_orders(space: FeatureSpace, X: Any, table: str) -> None:
             )
 
 
-def check_place(name: str, known: Sequence[Any], met: Sequence[Any], *, ordered: bool) -> None:
+def check_place(name: str, known: Sequence[Any], now: Sequence[Any], *, ordered: bool) -> None:
     """Refuse categories of which nobody says where in an order they are."""
     listed = {*known, NO_VALUE}
-    fresh = [c for c in met if c not in listed]
-    if fresh and (not ordered or joined_order(known, met) is None):
+    fresh = [c for c in now if c not in listed]
+    if fresh and (not ordered or joined_order(known, now) is None):
         raise InputError(
             f"expected the place of every category in the order {_words(known)} of {name!r}, got "
             f"{', '.join(map(repr, fresh[:5]))} besides; declare the whole order, each in its "
@@ -98,25 +98,23 @@ def _fix(name: str, order: Sequence[Any]) -> str:
     return f"X[{name!r}].cat.set_categories({list(order)!r}, ordered=True)"
 
 
-# -- Notice that categories are called otherwise than before, rather than learn from them --
+# Categories that are called otherwise than before are noticed, rather than learnt from.
 # 0 and 1 where the deployed tree knows "no" and "yes", "Yes" for "yes": coded as they come, such
 # values are new categories, and the search would write rules about them. So they are said plainly
 # before anything is trained.
 
-FloatArray = NDArray[np.float64]
-
 
 def check_categories(
-    name: str, known: Sequence[Any], met: Sequence[Any], codes: FloatArray
+    name: str, known: Sequence[Any], now: Sequence[Any], codes: FloatArray
 ) -> str | None:
     """Say which categories are new; refuse a column of which most values are unknown.
 
-    ``met`` holds the known categories and the new ones, ``codes`` the positions in it.
+    ``now`` holds the known categories and the new ones, ``codes`` the positions in it.
     Returns a note, or None where nothing is new.
     """
     listed = set(known)
-    at = [code for code, category in enumerate(met) if category not in listed]
-    fresh = [met[code] for code in at]
+    at = [code for code, category in enumerate(now) if category not in listed]
+    fresh = [now[code] for code in at]
     if not fresh:
         return None
     spelling = {_plainly(c): c for c in known}
@@ -151,11 +149,6 @@ def _some(categories: Sequence[Any]) -> str:
     return shown + (", ..." if len(categories) > 5 else "")
 
 
-# -- One space for the deployed tree, the old rows and the new ones --
-
-widening_FloatArray = NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False)
 class CodedInSpace:
     """The space and the new rows in it; ``base`` is the space before anything was added.
@@ -166,7 +159,7 @@ class CodedInSpace:
 
     space: FeatureSpace
     base: FeatureSpace
-    coded: widening_FloatArray
+    coded: FloatArray
     notes: tuple[str, ...]
     needed: Collection[int] | None
     space_note: str = ""
@@ -189,27 +182,21 @@ def code_in_space(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any
     needed = _needed(tree, names)
     seen = FeatureSpace.of_known_features(X_new, names, categories, needed=needed)
     seen = never_missing(seen, tree)
+    space_note = ""
     if base is None:
         # The tree has no ranges: take them from the rows it was trained on, or else from these.
         old = X_old is not None
         base = space_of_rows(tree, X_old if old else X_new, needed=needed, joined=old)
-        check_orders(base, X_new, "X")
-        every = _with_categories(base, seen)
-        every = every.replace(can_be_missing=base.can_be_missing | seen.can_be_missing)
-        coded = refuse_infinities(every.encode(X_new, needed), every, "X")
-        for j, cats in enumerate(base.categories):
-            if cats is not None and every.categories[j] != cats:
-                _check_categories(base, seen, j, every.categories[j] or (), coded[:, j])
-        note = space_of_rows_note("deployed", "old rows" if old else "new rows")
-        return CodedInSpace(every, base, coded, (), needed, space_note=note)
-    base = never_missing(base, tree)
+        space_note = space_of_rows_note("deployed", "old rows" if old else "new rows")
+    else:
+        base = never_missing(base, tree)
     for table, name in ((X_new, "X"), (X_old, "old X")):
         check_orders(base, table, name)
     # Fresh categories first: with them the table is coded once and for all.
     wider = _with_categories(base, seen)
     coded = refuse_infinities(wider.encode(X_new, needed), wider, "X")
     fixed, notes = _extended(base, wider, seen, coded)
-    return CodedInSpace(fixed, base, coded, notes, needed)
+    return CodedInSpace(fixed, base, coded, () if space_note else notes, needed, space_note)
 
 
 def _needed(tree: Tree, names: tuple[str, ...] | None) -> Collection[int] | None:
@@ -231,19 +218,8 @@ def _with_categories(space: FeatureSpace, seen: FeatureSpace) -> FeatureSpace:
     return space if categories == space.categories else space.replace(categories=categories)
 
 
-def _check_categories(
-    base: FeatureSpace, seen: FeatureSpace, j: int, now: Sequence[Any], codes: widening_FloatArray
-) -> str | None:
-    """Return a note on new categories of a feature, or refuse them."""
-    name, known = base.feature_labels[j], base.categories[j] or ()
-    note = check_categories(name, known, now, codes)
-    if base.ordered[j]:
-        check_place(name, known, seen.categories[j] or (), ordered=bool(seen.ordered[j]))
-    return note
-
-
 def _extended(
-    base: FeatureSpace, wider: FeatureSpace, seen: FeatureSpace, coded: widening_FloatArray
+    base: FeatureSpace, wider: FeatureSpace, seen: FeatureSpace, coded: FloatArray
 ) -> tuple[FeatureSpace, tuple[str, ...]]:
     """Let be missing what is; say what was added, and where many values lie out of range."""
     notes: list[str] = []
@@ -251,7 +227,9 @@ def _extended(
     for j, name in enumerate(base.feature_labels):
         known, now = base.categories[j], wider.categories[j]
         if known is not None and now is not None:
-            note = _check_categories(base, seen, j, now, coded[:, j])
+            note = check_categories(name, known, now, coded[:, j])
+            if base.ordered[j]:
+                check_place(name, known, seen.categories[j] or (), ordered=bool(seen.ordered[j]))
             if note is not None:
                 notes.append(note)
         else:
@@ -263,9 +241,9 @@ def _extended(
         if seen.can_be_missing[j] and not missing[j]:
             missing[j] = True
             notes.append(f"missing values in {name!r}")
-    if np.array_equal(missing, base.can_be_missing):
-        return wider, tuple(notes)
-    return wider.replace(can_be_missing=missing), tuple(notes)
+    if not np.array_equal(missing, base.can_be_missing):
+        wider = wider.replace(can_be_missing=missing)
+    return wider, tuple(notes)
 
 
 def with_outcome(
@@ -280,9 +258,7 @@ def with_outcome(
     return space.replace(response_range=response, classes=None)
 
 
-def refuse_infinities(
-    coded: widening_FloatArray, space: FeatureSpace, name: str
-) -> widening_FloatArray:
+def refuse_infinities(coded: FloatArray, space: FeatureSpace, name: str) -> FloatArray:
     """Return coded rows as they are if all their numbers are finite or missing."""
     if np.isinf(coded).any():
         culprits = [space.feature_labels[j] for j in np.flatnonzero(np.isinf(coded).any(axis=0))]

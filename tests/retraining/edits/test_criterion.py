@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss, roc_auc_score
 
-from steadytree.retraining.edits.criterion import Criterion, deviance, expected_auc
+from steadytree.retraining.edits.objective import Criterion, deviance, expected_auc
 from tests.retraining.edits.samples import problem, search
 
 COUNTS = st.lists(

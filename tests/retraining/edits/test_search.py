@@ -17,8 +17,8 @@ from steadytree.growing.best_first import TaughtRows
 from steadytree.growing.nodes import side_condition, split_of
 from steadytree.retraining import retrain
 from steadytree.retraining.edits.candidates import MOVED, REPLACED, Exchange
-from steadytree.retraining.edits.search import PricedEdits, _Edit, _told
-from steadytree.retraining.search_options import SearchOptions
+from steadytree.retraining.edits.search import PricedEdits, _Edit, _words_of
+from steadytree.retraining.given import SearchOptions
 from steadytree.tree.decision import STEADY, Decision
 from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table, space_of
@@ -178,11 +178,11 @@ def test_a_condition_that_is_exchanged_again_is_told_by_its_ends():
 
     grown = _Edit("split a leaf in 2 on b <= 1", (True,))
     edits = [edit(MOVED, "a <= 5", "a <= 6"), grown, edit(MOVED, "a <= 6", "a <= 4")]
-    assert _told(edits) == ["move a <= 5 to a <= 4", "split a leaf in 2 on b <= 1"]
-    assert _told([*edits, edit(REPLACED, "a <= 4", "c <= 1")])[0] == "replace a <= 5 by c <= 1"
-    assert _told([*edits, edit(MOVED, "a <= 4", "a <= 5")]) == ["split a leaf in 2 on b <= 1"]
+    assert _words_of(edits) == ["move a <= 5 to a <= 4", "split a leaf in 2 on b <= 1"]
+    assert _words_of([*edits, edit(REPLACED, "a <= 4", "c <= 1")])[0] == "replace a <= 5 by c <= 1"
+    assert _words_of([*edits, edit(MOVED, "a <= 4", "a <= 5")]) == ["split a leaf in 2 on b <= 1"]
     elsewhere = edit(MOVED, "a <= 4", "a <= 3", False)
-    assert _told([*edits, elsewhere])[-1] == "move a <= 4 to a <= 3"
+    assert _words_of([*edits, elsewhere])[-1] == "move a <= 4 to a <= 3"
 
 
 def test_prices_must_not_rise():

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steadytree.retraining.edits.anchored_distance import TreeInParts
-from steadytree.retraining.edits.criterion import leaf_sums
+from steadytree.retraining.edits.objective import TreeInParts, leaf_sums
 from tests.retraining.edits.samples import problem, search
 
 

@@ -55,16 +55,15 @@ MOVED, REPLACED = "move {} to {}", "replace {} by {}"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One edit: what it saves, what it is (told only if asked), and the node to put in place."""
+    """One edit: what it saves, what it is, and the node to put in place.
+
+    ``text`` says it in words, given the conditions above.
+    """
 
     gain: float
     kind: str
-    tell: Callable[[Way], Words]
+    text: Callable[[Way], Words]
     node: SearchNode
-
-    def text(self, way: Way) -> Words:
-        """Return the edit in words; ``way`` are the conditions above."""
-        return self.tell(way)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +116,15 @@ def _kept(node: SearchNode, key: str, compute: Callable[[], list[Candidate]]) ->
     return node.cache[key]  # type: ignore[no-any-return]
 
 
-def _edit(old: SearchNode, new: SearchNode, kind: str, tell: Callable[[Way], Words]) -> Candidate:
-    return Candidate(old.loss - new.loss, kind, tell, new)
+def _edit(old: SearchNode, new: SearchNode, kind: str, text: Callable[[Way], Words]) -> Candidate:
+    return Candidate(old.loss - new.loss, kind, text, new)
 
 
 # -- rebuild, grow, prune -----------------------------------------------------------------
 
 
 def _grown(
-    make: NodeFactory,
-    node: SearchNode,
-    depth: int,
-    limits: EditLimits,
-    sizes: tuple[int, ...],
+    make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits, sizes: tuple[int, ...]
 ) -> list[Candidate]:
     if node.n_real < 2 * limits.min_leaf or depth >= limits.max_depth:
         return []
@@ -138,7 +133,6 @@ def _grown(
         rules = GrowthRules(make.table, make.layers, limits.min_leaf, limits.max_depth - depth)
         grown = node.cache["growth"] = Grown(rules, node.rows)
     grown.extend(max(sizes))
-    space = make.table.space
     # A leaf that grows passes its label on; a rebuilt subtree starts without labels.
     inherited = node.inherited_label if node.is_leaf else -1
     kind = "grow" if node.is_leaf else "rebuild"
@@ -146,7 +140,7 @@ def _grown(
     for size in sorted({min(size, grown.n_leaves) for size in sizes} - {1}):
         new = make.from_growth(grown, size, inherited)
         if not node.is_leaf and size == node.n_leaves == 2:
-            was, first = (side_condition(at.parts[0], space) for at in (node, new))
+            was, first = (side_condition(at.parts[0], make.table.space) for at in (node, new))
             if str(was) == str(first):
                 continue  # the very same rule
         out.append(_edit(node, new, kind, partial(_growth_words, node, new, make.table.space)))
@@ -173,8 +167,8 @@ def _fresh(make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits) 
     pruned: SearchNode | None = node.cache.get("pruned")
     if pruned is None:
         pruned = node.cache["pruned"] = make.leaf(node.rows, prior=node.prior)
-    tell = partial(_pruned_words, node.parts[0], make.table.space)
-    return [*out, _edit(node, pruned, "prune", tell)]
+    text = partial(_pruned_words, node.parts[0], make.table.space)
+    return [*out, _edit(node, pruned, "prune", text)]
 
 
 def _pruned_words(split: Split, space: FeatureSpace, way: Way) -> str:
@@ -200,24 +194,28 @@ def _routing(make: NodeFactory, node: SearchNode) -> _Routing:
     return kept
 
 
-def _resplit(
-    make: NodeFactory, node: SearchNode, split: Split, *, flipped: bool = False
-) -> SearchNode:
-    return make.reroute(node, node.rows, split=split, flipped=flipped)
+def _cheapest(
+    routing: _Routing,
+    split: Split,
+    left: tuple[FloatArray, FloatArray],
+    way: FloatArray,
+    limits: EditLimits,
+    price: float,
+) -> list[int]:
+    """Positions of the best cuts, of which ``left`` has rows and loss of the present values left.
 
-
-def _threshold_costs(
-    make: NodeFactory, routing: _Routing, j: int, min_leaf: int, *, missing_left: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Loss of cutting feature j at each of its cut points; inf where a side is too small."""
-    edges = make.table.edges[j]
-    count = np.cumsum(routing.count[j, : edges.size])
-    cost = np.cumsum(routing.cost[j, : edges.size])
-    if missing_left:
-        count, cost = count + routing.count[j, -1], cost + routing.cost[j, -1]
-    total = routing.count[j].sum()
-    allowed = (count >= min_leaf) & (total - count >= min_leaf)
-    return np.where(allowed, cost, np.inf), edges
+    ``way`` is how far each lies; at each share of the price there is one, if any leaves enough
+    rows on both sides.
+    """
+    count, cost = left
+    if split.missing_left:
+        count = count + routing.count[split.feature, -1]
+        cost = cost + routing.cost[split.feature, -1]
+    total, least = routing.count[split.feature].sum(), limits.min_leaf
+    cost = np.where((count >= least) & (total - count >= least), cost, np.inf)
+    if not np.isfinite(cost).any():
+        return []
+    return [int((cost + share * price * way).argmin()) for share in MOVE_SHARES]
 
 
 def _moves(
@@ -229,18 +227,16 @@ def _moves(
     space = make.table.space
     proposals: list[Split] = []
     if split.left is not None and make.table.ranked[j]:
-        proposals += _order_moves(make, node, routing, limits.min_leaf, price)
+        proposals += _order_moves(make, node, routing, limits, price)
     elif split.left is not None:
         proposals += _set_moves(routing, split, int(make.table.n_categories[j]))
     elif np.isfinite(split.threshold):
-        cost, edges = _threshold_costs(
-            make, routing, j, limits.min_leaf, missing_left=split.missing_left
-        )
-        if np.isfinite(cost).any():
-            way = space.share_between(j, edges, split.threshold) * node.n_leaves
-            for share in MOVE_SHARES:
-                at = int((cost + share * price * way).argmin())
-                proposals.append(Split(j, float(edges[at]), None, split.missing_left))
+        edges = make.table.edges[j]
+        parts = routing.count[j, : edges.size], routing.cost[j, : edges.size]
+        left = np.cumsum(parts[0]), np.cumsum(parts[1])
+        way = space.share_between(j, edges, split.threshold) * node.n_leaves
+        for at in _cheapest(routing, split, left, way, limits, price):
+            proposals.append(Split(j, float(edges[at]), None, split.missing_left))
     if routing.count[j, -1] > 0:
         flipped = not split.missing_left
         proposals.append(Split(j, split.threshold, split.left, flipped, split.unseen_left))
@@ -249,8 +245,8 @@ def _moves(
         if new == split:
             continue
         if new not in done:
-            tell = partial(_exchange_words, MOVED, split, new, make.table.space)
-            done[new] = _edit(node, _resplit(make, node, new), "move", tell)
+            text = partial(_exchange_words, MOVED, split, new, make.table.space)
+            done[new] = _edit(node, make.reroute(node, node.rows, split=new), "move", text)
         yield done[new]
 
 
@@ -281,7 +277,7 @@ def _set_moves(routing: _Routing, split: Split, n_categories: int) -> list[Split
 
 
 def _order_moves(
-    make: NodeFactory, node: SearchNode, routing: _Routing, min_leaf: int, price: float
+    make: NodeFactory, node: SearchNode, routing: _Routing, limits: EditLimits, price: float
 ) -> list[Split]:
     """Move the cut of ordered categories, the lower ones staying on the side they are on."""
     split, _, _ = node.parts
@@ -294,17 +290,11 @@ def _order_moves(
         sets = np.concatenate([lower, ~lower])
     else:
         sets = lower if inside[0] else ~lower
-    cost, count = sets @ routing.cost[j, :n], sets @ routing.count[j, :n]
-    if split.missing_left:
-        cost, count = cost + routing.cost[j, -1], count + routing.count[j, -1]
-    total = routing.count[j].sum()
-    cost[(count < min_leaf) | (total - count < min_leaf)] = np.inf
-    if not np.isfinite(cost).any():
-        return []
+    left = sets @ routing.count[j, :n], sets @ routing.cost[j, :n]
     way = (sets ^ inside).sum(axis=1) / make.table.space.n_categories(j) * node.n_leaves
-    best = (int((cost + share * price * way).argmin()) for share in MOVE_SHARES)
+    best = _cheapest(routing, split, left, way, limits, price)
     chosen = (tuple(np.flatnonzero(sets[at]).tolist()) for at in best)
-    return [Split(j, float("nan"), left, split.missing_left, split.unseen_left) for left in chosen]
+    return [Split(j, float("nan"), some, split.missing_left, split.unseen_left) for some in chosen]
 
 
 def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[Candidate]:
@@ -314,24 +304,24 @@ def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[
     space = make.table.space
     # Everything to one side is the common zero of both ways round.
     offset = routing.cost.sum(axis=1)
-    found: list[tuple[float, int, bool, Callable[[], Split]]] = []
+    found: list[tuple[float, int, bool, Split]] = []
     for flipped in (False, True):
         signed = _Routing(routing.count, -routing.cost if flipped else routing.cost)
-        for cost, j, condition in _best_conditions(make, signed, limits.min_leaf):
-            if j != split.feature:
-                total = cost + (float(offset[j]) if flipped else 0.0)
-                found.append((total, j, flipped, condition))
+        for cost, new in _best_conditions(make, signed, limits.min_leaf):
+            if new.feature != split.feature:
+                total = cost + (float(offset[new.feature]) if flipped else 0.0)
+                found.append((total, new.feature, flipped, new))
     found.sort(key=lambda item: item[:3])
-    for _, _, flipped, condition in found[:2]:
-        new = condition()
-        tell = partial(_exchange_words, REPLACED, split, new, space, left=not flipped)
-        yield _edit(node, _resplit(make, node, new, flipped=flipped), "swap", tell)
+    for _, _, flipped, new in found[:2]:
+        text = partial(_exchange_words, REPLACED, split, new, space, left=not flipped)
+        exchanged = make.reroute(node, node.rows, split=new, flipped=flipped)
+        yield _edit(node, exchanged, "swap", text)
 
 
 def _best_conditions(
     make: NodeFactory, routing: _Routing, min_leaf: int
-) -> Iterator[tuple[float, int, Callable[[], Split]]]:
-    """Loss of routing by the best condition on a feature, the feature, and the condition.
+) -> Iterator[tuple[float, Split]]:
+    """Loss of routing by the best condition on a feature, and the condition.
 
     Of the features that are cut along an order, only the three best: one may be the node's own.
     """
@@ -339,7 +329,7 @@ def _best_conditions(
     for j in np.flatnonzero(~table.ranked).tolist():
         best = _best_set_routing(make, routing, j, min_leaf)
         if best is not None:
-            yield best[0], j, partial(_itself, best[1])
+            yield best
     ranked = np.flatnonzero(table.ranked)
     if not ranked.size:
         return
@@ -347,30 +337,23 @@ def _best_conditions(
         routing.count, routing.cost, ranked, table.n_edges, float(min_leaf)
     )
     for i in np.argsort(least, kind="stable")[:3].tolist():
-        j = int(ranked[i])
         if not np.isfinite(least[i]):
             break
-        yield (
-            float(least[i]),
-            j,
-            partial(table.threshold_split, j, int(at[i]), missing_left=bool(side[i])),
-        )
-
-
-def _itself(split: Split) -> Split:
-    return split
+        split = table.threshold_split(int(ranked[i]), int(at[i]), missing_left=bool(side[i]))
+        yield float(least[i]), split
 
 
 def _best_set_routing(
     make: NodeFactory, routing: _Routing, j: int, min_leaf: int
 ) -> tuple[float, Split] | None:
-    gone_count, gone_cost = routing.count[j, -1], routing.cost[j, -1]
     n = int(make.table.n_categories[j])
     inside = routing.cost[j, :n] < 0
-    missing_left = bool(gone_cost < 0)
-    count = routing.count[j, :n][inside].sum() + (gone_count if missing_left else 0)
+    missing_left = bool(routing.cost[j, -1] < 0)
+    count, cost = (
+        part[j, :n][inside].sum() + (part[j, -1] if missing_left else 0.0)
+        for part in (routing.count, routing.cost)
+    )
     if count < min_leaf or routing.count[j].sum() - count < min_leaf:
         return None
-    cost_sum = float(routing.cost[j, :n][inside].sum() + (gone_cost if missing_left else 0.0))
     left = tuple(np.flatnonzero(inside).tolist())
-    return cost_sum, Split(j, float("nan"), left, missing_left)
+    return float(cost), Split(j, float("nan"), left, missing_left)

@@ -26,7 +26,6 @@ from steadytree.exceptions import InputError
 from steadytree.growing.best_first import BinnedTable, FloatArray, TaughtRows
 from steadytree.growing.leaf_values import shares_of
 from steadytree.growing.nodes import NodeFactory, SearchNode, export_tree, leaves_of
-from steadytree.retraining.edits.anchored_distance import AnchoredDistance, Place, TreeInParts
 from steadytree.retraining.edits.candidates import (
     MOVED,
     REPLACED,
@@ -38,8 +37,8 @@ from steadytree.retraining.edits.candidates import (
     candidates_of,
     forget,
 )
-from steadytree.retraining.edits.criterion import Criterion
-from steadytree.retraining.search_options import SearchOptions
+from steadytree.retraining.edits.objective import AnchoredDistance, Criterion, Place, TreeInParts
+from steadytree.retraining.given import SearchOptions
 from steadytree.tree.decision import Decision
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
@@ -118,7 +117,7 @@ class PricedEdits:
         self.anchor = AnchoredDistance(
             space,
             self.root,
-            anchor_outcome=self._anchor_outcome(),
+            anchor_outcome=self._deployed_outcome,
             classifier=self.n_classes is not None,
             label_weight=options.label_weight,
         )
@@ -142,10 +141,10 @@ class PricedEdits:
         response = min(max(float(value[0]), low), high)
         return share_of_range(response, low, high) if high > low else 0.0
 
-    def _anchor_outcome(self) -> Callable[[SearchNode], float]:
+    def _deployed_outcome(self, leaf: SearchNode) -> float:
         if self.n_classes is not None:
-            return lambda leaf: leaf.inherited_label
-        return lambda leaf: self._scaled(leaf.prior if leaf.prior is not None else leaf.value)
+            return leaf.inherited_label
+        return self._scaled(leaf.prior if leaf.prior is not None else leaf.value)
 
     def outcome(self, leaf: SearchNode) -> float:
         """Label of a leaf, or its response scaled to [0, 1]."""
@@ -200,9 +199,10 @@ class PricedEdits:
                     steps.append(_Step(self.root, tuple(self.edits)))
         missed = np.array([self.criterion.missed(step.root) for step in steps])
         missed += self.edit_cost * np.array([len(step.edits) for step in steps])
-        gone = np.array([self.distance(step.root) for step in steps])
+        distances = np.array([self.distance(step.root) for step in steps])
         best = [
-            int((missed + price * gone).argmin()) if np.isfinite(price) else 0 for price in prices
+            int((missed + price * distances).argmin()) if np.isfinite(price) else 0
+            for price in prices
         ]
         self.make.count([steps[at].root for at in best])
         out = []
@@ -235,8 +235,8 @@ class PricedEdits:
             # No edit can bring the tree closer to A than A itself.
             if gain + self.price * now <= best_gain:
                 break
-            gone = tree.distance_with(place, edit.node) / self.anchor.mass
-            gain -= self.price * (gone - now)
+            distance = tree.distance_with(place, edit.node) / self.anchor.mass
+            gain -= self.price * (distance - now)
             if gain > best_gain:
                 best_gain, best = gain, (place, edit)
         if best is None:
@@ -250,7 +250,7 @@ class PricedEdits:
         return candidates_of(
             self.make,
             place.node,
-            place.depth,
+            len(place.way),
             self.limits,
             price_per_move=min(self.price, 1e6) * 0.5 / self.anchor.mass * self.criterion.spread,
             least=max(1e-4, self.edit_cost) * self.criterion.spread,
@@ -292,7 +292,7 @@ class PricedEdits:
                 relabelled.append(
                     f"relabel a leaf from {classes[node.inherited_label]} to {classes[label]}"
                 )
-        edits = (*_told(step.edits), *relabelled)
+        edits = (*_words_of(step.edits), *relabelled)
         tree = export_tree(
             root,
             self.space,
@@ -309,7 +309,7 @@ class PricedEdits:
         return EditedTree(self.price, tree, edits, distance, step.root)
 
 
-def _told(edits: Iterable[_Edit]) -> list[str]:
+def _words_of(edits: Iterable[_Edit]) -> list[str]:
     """Edits in words; those of one condition as one, and none where it is as before."""
     out: list[_Edit] = []
     for edit in edits:

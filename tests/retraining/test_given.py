@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steadytree.exceptions import InputError
-from steadytree.retraining.given_rows import Rows, name_of, read_rows
+from steadytree.retraining.given import Rows, name_of, read_rows
 
 
 def test_a_pair_is_read_as_rows() -> None:

@@ -1,11 +1,30 @@
-"""Exact metric distance from a fixed tree to every candidate of a search, kept incremental.
+r"""What a search minimises: what a tree misses of what the teacher sees, and how far it has gone.
 
-The deployed tree's paths never change, and an edit changes few paths of the candidate. So
-each subtree keeps the columns of the cost matrix that belong to its leaves; a candidate's
-matrix is put together from its parts, and only the paths below the edit are computed.
+Squared error hardly notices what people judge a tree by: on rare outcomes a split that lifts
+the ranking of everybody saves a hundredth of it. So a tree of classes is judged by its leaves'
+sums alone. With :math:`P_l` and :math:`N_l` the teacher's expected events and non-events among
+the real rows of leaf l,
 
-The number is ``tree_distance(..., variant="metric")``, bit for bit: boxes, tightenings and
-whole-number amounts are those of ``tree.paths`` and ``distance.variants``.
+.. math::
+    AUC(T) = \frac{\sum_l P_l (\sum_{m\,below\,l} N_m + N_l / 2)}{P N},\qquad
+    D(T) = -\sum_l P_l \log\frac{P_l}{P_l + N_l} + N_l \log\frac{N_l}{P_l + N_l},
+
+the criterion for two classes is half what is missed of the ranking and half of the deviance,
+
+.. math::
+    \frac{AUC^* - AUC(T)}{2 \max(AUC^* - 1/2,\ floor)}
+    + \frac{D(T) - D^*}{2 \max(D_0 - D^*,\ floor)},
+
+where a star is the teacher's own value and :math:`D_0` that of a single leaf. Several classes
+are judged by the deviance, a response by squared error. The floors keep a teacher who sees
+nothing from earning an edit.
+
+The distance to the deployed tree is exact for every candidate, and kept incremental: its paths
+never change, and an edit changes few paths of the candidate. So each subtree keeps the columns of
+the cost matrix that belong to its leaves; a candidate's matrix is put together from its parts, and
+only the paths below the edit are computed. The number is ``tree_distance(..., variant="metric")``,
+bit for bit: boxes, tightenings and whole-number amounts are those of ``tree.paths`` and
+``distance.variants``.
 """
 
 from __future__ import annotations
@@ -21,11 +40,105 @@ from steadytree._io import check_matching
 from steadytree.distance._solver import assign
 from steadytree.distance.variants import Measure, check_options
 from steadytree.growing.best_first import FloatArray, Split
-from steadytree.growing.nodes import SearchNode, Way
-from steadytree.retraining.edits.criterion import leaf_sums
+from steadytree.growing.nodes import NodeFactory, SearchNode, Way
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.values import bit_set
 from steadytree.tree.walk import Box, Boxes, Side
+
+AUC_SHARE = 0.5
+
+
+def expected_auc(sums: FloatArray) -> FloatArray:
+    """AUC of leaves (rows: weight, events) that are ranked by their own share of events.
+
+    Of one tree or of several; leaves without weight are none. Ties need no care: leaves of one
+    share exchange equal products.
+    """
+    total, positive = sums[..., 0], sums[..., 1]
+    negative = total - positive
+    with np.errstate(invalid="ignore", divide="ignore"):
+        order = np.argsort(positive / total, axis=-1)
+    positive, negative = (np.take_along_axis(part, order, axis=-1) for part in (positive, negative))
+    below = np.cumsum(negative, axis=-1) - negative / 2
+    pairs = positive.sum(axis=-1) * negative.sum(axis=-1)
+    ranked = (positive * below).sum(axis=-1)
+    return np.where(pairs > 0, ranked / np.where(pairs > 0, pairs, 1.0), 0.5)
+
+
+def deviance(sums: FloatArray) -> FloatArray:
+    """Cross-entropy of leaves (rows: weight, then classes) that predict their own shares.
+
+    Of one tree or of several; leaves without weight are none.
+    """
+    total, parts = sums[..., :1], sums[..., 1:]
+    if parts.shape[-1] == 1:
+        parts = np.concatenate([parts, total - parts], axis=-1)
+    parts = np.where(total > 0, np.maximum(parts, 1e-12), 0.0)
+    whole = parts.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        lost = np.where(total > 0, parts * np.log(parts / whole), 0.0)
+    return np.asarray(-lost.sum(axis=(-2, -1)))
+
+
+class Criterion:
+    """Judges trees on one table of taught rows; 0 says all that the teacher does, 1 nothing.
+
+    ``floor`` is the least share of the outcome that counts as seen by the teacher. ``spread``
+    is that of the targets of the search, with the same floor for a response.
+    """
+
+    def __init__(self, make: NodeFactory, *, floor: float) -> None:
+        taught, real = make.taught, slice(make.taught.n_real)
+        self.n_classes, weight = taught.n_classes, taught.weight
+        self.spread = max(_spread(make.targets, weight), 1e-12)
+        if self.n_classes is None:
+            outcome = _spread(taught.observed, weight[real]) / weight[real].sum()
+            self.spread = max(self.spread, floor * outcome * float(weight.sum()))
+            return
+        rows = weight[real, None] * np.hstack([np.ones((taught.n_real, 1)), taught.targets[real]])
+        one_leaf = float(deviance(rows.sum(axis=0)[None, :]))
+        self.best_deviance = float(deviance(rows))
+        self.deviance_room = max(one_leaf - self.best_deviance, floor * one_leaf, 1e-12)
+        self.auc_share = AUC_SHARE if self.n_classes == 2 else 0.0
+        self.best_auc = float(expected_auc(rows)) if self.auc_share else 0.5
+        self.auc_room = max(self.best_auc - 0.5, floor, 1e-12)
+
+    def missed(self, root: SearchNode) -> float:
+        """Share of what the teacher sees that the tree misses."""
+        return float(self.missed_by_each([leaf_sums(root)], [root.loss])[0])
+
+    def missed_by_each(self, leaves: Sequence[FloatArray], losses: Sequence[float]) -> FloatArray:
+        """Share that each of several trees misses, from its leaves' sums and its loss."""
+        if self.n_classes is None or not leaves:
+            return np.array(losses) / self.spread
+        most = max(len(sums) for sums in leaves)
+        every = np.zeros((len(leaves), most, leaves[0].shape[1]))
+        for i, sums in enumerate(leaves):
+            every[i, : len(sums)] = sums
+        out = (1 - self.auc_share) * (deviance(every) - self.best_deviance) / self.deviance_room
+        if self.auc_share:
+            out += self.auc_share * (self.best_auc - expected_auc(every)) / self.auc_room
+        return np.asarray(out)
+
+
+def _spread(values: FloatArray, weight: FloatArray) -> float:
+    """Weighted sum of squares around the mean, over all columns."""
+    mean = np.average(values, axis=0, weights=weight)
+    return float((weight[:, None] * (values - mean) ** 2).sum())
+
+
+def leaf_sums(node: SearchNode) -> FloatArray:
+    """Weight and the teacher's sums of each leaf; kept, because edits share subtrees."""
+    kept: FloatArray | None = node.cache.get("leaf sums")
+    if kept is None:
+        if node.is_leaf:
+            kept = node.sums[None, 1 : 2 + node.make.k]
+        else:
+            _, left, right = node.parts
+            kept = np.concatenate([leaf_sums(left), leaf_sums(right)])
+        node.cache["leaf sums"] = kept
+    return kept
+
 
 Outcome = Callable[[SearchNode], float]
 
@@ -127,7 +240,13 @@ class AnchoredDistance:
         fresh: list[tuple[SearchNode, Box]] = []
         self._gather(node, box, known, fresh)
         if fresh:
-            new = self._leaf_columns(fresh)
+            amounts = self.amounts([box for _, box in fresh])
+            new = Columns(
+                cdist(self.rules, amounts, "cityblock"),
+                amounts.sum(axis=1),
+                np.array([sum(side.weight for side in box.values()) for _, box in fresh]),
+                tuple(leaf for leaf, _ in fresh),
+            )
             for i, (leaf, _) in enumerate(fresh):
                 leaf.cache["columns"] = new.part(i, i + 1)
         if len(fresh) < len(known):
@@ -159,15 +278,6 @@ class AnchoredDistance:
             if side is not None:
                 self._gather(child, {**box, split.feature: side}, known, fresh)
 
-    def _leaf_columns(self, leaves: Sequence[tuple[SearchNode, Box]]) -> Columns:
-        amounts = self.amounts([box for _, box in leaves])
-        return Columns(
-            cdist(self.rules, amounts, "cityblock"),
-            amounts.sum(axis=1),
-            np.array([sum(side.weight for side in box.values()) for _, box in leaves]),
-            tuple(leaf for leaf, _ in leaves),
-        )
-
     def distance(self, root: SearchNode, outcome: Outcome) -> float:
         """D' of a candidate to the deployed tree."""
         theirs = self.columns(root, {})
@@ -187,9 +297,9 @@ class AnchoredDistance:
         return total * self.measure.quantum
 
 
-# -- One tree of a search laid out by its leaves, so that an edit exchanges a part of it --
-# Most of a tree is untouched by an edit. Its leaves' sums, the columns of its cost matrix and its
-# outcomes are therefore put together once, and each candidate only replaces those of its place.
+# One tree of a search is laid out by its leaves, so that an edit exchanges a part of it: their
+# sums, the columns of its cost matrix and its outcomes are put together once, and each candidate
+# only replaces those of its place.
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,11 +323,6 @@ class Place:
     first_leaf: int
     first_column: int
     box: Box | None
-
-    @property
-    def depth(self) -> int:
-        """Number of conditions above."""
-        return len(self.way)
 
 
 class TreeInParts:

@@ -1,0 +1,300 @@
+"""What ``retrain`` is handed: rows, which of them are searched and scored on, and options.
+
+Rows come as a table with its outcomes and what else belongs to each row. Where old and new rows
+overlap, or are more than the search needs, it is settled here which of them count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from math import inf
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadytree.exceptions import InputError
+from steadytree.growing.teacher import COPIES, half_the_trees
+from steadytree.tree.rows import CodedRows, row_hashes
+
+BoolArray = NDArray[np.bool_]
+
+STRUCTURE_ROWS = 100_000
+"""Most real rows, old and new together, that rules are searched on."""
+WHOLE = {"n_estimators": 1, "max_leaf_nodes": 1, "max_depth": 0, "min_samples_leaf": 1, "copies": 0}
+"""Options that are whole numbers, and the least of each."""
+CHANCE_ERRORS = 3.0
+CLEAR_SHARE = 0.05
+FEWEST_SCORED = 20
+FEWEST_PER_CLASS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows for ``retrain(old=..., test=...)``; a plain ``(X, y)`` does where that is all.
+
+    Attributes
+    ----------
+    X, y
+        Predictors and outcomes. A table may stay on disk, as the new rows may; the other
+        entries are then names of columns.
+    sample_weight : array, optional
+        Weights in training.
+    groups : array, optional
+        Groups of the rows: while a group's new rows are scored, its old rows are not trained on.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> st.Rows([[1.0], [2.0]], [0, 1], groups=["a", "b"]).y
+    [0, 1]
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    groups: Any = None
+
+
+def read_rows(given: Any, name: str) -> Rows | None:
+    """Return rows as they were given, as :class:`Rows` or as a pair; None for none."""
+    if isinstance(given, (tuple, list)) and len(given) == 2:
+        given = Rows(*given)
+    if not (given is None or isinstance(given, Rows)):
+        raise InputError(
+            f"expected {name}=(X, y) or {name}=Rows(X, y, ...), got {type(given).__name__}; "
+            "pass the rows together with their outcomes"
+        )
+    return given
+
+
+def name_of(part: str, which: str) -> str:
+    """Return what a part of the "new" or the "old" rows is called in messages: "old X"."""
+    return part if which == "new" else f"old {part}"
+
+
+# Rows and groups that are among the old rows as well as among the new ones.
+# A score is honest for rows that nothing was trained on. Where the two tables overlap (a
+# sliding window, the whole history passed as old rows, a patient with visits in both) the old
+# rows would show the recipe what it is scored on, and the deployed tree has seen it already. On
+# pure noise that alone gives an AUC of 0.6.
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """New rows that recur among the old rows, beyond what chance explains.
+
+    Attributes
+    ----------
+    new : bool array
+        Which new rows are also among the old rows.
+    old : bool array
+        Which old rows are their copies; a row that occurs twice in both has two.
+    """
+
+    new: BoolArray
+    old: BoolArray
+
+
+def find_copies(new: CodedRows, old: CodedRows) -> Copies | None:
+    """Find the new rows that are also among the old ones: equal in all features and outcome.
+
+    Where features take few values rows are equal by chance. How often that happens the old rows
+    show among themselves: as many of them have a twin among the others as new rows would have
+    by chance. Of the new rows that chance does not explain, a clear share must recur, the larger
+    the more rows are equal by chance, and more than three standard errors; else None is returned.
+    """
+    in_new, in_old = row_hashes(new), row_hashes(old)
+    recurs = np.isin(in_new, in_old)
+    values, which, count = np.unique(in_old, return_inverse=True, return_counts=True)
+    by_chance = float((count[which] > 1).mean())
+    if not beyond_chance(float(recurs.mean()), len(new), by_chance):
+        return None
+    # As many copies of a row as there are new ones: the first of them.
+    order = np.argsort(which, kind="stable")
+    start = np.concatenate([[0], np.cumsum(count)[:-1]])
+    nth = np.empty(len(old), dtype=np.int64)
+    nth[order] = np.arange(len(old)) - start[which[order]]
+    found, times = np.unique(in_new, return_counts=True)
+    at = np.clip(np.searchsorted(found, values), 0, len(found) - 1)
+    wanted = np.where(found[at] == values, times[at], 0)
+    return Copies(recurs, nth < wanted[which])
+
+
+def beyond_chance(share: float, n: int, by_chance: float) -> bool:
+    """Whether a share of ``n`` new rows that recur is more than rows that are equal by chance."""
+    expected = n * by_chance
+    slack = CHANCE_ERRORS * np.sqrt(expected * (1 - by_chance) + 1)
+    beyond = (share - by_chance) / max(1 - by_chance, 1e-12)
+    return bool(share * n > expected + slack and beyond > CLEAR_SHARE + by_chance)
+
+
+def scored_rows(seen: BoolArray, y: NDArray[np.int64], n_classes: int | None) -> BoolArray | None:
+    """Choose the new rows to score on: those the deployed tree has not seen, if they are enough.
+
+    None where they are not: then all rows are scored.
+    """
+    unseen = ~seen
+    if unseen.sum() < FEWEST_SCORED:
+        return None
+    if n_classes is not None:
+        there = np.bincount(y, minlength=n_classes) > 0
+        if np.bincount(y[unseen], minlength=n_classes)[there].min() < FEWEST_PER_CLASS:
+            return None
+    return unseen
+
+
+# Which rows the rules are searched on, where there are more than the search needs.
+# A tree that people read has some twenty leaves: a hundred thousand rows say all there is to say
+# about where its cuts should lie, and a million take ten times as long to say it. So beyond
+# ``STRUCTURE_ROWS`` teacher and search are given a sample: drawn with the seed, each class in its
+# share, and at least half of it new rows as far as there are any. What leaves predict, and the
+# rows they count, come from all rows.
+
+
+def share_sample(n_old: int, n_new: int, most: int) -> tuple[int, int]:
+    """Rows to draw of the old and of the new ones: by their share, at least half of them new."""
+    if n_old + n_new <= most:
+        return n_old, n_new
+    new = min(n_new, max(round(most * n_new / (n_old + n_new)), most // 2))
+    return min(n_old, most - new), new
+
+
+def draw_rows(y: NDArray[Any], wanted: int, *, classifier: bool, seed: int) -> NDArray[np.intp]:
+    """Draw rows without replacement, in their order; each class in its share, at least once."""
+    if wanted >= len(y):
+        return np.arange(len(y))
+    strata = [np.flatnonzero(y == k) for k in np.unique(y)] if classifier else [np.arange(len(y))]
+    drawn = draw_ordinals([len(rows) for rows in strata], wanted, seed)
+    return np.sort(np.concatenate([rows[at] for rows, at in zip(strata, drawn, strict=True)]))
+
+
+def draw_ordinals(counts: Sequence[int], wanted: int, seed: int) -> list[NDArray[np.int64]]:
+    """Draw from classes of which only the numbers of rows are known: which rows of each.
+
+    The first row of a class is 0; each class that has rows is drawn at least once.
+    """
+    rng, total = np.random.default_rng(seed), sum(counts)
+    return [
+        np.sort(rng.choice(n, min(n, max(1, round(wanted * n / total))), replace=False))
+        for n in counts
+    ]
+
+
+def with_rate(rows: CodedRows, times: float) -> CodedRows:
+    """Let each row of a sample stand for ``times`` rows; a rounding of 1 is 1."""
+    return rows if abs(times - 1) < 0.01 else replace(rows, weight=rows.weights * times)
+
+
+def check_number(
+    value: Any, name: str, *, least: float = 0.0, most: float = inf, fix: str = ""
+) -> None:
+    """Refuse what is not a number between two bounds; ``fix`` says what to do."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if number and least <= float(value) <= most:
+        return
+    expected = f"a number >= {least:g}" if most == inf else f"a number from {least:g} to {most:g}"
+    raise InputError(f"expected {expected} as {name}, got {value!r}; {fix}")
+
+
+def check_whole(value: Any, name: str, *, least: int, fix: str) -> None:
+    """Refuse what is not a whole number from ``least`` on; ``fix`` says what to do."""
+    if type(value) is bool or not isinstance(value, Integral) or int(value) < least:
+        raise InputError(f"expected a whole number >= {least} as {name}, got {value!r}; {fix}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How :func:`retrain` searches for trees.
+
+    Attributes
+    ----------
+    n_estimators : int, default 100
+        Trees of the teacher's forest, and its rounds of boosting (at most 100).
+    max_leaf_nodes : int, optional
+        Size to aim for; by default by the number of minority cases (6 to 24). A tree that
+        is already larger may stay so. The tree from scratch has by default as many leaves as a
+        first tree (6 to 16) or as the deployed one, the larger.
+    max_depth, min_samples_leaf : int, default 8
+        Limits on new rules. A tree from scratch has at most 5 conditions in a rule, or as many
+        as the deployed one.
+    copies : int, default 3
+        Augmented rows per real row that the teacher is asked about.
+    edit_cost : float, optional
+        What an edit must save beyond its price, as a share of what the teacher sees; by
+        default 0.001 for classes and 0.005 for a response.
+    spread_floor : float, default 0.1
+        The teacher counts as seeing at least this share of the outcome, so that one who sees
+        nothing earns no edit.
+    label_weight : float, default 1.0
+        λ of eq. (dist-paths) in the search's distance.
+
+    Examples
+    --------
+    >>> import steadytree as st
+    >>> options = st.SearchOptions(n_estimators=50, max_leaf_nodes=6)  # for retrain(search=...)
+    >>> options.max_depth
+    8
+    """
+
+    n_estimators: int = 100
+    max_leaf_nodes: int | None = None
+    max_depth: int = 8
+    min_samples_leaf: int = 8
+    copies: int = COPIES
+    edit_cost: float | None = None
+    spread_floor: float = 0.1
+    label_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            value, fix = getattr(self, option.name), f"the default is {option.default!r}"
+            if value is None and option.default is None:
+                continue
+            if option.name in WHOLE:
+                check_whole(value, option.name, least=WHOLE[option.name], fix=fix)
+            else:
+                check_number(value, option.name, fix=fix)
+
+    @classmethod
+    def of_settings(cls, settings: Mapping[str, Any]) -> SearchOptions:
+        """Return the options of a result from its settings, as :meth:`record` wrote them.
+
+        Parameters
+        ----------
+        settings : mapping
+
+        Returns
+        -------
+        SearchOptions
+        """
+        return cls(**{f.name: settings[f.name] for f in fields(cls) if f.name in settings})
+
+    def in_folds(self) -> SearchOptions:
+        """Options of the runs that only score: half the teacher's trees, at least 50.
+
+        Returns
+        -------
+        SearchOptions
+        """
+        return replace(self, n_estimators=half_the_trees(self.n_estimators))
+
+    def record(self) -> dict[str, Any]:
+        """Entries for the settings of a result: the common ones, and what is not the default.
+
+        Returns
+        -------
+        dict
+        """
+        common = ("max_leaf_nodes", "max_depth", "min_samples_leaf")
+        return {
+            "n_estimators": self.n_estimators,
+            "n_estimators_in_folds": self.in_folds().n_estimators,
+            **{
+                f.name: getattr(self, f.name)
+                for f in fields(self)[1:]
+                if f.name in common or getattr(self, f.name) != f.default
+            },
+        }
