@@ -235,7 +235,7 @@ READERS: dict[str, Any] = {
     "XGBoost": "steadytree.formats.boosting.read_xgboost",
     "skops": "steadytree.formats.files.read_skops",
     "ONNX": "steadytree.formats.onnx.read_onnx",
-    "nested conditions": "steadytree.formats.files.read_nested",
+    "nested conditions": "steadytree.formats.files.nested",
     "PMML": "steadytree.formats.pmml.read_pmml",
     "steadytree": "steadytree.formats.files.read_own",
     "rules": "steadytree.formats.rules.read_rules",
@@ -250,7 +250,7 @@ WRITERS: dict[str, Any] = {
     "onnx": "steadytree.formats.onnx.write_onnx",
     "pmml": "steadytree.formats.pmml.write_pmml",
     "excel": "steadytree.formats.pages.excel",
-    "dict": "steadytree.formats.files.write_nested",
+    "dict": "steadytree.formats.files.nested",
     "markdown": "steadytree.formats.pages.markdown",
     "dot": "steadytree.formats.pages.dot",
     "mermaid": "steadytree.formats.pages.mermaid",
@@ -264,7 +264,7 @@ WRITERS: dict[str, Any] = {
 """The formats: a module to import, or anything that offers the same."""
 
 IMITATORS: dict[str, Any] = {
-    "scikit-learn": "steadytree.formats.sklearn.like_sklearn",
+    "scikit-learn": "steadytree.formats.sklearn.write_sklearn",
     "LightGBM": "steadytree.formats.boosting.like_lightgbm",
     "XGBoost": "steadytree.formats.boosting.like_xgboost",
 }

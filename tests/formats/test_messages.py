@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from steadytree.exceptions import UnsupportedModelError
-from steadytree.formats.boosting.raw_scores import refuse_objective
+from steadytree.formats.boosting.leaf_scores import refuse_objective
 
 # Writers quote what the caller gave.
 WRITES = re.compile("write_|like_|leaf_scores|pipeline_(tree|numbers)|^(code|pages)/")

@@ -72,7 +72,7 @@ class NoResult:
     """
 
     instead: Target | None = None
-    met: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
 
 
 @dataclass(eq=False)
@@ -101,24 +101,6 @@ Target = Fork | Leaf | Refusal | NoResult
 _Known = dict[int, State]
 
 
-@dataclass(eq=False)
-class _Ask:
-    """A split with what follows if it is so, if not, and if there is no value (None: never)."""
-
-    split: Split
-    after: list[_Way | None]
-
-
-@dataclass(eq=False)
-class _Later:
-    """A place to fill in: the children from ``child`` on are still to be asked."""
-
-    child: int
-    known: _Known
-    found: _Way | None = None
-
-
-_Way = _Ask | _Later | int
 ANYWHERE = -1  # an end for rows that may go either way
 
 
@@ -136,31 +118,23 @@ _Binary = _Two | int
 
 
 class _Writer:
-    """Writes forks out, and counts the splits that one takes."""
+    """Writes forks out."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
-        self.asked = 0
 
     def state(self, known: _Known, feature: int) -> State:
-        if feature in known:
-            return known[feature]
-        column = self.columns[feature]
-        if column.n_categories is None:
-            return State()
-        return State(
-            codes=frozenset(range(column.n_categories)), unseen=not column.unseen_is_missing
-        )
+        whole = self.whole(feature)
+        return known.get(feature) or State(codes=whole.codes, unseen=whole.unseen)
 
     def whole(self, feature: int) -> Split:
         """Return the question whether there is a value at all."""
-        n = self.columns[feature].n_categories
+        column = self.columns[feature]
+        n = column.n_categories
         if n is None:
             return Split(feature, threshold=np.inf)
         # A category that is taken for missing goes where missing values go.
-        return Split(
-            feature, codes=frozenset(range(n)), unseen=not self.columns[feature].unseen_is_missing
-        )
+        return Split(feature, codes=frozenset(range(n)), unseen=not column.unseen_is_missing)
 
     def decide(self, condition: Condition, known: _Known) -> Split | int:
         """Return the outcome of a condition, or a split that must be asked before it is known."""
@@ -199,71 +173,53 @@ class _Writer:
             return FALSE
         return found.pop() if len(found) == 1 else split
 
-    def choose(self, fork: Fork, known: _Known, places: Callable[[Target], int]) -> _Way:
+    def choose(self, fork: Fork, known: _Known, places: Callable[[Target], int]) -> _Binary:
         """Ask for the children of a fork in order; the ends are places of targets."""
         for condition, _ in fork.choices:
             _check_size(condition)
-        self.asked = 0
-        first = _Later(0, known)
-        waiting = [first]
+        first: list[_Binary | None] = [None]
+        # Splits, with what follows if it is so, if not and if there is no value, and their place.
+        asked: list[tuple[Split, list[_Binary | None], list[_Binary | None], int]] = []
+        waiting = [(first, 0, 0, known)]
         while waiting:
-            hole = waiting.pop()
-            hole.found = self._next(fork, hole, places)
-            if isinstance(hole.found, _Ask):
-                waiting += [w for w in hole.found.after if isinstance(w, _Later)]
-        return first
-
-    def _next(self, fork: Fork, hole: _Later, places: Callable[[Target], int]) -> _Way:
-        """Go as far as what is known leads: to a target, or to the next split to ask."""
-        for child in range(hole.child, len(fork.choices)):
-            condition, target = fork.choices[child]
-            found = self.decide(condition, hole.known)
-            if isinstance(found, Split):
-                self.asked += 1
-                if self.asked > MAX_SPLITS_IN_ONE:
-                    raise UnsupportedModelError(
-                        f"expected conditions that take at most {MAX_SPLITS_IN_ONE:,} splits when "
-                        "written out, got more in one node; nobody could read such a tree"
-                    )
-                sides = sides_of(found, self.state(hole.known, found.feature))
-                return _Ask(
-                    found,
-                    [
-                        None if s is None else _Later(child, {**hole.known, found.feature: s})
-                        for s in sides
-                    ],
+            slots, k, child, here = waiting.pop()
+            found, child = self._next(fork, child, here, places)
+            if isinstance(found, int):
+                slots[k] = None if found == ANYWHERE else found
+                continue
+            after: list[_Binary | None] = [None] * 3
+            asked.append((found, after, slots, k))
+            if len(asked) > MAX_SPLITS_IN_ONE:
+                raise UnsupportedModelError(
+                    f"expected conditions that take at most {MAX_SPLITS_IN_ONE:,} splits when "
+                    "written out, got more in one node; nobody could read such a tree"
                 )
-            if found == TRUE:
-                return places(target)
-            if found == UNKNOWN and fork.unknown is not None:
-                return _end(fork.unknown, hole.known, places)
-        return _end(fork.otherwise, hole.known, places)
+            for side, state in enumerate(sides_of(found, self.state(here, found.feature))):
+                if state is not None:
+                    waiting.append((after, side, child, {**here, found.feature: state}))
+        for split, after, slots, k in reversed(asked):
+            slots[k] = self._two(split, *after)
+        return ANYWHERE if first[0] is None else first[0]
 
-    def with_two_sides(self, way: _Way) -> _Binary:
-        """Return a way with two sides at each split, missing values on one of them."""
-        made: dict[int, _Binary] = {}
-        stack: list[tuple[_Way, bool]] = [(way, False)]
-        while stack:
-            here, ready = stack.pop()
-            if isinstance(here, int):
-                continue
-            below_it = [here.found] if isinstance(here, _Later) else here.after
-            if not ready:
-                stack.append((here, True))
-                stack += [(w, False) for w in below_it if w is not None]
-                continue
-            ends = [w if w is None or isinstance(w, int) else made[id(w)] for w in below_it]
-            got = [None if end == ANYWHERE else end for end in ends]
-            if isinstance(here, _Later):
-                made[id(here)] = ANYWHERE if got[0] is None else got[0]
-            else:
-                made[id(here)] = self._two(here.split, *got)
-        return way if isinstance(way, int) else made[id(way)]
+    def _next(
+        self, fork: Fork, child: int, known: _Known, places: Callable[[Target], int]
+    ) -> tuple[Split | int, int]:
+        """Go as far as what is known leads: to a target, or to the next split and its child."""
+        for at in range(child, len(fork.choices)):
+            condition, target = fork.choices[at]
+            found = self.decide(condition, known)
+            if isinstance(found, Split):
+                return found, at
+            if found == TRUE:
+                return places(target), at
+            if found == UNKNOWN and fork.unknown is not None:
+                return _end(fork.unknown, known, places), at
+        return _end(fork.otherwise, known, places), child
 
     def _contrary(self, split: Split) -> Split:
         """Return the split by category whose sides are exchanged."""
         assert split.codes is not None
-        everything = frozenset(range(self.columns[split.feature].n_categories or 0))
+        everything = self.whole(split.feature).codes or frozenset()
         return replace(split, codes=everything - split.codes, unseen=not split.unseen)
 
     def _joined(self, split: Split, yes: _Binary, no: _Binary) -> _Two:
@@ -296,19 +252,17 @@ class _Writer:
 
     def _two(
         self, split: Split, yes: _Binary | None, no: _Binary | None, missing: _Binary | None
-    ) -> _Binary:
-        present: _Binary | None
-        if yes is None or no is None:
-            present = no if yes is None else yes
-        else:
-            present = yes if isinstance(yes, int) and yes == no else self._joined(split, yes, no)
+    ) -> _Binary | None:
+        """Return a split with two sides, missing values on one; less where nothing comes."""
+        present = no if yes is None else yes
+        if yes is not None and no is not None and not (isinstance(yes, int) and yes == no):
+            present = self._joined(split, yes, no)
         if present is None or missing is None:
-            only = missing if present is None else present
-            return ANYWHERE if only is None else only
+            return missing if present is None else present
         taken = _take_in(present, split.feature, missing)
-        return (
-            taken if taken is not None else _Two(self.whole(split.feature), present, missing, False)
-        )
+        if taken is None:
+            taken = _Two(self.whole(split.feature), present, missing, False)
+        return taken
 
 
 def _end(target: Target, known: _Known, places: Callable[[Target], int]) -> int:
@@ -316,9 +270,9 @@ def _end(target: Target, known: _Known, places: Callable[[Target], int]) -> int:
     if not isinstance(target, NoResult):
         return places(target)
     if not all(state.present for state in known.values()):
-        target.met.add("missing values")
+        target.seen.add("missing values")
         return ANYWHERE
-    target.met.add("values that no child of a node takes")
+    target.seen.add("values that no child of a node takes")
     return ANYWHERE if target.instead is None else places(target.instead)
 
 
@@ -407,7 +361,7 @@ def nested_splits(root: Target, columns: Sequence[Column]) -> Node:
             return len(listed) - 1
 
         # What stands once stays as the source has it, be it decided further up or not.
-        way = writer.with_two_sides(writer.choose(target, known if share < 1 else {}, place_of))
+        way = writer.choose(target, known if share < 1 else {}, place_of)
         ends = Counter(_ends(way))
         inner: list[tuple[_Binary, _Known, tuple[int, int] | None, Fork | None]] = [
             (way, known, parent, target)
@@ -449,15 +403,15 @@ def _on_side(two: _Two, state: State, side: int) -> State:
 
 
 def _nested(places: list[_Place], columns: Sequence[Column]) -> Node:
-    made: dict[int, Node] = {}
+    built: dict[int, Node] = {}
     rows: dict[int, float] = {}
     for at in reversed(range(len(places))):
         place = places[at]
         if isinstance(place.what, Leaf):
-            made[at], rows[at] = place.what, place.what.weight
+            built[at], rows[at] = place.what, place.what.weight
             continue
         split, source = place.what.split, place.source
-        left, right = (made.pop(side) for side in place.sides)
+        left, right = (built.pop(side) for side in place.sides)
         heavier_left = rows[place.sides[0]] >= rows[place.sides[1]]
         rows[at] = rows[place.sides[0]] + rows[place.sides[1]]
         missing_left = place.what.missing_left
@@ -466,7 +420,7 @@ def _nested(places: list[_Place], columns: Sequence[Column]) -> Node:
         if source is not None:
             weight = None if source.weight is None else source.weight * place.share
             own = {"value": source.value, "weight": weight, "label": source.label}
-        made[at] = Branch(
+        built[at] = Branch(
             feature=split.feature,
             left=left,
             right=right,
@@ -476,4 +430,4 @@ def _nested(places: list[_Place], columns: Sequence[Column]) -> Node:
             unseen_left=split.unseen if by_itself else None,
             **own,
         )
-    return made[0]
+    return built[0]

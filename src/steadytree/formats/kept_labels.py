@@ -83,10 +83,12 @@ def leaf_shares(
     if not other.size or prefer == "shares":
         return values
     if prefer is None:
+        policy = ""
+        if tree.decision_threshold is not None and spoken.threshold is None:
+            policy = f" (the tree's decision threshold is {tree.decision_threshold:g})"
         raise UnsupportedModelError(
             f"expected labels that follow the shares, which is all that {what} can say, got "
-            f"{other.size} of {tree.n_leaves} leaves whose label does not{_policy(tree, spoken)}; "
-            "prefer='labels' "
+            f"{other.size} of {tree.n_leaves} leaves whose label does not{policy}; prefer='labels' "
             "moves the shares of these leaves to the boundary, prefer='shares' changes their labels"
         )
     for leaf in other.tolist():
@@ -98,13 +100,6 @@ def leaf_shares(
             f"{spoken.threshold} and a leaf below it, which no share is; pass prefer='shares'"
         )
     return values
-
-
-def _policy(tree: Tree, spoken: Decision) -> str:
-    """Say where labels that do not follow may come from."""
-    if tree.decision_threshold is None or spoken.threshold is not None:
-        return ""
-    return f" (the tree's decision threshold is {tree.decision_threshold:g})"
 
 
 def _towards(shares: NDArray[np.float64], label: int, spoken: Decision) -> NDArray[np.float64]:

@@ -62,3 +62,12 @@ def split_test(tree: Tree, node: int) -> SplitTest:
         missing_left=bool(tree.missing_left[node]),
         unseen_left=bool(tree.unseen_left[node]),
     )
+
+
+def fits(number: Any, kind: type[np.floating[Any]]) -> bool:
+    """Whether a number is one of this precision."""
+    try:
+        with np.errstate(over="ignore"):
+            return bool(np.isfinite(kind(number)) and float(kind(number)) == number)
+    except OverflowError:
+        return False

@@ -8,6 +8,7 @@ a :class:`TreeFormatError`, in bounded time and memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from steadytree.plugins import (
     MAX_CATEGORIES,
@@ -20,8 +21,30 @@ from steadytree.plugins import (
 )
 
 
+def node_table(
+    root: Any, sides_of: Callable[[Any], tuple[Any, Any] | None]
+) -> tuple[list[Any], list[list[int] | None]]:
+    """List a node and all below it, each with the positions of its two sides; None for a leaf."""
+    nodes: list[Any] = []
+    children: list[list[int] | None] = []
+    waiting: list[tuple[Any, list[int] | None, int]] = [(root, None, 0)]
+    while waiting:
+        node, of_parent, side = waiting.pop()
+        if len(nodes) >= MAX_NODES:
+            raise TreeFormatError(f"expected at most {MAX_NODES:,} nodes, got more")
+        if of_parent is not None:
+            of_parent[side] = len(nodes)
+        sides = sides_of(node)
+        own = None if sides is None else [-1, -1]
+        nodes.append(node)
+        children.append(own)
+        if sides is not None:
+            waiting += ((sides[1], own, 1), (sides[0], own, 0))
+    return nodes, children
+
+
 def nest_nodes(
-    children: Sequence[tuple[int, int] | None],
+    children: Sequence[Sequence[int] | None],
     leaf: Callable[[int], Node],
     split: Callable[[int, Node, Node], Node],
 ) -> Node:
@@ -52,14 +75,14 @@ def nest_nodes(
         sides = children[node]
         if sides is not None:
             waiting += ((sides[1], depth + 1), (sides[0], depth + 1))
-    made: dict[int, Node] = {}
+    built: dict[int, Node] = {}
     for node in reversed(order):
         sides = children[node]
         if sides is None:
-            made[node] = leaf(node)
+            built[node] = leaf(node)
         else:
-            made[node] = split(node, made.pop(sides[0]), made.pop(sides[1]))
-    return made[0]
+            built[node] = split(node, built.pop(sides[0]), built.pop(sides[1]))
+    return built[0]
 
 
 def check_category_sizes(n_categories: Sequence[int]) -> None:

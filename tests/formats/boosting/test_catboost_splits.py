@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from steadytree.exceptions import TreeFormatError
-from steadytree.formats.boosting.catboost_splits import Features, Split, read_nested, read_oblivious
+from steadytree.formats.boosting.read_catboost import Features, Split, read_nested, read_oblivious
 from steadytree.tree.nested import JsonObject
 
 
@@ -55,7 +55,7 @@ def test_nested_objects_are_laid_flat() -> None:
         "right": {"split": equals(-1), "left": {"value": [3, 4]}, "right": {"value": [5, 6]}},
     }
     table = read_nested(JsonObject(tree, "t."), 2)
-    assert table.children[0] == (1, 2)
+    assert table.children[0] == [1, 2]
     # Signed in splits, unsigned beside the text.
     assert table.splits[2] == Split(0, hash=2**32 - 1)
     np.testing.assert_array_equal(table.values, [[1, 2], [3, 4], [5, 6]])

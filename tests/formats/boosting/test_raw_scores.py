@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steadytree.exceptions import UnsupportedModelError
-from steadytree.formats.boosting.raw_scores import (
+from steadytree.formats.boosting.leaf_scores import (
     Outcome,
     identity,
     logistic,

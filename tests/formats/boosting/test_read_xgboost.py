@@ -267,10 +267,10 @@ Edit = Callable[[dict[str, Any], dict[str, Any]], Any]
         (lambda m, t: t.update(left_children=[[1]]), "a list of numbers, got shape"),
         (lambda m, t: t.update(left_children={"0": 1}), "expected numbers, got others"),
         (lambda m, t: t.pop("default_left"), "default_left: expected numbers"),
-        (lambda m, t: t.update(tree_param=[]), "tree_param: expected a dict"),
+        (lambda m, t: t.update(tree_param=[]), "tree_param: expected an object"),
         (lambda m, t: m["gradient_booster"]["model"].update(trees=[]), "at least one"),
-        (lambda m, t: m["gradient_booster"]["model"].update(trees=[1]), "expected a dict"),
-        (lambda m, t: m["gradient_booster"].update(name=3), "expected a str"),
+        (lambda m, t: m["gradient_booster"]["model"].update(trees=[1]), "expected an object"),
+        (lambda m, t: m["gradient_booster"].update(name=3), "expected text"),
         (lambda m, t: m["learner_model_param"].update(num_feature="-3"), "1 to 200,000"),
         (lambda m, t: m["learner_model_param"].update(num_feature="9" * 30), "1 to 200,000"),
         (lambda m, t: m["learner_model_param"].update(num_feature="9" * 5000), "a whole number"),
@@ -323,7 +323,7 @@ def test_files_cut_off_and_nested(tmp_path: Path) -> None:
     started = time.perf_counter()
     nested = b'{"learner":' + b"[" * 50_000_000
     assert_refused(tmp_path / "m.json", nested, "nested too deeply")
-    assert_refused(tmp_path / "m.json", b'{"version":[1],"learner":[]}', "expected a dict")
+    assert_refused(tmp_path / "m.json", b'{"version":[1],"learner":[]}', "expected an object")
     assert time.perf_counter() - started < 5
 
 

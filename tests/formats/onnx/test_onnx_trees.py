@@ -39,7 +39,7 @@ def test_a_stump() -> None:
     said = leaves_of(ensemble, 0, [1, 2])
     assert said == {1: ([3.25], None), 2: ([4.25], None)}
     root = fork_tree(
-        ensemble, ensemble.roots[0], lambda s: AtMost(0, s.value), lambda i: Leaf(said[i][0])
+        ensemble, ensemble.roots[0], lambda s: AtMost(0, s.value), lambda i: Leaf(said[i][0]), False
     )
     assert isinstance(root, Fork)
     assert [root.choices[0][1].value, root.otherwise.value] == [[3.25], [4.25]]

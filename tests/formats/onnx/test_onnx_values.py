@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
-from steadytree.formats.onnx.onnx_values import (
+from steadytree.formats.onnx.onnx_trees import (
     DOUBLE,
     FLOAT,
     INT64,

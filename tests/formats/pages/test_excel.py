@@ -391,11 +391,12 @@ def test_without_openpyxl_the_formula_is_there_and_the_workbook_says_what_it_nee
         "import sys; sys.modules['openpyxl'] = None\n"
         "from tests.foreign import random_tree\n"
         "from steadytree.exceptions import MissingDependencyError\n"
-        "assert random_tree(1).to_excel().startswith('=IF(')\n"
-        "try:\n    random_tree(1).to_excel(workbook=True)\n"
+        "from steadytree import export_tree\n"
+        "assert export_tree(random_tree(1), 'excel').startswith('=IF(')\n"
+        "try:\n    export_tree(random_tree(1), 'excel', workbook=True)\n"
         "except MissingDependencyError as error:\n    print(error)\n"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

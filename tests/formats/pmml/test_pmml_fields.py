@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steadytree.exceptions import TreeFormatError, UnsupportedModelError
-from steadytree.formats.pmml.pmml_fields import Fields, read_value
-from steadytree.formats.pmml.pmml_xml import first, parse_xml
+from steadytree.formats.pmml.pmml_fields import Fields, first, parse_xml, read_value
 
 DICTIONARY = (
     '<DataDictionary><DataField name="x" optype="continuous" dataType="integer"/>'

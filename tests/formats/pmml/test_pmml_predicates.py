@@ -17,9 +17,8 @@ from steadytree.formats.conditions import (
     Not,
     OneOf,
 )
-from steadytree.formats.pmml.pmml_fields import Fields
+from steadytree.formats.pmml.pmml_fields import Fields, first, parse_xml
 from steadytree.formats.pmml.pmml_predicates import array_texts, read_predicate
-from steadytree.formats.pmml.pmml_xml import first, parse_xml
 
 
 def fields(treatment: str = "") -> Fields:

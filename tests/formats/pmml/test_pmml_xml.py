@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from steadytree.exceptions import TreeFormatError
-from steadytree.formats.pmml import pmml_xml
-from steadytree.formats.pmml.pmml_xml import children, first, number, parse_xml, tag
+from steadytree.formats.pmml import pmml_fields as pmml_xml
+from steadytree.formats.pmml.pmml_fields import children, first, number, parse_xml, tag
 
 
 def test_names_come_without_their_namespace() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steadytree.exceptions import TreeFormatError
-from steadytree.formats.rules.rule_lines import parse_lines
+from steadytree.formats.rules.read_rules import parse_lines
 
 REFUSED = {
     "": "expected a tree in words such as 'age <= 50:', got an empty text",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from steadytree.exceptions import TreeFormatError
-from steadytree.formats.rules.rule_lines import parse_lines
+from steadytree.formats.rules.read_rules import parse_lines
 from steadytree.formats.rules.rule_words import Item, Line, LineReader
 
 REFUSED = {

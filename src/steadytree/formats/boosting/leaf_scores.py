@@ -7,16 +7,75 @@ that rounding could turn the label, it is moved a little away from it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.formats.kept_labels import leaf_shares
+from steadytree.formats.kept_labels import leaf_shares, over_columns
 from steadytree.plugins import LARGEST_SHARE, Decision, Tree, UnsupportedModelError, quoted
 
+# -- From the raw score of a boosted tree to what its model predicts --
+# Leaves of boosted trees hold a score on the scale of a link: log odds, a logarithm, or the
+# response itself. A model of one tree is read as what it predicts; one tree of several as its
+# score, because no probability belongs to one tree alone.
+
 FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the leaves of a tree predict.
+
+    ``values`` makes class shares (one column per class) or responses (one column) of raw
+    scores, one per leaf or one per leaf and class. ``classes`` is None for responses.
+    """
+
+    values: Callable[[FloatArray], FloatArray]
+    classes: tuple[Any, ...] | None = None
+
+    def of(self, raw: Sequence[float] | NDArray[Any]) -> FloatArray:
+        """Values of the leaves, of shape (number of leaves, number of classes or 1)."""
+        scores = np.asarray(raw, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # What is not finite is for the tree to refuse, with the node it stands at.
+            return np.asarray(self.values(scores), dtype=np.float64).reshape(len(scores), -1)
+
+
+def identity(raw: FloatArray) -> FloatArray:
+    """Return the score as it is."""
+    return raw
+
+
+def logistic(raw: FloatArray, scale: float = 1.0) -> FloatArray:
+    """Share of the second class from its log odds."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1.0 / (1.0 + np.exp(-scale * raw)))
+
+
+def two_shares(share: FloatArray) -> FloatArray:
+    """Shares of both classes from that of the second."""
+    return np.column_stack([1.0 - share, share])
+
+
+def softmax(raw: FloatArray) -> FloatArray:
+    """Shares of the classes from a score for each, one row per leaf."""
+    powers = np.exp(raw - raw.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def refuse_objective(name: str, library: str, known: Iterable[str]) -> NoReturn:
+    """Raise for an objective whose predictions are not known from its scores."""
+    raise UnsupportedModelError(
+        f"expected a {library} model with one of the objectives {', '.join(sorted(known))}, "
+        f"got {quoted(name)}; fit it with one of them"
+    )
+
+
+# -- What models of boosted trees share: leaves as scores, categories as codes --
+
 
 NEAR = {False: 1e-9, True: 1e-6}
 """How near to the boundary a share may be, of scores in double and in single precision."""
@@ -88,25 +147,27 @@ def category_codes(
     return {c: int(c) for c in every if not isinstance(c, str) and c == int(c) >= 0}
 
 
-def check_classes(tree: Tree, model: Any, what: str) -> None:
-    """Refuse a tree of other classes than those of a classifier."""
+def fitting_tree(
+    tree: Tree, model: Any, there: Tree, categorical: Sequence[bool], what: str
+) -> Tree:
+    """Return a tree over the columns of a model that was read as ``there``.
+
+    Refuses other classes than those of a classifier, and splits that take a column for a number
+    where the model has categories, or so.
+    """
+    tree = over_columns(tree, there.feature_names, there.n_features, what)
     theirs = getattr(model, "classes_", None)
-    if tree.classes is None or theirs is None:
-        return
-    if theirs.tolist() != list(tree.classes):
+    if tree.classes is not None and theirs is not None and theirs.tolist() != list(tree.classes):
         raise UnsupportedModelError(
-            f"expected the classes of {what}, {quoted(theirs.tolist())}, "
-            f"got {quoted(list(tree.classes))}"
+            f"expected the classes of {what}, {quoted(theirs.tolist())}, got "
+            f"{quoted(list(tree.classes))}"
         )
-
-
-def check_kinds(tree: Tree, categorical: Sequence[bool], what: str) -> None:
-    """Refuse splits that take a column for a number where the model has categories, or so."""
     for j in sorted(tree.used_features):
-        mine, theirs = tree.categories[j] is not None, categorical[j]
-        if mine != theirs:
+        by_set = tree.categories[j] is not None
+        if by_set != categorical[j]:
             kinds = ("a number", "a category")
             raise UnsupportedModelError(
-                f"expected {tree.feature_labels[j]!r} to be {kinds[theirs]}, as it is to {what}, "
-                f"got a split that takes it for {kinds[mine]}"
+                f"expected {tree.feature_labels[j]!r} to be {kinds[categorical[j]]}, as it is to "
+                f"{what}, got a split that takes it for {kinds[by_set]}"
             )
+    return tree

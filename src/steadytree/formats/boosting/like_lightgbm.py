@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from steadytree.formats.boosting import read_lightgbm as reader
 from steadytree.formats.boosting.leaf_scores import (
     category_codes,
-    check_classes,
-    check_kinds,
+    fitting_tree,
     labels_or_responses,
     leaf_scores,
 )
-from steadytree.formats.kept_labels import over_columns
 from steadytree.formats.split_tests import split_test
 from steadytree.plugins import (
     Tree,
@@ -36,15 +34,10 @@ from steadytree.plugins import (
 LARGEST = float(np.finfo(np.float64).max)
 _CATEGORICAL, _DEFAULT_LEFT, _MISSING_IS_NAN = 1, 2, 8
 _LINKS = {
-    "regression": "identity",
-    "regression_l1": "identity",
-    "huber": "identity",
-    "fair": "identity",
-    "quantile": "identity",
-    "mape": "identity",
-    "poisson": "exponential",
-    "gamma": "exponential",
-    "tweedie": "exponential",
+    **dict.fromkeys(
+        ("regression", "regression_l1", "huber", "fair", "quantile", "mape"), "identity"
+    ),
+    **dict.fromkeys(("poisson", "gamma", "tweedie"), "exponential"),
     "binary": "logistic",
 }
 
@@ -68,18 +61,23 @@ def write_like(tree: Tree, model: Any, prefer: str | None) -> Any:
     )
     there = read_model(model, tree_index=0)
     booster = getattr(model, "booster_", model)
-    tree = over_columns(
-        _with_their_names(tree, there), there.feature_names, there.n_features, _WHAT
-    )
-    check_classes(tree, model, _WHAT)
-    check_kinds(tree, [categories is not None for categories in there.categories], _WHAT)
+    if tree.feature_names is not None and there.feature_names is not None:
+        # As LightGBM writes blanks in names.
+        tree = tree.replace(feature_names=tuple(n.replace(" ", "_") for n in tree.feature_names))
+    by_set = [categories is not None for categories in there.categories]
+    tree = fitting_tree(tree, model, there, by_set, _WHAT)
     head, _, rest = booster.model_to_string().partition("\nTree=")
     tail = rest.partition("\nend of trees\n")[2]
     lines = head.split("\n")
     objective = next((x for x in lines if x.startswith("objective=")), "objective=").split("=")[1]
     link, scale = _link(objective.split())
     scores = leaf_scores(tree, prefer, _WHAT, link=link, decided=booster is not model, single=False)
-    block = _tree_block(tree, scores / scale, _codes(tree, there, booster))
+    named = bool(booster.pandas_categorical)
+    codes = [
+        category_codes(*lists, named)
+        for lists in zip(there.categories, tree.categories, strict=True)
+    ]
+    block = _tree_block(tree, scores / scale, codes)
     # Sizes are there to read trees side by side; without them they are read one by one.
     kept = [x for x in lines if not x.startswith("tree_sizes=")]
     text = "\n".join(kept).rstrip("\n") + f"\n\nTree=0\n{block}\n\nend of trees\n{tail}"
@@ -95,13 +93,6 @@ def write_like(tree: Tree, model: Any, prefer: str | None) -> Any:
 _WHAT = "the LightGBM model"
 
 
-def _with_their_names(tree: Tree, there: Tree) -> Tree:
-    """Return a tree with blanks in its names as LightGBM writes them."""
-    if tree.feature_names is None or there.feature_names is None:
-        return tree
-    return tree.replace(feature_names=tuple(n.replace(" ", "_") for n in tree.feature_names))
-
-
 def _link(objective: list[str]) -> tuple[str, float]:
     """Return how scores become predictions, and what they are multiplied by before."""
     name = objective[0] if objective else "none"
@@ -112,15 +103,6 @@ def _link(objective: list[str]) -> tuple[str, float]:
         )
     scale = next((o[8:] for o in objective if o.startswith("sigmoid:")), "1")
     return _LINKS[name], float(scale)
-
-
-def _codes(tree: Tree, there: Tree, booster: Any) -> list[dict[Any, int]]:
-    """Return LightGBM's code of each category, by feature."""
-    named = bool(booster.pandas_categorical)
-    return [
-        category_codes(theirs, ours, named)
-        for theirs, ours in zip(there.categories, tree.categories, strict=True)
-    ]
 
 
 def _tree_block(tree: Tree, scores: NDArray[np.float64], codes: list[dict[Any, int]]) -> str:
@@ -182,7 +164,8 @@ def _tree_block(tree: Tree, scores: NDArray[np.float64], codes: list[dict[Any, i
 def _unlisted_left(test: Any, known: dict[Any, int]) -> bool:
     """Return where values go that are in no list; LightGBM sends them all one way."""
     unlisted = {test.unseen_left, test.missing_left}
-    unlisted |= {side for c, side in _sides(test) if c not in known}
+    unlisted |= {True for c in test.left if c not in known}
+    unlisted |= {False for c in test.right if c not in known}
     if len(unlisted) > 1:
         raise UnsupportedModelError(
             f"expected a split on {test.name!r} that sends missing values and categories never met "
@@ -190,10 +173,6 @@ def _unlisted_left(test: Any, known: dict[Any, int]) -> bool:
             "way, or export the tree"
         )
     return bool(unlisted.pop())
-
-
-def _sides(test: Any) -> list[tuple[Any, bool]]:
-    return [*((c, True) for c in test.left), *((c, False) for c in test.right)]
 
 
 def _bit_words(codes: list[int]) -> list[int]:

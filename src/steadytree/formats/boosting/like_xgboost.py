@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from steadytree.formats.boosting import read_xgboost as reader
 from steadytree.formats.boosting.leaf_scores import (
     category_codes,
-    check_classes,
-    check_kinds,
+    fitting_tree,
     labels_or_responses,
     leaf_scores,
 )
-from steadytree.formats.kept_labels import over_columns
 from steadytree.formats.split_tests import split_test
 from steadytree.plugins import (
     InputError,
@@ -38,13 +36,11 @@ from steadytree.plugins import (
 NO_PARENT = 2**31 - 1
 _WHAT = "the XGBoost model"
 _LINKS = {
-    "reg:squarederror": "identity",
-    "reg:absoluteerror": "identity",
-    "reg:pseudohubererror": "identity",
-    "reg:squaredlogerror": "identity",
-    "count:poisson": "exponential",
-    "reg:gamma": "exponential",
-    "reg:tweedie": "exponential",
+    **dict.fromkeys(
+        [f"reg:{kind}error" for kind in ("squared", "absolute", "pseudohuber", "squaredlog")],
+        "identity",
+    ),
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "exponential"),
     "binary:logistic": "logistic",
 }
 _BASE_SCORES = {"identity": "0E0", "exponential": "1E0", "logistic": "5E-1"}
@@ -91,10 +87,8 @@ def write_like(tree: Tree, model: Any, prefer: str | None) -> Any:
         raise UnsupportedModelError(
             f"expected an XGBoost model with booster='gbtree', got {forest['name']!r}"
         )
-    tree = over_columns(tree, there.feature_names, there.n_features, _WHAT)
-    check_classes(tree, model, _WHAT)
-    types = learner.get("feature_types") or ["float"] * tree.n_features
-    check_kinds(tree, [kind == "c" for kind in types], _WHAT)
+    types = learner.get("feature_types") or ["float"] * there.n_features
+    tree = fitting_tree(tree, model, there, [kind == "c" for kind in types], _WHAT)
     link = _LINKS.get(learner["objective"]["name"])
     if link is None:
         raise UnsupportedModelError(

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.formats.boosting.raw_scores import (
+from steadytree.formats.boosting.leaf_scores import (
     Outcome,
     identity,
     logistic,
@@ -62,7 +62,7 @@ MAX_WAYS = 5_000_000
 """Lists times features that are gone through to find which belong together."""
 
 _PANDAS = "\npandas_categorical:"
-_TOLD = "\n[categorical_feature:"
+_DECLARED = "\n[categorical_feature:"
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def category_columns(infos: Sequence[str], names: Sequence[str], tail: str) -> C
     lists = _pandas_lists(tail)
     if not lists:
         return CategoryColumns(codes, {}, frozenset())
-    told = _told(tail, names)
+    declared = _declared(tail, names)
     # What LightGBM was told, else what it found: a constant column shows only in the former.
-    categorical = set(codes) if told is None else told
+    categorical = set(codes) if declared is None else declared
     columns = _only_way(lists, categorical, infos, codes)
     if columns is None:
         raise UnsupportedModelError(
@@ -128,17 +128,17 @@ def _pandas_lists(tail: str) -> list[list[Any]]:
     return lists
 
 
-def _told(tail: str, names: Sequence[str]) -> set[int] | None:
+def _declared(tail: str, names: Sequence[str]) -> set[int] | None:
     """Return the features that LightGBM was told are categorical; None if that is not there."""
-    _, found, rest = tail.partition(_TOLD)
+    _, found, rest = tail.partition(_DECLARED)
     if not found:
         return None
     value = rest.partition("]")[0].strip()
     if value.startswith("name:"):
         wanted = set(value[5:].split(","))
         return {j for j, name in enumerate(names) if name in wanted}
-    told = numbers_in(value.replace(",", " "), "categorical_feature", int)
-    return {int(j) for j in told if 0 <= j < len(names)}
+    declared = numbers_in(value.replace(",", " "), "categorical_feature", int)
+    return {int(j) for j in declared if 0 <= j < len(names)}
 
 
 def _only_way(

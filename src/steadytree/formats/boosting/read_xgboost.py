@@ -12,9 +12,7 @@ that shares agree to seven digits. Decisions are the same.
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.formats.boosting.raw_scores import Outcome, identity, refuse_objective, two_shares
+from steadytree.formats.boosting.leaf_scores import Outcome, identity, refuse_objective, two_shares
 from steadytree.formats.stored_nodes import (
     check_category_sizes,
     check_features,
@@ -32,6 +30,7 @@ from steadytree.formats.stored_nodes import (
 from steadytree.plugins import (
     MAX_UNLISTED_FEATURES,
     Branch,
+    JsonObject,
     Leaf,
     Node,
     Tree,
@@ -54,16 +53,7 @@ from steadytree.plugins import (
 MAX_NESTING = 64
 """Levels of lists in lists; XGBoost's files have eight."""
 
-_NUMBERS = {
-    b"i": ">i1",
-    b"U": ">u1",
-    b"I": ">i2",
-    b"l": ">i4",
-    b"L": ">i8",
-    b"d": ">f4",
-    b"D": ">f8",
-}
-_FORMATS = {b"i": ">b", b"U": ">B", b"I": ">h", b"l": ">i", b"L": ">q", b"d": ">f", b"D": ">d"}
+_NUMBERS = {b"i": "i1", b"U": "u1", b"I": "i2", b"l": "i4", b"L": "i8", b"d": "f4", b"D": "f8"}
 _WORDS: dict[bytes, Any] = {b"Z": None, b"T": True, b"F": False}
 
 
@@ -106,9 +96,8 @@ class _Parser:
         return int(number)
 
     def number(self, mark: bytes) -> int | float:
-        form = _FORMATS[mark]
-        (number,) = struct.unpack(form, self.take(struct.calcsize(form)))
-        return number  # type: ignore[no-any-return]
+        dtype = np.dtype(f">{_NUMBERS[mark]}")
+        return np.frombuffer(self.take(dtype.itemsize), dtype).item()  # type: ignore[no-any-return]
 
     def text(self, length_mark: bytes) -> str:
         raw = self.take(self.count(length_mark))
@@ -118,7 +107,7 @@ class _Parser:
             raise self.error("text in UTF-8", "other bytes") from None
 
     def value(self, mark: bytes, nesting: int) -> Any:
-        if mark in _FORMATS:
+        if mark in _NUMBERS:
             return self.number(mark)
         if mark in _WORDS:
             return _WORDS[mark]
@@ -138,7 +127,7 @@ class _Parser:
             kind = self.take(1)
             if kind not in _NUMBERS or self.take(1) != b"#":
                 raise self.error("an array of numbers with a count", f"the type {quoted(kind)}")
-            dtype = np.dtype(_NUMBERS[kind])
+            dtype = np.dtype(f">{_NUMBERS[kind]}")
             raw = self.take(self.count(self.take(1)) * dtype.itemsize)
             return np.frombuffer(raw, dtype=dtype).astype(dtype.newbyteorder("="))
         if mark == b"#":
@@ -191,18 +180,10 @@ def _sigmoid(margin: FloatArray) -> FloatArray:
     return np.asarray(np.float32(1) / (grown + np.float32(1)), dtype=np.float64)
 
 
-def _exp(margin: FloatArray) -> FloatArray:
-    return np.exp(margin).astype(np.float32).astype(np.float64)
-
-
-def _positive(margin: FloatArray) -> FloatArray:
-    return (margin > 0).astype(np.float64)
-
-
 _AS_IT_IS = (float, identity)
-_LOGARITHM = (_log, _exp)
+_LOGARITHM = (_log, lambda margin: np.exp(margin).astype(np.float32).astype(np.float64))
 _OBJECTIVES: dict[str, tuple[Callable[[float], float], Callable[[FloatArray], FloatArray]]] = {
-    "binary:hinge": (float, _positive),
+    "binary:hinge": (float, lambda margin: (margin > 0).astype(np.float64)),
     "binary:logistic": (_logit, _sigmoid),
     "binary:logitraw": _AS_IT_IS,
     "count:poisson": _LOGARITHM,
@@ -281,26 +262,18 @@ def load_file(path: Path) -> Any:
 # -- the document ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A mapping in the document, and where it stands."""
+class _Part(JsonObject):
+    """A mapping in the document, and where it stands; numbers come as text, or as an array."""
 
-    content: dict[str, Any]
-    where: str
-
-    def get(self, key: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
-        value = self.content.get(key, default)
-        if not isinstance(value, kind):
-            names = kind.__name__ if isinstance(kind, type) else kind[0].__name__
-            raise TreeFormatError(
-                f"{self.where}{key}: expected a {names}, got {type(value).__name__}"
-            )
-        return value
+    def entry(self, key: str, kind: type, default: Any) -> Any:
+        """Return an entry of a kind, or what stands for a missing one."""
+        return self.get(key, kind) if key in self.content else default
 
     def part(self, key: str) -> _Part:
+        """Return an entry that is an object itself."""
         return _Part(self.get(key, dict), f"{self.where}{key}.")
 
-    def whole(self, key: str, default: Any = None) -> int:
+    def count(self, key: str, default: Any = None) -> int:
         """Return a whole number, which XGBoost writes as text."""
         value = self.content.get(key, default)
         try:
@@ -310,10 +283,11 @@ class _Part:
                 f"{self.where}{key}: expected a whole number, got {str(value)[:40]!r}"
             ) from None
 
-    def floats(self, key: str, n: int | None = None) -> FloatArray:
+    def array(self, key: str, n: int | None = None) -> FloatArray:
+        """Return a list of numbers; a missing one is empty unless its length is known."""
         value = self.content.get(key, () if n is None else None)
         try:
-            if not isinstance(value, np.ndarray) and not isinstance(value, (list, tuple)):
+            if not isinstance(value, (np.ndarray, list, tuple)):
                 raise ValueError
             with np.errstate(invalid="ignore"):  # odd NaN, for whoever takes the numbers to refuse
                 array = np.array(value, dtype=np.float64)
@@ -326,8 +300,9 @@ class _Part:
             )
         return array
 
-    def ints(self, key: str, n: int | None = None) -> list[int]:
-        array = self.floats(key, n)
+    def integers(self, key: str, n: int | None = None) -> list[int]:
+        """Return a list of whole numbers."""
+        array = self.array(key, n)
         if not (np.abs(array) < 2.0**53).all() or (array != np.floor(array)).any():
             raise TreeFormatError(f"{self.where}{key}: expected whole numbers, got others")
         return array.astype(np.int64).tolist()  # type: ignore[no-any-return]
@@ -342,14 +317,12 @@ def _read_document(
     early_stopping: bool = False,
     missing: float = np.nan,
 ) -> Tree:
-    if not isinstance(document, dict):
-        raise TreeFormatError("expected an XGBoost model, got a file without entries")
     top = _Part(document, "")
     learner = top.part("learner")
     parameters = learner.part("learner_model_param")
-    version = top.ints("version")
+    version = top.integers("version")
     model, drops = _gradient_booster(learner.part("gradient_booster"))
-    n_features = parameters.whole("num_feature")
+    n_features = parameters.count("num_feature")
     if not 0 < n_features <= MAX_UNLISTED_FEATURES:
         raise TreeFormatError(
             f"num_feature: expected 1 to {MAX_UNLISTED_FEATURES:,} features, got {n_features}"
@@ -360,10 +333,8 @@ def _read_document(
     if not trees:
         raise TreeFormatError("trees: expected at least one, got none")
     index = choose_tree(len(trees), tree_index, "an XGBoost model")
-    if not isinstance(trees[index], dict):
-        raise TreeFormatError(f"trees[{index}]: expected a dict, got another")
     table = _Part(trees[index], f"trees[{index}].")
-    if _Part(table.get("tree_param", dict), "tree_param.").whole("size_leaf_vector", 1) > 1:
+    if _Part(table.get("tree_param", dict), "tree_param.").count("size_leaf_vector", 1) > 1:
         raise UnsupportedModelError(
             "expected one value per leaf, got an XGBoost model with trees of several outputs; "
             "fit with multi_strategy='one_output_per_tree'"
@@ -372,7 +343,7 @@ def _read_document(
     if len(trees) == 1:
         outcome, row = _outcome(learner, version, classifier), _weight_of_a_row(learner)
     lists = _category_lists(learner, model, n_features)
-    if not np.isnan(missing) and any(t == "c" for t in learner.get("feature_types", list, [])):
+    if not np.isnan(missing) and any(t == "c" for t in learner.entry("feature_types", list, [])):
         raise UnsupportedModelError(
             f"expected missing=nan for a model with categories, got missing={missing}; "
             "fit with missing values as NaN"
@@ -381,7 +352,7 @@ def _read_document(
     root, categories = _nodes(
         table, n_features, lists, outcome, drop=drop, missing=missing, row=row
     )
-    names = learner.get("feature_names", list, [])
+    names = learner.entry("feature_names", list, [])
     numbers = ".".join(map(str, version))
     return build_tree(
         root,
@@ -400,7 +371,7 @@ def _gradient_booster(booster: _Part) -> tuple[_Part, FloatArray | None]:
     if kind == "gbtree":
         return booster.part("model"), None
     if kind == "dart":
-        return booster.part("gbtree").part("model"), booster.floats("weight_drop")
+        return booster.part("gbtree").part("model"), booster.array("weight_drop")
     raise UnsupportedModelError(
         f"expected an XGBoost model of trees (gbtree or dart), got {kind[:40]!r}; "
         "fit with booster='gbtree'"
@@ -412,7 +383,7 @@ def _rounds_kept(learner: _Part, model: _Part) -> int | None:
     attributes = learner.part("attributes")
     if "best_iteration" not in attributes.content:
         return None
-    best, ends = attributes.whole("best_iteration"), model.ints("iteration_indptr")
+    best, ends = attributes.count("best_iteration"), model.integers("iteration_indptr")
     if not 0 <= best < len(ends) - 1:
         raise TreeFormatError(f"best_iteration: expected a round, got {best} of {len(ends) - 1}")
     return ends[best + 1]
@@ -459,21 +430,19 @@ def _weight_of_a_row(learner: _Part) -> float:
 
 def _category_lists(learner: _Part, model: _Part, n_features: int) -> dict[int, list[Any]]:
     """Return the user's own categories by feature, where the model has them."""
-    encoded = _Part(model.get("cats", dict, {}), "cats.").get("enc", list, [])
+    encoded = _Part(model.entry("cats", dict, {}), "cats.").entry("enc", list, [])
     if not encoded:
         return {}
     if len(encoded) != n_features:
         raise TreeFormatError(f"cats.enc: expected {n_features} entries, got {len(encoded)}")
     lists: dict[int, list[Any]] = {}
     for j, entry in enumerate(encoded):
-        if not isinstance(entry, dict):
-            raise TreeFormatError(f"cats.enc[{j}]: expected a dict, got {type(entry).__name__}")
         part = _Part(entry, f"cats.enc[{j}].")
-        values = part.ints("values")
+        values = part.integers("values")
         if "offsets" not in entry:
             lists[j] = values
             continue
-        ends = part.ints("offsets")
+        ends = part.integers("offsets")
         if not ends:
             continue
         if sorted(ends) != ends or ends[0] != 0 or ends[-1] > len(values):
@@ -506,16 +475,16 @@ def _nodes(
     ``drop``: what the leaves are multiplied with; ``missing``: a number that stands for missing;
     ``row``: what one row adds to the weight of a node.
     """
-    lefts = table.ints("left_children")
+    lefts = table.integers("left_children")
     n = len(lefts)
-    rights = table.ints("right_children", n)
-    feature = table.ints("split_indices", n)
+    rights = table.integers("right_children", n)
+    feature = table.integers("split_indices", n)
     # In JSON the shortest digits of a single, which UBJSON holds itself.
     with np.errstate(over="ignore"):
-        condition = table.floats("split_conditions", n).astype(np.float32)
-        weight = table.floats("sum_hessian", n).astype(np.float32)
-    default_left = table.ints("default_left", n)
-    by_category = table.ints("split_type", n) if "split_type" in table.content else [0] * n
+        condition = table.array("split_conditions", n).astype(np.float32)
+        weight = table.array("sum_hessian", n).astype(np.float32)
+    default_left = table.integers("default_left", n)
+    by_category = table.integers("split_type", n) if "split_type" in table.content else [0] * n
     children: list[tuple[int, int] | None] = [
         None if left == -1 else (left, right) for left, right in zip(lefts, rights, strict=True)
     ]
@@ -556,9 +525,9 @@ def _right_sets(table: _Part, nodes: Sequence[int]) -> dict[int, frozenset[int]]
     """Codes that go right, by split."""
     if not nodes:
         return {}
-    codes, listed = table.ints("categories"), table.ints("categories_nodes")
-    starts = table.ints("categories_segments", len(listed))
-    sizes = table.ints("categories_sizes", len(listed))
+    codes, listed = table.integers("categories"), table.integers("categories_nodes")
+    starts = table.integers("categories_segments", len(listed))
+    sizes = table.integers("categories_sizes", len(listed))
     check_category_sizes([size for size in sizes if size > 0])
     sets: dict[int, frozenset[int]] = {}
     for node, start, size in zip(listed, starts, sizes, strict=True):

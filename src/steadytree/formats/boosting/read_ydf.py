@@ -20,14 +20,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.formats.boosting.raw_scores import (
+from steadytree.formats.boosting.leaf_scores import (
     Outcome,
     identity,
     logistic,
     refuse_objective,
     two_shares,
 )
-from steadytree.formats.stored_nodes import nest_nodes
+from steadytree.formats.stored_nodes import nest_nodes, node_table
 from steadytree.plugins import (
     LARGEST_SHARE,
     Branch,
@@ -117,30 +117,23 @@ class _Nodes:
     """A tree as a table of nodes: children ("no" before "yes"), conditions and values."""
 
     def __init__(self, root: Any) -> None:
-        self.children: list[tuple[int, int] | None] = []
-        self.conditions: list[Any] = []
-        self.values: list[Any] = []
-        waiting: list[tuple[Any, int, int]] = [(root, -1, 0)]
-        while waiting:
-            node, parent, side = waiting.pop()
-            here = len(self.children)
-            if parent >= 0:
-                no, yes = self.children[parent] or (-1, -1)
-                self.children[parent] = (no, here) if side else (here, yes)
-            self.children.append(None if node.is_leaf else (-1, -1))
-            self.conditions.append(None if node.is_leaf else node.condition)
-            self.values.append(node.value)
-            if not node.is_leaf:
-                waiting += ((node.pos_child, here, 1), (node.neg_child, here, 0))
+        nodes, self.children = node_table(
+            root, lambda node: None if node.is_leaf else (node.neg_child, node.pos_child)
+        )
+        self.conditions = [None if node.is_leaf else node.condition for node in nodes]
+        self.values = [node.value for node in nodes]
 
-    def check_values(self, wanted: str, kind: str) -> None:
-        """Refuse leaves that hold something else, as those of uplift models do."""
-        for value, condition in zip(self.values, self.conditions, strict=True):
-            if condition is None and type(value).__name__ != wanted:
+    def leaf_values(self, wanted: str, model: Any) -> list[Any]:
+        """Return what leaves hold; refuse something else, as those of uplift models have."""
+        pairs = zip(self.values, self.children, strict=True)
+        values = [value for value, sides in pairs if sides is None]
+        for value in values:
+            if type(value).__name__ != wanted:
                 raise UnsupportedModelError(
-                    f"expected leaves with a {wanted}, got {type(value).__name__} in a {kind}; "
-                    "train a model for classes or a response"
+                    f"expected leaves with a {wanted}, got {type(value).__name__} in a "
+                    f"{type(model).__name__}; train a model for classes or a response"
                 )
+        return values
 
 
 # -- what leaves predict --------------------------------------------------------------------------
@@ -169,17 +162,12 @@ class _Leaves:
         return Leaf(self._shares[row], float(self._nodes.values[node].num_examples), label)
 
 
-def _leaf_values(nodes: _Nodes) -> list[Any]:
-    return [v for v, c in zip(nodes.values, nodes.conditions, strict=True) if c is None]
-
-
 def _forest_leaves(model: Any, nodes: _Nodes) -> _Leaves:
     if model.task().name != "CLASSIFICATION":
-        nodes.check_values("RegressionValue", type(model).__name__)
-        return _Leaves(nodes, np.array([[v.value] for v in _leaf_values(nodes)]))
-    nodes.check_values("ProbabilityValue", type(model).__name__)
-    classes = _classes(model)
-    shares = np.array([v.probability for v in _leaf_values(nodes)], dtype=np.float64)
+        values = nodes.leaf_values("RegressionValue", model)
+        return _Leaves(nodes, np.array([[v.value] for v in values]))
+    values, classes = nodes.leaf_values("ProbabilityValue", model), _classes(model)
+    shares = np.array([v.probability for v in values], dtype=np.float64)
     if model.winner_takes_all():
         shares = np.eye(len(classes))[shares.argmax(axis=1)]
     labels, decision = _labels(shares)
@@ -187,8 +175,8 @@ def _forest_leaves(model: Any, nodes: _Nodes) -> _Leaves:
 
 
 def _boosted_leaves(model: Any, nodes: _Nodes) -> _Leaves:
-    nodes.check_values("RegressionValue", type(model).__name__)
-    raw = np.array([v.value for v in _leaf_values(nodes)], dtype=np.float64)
+    values = nodes.leaf_values("RegressionValue", model)
+    raw = np.array([v.value for v in values], dtype=np.float64)
     if model.num_trees() > 1:
         return _Leaves(nodes, Outcome(identity).of(raw))
     loss = import_module(LOSSES).Loss.Name(model._model.loss())
@@ -228,17 +216,16 @@ def _classes(model: Any) -> tuple[Any, ...]:
 
 def _own_value(text: str, column: Any) -> Any:
     """Return a class or category in the type of the training data, of which YDF keeps the text."""
-    kind = column.DESCRIPTOR.fields_by_name["dtype"].enum_type.values_by_number[column.dtype].name
+    kind = _kind(column, "dtype")
     if kind == "DTYPE_BOOL" and text in ("false", "true"):
         return text == "true"
     return int(text) if kind.startswith(_INTEGERS) else text
 
 
-def _kind(column: Any) -> str:
-    name: str = (
-        column.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number[column.type].name
-    )
-    return name
+def _kind(column: Any, field: str = "type") -> str:
+    """Return the name of a column's type, which YDF holds as a number."""
+    names = column.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number
+    return str(names[getattr(column, field)].name)
 
 
 class _Features:
@@ -307,9 +294,9 @@ def _split(
     kind = type(condition).__name__
     if kind in ("NumericalHigherThanCondition", "DiscretizedNumericalHigherThanCondition"):
         feature = features.of(condition)
-        at = (
-            condition.threshold if hasattr(condition, "threshold") else features.boundary(condition)
-        )
+        at = getattr(condition, "threshold", None)
+        if at is None:
+            at = features.boundary(condition)
         with np.errstate(over="ignore"):
             below = float(np.nextafter(np.float32(at), np.float32(-np.inf)))
         return Branch(
@@ -317,16 +304,15 @@ def _split(
         )
     if kind == "IsMissingInCondition":
         feature = features.of(condition)
-        listed = features.categories[feature]
-        empty = features.empty_text(feature)
+        listed, empty = features.categories[feature], features.empty_text(feature)
+        codes = None if listed is None else (*range(len(listed) - len(empty)),)
+        threshold = np.inf if listed is None else np.nan
         return Branch(
             feature=feature,
             left=no,
             right=yes,
-            threshold=np.inf if listed is None else np.nan,
-            left_categories=None
-            if listed is None
-            else tuple(k for k in range(len(listed)) if k not in empty),
+            threshold=threshold,
+            left_categories=codes,
             missing_left=False,
             unseen_left=True,
         )

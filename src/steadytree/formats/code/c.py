@@ -14,13 +14,11 @@ from steadytree.formats.code.parts import (
     Layout,
     Side,
     branch_lines,
-    category_kind,
-    check_classes,
     check_name,
+    check_tree,
     feature_identifiers,
     head_words,
     number,
-    refuse_text,
     wrapped,
 )
 from steadytree.plugins import Tree, clean
@@ -52,12 +50,7 @@ def write(tree: Tree, *, name: str = "tree") -> str:
     str
     """
     check_name(name, "name of the functions")
-    check_classes(tree)
-    refuse_text(tree.feature_labels, "C")
-    refuse_text(tree.classes or (), "C")
-    for feature, categories in zip(tree.feature_labels, tree.categories, strict=True):
-        refuse_text(categories or (), "C")
-        category_kind(categories or (), f"feature {feature!r}", "C")
+    check_tree(tree, "C")
     return "\n".join(_lines(tree, name)) + "\n"
 
 
@@ -124,14 +117,14 @@ class _Conditions:
             return missing if side.missing else "0"
         if side.values:
             codes = [self.codes[side.feature][v] for v in side.values]
-            said = " || ".join(f"{value} == {code}" for code in codes)
+            test = " || ".join(f"{value} == {code}" for code in codes)
             if side.operator == "not in":
                 # NaN equals no number.
-                return f"!({said})" if side.missing else f"!({missing} || {said})"
-            return f"{missing} || {said}" if side.missing else said
-        said = f"{value} {side.operator} {number(side.bound)}"
+                return f"!({test})" if side.missing else f"!({missing} || {test})"
+            return f"{missing} || {test}" if side.missing else test
+        test = f"{value} {side.operator} {number(side.bound)}"
         # NaN is in no order to any number.
-        return f"{missing} || {said}" if side.missing else said
+        return f"{missing} || {test}" if side.missing else test
 
 
 def _tables(tree: Tree, name: str) -> Iterator[str]:
@@ -143,7 +136,7 @@ def _tables(tree: Tree, name: str) -> Iterator[str]:
             f"static const double {name}_values[]", (number(tree.value[k, 0]) for k in leaves)
         )
         return
-    yield from _table(f"const char *const {name}_classes[]", map(_class_text, tree.classes))
+    yield from _table(f"const char *const {name}_classes[]", (_text(str(c)) for c in tree.classes))
     yield from _table(
         f"static const int {name}_labels[]", (str(int(tree.label[k])) for k in leaves)
     )
@@ -213,10 +206,6 @@ def _lookups(tree: Tree, name: str) -> Iterator[str]:
         yield "    return -1;\n}"
 
 
-def _class_text(value: Any) -> str:
-    return _text(value if isinstance(value, str) else str(value))
-
-
 def _text(value: str) -> str:
     """Write a string literal, UTF-8 and in ASCII only, without trigraphs."""
     out = []
@@ -231,8 +220,8 @@ def _text(value: str) -> str:
 
 def _comment(text: Any) -> str:
     """Write words so that they neither end nor open a comment."""
-    said = clean(text)
+    words = clean(text)
     for mark in ("*/", "/*", "??"):
-        while mark in said:
-            said = said.replace(mark, " ".join(mark))
-    return said.rstrip("\\")
+        while mark in words:
+            words = words.replace(mark, " ".join(mark))
+    return words.rstrip("\\")

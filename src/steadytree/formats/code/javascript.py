@@ -154,11 +154,11 @@ def _condition(side: Side, names: dict[int, str], by_category: set[int]) -> str:
     if side.values:
         # Booleans are compared as 0 and 1, as in Python.
         values = (_literal(int(v) if isinstance(v, bool) else v) for v in side.values)
-        said = f"among({name}, [{', '.join(values)}])"
-        said = f"!{said}" if side.operator == "not in" else said
+        test = f"among({name}, [{', '.join(values)}])"
+        test = f"!{test}" if side.operator == "not in" else test
     else:
-        said = f"{name} {side.operator} {number(side.bound)}"
-    return f"{missing} || {said}" if side.missing else f"{present} && {said}"
+        test = f"{name} {side.operator} {number(side.bound)}"
+    return f"{missing} || {test}" if side.missing else f"{present} && {test}"
 
 
 def _literal(value: Any) -> str:

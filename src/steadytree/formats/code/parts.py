@@ -183,9 +183,11 @@ def branch_lines(
 
     if tree.depth > MAX_NESTING:
         for rule in decision_list(tree):
-            said = layout.both.join(f"({condition(side)})" for side in rule.sides)
+            joined = layout.both.join(f"({condition(side)})" for side in rule.sides)
             end = leaf(rule.leaf)
-            yield layout.indent + (layout.guard.format(condition=said, leaf=end) if said else end)
+            yield layout.indent + (
+                layout.guard.format(condition=joined, leaf=end) if joined else end
+            )
         return
     waiting: list[tuple[int, int, str]] = [(1, 0, "")]
     while waiting:
@@ -309,20 +311,15 @@ def is_plain_decimal(value: float) -> bool:
     value = float(value)
     if value == 0:
         return True
-    digits, exponent = _decimal(abs(value))
-    if len(str(digits)) > _DIGITS or exponent not in _EXPONENTS:
+    # Digits and exponent of the shortest decimal that is this double.
+    _, digits, exponent = Decimal(repr(abs(value))).normalize().as_tuple()
+    if len(digits) > _DIGITS or exponent not in _EXPONENTS:
         return False
-    exact = Fraction(digits) * Fraction(10) ** exponent
+    exact = Fraction(int("".join(map(str, digits)))) * Fraction(10) ** int(exponent)
     # To 64 bits first, as extended precision does, ties to even.
     scale = Fraction(2) ** (63 - math.frexp(value)[1] + 1)
     extended = Fraction(round(exact * scale)) / scale
     return float(extended) == abs(value)
-
-
-def _decimal(value: float) -> tuple[int, int]:
-    """Digits and exponent of the shortest decimal that is this double."""
-    _, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    return int("".join(map(str, digits))), int(exponent)
 
 
 def refuse_text(texts: Iterable[Any], language: str) -> None:
@@ -343,6 +340,15 @@ def check_classes(tree: Tree) -> None:
                 f"expected finite classes, which every language can write, got {value!r}; "
                 "rename the classes"
             )
+
+
+def check_tree(tree: Tree, language: str) -> None:
+    """Refuse a tree with names, categories or classes that a language cannot hold."""
+    check_classes(tree)
+    refuse_text([*tree.feature_labels, *(tree.classes or ())], language)
+    for feature, categories in zip(tree.feature_labels, tree.categories, strict=True):
+        refuse_text(categories or (), language)
+        category_kind(categories or (), f"feature {feature!r}", language)
 
 
 def category_kind(values: Sequence[Any], where: str, language: str) -> str:

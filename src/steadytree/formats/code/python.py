@@ -123,10 +123,10 @@ def _condition(side: Side, names: dict[int, str], by_category: list[int]) -> str
     if side.operator == "none":
         return missing if side.missing else "False"
     if side.operator in ("in", "not in"):
-        said = f"{name} {side.operator} {_tuple(map(repr, side.values))}"
+        test = f"{name} {side.operator} {_tuple(map(repr, side.values))}"
     else:
-        said = f"{name} {side.operator} {number(side.bound)}"
-    return f"{missing} or {said}" if side.missing else f"{present} and {said}"
+        test = f"{name} {side.operator} {number(side.bound)}"
+    return f"{missing} or {test}" if side.missing else f"{present} and {test}"
 
 
 def _tuple(items: Iterator[str]) -> str:

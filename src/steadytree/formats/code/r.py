@@ -13,13 +13,12 @@ from typing import Any
 from steadytree.formats.code.parts import (
     Side,
     category_kind,
-    check_classes,
     check_name,
+    check_tree,
     head_words,
     is_plain_decimal,
     leaf_words,
     number,
-    refuse_text,
     side_words,
     split_sides,
     wrapped,
@@ -77,13 +76,8 @@ def write(tree: Tree, *, name: str = "predict_tree") -> str:
     str
     """
     check_name(name, "name of the function")
-    check_classes(tree)
-    refuse_text(tree.feature_labels, "R")
-    refuse_text(tree.classes or (), "R")
+    check_tree(tree, "R")
     category_kind(tree.classes or (), "the classes", "R")
-    for feature, categories in zip(tree.feature_labels, tree.categories, strict=True):
-        refuse_text(categories or (), "R")
-        category_kind(categories or (), f"feature {feature!r}", "R")
     return "\n".join(_lines(tree, name)) + "\n"
 
 

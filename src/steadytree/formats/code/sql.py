@@ -245,10 +245,10 @@ class _Writer:
         return self._joined(self.exp.And, wrapped)
 
     def _joined(self, connector: Any, conditions: list[Any]) -> Any:
-        said = conditions[0]
+        test = conditions[0]
         for condition in conditions[1:]:
-            said = connector(this=said, expression=condition)
-        return said
+            test = connector(this=test, expression=condition)
+        return test
 
     def lookup(self, leaf: str, what: str, at: int = 0) -> Any:
         """Return what a leaf says, by its number."""
@@ -286,20 +286,20 @@ class _Writer:
                 return self._joined(exp.Or, [missing[0], exp.Not(this=missing[0].copy())])
             return self._joined(exp.And, present)
         if side.operator == "none":
-            said = self._joined(exp.Or if side.missing else exp.And, missing)
-            return said if side.missing else exp.And(this=said, expression=present[0])
+            test = self._joined(exp.Or if side.missing else exp.And, missing)
+            return test if side.missing else exp.And(this=test, expression=present[0])
         if side.values:
-            said = exp.In(this=column, expressions=[self.literal(v) for v in side.values])
-            said = exp.Not(this=said) if side.operator == "not in" else said
+            test = exp.In(this=column, expressions=[self.literal(v) for v in side.values])
+            test = exp.Not(this=test) if side.operator == "not in" else test
         else:
             kind = {"<=": exp.LTE, "<": exp.LT, ">": exp.GT, ">=": exp.GTE}[side.operator]
-            said = kind(this=column, expression=self.exact(side.bound))
+            test = kind(this=column, expression=self.exact(side.bound))
         if side.missing:
-            return self._joined(exp.Or, [*missing, said])
+            return self._joined(exp.Or, [*missing, test])
         # NULL makes it unknown; NaN is above every number, or in no order.
         if len(missing) > 1 and side.operator in (">", ">=", "not in"):
-            return exp.And(this=present[1], expression=said)
-        return said
+            return exp.And(this=present[1], expression=test)
+        return test
 
     def _is_nan(self, column: Any, feature: int) -> list[Any]:
         if self.tree.categories[feature] and self.kinds[feature] != "number":
@@ -337,12 +337,9 @@ class _Writer:
             return exp.Literal.string(value)
         if isinstance(value, bool):
             # SQL Server has bits for booleans.
-            return exp.Literal.number(int(value)) if self._has_bits else exp.Boolean(this=value)
+            has_bits = self.dialect in ("tsql", "fabric", "oracle")
+            return exp.Literal.number(int(value)) if has_bits else exp.Boolean(this=value)
         return self.exp.Literal.number(value) if isinstance(value, int) else self.double(value)
-
-    @property
-    def _has_bits(self) -> bool:
-        return self.dialect in ("tsql", "fabric", "oracle")
 
     def double(self, value: float) -> Any:
         """Write a number as a double."""
@@ -371,7 +368,7 @@ class _Writer:
             power = min(under.bit_length() - 1, 62)
             factors.append((exp.Div, 2**power))
             under //= 2**power
-        said = exp.Cast(this=exp.Literal.number(over), to=exp.DataType.build("double"))
+        test = exp.Cast(this=exp.Literal.number(over), to=exp.DataType.build("double"))
         for kind, factor in factors:
-            said = kind(this=said, expression=exp.Literal.number(factor))
-        return exp.Paren(this=said)
+            test = kind(this=test, expression=exp.Literal.number(factor))
+        return exp.Paren(this=test)

@@ -19,15 +19,155 @@ from numpy.typing import NDArray
 
 from steadytree.formats.conditions import Condition
 from steadytree.formats.forks import Fork
-from steadytree.formats.onnx.onnx_values import entries, whole
 from steadytree.plugins import (
     MAX_DEPTH,
     MAX_NODES,
     Leaf,
     TreeFormatError,
     UnsupportedModelError,
+    parse_json,
     quoted,
 )
+
+# -- What an ONNX file stores, as plain values: attributes, tensors, tables of categories --
+# Nothing is believed: tensors in other files are not opened, text must be text, and whatever does
+# not fit is a :class:`TreeFormatError`.
+
+METADATA = "steadytree"
+"""The entry of a model's metadata that holds what ONNX has no place for, as JSON."""
+
+# Types of values, as ONNX numbers them.
+FLOAT, INT32, INT64, STRING, BOOL, DOUBLE = 1, 6, 7, 8, 9, 11
+
+
+def refuse(what: str, where: str) -> UnsupportedModelError:
+    """Return the error for an operator that changes what the tree sees or says."""
+    return UnsupportedModelError(
+        "expected a tree on the columns as they are, or on coded categories, got the ONNX operator "
+        f"{what} {where} it; export the tree alone"
+    )
+
+
+def stored_metadata(model: Any) -> dict[str, Any]:
+    """Return what our own writer tells beside the graph."""
+    for entry in model.metadata_props:
+        if entry.key == METADATA and model.producer_name == METADATA:
+            try:
+                stored = parse_json(entry.value)
+            except TreeFormatError:
+                stored = None
+            if not isinstance(stored, dict) or not isinstance(
+                stored.get("categories"), list | None
+            ):
+                raise TreeFormatError("expected JSON in the model's metadata, got something else")
+            lists = [stored.get("classes"), *(stored.get("categories") or ())]
+            if any(not isinstance(one, list | None) for one in lists) or any(
+                not isinstance(c, str | int | float) for one in lists for c in one or ()
+            ):
+                raise TreeFormatError(
+                    "expected lists of text and numbers in the metadata, got others"
+                )
+            return stored
+    return {}
+
+
+def attributes(node: Any) -> dict[str, Any]:
+    """Return the attributes of an operator as plain values."""
+    return {
+        a.name: _HELD[a.type][1](getattr(a, _HELD[a.type][0]))
+        for a in node.attribute
+        if a.type in _HELD
+    }
+
+
+def whole(given: dict[str, Any], name: str, default: int) -> int:
+    """Return an attribute that is a whole number."""
+    value = given.get(name, default)
+    if not isinstance(value, int):
+        raise TreeFormatError(f"expected a whole number as {name}, got {str(value)[:40]}")
+    return value
+
+
+def entries(given: dict[str, Any], name: str) -> list[Any]:
+    """Return an attribute that is a list; none where there is none."""
+    value = given.get(name, [])
+    if not isinstance(value, list):
+        raise TreeFormatError(f"expected a list as {name}, got {str(value)[:40]}")
+    return value
+
+
+def _text(content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise TreeFormatError(f"expected text in UTF-8, got {content[:20]!r}") from None
+
+
+def array(tensor: Any) -> Any:
+    """Return a tensor that is stored in the file itself."""
+    from onnx import numpy_helper
+
+    if tensor.data_location == 1 or tensor.external_data:
+        raise TreeFormatError("expected tensors within the model file, got one in another file")
+    try:
+        return numpy_helper.to_array(tensor)
+    except Exception as error:  # whatever numpy raises for bytes and shapes that do not fit
+        raise TreeFormatError(f"expected a tensor in {quoted(tensor.name)}, got {error}") from None
+
+
+_HELD: dict[int, tuple[str, Callable[[Any], Any]]] = {
+    **{1: ("f", float), 2: ("i", int), 3: ("s", _text), 4: ("t", array)},
+    **{6: ("floats", list), 7: ("ints", list), 8: ("strings", lambda all_: list(map(_text, all_)))},
+}
+"""Where an attribute keeps its value, by its type, and how it is read."""
+
+
+def plain(value: Any) -> Any:
+    """Return an entry of a tensor as a Python value."""
+    if isinstance(value, bytes):
+        return _text(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def encoder_codes(given: dict[str, Any]) -> tuple[list[Any], list[Any], float, int]:
+    """Return keys and values of a LabelEncoder, the value for other keys, and the values' type."""
+    if "classes_strings" in given:
+        keys = entries(given, "classes_strings")
+        return keys, list(range(len(keys))), float(whole(given, "default_int64", -1)), INT64
+    if "keys_tensor" in given or "values_tensor" in given:
+        arrays = [
+            np.atleast_1d(given.get(f"{n}_tensor", ())) for n in ("keys", "values", "default")
+        ]
+        keys, values, default = ([plain(v) for v in array.ravel()] for array in arrays)
+        kinds = {"float32": FLOAT, "float64": DOUBLE, "int64": INT64}
+        to = kinds.get(str(arrays[1].dtype))
+        if to is None:
+            raise refuse("LabelEncoder to other than numbers", "before")
+        fallback = default[0] if default else -1 if to == INT64 else 0.0
+        if not isinstance(fallback, int | float):
+            raise TreeFormatError(f"expected a number as default_tensor, got {quoted(fallback)}")
+        return keys, values, float(fallback), to
+    names = [f"keys_{kind}s" for kind in ("string", "int64", "float")]
+    keys = next((entries(given, name) for name in names if name in given), [])
+    if "values_floats" in given:
+        fallback = given.get("default_float", 0.0)
+        if not isinstance(fallback, float):
+            raise TreeFormatError(f"expected a number as default_float, got {str(fallback)[:40]}")
+        return keys, _numbers(given, "values_floats"), fallback, FLOAT
+    if "values_int64s" in given:
+        default_code = float(whole(given, "default_int64", -1))
+        return keys, _numbers(given, "values_int64s"), default_code, INT64
+    raise refuse("LabelEncoder to other than numbers", "before")
+
+
+def _numbers(given: dict[str, Any], name: str) -> list[Any]:
+    values = entries(given, name)
+    if not all(isinstance(v, int | float) for v in values):
+        raise TreeFormatError(f"expected numbers as {name}, got {str(values)[:40]}")
+    return values
+
+
+# -- The tree inside an ONNX model: its nodes as forks, its weights as what the model predicts --
 
 MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER")
 """The comparisons, in the order in which ``TreeEnsemble`` numbers them."""
@@ -82,7 +222,7 @@ def read_ensemble(operator: str, given: Attributes) -> Ensemble:
     return _of_two_tables(operator, given, transform)
 
 
-def _numbers(given: Attributes, name: str, kind: type, n: int | None = None) -> NDArray[Any]:
+def _table_numbers(given: Attributes, name: str, kind: type, n: int | None = None) -> NDArray[Any]:
     """Return a list of numbers, given as such or as a tensor."""
     values = given.get(f"{name}_as_tensor", given.get(name, ()))
     try:
@@ -107,17 +247,17 @@ def _finite(values: NDArray[Any], name: str) -> list[float]:
 
 def _optional(given: Attributes, name: str, n: int, default: float) -> NDArray[Any]:
     there = any(np.size(given.get(key, ())) for key in (name, f"{name}_as_tensor"))
-    return _numbers(given, name, float, n) if there else np.full(n, default)
+    return _table_numbers(given, name, float, n) if there else np.full(n, default)
 
 
 def _of_two_tables(operator: str, given: Attributes, transform: str) -> Ensemble:
     """Read the older operators: nodes and weights by tree and node number."""
-    tree_of = _numbers(given, "nodes_treeids", np.int64)
+    tree_of = _table_numbers(given, "nodes_treeids", np.int64)
     n = tree_of.size
     if n == 0:
         raise TreeFormatError(f"expected nodes in {operator}, got none")
     number, column, yes, no = (
-        _numbers(given, f"nodes_{name}", np.int64, n).tolist()
+        _table_numbers(given, f"nodes_{name}", np.int64, n).tolist()
         for name in ("nodeids", "featureids", "truenodeids", "falsenodeids")
     )
     tracks = _optional(given, "nodes_missing_value_tracks_true", n, 0)
@@ -153,23 +293,15 @@ def _of_two_tables(operator: str, given: Attributes, transform: str) -> Ensemble
             )
         child.update(sides)  # type: ignore[arg-type]
         ends = [-1 - s if modes[s] == "LEAF" else s for s in sides if s is not None]
-        splits[i] = Split(
-            column[i],
-            mode,
-            float(values[i]),
-            (),
-            bool(tracks[i]),
-            ends[0],
-            ends[1],
-            float(weight[i]),
-        )
+        row = (column[i], mode, float(values[i]), (), bool(tracks[i]))
+        splits[i] = Split(*row, ends[0], ends[1], float(weight[i]))
     roots = _roots(trees, child)
     prefix = "class" if operator == "TreeEnsembleClassifier" else "target"
-    target = _numbers(given, f"{prefix}_ids", np.int64).tolist()
-    weights = _numbers(given, f"{prefix}_weights", float, len(target))
+    target = _table_numbers(given, f"{prefix}_ids", np.int64).tolist()
+    weights = _table_numbers(given, f"{prefix}_weights", float, len(target))
     owner = zip(
-        _numbers(given, f"{prefix}_treeids", np.int64, len(target)).tolist(),
-        _numbers(given, f"{prefix}_nodeids", np.int64, len(target)).tolist(),
+        _table_numbers(given, f"{prefix}_treeids", np.int64, len(target)).tolist(),
+        _table_numbers(given, f"{prefix}_nodeids", np.int64, len(target)).tolist(),
         strict=True,
     )
     classes = None
@@ -198,7 +330,7 @@ def _of_two_tables(operator: str, given: Attributes, transform: str) -> Ensemble
         n_targets=n_targets,
         single=f"{prefix}_weights_as_tensor" not in given,
         classes=classes,
-        base=tuple(_finite(_numbers(given, "base_values", float), "base_values")),
+        base=tuple(_finite(_table_numbers(given, "base_values", float), "base_values")),
         transform=transform,
     )
 
@@ -220,42 +352,35 @@ def _roots(trees: list[int], child: set[int]) -> list[int]:
 
 def _of_one_table(given: Attributes, transform: str) -> Ensemble:
     """Read the newer operator: nodes and leaves by position."""
-    column = _numbers(given, "nodes_featureids", np.int64)
+    column = _table_numbers(given, "nodes_featureids", np.int64)
     n = column.size
-    modes = _numbers(given, "nodes_modes", np.int64, n).tolist()
-    values = _numbers(given, "nodes_splits", float, n)
+    modes = _table_numbers(given, "nodes_modes", np.int64, n).tolist()
+    values = _table_numbers(given, "nodes_splits", float, n)
     sides = []
-    target = _numbers(given, "leaf_targetids", np.int64).tolist()
+    target = _table_numbers(given, "leaf_targetids", np.int64).tolist()
     for name in ("true", "false"):
-        to = _numbers(given, f"nodes_{name}nodeids", np.int64, n)
-        is_leaf = _numbers(given, f"nodes_{name}leafs", np.int64, n) != 0
+        to = _table_numbers(given, f"nodes_{name}nodeids", np.int64, n)
+        is_leaf = _table_numbers(given, f"nodes_{name}leafs", np.int64, n) != 0
         bad = (to < 0) | (to >= np.where(is_leaf, len(target), n))
         if bad.any():
             raise TreeFormatError(f"node {int(bad.argmax())}: expected a child that is there")
         sides.append(np.where(is_leaf, -1 - to, to).tolist())
     tracks = _optional(given, "nodes_missing_value_tracks_true", n, 0)
     weight = _optional(given, "nodes_hitrates", n, 1.0)
-    members = _members(_numbers(given, "membership_values", float), modes.count(6))
+    members = _members(_table_numbers(given, "membership_values", float), modes.count(6))
     n_targets = whole(given, "n_targets", 1)
     splits = {}
     for i in range(n):
         if not 0 <= modes[i] < len(MODES):
             raise TreeFormatError(f"node {i}: expected a mode below {len(MODES)}, got {modes[i]}")
-        inside = next(members) if MODES[modes[i]] == "MEMBER" else ()
-        splits[i] = Split(
-            int(column[i]),
-            MODES[modes[i]],
-            float(values[i]),
-            inside,
-            bool(tracks[i]),
-            sides[0][i],
-            sides[1][i],
-            float(weight[i]),
-        )
-    raw = _numbers(given, "leaf_weights", float, len(target))
+        mode = MODES[modes[i]]
+        inside = next(members) if mode == "MEMBER" else ()
+        row = (int(column[i]), mode, float(values[i]), inside, bool(tracks[i]))
+        splits[i] = Split(*row, sides[0][i], sides[1][i], float(weight[i]))
+    raw = _table_numbers(given, "leaf_weights", float, len(target))
     if any(not 0 <= t < n_targets for t in target):
         raise TreeFormatError(f"expected targets below {n_targets}, got {target[:5]}")
-    roots = _numbers(given, "tree_roots", np.int64).tolist()
+    roots = _table_numbers(given, "tree_roots", np.int64).tolist()
     if any(not 0 <= r < n for r in roots):
         raise TreeFormatError(f"expected roots below {n}, got {roots[:5]}")
     return Ensemble(
@@ -287,16 +412,23 @@ def _members(values: NDArray[Any], wanted: int) -> Any:
 
 
 def fork_tree(
-    ensemble: Ensemble, root: int, ask: Callable[[Split], Condition], leaf: Callable[[int], Leaf]
+    ensemble: Ensemble,
+    root: int,
+    ask: Callable[[Split], Condition],
+    leaf: Callable[[int], Leaf],
+    weighted: bool,
 ) -> Fork | Leaf:
-    """Return a tree of an ensemble, its nodes each reached once."""
-    made: dict[int, Fork] = {}
+    """Return a tree of an ensemble, its nodes each reached once.
+
+    ``weighted``: how often nodes are visited means something; exporters fill it with ones.
+    """
+    built: dict[int, Fork] = {}
     waiting = [(root, 0)]
     while waiting:
         here, depth = waiting.pop()
         if here < 0:
             continue
-        if here in made:
+        if here in built:
             raise TreeFormatError(
                 f"node {here}: expected one way to reach it, got a cycle or two parents"
             )
@@ -306,21 +438,15 @@ def fork_tree(
         if np.isnan(split.value) and split.mode != "MEMBER":
             raise TreeFormatError(f"node {here}: expected a threshold, got NaN")
         empty = Leaf(())
-        made[here] = Fork([(ask(split), empty)], empty, weight=split.weight)
+        built[here] = Fork([(ask(split), empty)], empty, weight=split.weight if weighted else None)
         waiting += ((split.yes, depth + 1), (split.no, depth + 1))
-    ends = {
-        end: leaf(-1 - end)
-        for end in {
-            root,
-            *(s for h in made for s in (ensemble.splits[h].yes, ensemble.splits[h].no)),
-        }
-        if end < 0
-    }
-    for here, fork in made.items():
+    sides = {side for at in built for side in (ensemble.splits[at].yes, ensemble.splits[at].no)}
+    ends = {end: leaf(-1 - end) for end in {root, *sides} if end < 0}
+    for here, fork in built.items():
         split = ensemble.splits[here]
-        to = [ends[s] if s < 0 else made[s] for s in (split.yes, split.no)]
+        to = [ends[s] if s < 0 else built[s] for s in (split.yes, split.no)]
         fork.choices, fork.otherwise = [(fork.choices[0][0], to[0])], to[1]
-    return ends[root] if root < 0 else made[root]
+    return ends[root] if root < 0 else built[root]
 
 
 # -- what leaves predict -----------------------------------------------------------

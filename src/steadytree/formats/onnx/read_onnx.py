@@ -27,20 +27,24 @@ from steadytree.formats.conditions import (
     below,
 )
 from steadytree.formats.forks import Column, nested_splits
-from steadytree.formats.onnx.onnx_trees import Ensemble, Split, fork_tree, leaves_of, read_ensemble
-from steadytree.formats.onnx.onnx_values import (
+from steadytree.formats.onnx.onnx_trees import (
     BOOL,
     DOUBLE,
     FLOAT,
     INT32,
     INT64,
     STRING,
+    Ensemble,
+    Split,
     array,
     attributes,
     encoder_codes,
+    fork_tree,
+    leaves_of,
     plain,
+    read_ensemble,
     refuse,
-    told_beside,
+    stored_metadata,
     whole,
 )
 from steadytree.formats.stored_nodes import check_category_sizes
@@ -121,7 +125,7 @@ class _Graph:
 
     def __init__(self, model: Any) -> None:
         self.graph = model.graph
-        self.told = told_beside(model)
+        self.metadata = stored_metadata(model)
         self.source = " ".join(
             str(w) for w in ("ONNX", model.producer_name, model.producer_version) if w
         )
@@ -243,7 +247,7 @@ class _Graph:
             if isinstance(key, float) and key != key:
                 # Older versions of the operator compare: NaN equals nothing.
                 missing = float(value) if "keys_tensor" in given else default
-            elif kind == STRING and key == self.told.get("missing_text"):
+            elif kind == STRING and key == self.metadata.get("missing_text"):
                 missing = float(value)
             else:
                 codes.setdefault(key, float(value))
@@ -288,7 +292,7 @@ class _Graph:
             kind == "Gather"
             and role == "cut"
             and table == [node.input[0]]
-            and self.told
+            and self.metadata
             and given.get("axis", 0) == 0
         ):
             # Tables by leaf, as our own writer lays them.
@@ -326,22 +330,20 @@ class _Graph:
 
         reached = _reached(ensemble, ensemble.roots[index])
         if self.leaf_tables:
-            said, classes = self._by_leaf_tables(ensemble, reached)
+            outcomes, classes = self._by_leaf_tables(ensemble, reached)
         else:
-            said, classes = leaves_of(ensemble, index, reached), ensemble.classes
-            if any(label is None for _, label in said.values()):
+            outcomes, classes = leaves_of(ensemble, index, reached), ensemble.classes
+            if any(label is None for _, label in outcomes.values()):
                 classes = None
 
         def leaf(number: int) -> Leaf:
-            value, label = said[number]
-            weight = ensemble.leaf_weight[number] if self.told else 1.0
+            value, label = outcomes[number]
+            weight = ensemble.leaf_weight[number] if self.metadata else 1.0
             return Leaf(value, weight, label)
 
-        root = fork_tree(ensemble, ensemble.roots[index], ask, leaf)
+        root = fork_tree(ensemble, ensemble.roots[index], ask, leaf, bool(self.metadata))
         columns = [Column(None if c is None else len(c)) for c in categories]
         check_category_sizes([len(c) for c in categories if c is not None])
-        if not self.told:
-            root = _without_weights(root)
         return build_tree(
             nested_splits(root, columns),
             n_features=len(self.names),
@@ -359,7 +361,7 @@ class _Graph:
         at = {leaf: ensemble.scores.get(leaf, {}).get(0, -1.0) for leaf in reached}
         wide = [t for t in self.leaf_tables.values() if t.ndim == 2 and t.dtype.kind == "f"]
         labels = [t for t in self.leaf_tables.values() if t.ndim == 1]
-        classes = self.told.get("classes")
+        classes = self.metadata.get("classes")
         n = len(wide[0]) if wide else 0
         fits = len(wide) == 1 and all(0 <= i < n and i == int(i) for i in at.values())
         if not fits or (classes is not None) != bool(labels) or any(len(t) != n for t in labels):
@@ -380,8 +382,8 @@ class _Graph:
     def _categories(self) -> tuple[list[tuple[Any, ...] | None], dict[int, dict[Any, int]]]:
         """Return the categories of each feature that is coded, and their positions."""
         listed: dict[int, dict[Any, int]] = {}
-        told = self.told.get("categories") or ()
-        for j, own in enumerate(told[: len(self.names)]):
+        metadata = self.metadata.get("categories") or ()
+        for j, own in enumerate(metadata[: len(self.names)]):
             if own is not None:
                 listed[j] = {key: at for at, key in enumerate(own)}
         for look in self.looks:
@@ -412,11 +414,11 @@ class _Graph:
             ) from None
 
     def _feature_names(self) -> tuple[str, ...] | None:
-        if self.told:
-            told = self.told.get("feature_names")
-            if not isinstance(told, list) or len(told) != len(self.names):
+        if self.metadata:
+            metadata = self.metadata.get("feature_names")
+            if not isinstance(metadata, list) or len(metadata) != len(self.names):
                 return None
-            return tuple(map(str, told))
+            return tuple(map(str, metadata))
         # One input is a table, whose name is that of no column.
         if None in self.names or len(self.names) == 1:
             return None
@@ -426,45 +428,35 @@ class _Graph:
 def _as_single(look: _Look) -> _Look:
     if look.encoder is None:
         return replace(look, single=True)
+    encoder = look.encoder
     with np.errstate(over="ignore"):
-        rounded = {key: float(np.float32(v)) for key, v in look.encoder.codes.items()}
-        default, missing = (
-            float(np.float32(v)) for v in (look.encoder.default, look.encoder.missing)
-        )
-    return replace(look, single=True, encoder=_Encoder(rounded, default, missing))
+        rounded = {key: float(np.float32(v)) for key, v in encoder.codes.items()}
+        others = (float(np.float32(v)) for v in (encoder.default, encoder.missing))
+    return replace(look, single=True, encoder=_Encoder(rounded, *others))
 
 
 def _ask_number(split: Split, look: _Look, widen: bool) -> Condition:
     """Return what a node asks of a number."""
     precision = "float32" if look.single else "float64"
 
-    def wide(condition: Condition) -> Condition:
-        if not widen:
-            return condition
-        if isinstance(condition, Not):
-            return Not(wide(condition.part))
-        assert isinstance(condition, AtMost)
-        return AtMost(look.feature, double_threshold(condition.threshold, "float32"))
+    def at_most(value: float) -> Condition:
+        return AtMost(look.feature, double_threshold(value, "float32") if widen else value)
 
     def less(value: float) -> Condition:
-        return wide(below(look.feature, value, precision))
-
-    def at_most(value: float) -> Condition:
-        return wide(AtMost(look.feature, value))
+        lower = below(look.feature, value, precision)
+        return at_most(lower.threshold) if isinstance(lower, AtMost) else lower
 
     def equal(value: float) -> Condition:
         return All((at_most(value), Not(less(value))))
 
-    at = split.value
-    condition: Condition
-    if split.mode in ("LEQ", "GT"):
-        condition = at_most(at)
-    elif split.mode in ("LT", "GTE"):
-        condition = less(at)
-    elif split.mode == "MEMBER":
-        condition = AnyOf(tuple(equal(v) for v in sorted(set(split.members))))
-    else:
-        condition = equal(at)
+    def among(_: float) -> Condition:
+        return AnyOf(tuple(equal(v) for v in sorted(set(split.members))))
+
+    asked = {
+        **{"LEQ": at_most, "GT": at_most, "LT": less, "GTE": less},
+        **{"EQ": equal, "NEQ": equal, "MEMBER": among},
+    }
+    condition = asked[split.mode](split.value)
     if split.mode in ("GT", "GTE", "NEQ"):
         condition = Not(condition)
     # NaN differs from every number, so "not equal" is true of a missing value.
@@ -515,14 +507,3 @@ def _reached(ensemble: Ensemble, root: int) -> list[int]:
         else:
             stack += (ensemble.splits[here].yes, ensemble.splits[here].no)
     return leaves
-
-
-def _without_weights(root: Any) -> Any:
-    """Forget how often nodes are visited, which exporters fill with ones."""
-    stack = [root]
-    while stack:
-        fork = stack.pop()
-        if not isinstance(fork, Leaf):
-            fork.weight = None
-            stack += [fork.otherwise, *(child for _, child in fork.choices)]
-    return root

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.formats.onnx.onnx_values import METADATA
-from steadytree.formats.split_tests import SplitTest, split_test
+from steadytree.formats.onnx.onnx_trees import METADATA
+from steadytree.formats.split_tests import SplitTest, fits, split_test
 from steadytree.plugins import (
     InputError,
     Tree,
@@ -79,13 +79,13 @@ def write(
             onnx.helper.make_opsetid(ML, graph.ml_opset),
         ],
     )
-    told = {
+    metadata = {
         "feature_names": None if tree.feature_names is None else list(tree.feature_names),
         "missing_text": missing_text,
         "classes": None if tree.classes is None else list(tree.classes),
         "categories": [None if c is None else list(c) for c in tree.categories],
     }
-    onnx.helper.set_model_props(model, {METADATA: json.dumps(told)})
+    onnx.helper.set_model_props(model, {METADATA: json.dumps(metadata)})
     return bytes(model.SerializeToString())
 
 
@@ -133,7 +133,7 @@ class _Graph:
             return "text"
         name = self.tree.feature_labels[feature]
         for c in categories:
-            if isinstance(c, str) or not _fits(c, np.float64):
+            if isinstance(c, str) or not fits(c, np.float64):
                 raise UnsupportedModelError(
                     f"expected categories that are all text, or all numbers of double precision, "
                     f"in {name!r} for ONNX, got {c!r} among {list(categories)[:5]}"
@@ -147,7 +147,7 @@ class _Graph:
             for name, kind, listed in zip(
                 self.tree.feature_labels, self.kinds, self.tree.categories, strict=True
             )
-            if kind == "number" and not all(_fits(c, np.float32) for c in listed or ())
+            if kind == "number" and not all(fits(c, np.float32) for c in listed or ())
         ]
         if input_type is None:
             return self.tree.precision == "float64" or bool(large)
@@ -339,12 +339,3 @@ class _Graph:
                 name, self.onnx.TensorProto.STRING, [len(data)], data
             )
         return self.onnx.numpy_helper.from_array(values, name)
-
-
-def _fits(number: Any, kind: type[np.floating[Any]]) -> bool:
-    """Whether a number is one of this precision."""
-    try:
-        with np.errstate(over="ignore"):
-            return bool(np.isfinite(kind(number)) and float(kind(number)) == number)
-    except OverflowError:
-        return False

@@ -17,7 +17,6 @@ import pandas as pd
 
 from steadytree.formats.pages.excel_formulas import (
     CELL_CHARACTERS,
-    InlineTerms,
     Terms,
     check_constant,
     decide,
@@ -91,7 +90,7 @@ def write(
     if workbook:
         return _workbook(tree, rows, cases)
     outcome = _outcome(tree, what, of)
-    terms = InlineTerms(tree, _cells(tree, cells))
+    terms = Terms(tree, _cells(tree, cells))
     return "=" + decide(tree, terms, lambda leaf: outcome[leaf], most=10**9)
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
@@ -97,24 +96,33 @@ def check_constant(value: Any, what: str) -> None:
 # -- questions -------------------------------------------------------------------------
 
 
-class Terms(ABC):
-    """What a question is made of: cells and constants. A row of a table, or one formula."""
+class Terms:
+    """What a question is made of: cells and constants, everything in one formula."""
 
     def __init__(self, tree: Tree, cells: dict[int, str]) -> None:
         self.tree = tree
         self.cells = cells
 
-    @abstractmethod
     def constant(self, value: float, *, of_category: bool = False) -> tuple[str, str]:
-        """Return a number as an argument, and as arguments of a SUM that subtract it."""
+        """Return the number itself."""
+        parts = number_parts(value)
+        if of_category and len(parts) > 1:
+            raise InputError(
+                f"expected categories of at most 15 digits in a formula, got {value!r}; write a "
+                "workbook (path='tree.xlsx'), or make the categories text"
+            )
+        at = "".join(f"{part:+.15G}" for part in parts).removeprefix("+")
+        return at, ",".join(number_literal(-part) for part in parts)
 
-    @abstractmethod
     def among_texts(self, cell: str, texts: Sequence[str]) -> str:
-        """Ask whether the text in a cell is one of these."""
+        """Compare with one text after the other."""
+        asked = [f"EXACT({cell},{text_literal(text)})" for text in texts]
+        parts = [any_of(asked[i : i + ARGUMENTS]) for i in range(0, len(asked), ARGUMENTS)]
+        return any_of(parts)
 
-    @abstractmethod
     def put_aside(self, formula: str) -> str | None:
-        """Let another cell compute a part, and return that cell; None where there is none."""
+        """Return None: there is no other cell."""
+        return None
 
     def question(self, node: int) -> str:
         """Return whether the row goes left at a split."""
@@ -163,31 +171,6 @@ class Terms(ABC):
         if len(parts) > 1:
             parts = [self.put_aside(part) or part for part in parts]
         return any_of(parts)
-
-
-class InlineTerms(Terms):
-    """Everything in one formula."""
-
-    def constant(self, value: float, *, of_category: bool = False) -> tuple[str, str]:
-        """Return the number itself."""
-        parts = number_parts(value)
-        if of_category and len(parts) > 1:
-            raise InputError(
-                f"expected categories of at most 15 digits in a formula, got {value!r}; write a "
-                "workbook (path='tree.xlsx'), or make the categories text"
-            )
-        at = "".join(f"{part:+.15G}" for part in parts).removeprefix("+")
-        return at, ",".join(number_literal(-part) for part in parts)
-
-    def among_texts(self, cell: str, texts: Sequence[str]) -> str:
-        """Compare with one text after the other."""
-        asked = [f"EXACT({cell},{text_literal(text)})" for text in texts]
-        parts = [any_of(asked[i : i + ARGUMENTS]) for i in range(0, len(asked), ARGUMENTS)]
-        return any_of(parts)
-
-    def put_aside(self, formula: str) -> str | None:
-        """Return None: there is no other cell."""
-        return None
 
 
 def any_of(asked: Sequence[str]) -> str:

@@ -44,16 +44,13 @@ def draw_tree(tree: Tree) -> tuple[list[Box], list[Arrow]]:
     boxes, arrows = [], []
     for node in tree.preorder.tolist():
         leaf = bool(tree.is_leaf[node])
-        lines = _leaf_lines(tree, node) if leaf else (_feature(tree, node),)
+        name = PAGE.name(tree.feature_labels[int(tree.feature[node])])
+        lines = _leaf_lines(tree, node) if leaf else (name,)
         boxes.append(Box(node, lines, leaf, int(tree.label[node])))
         if not leaf:
             below = (int(tree.children_left[node]), int(tree.children_right[node]))
             arrows += [Arrow(node, end, sides[node][k]) for k, end in enumerate(below)]
     return boxes, arrows
-
-
-def _feature(tree: Tree, node: int) -> str:
-    return PAGE.name(tree.feature_labels[int(tree.feature[node])])
 
 
 def _leaf_lines(tree: Tree, node: int) -> tuple[str, ...]:

@@ -23,8 +23,7 @@ from steadytree.formats.conditions import (
     OneOf,
     below,
 )
-from steadytree.formats.pmml.pmml_fields import Field, Fields, read_value
-from steadytree.formats.pmml.pmml_xml import first, tag
+from steadytree.formats.pmml.pmml_fields import Field, Fields, first, read_value, tag
 from steadytree.plugins import TreeFormatError, UnsupportedModelError, double_threshold, quoted
 
 PREDICATES = ("SimplePredicate", "SimpleSetPredicate", "CompoundPredicate", "True", "False")
@@ -71,9 +70,8 @@ def read_predicate(element: Any, fields: Fields, wide: bool, level: int = 0) -> 
         inside = _one_of(field, texts, fields, wide)
         return inside if operator == "isIn" else Not(inside)
     if operator in ("isMissing", "isNotMissing"):
-        missing: Condition = (
-            Constant(FALSE) if field.imputed is not None else IsMissing(field.feature)
-        )
+        filled = field.imputed is not None
+        missing: Condition = Constant(FALSE) if filled else IsMissing(field.feature)
         return missing if operator == "isMissing" else Not(missing)
     text = element.get("value")
     if text is None:
@@ -133,9 +131,8 @@ def _at_most(field: Field, value: float, wide: bool) -> Condition:
         return Not(AtMost(j, np.inf, contrary))
     if value >= field.high:
         return AtMost(j, np.inf, missing)
-    return AtMost(
-        j, double_threshold(value, "float32") if wide and field.single else value, missing
-    )
+    at = double_threshold(value, "float32") if wide and field.single else value
+    return AtMost(j, at, missing)
 
 
 def _less(field: Field, value: float, wide: bool) -> Condition:

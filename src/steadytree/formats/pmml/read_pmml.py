@@ -18,9 +18,16 @@ import numpy as np
 
 from steadytree.formats.conditions import TRUE, Condition, Constant
 from steadytree.formats.forks import Column, Fork, NoResult, Refusal, Target, nested_splits
-from steadytree.formats.pmml.pmml_fields import Fields, read_value
+from steadytree.formats.pmml.pmml_fields import (
+    Fields,
+    children,
+    first,
+    number,
+    parse_xml,
+    read_value,
+    tag,
+)
 from steadytree.formats.pmml.pmml_predicates import PREDICATES, read_predicate
-from steadytree.formats.pmml.pmml_xml import children, first, number, parse_xml, tag
 from steadytree.plugins import (
     Leaf,
     SteadyTreeWarning,
@@ -165,16 +172,12 @@ class _TreeModel:
         root = self._forks(top, wide=precision == "float64")
         names = self.fields.names
         by_name = [self.fields.fields[name] for name in names]
-        columns: list[Column] = []
-        categories: list[tuple[Any, ...] | None] = []
-        for field in by_name:
-            if field.numeric:
-                columns.append(Column())
-                categories.append(None)
-                continue
-            own = tuple(self.fields.categories[field.feature]) or (NOT_LOOKED_AT,)
-            categories.append(own)
-            columns.append(Column(len(own), field.unseen_is_missing))
+        columns = [Column()] * len(names)
+        categories: list[Any] = [None] * len(names)
+        for j, field in enumerate(by_name):
+            if not field.numeric:
+                own = tuple(self.fields.categories[field.feature]) or (NOT_LOOKED_AT,)
+                categories[j], columns[j] = own, Column(len(own), field.unseen_is_missing)
         nested = nested_splits(root, columns)
         if self.without_result:
             warnings.warn(
@@ -208,7 +211,7 @@ class _TreeModel:
 
     def _forks(self, top: Any, wide: bool) -> Target:
         """Return the tree as forks, the root's own condition included."""
-        made: dict[int, Target] = {}
+        built: dict[int, Target] = {}
         waiting: list[tuple[Any, Any, bool]] = [(top, None, False)]
         while waiting:
             element, last, ready = waiting.pop()
@@ -220,37 +223,30 @@ class _TreeModel:
                 waiting += [(child, last, False) for child in below]
                 continue
             if not below:
-                made[id(element)] = (
-                    own
-                    if own is not None
-                    else Refusal("expected a score for each leaf, got a leaf without")
-                )
+                lacking = Refusal("expected a score for each leaf, got a leaf without")
+                built[id(element)] = lacking if own is None else own
                 continue
-            made[id(element)] = Fork(
-                [(self._condition(child, wide), made[id(child)]) for child in below],
-                self._otherwise(below, made, last),
-                self._unknown(element, below, made, last),
+            built[id(element)] = Fork(
+                [(self._condition(child, wide), built[id(child)]) for child in below],
+                self._otherwise(below, built, last),
+                self._unknown(element, below, built, last),
                 value=None if own is None else own.value,
                 weight=None if own is None or element.get("recordCount") is None else own.weight,
                 label=None if own is None else own.label,
             )
         condition = self._condition(top, wide)
-        root = made[id(top)]
+        root = built[id(top)]
         if condition == Constant(TRUE):
             return root
         return Fork([(condition, root)], NoResult(root, self.without_result))
 
-    @staticmethod
-    def _condition_element(element: Any) -> Any:
+    def _condition(self, element: Any, wide: bool) -> Condition:
         for part in element:
             if tag(part) not in NODE_PARTS:
                 raise UnsupportedModelError(
                     f"expected nodes of a tree, got {tag(part)[:40]!r} in one"
                 )
-        return first(element, *PREDICATES)
-
-    def _condition(self, element: Any, wide: bool) -> Condition:
-        predicate = self._condition_element(element)
+        predicate = first(element, *PREDICATES)
         if predicate is None:
             raise TreeFormatError("expected a predicate in each node, got a node without")
         return read_predicate(predicate, self.fields, wide)
@@ -259,27 +255,22 @@ class _TreeModel:
         self, last: Any, strategy: str, name: str, instead: Target | None = None
     ) -> Leaf | Refusal | NoResult:
         if strategy in ("returnLastPrediction", "lastPrediction"):
-            return (
-                last
-                if last is not None
-                else Refusal(
-                    f"expected a score above for {name}={quoted(strategy)}, got nodes without"
-                )
-            )
+            words = f"expected a score above for {name}={quoted(strategy)}, got nodes without"
+            return Refusal(words) if last is None else last
         if strategy not in ("returnNullPrediction", "nullPrediction"):
             raise TreeFormatError(f"expected a {name} of PMML, got {strategy[:40]!r}")
         return NoResult(instead, self.without_result)
 
     def _otherwise(
-        self, below: list[Any], made: dict[int, Target], last: Any
+        self, below: list[Any], built: dict[int, Target], last: Any
     ) -> Leaf | Refusal | NoResult:
         """Return where rows go that no child takes."""
         strategy = self.model.get("noTrueChildStrategy", "returnNullPrediction")
         largest = max(below, key=lambda child: number(child, "recordCount", 0.0))
-        return self._or_last(last, strategy, "noTrueChildStrategy", made[id(largest)])
+        return self._or_last(last, strategy, "noTrueChildStrategy", built[id(largest)])
 
     def _unknown(
-        self, element: Any, below: list[Any], made: dict[int, Target], last: Any
+        self, element: Any, below: list[Any], built: dict[int, Target], last: Any
     ) -> Target | None:
         """Return where rows go for which a condition is open."""
         strategy = self.missing
@@ -291,7 +282,7 @@ class _TreeModel:
                 return Refusal("expected a defaultChild at each node, got a node without")
             for child in below:
                 if child.get("id") == wanted:
-                    return made[id(child)]
+                    return built[id(child)]
             raise TreeFormatError(
                 f"expected a child with the id of the defaultChild {wanted[:40]!r}"
             )

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from steadytree.formats.split_tests import SplitTest, split_test
+from steadytree.formats.split_tests import SplitTest, fits, split_test
 from steadytree.plugins import InputError, Tree, UnsupportedModelError, __version__
 
 SUFFIXES = (".pmml",)
@@ -92,19 +92,12 @@ def _type_of(values: tuple[Any, ...], what: str) -> str:
         kind = kinds[found.pop()]
         if kind == "integer" and any(not -(2**31) <= v < 2**31 for v in values):
             kind = "double"
-        if kind != "double" or all(_is_double(v) for v in values):
+        if kind != "double" or all(fits(v, np.float64) for v in values):
             return kind
     raise UnsupportedModelError(
         f"expected {what} of one type for PMML (all text, whole numbers, doubles or bool), got "
         f"{list(values)[:5]}"
     )
-
-
-def _is_double(number: Any) -> bool:
-    try:
-        return bool(np.isfinite(float(number)) and float(number) == number)
-    except OverflowError:
-        return False
 
 
 def _value(value: Any, kind: str) -> str:
@@ -221,7 +214,9 @@ def _categories(test: SplitTest, kind: str) -> str | bool:
         operator = "isIn" if means_left else "isNotIn"
         array = f'"{kind}"' if kind == "string" else '"int"' if kind == "integer" else '"real"'
         if kind != "boolean":
-            inside = " ".join(map(_escaped, texts))
+            for text in texts:
+                _quoted(text)
+            inside = escape(" ".join(texts))
             return (
                 f'<SimpleSetPredicate field={name} booleanOperator="{operator}">'
                 f'<Array n="{len(texts)}" type={array}>{inside}</Array></SimpleSetPredicate>'
@@ -235,8 +230,3 @@ def _categories(test: SplitTest, kind: str) -> str | bool:
         return parts[0]
     inside = "".join(parts)
     return f'<CompoundPredicate booleanOperator="{joint}">{inside}</CompoundPredicate>'
-
-
-def _escaped(text: str) -> str:
-    _quoted(text)
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

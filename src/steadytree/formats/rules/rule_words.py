@@ -1,7 +1,7 @@
 """What one line of a tree in words says: conditions, an outcome, or a list of the head.
 
 A line is read from left to right; where it stops making sense, the error marks the place. How
-lines nest is read by :mod:`steadytree.formats.rules.rule_lines`.
+lines nest is read by :mod:`steadytree.formats.rules.read_rules`.
 """
 
 from __future__ import annotations
@@ -241,10 +241,10 @@ class LineReader:
             inner.fail("<=, <, >, >=, =, in, not in or is after the feature")
         self.at = found.end()
         self.skip()
-        said = " ".join(found.group().lower().split())
-        if said in ("=<", "=>"):
+        words = " ".join(found.group().lower().split())
+        if words in ("=<", "=>"):
             self.fail("<= or >=", found.start())
-        operator, missing = _WORDS[said] if said in _WORDS else (_SIGNS[said], None)
+        operator, missing = _WORDS[words] if words in _WORDS else (_SIGNS[words], None)
         if missing is not None:
             return TypedCondition(name, operator, self.line, column, missing=missing)
         if operator in ("in", "not in"):

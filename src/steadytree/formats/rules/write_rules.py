@@ -92,8 +92,8 @@ def _condition(side: Side) -> str:
         return f"any {name}" if side.missing else f"{name} is not missing"
     if side.operator == "none":
         return f"{name} is {'missing' if side.missing else 'nothing'}"
-    said = number(side.bound) if not side.values else ", ".join(map(_word, side.values))
-    return f"{name} {side.operator} {said}{' or missing' if side.missing else ''}"
+    bound_or_values = number(side.bound) if not side.values else ", ".join(map(_word, side.values))
+    return f"{name} {side.operator} {bound_or_values}{' or missing' if side.missing else ''}"
 
 
 def _outcome(tree: Tree, leaf: int) -> str:

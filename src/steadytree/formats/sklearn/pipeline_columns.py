@@ -79,9 +79,9 @@ class PipelineColumns:
         self.feature_names = feature_names
         self.labels = feature_names or tuple(f"x{j}" for j in range(n_raw))
         self._raw = RawColumns(self.labels)
-        made = trace(steps, "", [Origin(j, SAME) for j in range(n_raw)], self._raw)
-        self.source = np.array([origin.raw for origin in made], dtype=np.int64)
-        self.how = tuple(origin.how for origin in made)
+        built = trace(steps, "", [Origin(j, SAME) for j in range(n_raw)], self._raw)
+        self.source = np.array([origin.raw for origin in built], dtype=np.int64)
+        self.how = tuple(origin.how for origin in built)
         self.categories: Categories = tuple(self._categories(j) for j in range(n_raw))
         self.breaks: tuple[FloatArray, ...] = tuple(
             np.array(sorted(self._raw.breaks.get(j, ()))) for j in range(n_raw)
@@ -125,15 +125,15 @@ class PipelineColumns:
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Run the fitted steps on a table; returns a dense array, whatever they make."""
-        made = self._run(X)
-        made = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
-        if made.ndim != 2 or made.shape[1] != self.n_columns:
+        built = self._run(X)
+        built = np.asarray(built.toarray() if hasattr(built, "toarray") else built)
+        if built.ndim != 2 or built.shape[1] != self.n_columns:
             raise UnsupportedModelError(
                 f"expected the steps of the pipeline to make {self.n_columns} columns, got an "
-                f"array of shape {made.shape}; pass pipeline[-1] and compare in the transformed "
+                f"array of shape {built.shape}; pass pipeline[-1] and compare in the transformed "
                 "columns"
             )
-        return made
+        return built
 
     def _run(self, X: Any) -> Any:
         if not self._steps.steps:
@@ -227,9 +227,9 @@ class PipelineColumns:
                 f"category, got {len(asked):,} categories in {self.n_columns:,} columns; group "
                 "rare ones, for example OneHotEncoder(max_categories=100), and fit again"
             )
-        made = self.probe([j for j, _ in asked], [v for _, v in asked]) if asked else None
+        built = self.probe([j for j, _ in asked], [v for _, v in asked]) if asked else None
         at = np.array([j for j, _ in asked])
-        return {} if made is None else {j: made[at == j] for j in listed if listed[j]}
+        return {} if built is None else {j: built[at == j] for j in listed if listed[j]}
 
     @cached_property
     def _odd(self) -> dict[tuple[int, bool], NDArray[Any] | None]:

@@ -92,19 +92,19 @@ def _best_question(cells: FloatArray, left: BoolArray) -> tuple[int, float, bool
     best, others = _best_indicator(cells, left)
     for at in others:
         column = cells[:, at]
-        gone = np.isnan(column)
-        values = np.unique(column[~gone])
+        absent = np.isnan(column)
+        values = np.unique(column[~absent])
         cuts = values[:-1] + np.diff(values) / 2
         # Halfway may round to the larger of two neighbours.
         cuts = np.where(cuts < values[1:], cuts, values[:-1])
-        if gone.any() and values.size:
+        if absent.any() and values.size:
             cuts = np.append(cuts, np.inf)
         if not cuts.size:
             continue
         with np.errstate(invalid="ignore"):
             below = column[:, None] <= cuts
-        for missing_left in (False, True) if gone.any() else (False,):
-            low = np.where(gone[:, None], missing_left, below)
+        for missing_left in (False, True) if absent.any() else (False,):
+            low = np.where(absent[:, None], missing_left, below)
             scores = _impurity(low, left)
             k = int(scores.argmin())
             if np.isfinite(scores[k]) and (best is None or scores[k] < best[0] - 1e-12):
@@ -281,9 +281,9 @@ class NumberQuestions:
         for column in self.columns.columns_of(raw):
             if self.columns.how[column] != FLAG or row is None or present is None:
                 continue
-            here, gone = self._cell(present, column), self._cell(row, column)
-            if here != gone:
-                return _Cut(column, (here + gone) / 2, here < gone)
+            here, absent = self._cell(present, column), self._cell(row, column)
+            if here != absent:
+                return _Cut(column, (here + absent) / 2, here < absent)
         return None
 
     # -- thresholds ---------------------------------------------------------------------
@@ -378,8 +378,8 @@ class NumberQuestions:
         points, left = cells[::2][:, flat], np.array([b <= at for _, b in ends])
         row = self.columns.missing[raw]
         if missing is not None and row is not None:
-            gone = compared_cells(row[[mine[k] for k in flat]], self.precision)
-            points, left = np.vstack([points, gone]), np.append(left, missing)
+            absent = compared_cells(row[[mine[k] for k in flat]], self.precision)
+            points, left = np.vstack([points, absent]), np.append(left, missing)
         if flat and equal_points(points, left) is None:
             yield tell_apart(points, left, [mine[k] for k in flat])
 

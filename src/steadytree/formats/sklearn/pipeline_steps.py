@@ -94,12 +94,12 @@ class RawColumns:
         self.numbers.setdefault(raw, who)
         self._check(raw)
 
-    def take_categories(self, raw: int, met: Iterable[Any], who: str) -> None:
+    def take_categories(self, raw: int, seen: Iterable[Any], who: str) -> None:
         """Note that a step takes a raw column for these categories."""
         self.coded.setdefault(raw, who)
         self._check(raw)
         listed = dict.fromkeys(self.categories.get(raw, ()))
-        for value in map(plain_scalar, met):
+        for value in map(plain_scalar, seen):
             if is_missing(value):
                 self.missing.setdefault(raw, []).append(value)
             else:
@@ -136,27 +136,30 @@ def trace(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[O
     if isinstance(step, str) and step == "drop":
         return []
     kind = type(step)
-    who = f"step {quoted(name)}, a {kind.__name__}"
     if isinstance(step, SelectorMixin) and kind.transform is SelectorMixin.transform:
         return [inputs[j] for j in step.get_support(indices=True)]
     package = kind.__module__.partition(".")[0]
     known = (_STEPS if package == "sklearn" else _BINARIZERS.get(package, {})).get(kind.__name__)
     if not known:
         why = WHY_NOT.get(kind.__name__, "is not known to change one column at a time")
-        raise _refused(who, why)
+        raise _refused(step, name, why)
     if not hasattr(step, "n_features_in_") and kind.__name__ not in ("Pipeline", "FeatureUnion"):
         raise NotFittedTreeError(
-            f"expected a fitted pipeline, got {who} before fit; call fit(X, y) first"
+            f"expected a fitted pipeline, got {_named(step, name)} before fit; call fit(X, y) first"
         )
     return known(step, name, inputs, raw)
 
 
-def _refused(who: str, why: str, fix: str = "") -> UnsupportedModelError:
+def _refused(step: Any, name: str, why: str, fix: str = "") -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"expected a pipeline whose steps make each column from one column alone, got {who}, "
-        f"which {why}; "
+        "expected a pipeline whose steps make each column from one column alone, got "
+        f"{_named(step, name)}, which {why}; "
         + (fix or "leave that step out, or compare in the transformed columns: pass pipeline[-1]")
     )
+
+
+def _named(step: Any, name: str) -> str:
+    return f"step {quoted(name)}, a {type(step).__name__}"
 
 
 def _who(step: Any, name: str) -> str:
@@ -178,7 +181,8 @@ def _encoder(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> lis
     for origin, categories in zip(inputs, step.categories_, strict=True):
         if origin.how == NUMBER:
             raise _refused(
-                f"step {quoted(name)}, a {type(step).__name__}",
+                step,
+                name,
                 f"takes what another step computed from {quoted(raw.labels[origin.raw])} for "
                 "categories",
             )
@@ -232,7 +236,8 @@ def _stand_ins_for_missing(step: Any, name: str, inputs: list[Origin], raw: RawC
     for origin in inputs:
         if origin.how == NUMBER:
             raise _refused(
-                f"step {quoted(name)}, a {type(step).__name__}",
+                step,
+                name,
                 f"takes {quoted(step.missing_values)} for missing after another step computed with "
                 f"{quoted(raw.labels[origin.raw])}",
                 "put it before that step",
@@ -247,7 +252,8 @@ def _bins(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[O
     for origin, edges in zip(inputs, step.bin_edges_, strict=True):
         if origin.how == NUMBER:
             raise _refused(
-                f"step {quoted(name)}, a {type(step).__name__}",
+                step,
+                name,
                 "makes one column per interval after another step computed with "
                 f"{quoted(raw.labels[origin.raw])}",
                 "put it before that step, or use encode='ordinal'",
@@ -255,17 +261,17 @@ def _bins(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[O
         if origin.how == SAME:
             inner = np.nextafter(np.asarray(edges[1:-1], dtype=np.float64), -np.inf)
             raw.breaks.setdefault(origin.raw, set()).update(inner.tolist())
-    made = _as_number(step, name, inputs, raw)
-    return [o for o, count in zip(made, step.n_bins_, strict=True) for _ in range(int(count))]
+    built = _as_number(step, name, inputs, raw)
+    return [o for o, count in zip(built, step.n_bins_, strict=True) for _ in range(int(count))]
 
 
 def _thresholds(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[Origin]:
     """Trace a binarizer of a solver of optimal trees: a column for each threshold of a number."""
-    made = _as_number(step, name, inputs, raw)
+    built = _as_number(step, name, inputs, raw)
     if hasattr(step, "thresholds_"):
-        return [made[j] for j, _ in step.thresholds_]
+        return [built[j] for j, _ in step.thresholds_]
     counts = [len(values) - 1 for values in step.column_values_]
-    return [o for o, count in zip(made, counts, strict=True) for _ in range(count)]
+    return [o for o, count in zip(built, counts, strict=True) for _ in range(count)]
 
 
 def _function(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[Origin]:
@@ -275,12 +281,12 @@ def _function(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> li
     plain = (np.negative, np.positive, np.floor, np.ceil, np.rint, np.trunc)
     turning = (np.sqrt, np.square, np.abs)  # at 0, and rounded correctly like the others
     poles = {np.log: 0.0, np.log2: 0.0, np.log10: 0.0, np.log1p: -1.0}
-    who = f"step {quoted(name)}, a {type(step).__name__}"
     known = isinstance(step.func, np.ufunc) and step.func in (*plain, *turning, *poles)
     if not known or step.kw_args:
         called = getattr(step.func, "__name__", type(step.func).__name__)
         raise _refused(
-            who,
+            step,
+            name,
             f"runs {called}, of which it is not known how a threshold is traced back exactly",
             "compute that column before the pipeline",
         )
@@ -290,7 +296,8 @@ def _function(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> li
             continue
         if origin.how == NUMBER:
             raise _refused(
-                who,
+                step,
+                name,
                 f"runs {step.func.__name__} after another step computed with "
                 f"{quoted(raw.labels[origin.raw])}",
                 "put it before that step",
@@ -300,7 +307,7 @@ def _function(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> li
         if step.func in poles:
             breaks.add(turn)
             raw.poles.setdefault(origin.raw, set()).add(turn)
-            raw.rounded.setdefault(origin.raw, who)
+            raw.rounded.setdefault(origin.raw, _named(step, name))
     return _as_number(step, name, inputs, raw)
 
 
@@ -323,9 +330,9 @@ def _column_transformer(
 def _feature_union(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[Origin]:
     out: list[Origin] = []
     for inner, part in step.transformer_list:
-        made = trace(part, _below(name, inner), inputs, raw)
+        built = trace(part, _below(name, inner), inputs, raw)
         weighted = (step.transformer_weights or {}).get(inner) is not None
-        out += _as_number(step, name, made, raw) if weighted else made
+        out += _as_number(step, name, built, raw) if weighted else built
     return out
 
 

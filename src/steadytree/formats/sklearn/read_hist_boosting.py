@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.formats.boosting.raw_scores import Outcome, identity
+from steadytree.formats.boosting.leaf_scores import Outcome, identity
 from steadytree.formats.stored_nodes import check_features, nest_nodes
 from steadytree.plugins import (
     Branch,

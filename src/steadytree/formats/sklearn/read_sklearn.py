@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +15,7 @@ from steadytree.plugins import (
     UnsupportedModelError,
     build_trees,
     choose_tree,
+    is_a,
     not_fitted,
     quoted,
 )
@@ -26,15 +26,7 @@ NOT_OBSERVED = "predicts_not_observed_"
 
 def reads(model: Any) -> bool:
     """Whether a model is one tree of scikit-learn."""
-    return isinstance(model, _kind())
-
-
-@cache
-def _kind() -> type:
-    from sklearn.tree import BaseDecisionTree
-
-    kind: type = BaseDecisionTree
-    return kind
+    return is_a(model, "sklearn", "BaseDecisionTree")
 
 
 def read(model: Any, tree_index: int | None = None) -> Tree:
@@ -95,8 +87,14 @@ def _content(model: Any) -> tuple[Any, ...]:
     """Return all that a tree is made from, to tell models that give the same tree."""
     state = model.tree_.__getstate__()
     by_class = getattr(model, "class_weight", None)
-    told = getattr(model, NOT_OBSERVED, False)
-    return type(model), repr(by_class), told, state["nodes"].tobytes(), state["values"].tobytes()
+    not_observed = getattr(model, NOT_OBSERVED, False)
+    return (
+        type(model),
+        repr(by_class),
+        not_observed,
+        state["nodes"].tobytes(),
+        state["values"].tobytes(),
+    )
 
 
 def _read_alike(
@@ -136,8 +134,8 @@ def _read_alike(
         counted = np.logical_and.reduceat(whole, first[:-1])
     own = []
     for k, (model, part, alike, plain) in enumerate(zip(models, parts, equal, seen, strict=True)):
-        told = counted[k] and not getattr(model, NOT_OBSERVED, False)
-        observed: Observed | None = plain if told else None
+        not_observed = counted[k] and not getattr(model, NOT_OBSERVED, False)
+        observed: Observed | None = plain if not_observed else None
         class_weight = None
         by_class = getattr(model, "class_weight", None)
         alike = alike or np.allclose(weight[part], rows[part])

@@ -7,11 +7,49 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from steadytree.plugins import InputError, Tree, plain_scalars, write_atomic
+from steadytree.plugins import (
+    InputError,
+    Tree,
+    TreeFormatError,
+    choose_tree,
+    parse_json,
+    plain_scalars,
+    read_bytes,
+    write_atomic,
+)
+
+# -- Read JSON files of nested conditions: written by hand, or as the format "dict" --
+
+FILES = "nested conditions as JSON (.json)"
+
+_BEGINS = re.compile(rb'\s*\{\s*"')
+# What stands at the beginning of such a file, and what only in those of others.
+_ENTRIES = re.compile(rb'"(tree|feature|threshold|categories|left|right|label|shares|value)"\s*:')
+_OF_OTHERS = re.compile(rb'"(format|nodes|learner|model_info|features_info)"\s*:')
+
+
+def reads_file(path: Path, start: bytes) -> bool:
+    """Whether a file is an object with such entries and none of those of other formats."""
+    start = start.removeprefix(b"\xef\xbb\xbf")
+    return bool(_BEGINS.match(start) and _ENTRIES.search(start) and not _OF_OTHERS.search(start))
+
+
+def read_file(path: Path, tree_index: int | None = None) -> Tree:
+    """Parse a file; errors say where in the tree."""
+    choose_tree(1, tree_index, "a file of nested conditions")
+    content = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    try:
+        return Tree.from_nested_dict(parse_json(content))
+    except TreeFormatError as error:
+        raise TreeFormatError(f"{path}: {error}") from None
+
+
+# -- A tree as nested dictionaries and as JSON: for every system that has no format of its own --
 
 SUFFIXES = (".json",)
 
@@ -26,16 +64,16 @@ def write(tree: Tree) -> dict[str, Any]:
     classes = plain_scalars(tree.classes)
     lists = [plain_scalars(c) for c in tree.categories]
     weighted = bool((tree.weight[tree.leaves] != 1).any())
-    made: dict[int, dict[str, Any]] = {}
+    built: dict[int, dict[str, Any]] = {}
     for node in reversed(tree.preorder.tolist()):
         weight = {"weight": float(tree.weight[node])} if weighted else {}
         if tree.is_leaf[node]:
             value = tree.value[node].tolist()
             if classes is None:
-                made[node] = {"value": value[0], **weight}
+                built[node] = {"value": value[0], **weight}
                 continue
             shares = dict(zip(classes, value, strict=True)) if named_shares else value
-            made[node] = {"label": classes[int(tree.label[node])], "shares": shares, **weight}
+            built[node] = {"label": classes[int(tree.label[node])], "shares": shares, **weight}
             continue
         j = int(tree.feature[node])
         codes = tree.left_categories[node]
@@ -49,14 +87,14 @@ def write(tree: Tree) -> dict[str, Any]:
         asked["missing"] = sides[bool(tree.missing_left[node])]
         if codes is not None:
             asked["unseen"] = sides[bool(tree.unseen_left[node])]
-        made[node] = {
+        built[node] = {
             "feature": tree.feature_names[j] if tree.feature_names is not None else j,
             **asked,
             **weight,
-            "left": made.pop(int(tree.children_left[node])),
-            "right": made.pop(int(tree.children_right[node])),
+            "left": built.pop(int(tree.children_left[node])),
+            "right": built.pop(int(tree.children_right[node])),
         }
-    return {**_around(tree, classes, lists), "tree": made[0]}
+    return {**_around(tree, classes, lists), "tree": built[0]}
 
 
 def _around(
