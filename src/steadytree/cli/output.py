@@ -125,6 +125,7 @@ class Output:
 
     def __init__(self, command: str, *, as_json: bool, verbosity: int) -> None:
         self.command, self.as_json, self.verbosity = command, as_json, verbosity
+        begin()
 
     @property
     def quiet(self) -> bool:
