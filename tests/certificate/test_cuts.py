@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from steadytree.certificate.family import choose_cuts, cut_key, nodes_of
+from steadytree.certificate.family import choose_cuts, cut_key
 from steadytree.growing.best_first import Split
+from steadytree.growing.nodes import nodes_of
 from tests.certificate.samples import TASKS, small_search
 
 

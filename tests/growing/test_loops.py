@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadytree.growing import _loops as plain
-from steadytree.growing._loops import GrowthLimits, compiled, loops
+from steadytree.growing._loops import BinnedTree, GrowthLimits, compiled, loops
 from steadytree.growing.best_first import BinnedTable, Split, TaughtRows
 from steadytree.growing.nodes import NodeFactory
 from steadytree.tree.space import FeatureSpace
@@ -114,7 +114,7 @@ def test_compiled_trees_are_the_plain_ones(seed, n, k, max_leaves, min_leaf, som
     sums = weight[:, None] * rng.normal(size=(n, k))
     limits = GrowthLimits(32, 2, min_leaf, 1e-3, max_leaves)
     args = (codes, rows, weight, sums, limits, seed)
-    trees = [module.grow_tree(*args) for module in (plain, compiled)]
+    trees = [BinnedTree(*module.grow_tree(*args)) for module in (plain, compiled)]
     for one, other in zip(*trees, strict=True):
         np.testing.assert_array_equal(one, other)
     feature, child, values = trees[0].feature, trees[0].child, trees[0].values
@@ -138,8 +138,9 @@ def test_the_best_split_of_all_features_is_found():
     codes = rng.integers(0, 10, size=(4, 300)).astype(np.uint8)
     target = (codes[2] > 5) * 1.0
     limits = GrowthLimits(16, 4, 5, 1e-12, 2)
-    tree = compiled.grow_tree(codes, np.arange(300), np.ones(300), target[:, None], limits, 1)
-    assert (tree.feature[0], tree.cut[0]) == (2, 5)
+    args = (codes, np.arange(300), np.ones(300), target[:, None], limits, 1)
+    feature, cut, *_ = compiled.grow_tree(*args)
+    assert (feature[0], cut[0]) == (2, 5)
 
 
 @pytest.mark.parametrize("node", [0, 1, 17])

@@ -34,12 +34,11 @@ from steadytree.certificate.family import (
     Terms,
     choose_cuts,
     make_family,
-    nodes_of,
 )
 from steadytree.certificate.loops import Leaves
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.best_first import IndexArray, Split
-from steadytree.growing.nodes import SearchNode, leaves_of
+from steadytree.growing.nodes import SearchNode, leaves_of, nodes_of
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import changes_nothing
 from steadytree.retraining.given import Rows, SearchOptions, check_number, check_whole, read_rows

@@ -28,7 +28,7 @@ from steadytree.evaluation.scores import quantile
 from steadytree.growing._loops import loops
 from steadytree.growing.best_first import BinnedTable, FloatArray, IndexArray, Split, bins_of
 from steadytree.growing.leaf_values import INTERVAL
-from steadytree.growing.nodes import NodeFactory, SearchNode
+from steadytree.growing.nodes import NodeFactory, SearchNode, nodes_of
 from steadytree.retraining.edits.search import PricedEdits
 from steadytree.tree.values import bit_set
 from steadytree.tree.walk import Box, Side
@@ -42,17 +42,6 @@ EVEN_CUTS = (1, 3, 7, 15, 31, 63, 127, 254)
 """Evenly spaced cuts of a feature, in rounds until there are enough."""
 CUTS_PER_FEATURE = 4
 """Beside the features of both trees there are at most as many as give each so many cuts."""
-
-
-def nodes_of(root: SearchNode) -> Iterator[SearchNode]:
-    """All nodes of a tree, from the root down."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        yield node
-        if not node.is_leaf:
-            _, left, right = node.parts
-            stack += [right, left]
 
 
 def cut_key(split: Split, table: BinnedTable) -> tuple[int, object]:

@@ -159,32 +159,23 @@ Way = tuple[tuple[SearchNode, bool], ...]
 class FlatTree:
     """A tree of linked nodes as flat arrays, to send many rows through it at once.
 
-    ``nodes`` are those it was made from in the order of the arrays, ``leaves`` the leaves among
-    them.
+    The arrays are in the order of :func:`nodes_of`; ``leaves`` are the nodes they come from.
     """
 
     arrays: FlatNodes
-    nodes: tuple[SearchNode, ...]
     leaves: tuple[SearchNode, ...]
 
     @classmethod
     def of(cls, root: SearchNode) -> FlatTree:
         """Flatten a tree."""
-        nodes: list[SearchNode] = []
-        children: list[tuple[int, int]] = []
-
-        def add(node: SearchNode) -> int:
-            at = len(nodes)
-            nodes.append(node)
-            children.append((-1, -1))
-            if not node.is_leaf:
-                _, left, right = node.parts
-                children[at] = add(left), add(right)
-            return at
-
-        add(root)
+        nodes = list(nodes_of(root))
         splits = [node.split for node in nodes]
         is_leaf = np.array([split is None for split in splits])
+        # The left side of m leaves takes the 2 m - 1 places after its parent.
+        children = [
+            (-1, -1) if node.is_leaf else (at + 1, at + 2 * node.parts[1].n_leaves)
+            for at, node in enumerate(nodes)
+        ]
         n_categories = root.make.table.n_categories
         sets = np.zeros((len(nodes), max(1, int(n_categories.max()))), dtype=np.bool_)
         for at, split in enumerate(splits):
@@ -199,7 +190,7 @@ class FlatTree:
             np.where(is_leaf, np.cumsum(is_leaf) - 1, -1),
             sets,
         )
-        return cls(arrays, tuple(nodes), tuple(node for node in nodes if node.is_leaf))
+        return cls(arrays, tuple(node for node in nodes if node.is_leaf))
 
     def with_root(self, split: Split, *, flipped: bool = False) -> FlatTree:
         """Return the same tree with another condition at the root, maybe its sides exchanged."""
@@ -251,7 +242,7 @@ def count_rows(roots: Sequence[SearchNode], batches: Iterable[RowBatch]) -> list
     sums: list[FloatArray] = []
     for batch in batches:
         width = batch.outcomes.shape[1]
-        sums = sums or [np.zeros((len(root.flat.nodes), 2, 2, width)) for root in roots]
+        sums = sums or [np.zeros((len(root.flat.arrays.leaf), 2, 2, width)) for root in roots]
         every = np.arange(len(batch.coded))
         once = (batch.weight > 0)[:, None] * batch.outcomes
         weighted = batch.weight[:, None] * batch.outcomes
@@ -426,8 +417,7 @@ class NodeFactory:
         found: NodeCounts = root.cache["counts"]
         k, is_response = self.k, self.taught.n_classes is None
         copies: dict[int, SearchNode] = {}
-        for at in reversed(range(len(root.flat.nodes))):  # children come after their parents
-            node = root.flat.nodes[at]
+        for at, node in reversed(list(enumerate(nodes_of(root)))):  # children before their parents
             # Of a response "one row" is counted, and then its sum; else the rows of each class.
             parts = np.vstack([found.counts[at].sum(axis=0), found.weighted[at]])
             n_rows, n_old, n_new = parts[:, 0] if is_response else parts.sum(axis=1)
@@ -565,16 +555,20 @@ class NodeFactory:
         return build(0)
 
 
-def leaves_of(root: SearchNode) -> Iterator[SearchNode]:
-    """Leaves of a subtree, left to right."""
+def nodes_of(root: SearchNode) -> Iterator[SearchNode]:
+    """All nodes of a subtree: parents before their children, left before right."""
     stack = [root]
     while stack:
         node = stack.pop()
-        if node.is_leaf:
-            yield node
-        else:
+        yield node
+        if not node.is_leaf:
             _, left, right = node.parts
             stack += [right, left]
+
+
+def leaves_of(root: SearchNode) -> Iterator[SearchNode]:
+    """Leaves of a subtree, left to right."""
+    return (node for node in nodes_of(root) if node.is_leaf)
 
 
 def split_of(tree: Tree, node: int) -> Split:
@@ -637,14 +631,14 @@ def export_tree(
     the shares give. Shares are never altered to suit a label.
     """
     root, make = root.make.whole(root), root.make
-    nodes, arrays = root.flat.nodes, root.flat.arrays
+    nodes, arrays = list(nodes_of(root)), root.flat.arrays
     children = arrays.children.astype(np.int32)
     n_classes = None if classes is None else len(classes)
     policy = Decision.of(decision)
     value = np.array([shares_of(node.value, n_classes) for node in nodes])
     weight = np.array([node.real_weight for node in nodes])
     if classes is None:
-        by_kind: dict[str, Any] = {"impurity": _impurity(root.flat, value, weight)}
+        by_kind: dict[str, Any] = {"impurity": _impurity(nodes, arrays, value, weight)}
     else:
         policy = policy.resolve(classes)
         own = policy.labels(value).tolist()
@@ -684,11 +678,13 @@ def export_tree(
     )
 
 
-def _impurity(flat: FlatTree, value: FloatArray, weight: FloatArray) -> FloatArray:
+def _impurity(
+    nodes: Sequence[SearchNode], arrays: FlatNodes, value: FloatArray, weight: FloatArray
+) -> FloatArray:
     """Return the variance of a response in each node: within its children and between them."""
-    out = np.array([node.loss / node.weight if node.weight > 0 else 0.0 for node in flat.nodes])
+    out = np.array([node.loss / node.weight if node.weight > 0 else 0.0 for node in nodes])
     for at in reversed(range(len(out))):
-        sides = flat.arrays.children[at]
+        sides = arrays.children[at]
         if sides[0] >= 0:
             between = ((value[sides] - value[at]) ** 2).sum(axis=1)
             out[at] = (weight[sides] * (out[sides] + between)).sum() / max(weight[at], 1e-300)

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from steadytree.growing._loops import BinnedTree
-
 _njit: Any = njit  # its stub lacks some options
 entry: Any = _njit(nogil=True, cache=True)
 
@@ -229,7 +227,7 @@ def _fill(stats: Any, column: Any, inside: Any, near: Any, start: Any, stop: Any
 
 @entry
 def grow_tree(codes: Any, rows: Any, weight: Any, sums: Any, limits: Any, seed: Any) -> Any:
-    """See ``_loops.grow_tree``."""
+    """See ``_loops.grow_tree``; the fields of the tree as a plain tuple."""
     width, max_features, min_leaf, min_weight, max_leaves = limits
     k, p = sums.shape[1], codes.shape[0]
     most = 2 * max(1, len(rows) // min_leaf) + 1
@@ -343,7 +341,7 @@ def grow_tree(codes: Any, rows: Any, weight: Any, sums: Any, limits: Any, seed: 
         n_leaves += 1
     for i in range(n_waiting):
         feature[waiting[i]] = -1
-    return BinnedTree(
+    return (
         feature[:n_nodes].copy(),
         cut[:n_nodes].copy(),
         missing_left[:n_nodes].copy(),
