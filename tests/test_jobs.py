@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 import steadytree as st
 from steadytree import _jobs
 from steadytree._jobs import Workers, run_jobs, threads_here
-from steadytree.distance import blocks
+from steadytree.distance import _solver
 from steadytree.exceptions import MissingDependencyError
 from steadytree.retraining.result import Retraining
 from steadytree.tree.json import tree_to_dict
@@ -181,7 +181,7 @@ def calls() -> dict[str, tuple[Callable[[], Any], list[bytes]]]:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "PART_LEAVES", 60)
+    monkeypatch.setattr(_solver, "PART_LEAVES", 60)
 
 
 CALLS = ["fit", "pairwise", "assess", "retrain"]
