@@ -16,7 +16,6 @@ from steadytree.evaluation.scores import (
     auc,
     auc_influence,
     auc_parts,
-    explained,
     mean_parts,
     mean_score,
     predict_rows,
@@ -256,10 +255,3 @@ def test_an_area_of_four_rows_by_hand():
     below, above = roc_steps(np.array([1.0, 0.0, 1.0]), np.array([1.0, 1.0, 0.0]))
     assert below.tolist() == [0.25, 0.75, 1.0]
     assert above.tolist() == [0.75, 0.5, 0.25]
-
-
-def test_r2_of_sums():
-    error, spread = np.array([2.0, 2.0, 0.0]), np.array([8.0, 0.0, 0.0])
-    assert explained(error, spread, constant=-1.0).tolist() == [0.75, -1.0, -1.0]
-    assert np.isnan(explained(error, spread)).tolist() == [False, True, True]
-    assert explained(error, spread, constant=5.0, tiny=8.0).tolist() == [5.0, 5.0, 5.0]

@@ -10,12 +10,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, check_random_state
 
@@ -584,14 +584,11 @@ def measure_sensitivity(
 def _agreement(trees: Sequence[Tree], coded: NDArray[np.float64]) -> NDArray[np.float64]:
     """Agreement of predictions on all rows: same class, or concordance correlation."""
     predictions = [predict_rows(tree, coded) for tree in trees]
-    out = np.eye(len(trees))
-    for i, j in combinations(range(len(trees)), 2):
-        if trees[0].is_classifier:
-            agreed = float(np.mean(predictions[i].label == predictions[j].label))
-        else:
-            agreed = _concordance(predictions[i].value[:, 0], predictions[j].value[:, 0])
-        out[i, j] = out[j, i] = agreed
-    return out
+    if trees[0].is_classifier:
+        agreed = pdist(np.array([p.label for p in predictions]), lambda a, b: np.mean(a == b))
+    else:
+        agreed = pdist(np.array([p.value[:, 0] for p in predictions]), _concordance)
+    return np.asarray(squareform(agreed) + np.eye(len(trees)))
 
 
 def _concordance(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:

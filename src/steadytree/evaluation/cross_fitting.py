@@ -37,6 +37,7 @@ from steadytree.evaluation.scores import (
     predict_leaves,
     predict_rows,
     r2_score,
+    ranked_classes,
     squared_errors,
     standard_error,
 )
@@ -369,7 +370,6 @@ class CrossFitted:
         tree = self.own[name]
         if leave_out is not None and name not in self.fixed:
             tree = self.in_folds[leave_out][name]
-        k = self.deployed.value.shape[1]
         first, *others = (
             self.estimate(
                 name,
@@ -378,7 +378,7 @@ class CrossFitted:
                 alike=ranks_alike(self.deployed, tree, column),
                 leave_out=leave_out,
             )
-            for column in ([1] if k == 2 else range(k))
+            for column in ranked_classes(tree.value.shape[1])
         )
         if others:
             first = first.map(lambda *scores: mean_score(scores, len(self.y)), *others)
@@ -405,8 +405,7 @@ class CrossFitted:
         if not self.classifier:
             spread = float(self.y.var())
             return -self._gain(squared_errors, tree, rows).value / spread
-        k = self.deployed.value.shape[1]
-        columns = [1] if k == 2 else list(range(k))
+        columns = ranked_classes(self.deployed.value.shape[1])
         gains = [self._gain(area_of(column), tree, rows) for column in columns]
         known = [gain.value for gain in gains if gain.known]
         return float(np.mean(known)) if known else float("nan")

@@ -21,7 +21,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import _safe_indexing
 
 from steadytree._jobs import run_jobs
-from steadytree.evaluation.scores import explained, roc_areas, roc_steps
+from steadytree.evaluation.scores import ranked_classes, roc_areas, roc_steps
 from steadytree.exceptions import InputError
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.tree import Tree
@@ -206,8 +206,7 @@ class _RankScore(Measure):
 
         ``squares`` are the squared weights of the first, for its degrees of freedom.
         """
-        n_classes = tree.value.shape[1]
-        targets = (1,) if n_classes == 2 else tuple(range(n_classes))
+        targets = ranked_classes(tree.value.shape[1])
         areas = np.full((len(targets), len(tables)), np.nan)
         influence = np.zeros((len(targets), *tables.shape[1:]))
         for t, c in enumerate(targets):
@@ -273,9 +272,9 @@ class _R2(Measure):
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = sums[:, 2] - sums[:, 1] ** 2 / sums[:, 0]
             tiny = 1e-12 * np.abs(sums[:, 2])
+            explained = 1 - sums[:, 3] / spread
         constant = np.where(sums[:, 3] <= tiny, 1.0, 0.0)
-        values = explained(sums[:, 3], spread, constant=constant, tiny=tiny)
-        return np.where(sums[:, 4] < 2, np.nan, values)
+        return np.where(sums[:, 4] < 2, np.nan, np.where(spread > tiny, explained, constant))
 
 
 class _AnyScorer(Measure):

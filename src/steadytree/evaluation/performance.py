@@ -39,6 +39,7 @@ from steadytree.evaluation.scores import (
     predict_rows,
     proportion_interval,
     quantile,
+    ranked_classes,
     recall_of,
     score_rows,
     share_errors,
@@ -432,8 +433,9 @@ def measure_score(
     y = scores.y if rows is None else scores.y[rows]
     counts = np.bincount(y, minlength=scores.deployed.value.shape[1])
     rarest = int(counts[counts > 0].min(initial=len(y)))  # against all others
-    columns = range(counts.size) if counts.size > 2 else (1,)
-    alike = all(ranks_alike(scores.deployed, scores.own[name], k) for k in columns)
+    alike = all(
+        ranks_alike(scores.deployed, scores.own[name], k) for k in ranked_classes(counts.size)
+    )
     return measured("AUC", "area", estimate, (rarest, len(y) - rarest), alike=alike)
 
 

@@ -276,17 +276,6 @@ def auc_influence(y: NDArray[np.bool_], score: FloatArray) -> Score:
     return auc_parts(y, step, levels.size).score()
 
 
-def explained(
-    error: Any, spread: Any, *, constant: Any = np.nan, tiny: Any = 0.0
-) -> NDArray[np.float64]:
-    """R² from the sums of squared errors and of squared distances from the mean.
-
-    A spread of at most ``tiny`` is that of a constant response, whose R² is ``constant``.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(spread > tiny, 1 - error / spread, constant))
-
-
 def r2_score(error: Score, y: FloatArray) -> Score:
     """Turn a mean squared error into R², over the variance of these rows' responses."""
     spread = mean_parts((y - y.mean()) ** 2, _everyone(y)).score()
@@ -303,8 +292,13 @@ def score_rows(y: NDArray[Any], value: FloatArray, *, classifier: bool) -> Score
     if not classifier:
         response = np.asarray(y, dtype=np.float64)
         return r2_score(mean_parts((response - value[:, 0]) ** 2, _everyone(y)).score(), response)
-    columns = [1] if value.shape[1] == 2 else range(value.shape[1])
-    return mean_score([auc_influence(y == k, value[:, k]) for k in columns], len(y))
+    areas = [auc_influence(y == k, value[:, k]) for k in ranked_classes(value.shape[1])]
+    return mean_score(areas, len(y))
+
+
+def ranked_classes(k: int) -> list[int]:
+    """Classes whose ranking is scored: of two the second, of several each against the rest."""
+    return [1] if k == 2 else list(range(k))
 
 
 def mean_score(scores: Sequence[Score], n: int) -> Score:
@@ -370,7 +364,7 @@ def losses(predicted: Predictions, y: NDArray[Any]) -> NDArray[np.float64]:
     k = predicted.value.shape[1]
     if k == 1:
         return np.asarray((predicted.value[:, 0] - y) ** 2)
-    columns = [1] if k == 2 else list(range(k))
+    columns = ranked_classes(k)
     errors = predicted.value[:, columns] - (y[:, None] == np.array(columns))
     return np.asarray((errors**2).sum(axis=1))
 

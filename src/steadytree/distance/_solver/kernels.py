@@ -190,8 +190,8 @@ def _build_cost(meta, structure, amounts, s, t, mem, width, cost, stack, depths,
 
 def _entry_point(digest: int) -> Any:
     @njit(nogil=True, cache=True)
-    def rows(pools, first, last, others, symmetric, mem, layout, settings, out):
-        """Distances of trees first..last-1 to the trees from number ``others`` on.
+    def rows(pools, layout, settings, first, last, mem, out):
+        """Distances of trees first..last-1 to the trees from number ``others`` on, into ``out``.
 
         Within one collection (``symmetric``) only to later trees.
         """
@@ -199,7 +199,7 @@ def _entry_point(digest: int) -> Any:
             return
         meta, structure, amounts = pools
         width, cost, core, flip, stack, depths, learnt = layout
-        n_values, nearest, shift, largest, quantum = settings
+        others, symmetric, n_values, nearest, shift, largest, quantum = settings
         for i in range(first, last):
             for j in range(i + 1 if symmetric else 0, meta.shape[0] - others):
                 s, t = signed(i), signed(others + j)
@@ -245,7 +245,7 @@ class _Problem:
 
     def __init__(self, a: PackedCollection, b: PackedCollection) -> None:
         same = a is b
-        self.others = 0 if same else a.n_distinct
+        others = 0 if same else a.n_distinct
         pools = (a.meta, a.structure, a.amounts) if same else b.appended_to(a)
         smaller, larger = sorted((a.max_paths, b.max_paths))
         largest = max(a.reach + b.reach, a.price, b.price)
@@ -255,7 +255,7 @@ class _Problem:
         self.pools = pools[0], pools[1], amounts
         shift = np.int64(self.shift)
         most = np.int64(largest) << shift
-        self.settings = (a.n_values, a.nearest, shift, most, 2.0**-a.bits)
+        self.settings = (others, same, a.n_values, a.nearest, shift, most, 2.0**-a.bits)
         width = larger + 2 * LANES
         depth = max(a.max_depth, b.max_depth)
         area = (smaller + 2 * LANES) * (larger + 2 * LANES)
@@ -283,7 +283,6 @@ def pairwise(
     -------
     ndarray of shape (trees given to a, trees given to b)
     """
-    symmetric = b is None
     b = a if b is None else b
     problem = _Problem(a, b)
     out = np.zeros((a.n_distinct, b.n_distinct))
@@ -296,19 +295,9 @@ def pairwise(
         mem[problem.layout[-1] :] = 0  # nothing is learnt yet
         while (k := next(turn)) < len(starts):
             first, last = starts[k], min(starts[k] + chunk, a.n_distinct)
-            _rows(
-                problem.pools,
-                first,
-                last,
-                problem.others,
-                symmetric,
-                mem,
-                problem.layout,
-                problem.settings,
-                out,
-            )
+            _rows(problem.pools, problem.layout, problem.settings, first, last, mem, out)
 
     in_threads([work] * min(threads_here(n_jobs), len(starts)), n_jobs)
-    if symmetric:
+    if a is b:
         out += out.T
     return out[np.ix_(a.inverse, b.inverse)]
