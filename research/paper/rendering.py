@@ -148,7 +148,7 @@ def render_html(page: Page) -> str:
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reproduction", "templates"),
+        loader=jinja2.PackageLoader("research.paper", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -38,7 +38,7 @@ def test_nothing_that_counts_people_is_left(tmp_path) -> None:
     assert tree.metadata["training_rows"]
     for fingerprint in tree.metadata["training_rows"]:
         assert fingerprint not in (tmp_path / "tree.json").read_text(encoding="utf-8")
-    assert "observed" not in public.to_markdown()
+    assert "observed" not in st.export_tree(public, "markdown")
     assert st.export_tree(tree, "sql", publish=True) == st.export_tree(public, "sql")
     assert st.diff_trees(public, public).unchanged
 

@@ -155,7 +155,7 @@ def turned_features(matching: PathMatching) -> Turned:
         if suspects - turned:
             turned |= {
                 t.feature
-                for t in both.twins_either_way(matching, suspects - turned)
+                for t in both.twins(matching, suspects - turned)
                 if both.old.passes(t.old) != both.new.passes(t.new) and not both.moved_by_default(t)
             }
         found[both.new.unseen] = frozenset(turned)
@@ -289,16 +289,15 @@ class _Both:
 
     @property
     def suspects(self) -> frozenset[int]:
-        """Features of both trees whose splits are not all as they were, seen from either tree."""
-        of_old, of_new = ({j for _, j in one.nodes()} for one in (self.old, self.new))
-        changed = {j for n, j in self.new.nodes() if not self.as_before(n)}
-        for node, j in self.old.nodes():
-            if self.after[self.old.cut(node)].keys() != {self.old.goes(node)}:
-                changed.add(j)
-        return frozenset(changed & of_old & of_new)
+        """Features of both trees whose splits are not all as they were."""
+        used = {j for _, j in self.old.nodes()}
+        return frozenset(j for n, j in self.new.nodes() if j in used and not self.as_before(n))
 
-    def _pairs(self, matching: PathMatching, features: Collection[int]) -> list[_Twins]:
-        """Pair old and new splits that bound a feature alike in two rules that belong together."""
+    def twins(self, matching: PathMatching, features: Collection[int]) -> list[_Twins]:
+        """Pair old and new splits: the same, or the one moved to where the other is.
+
+        A split moved from one place only: the one that most rules say.
+        """
         found = []
         for pair in read_pairs(matching):
             before = self.old.way(int(matching.a.leaf[pair.old]))
@@ -306,35 +305,9 @@ class _Both:
             for j in features:
                 ends = self.old.binding(before[j]), self.new.binding(after[j])
                 found += [_Twins(j, *twins) for twins in _twins(*ends) if self._stands(*twins)]
-        return found
-
-    def _places(self, twins: _Twins) -> tuple[Hashable, Hashable]:
-        return self.old.cut(twins.old.node), self.new.cut(twins.new.node)
-
-    def twins(self, matching: PathMatching, features: Collection[int]) -> list[_Twins]:
-        """Pair old and new splits: the same, or the one moved to where the other is.
-
-        A split moved from one place only: the one that most rules say.
-        """
-        found = self._pairs(matching, features)
-        places = Counter(map(self._places, found))
-        home = {now: was for (was, now), _ in reversed(places.most_common())}
-        return [
-            t for t in found if self._places(t) == (home[self._places(t)[1]], self._places(t)[1])
-        ]
-
-    def twins_either_way(self, matching: PathMatching, features: Collection[int]) -> list[_Twins]:
-        """Pair splits as :meth:`twins` does, whichever of the trees is called the old one."""
-        found = self._pairs(matching, features)
-        places = Counter(map(self._places, found))
-        most_from, most_to = Counter[Hashable](), Counter[Hashable]()
-        for (was, now), rules in places.items():
-            most_from[was] = max(most_from[was], rules)
-            most_to[now] = max(most_to[now], rules)
-        kept = {
-            (was, now) for (was, now), n in places.items() if n in (most_from[was], most_to[now])
-        }
-        return [t for t in found if self._places(t) in kept]
+        places = Counter((self.new.cut(t.new.node), self.old.cut(t.old.node)) for t in found)
+        home = {now: was for (now, was), _ in reversed(places.most_common())}
+        return [t for t in found if home[self.new.cut(t.new.node)] == self.old.cut(t.old.node)]
 
     def moved_by_default(self, twins: _Twins) -> bool:
         """Whether a split moved, and each tree sends missing values where most of its rows go.

@@ -109,6 +109,6 @@ def test_errors_end_in_a_sentence_and_a_code(capsys: pytest.CaptureFixture[str])
 
 
 def test_the_module_runs_as_a_program() -> None:
-    program = [sys.executable, "-m", "reproduction", "--list"]
+    program = [sys.executable, "-m", "research.paper", "--list"]
     found = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "Experiments (--only NAME):" in found.stdout
