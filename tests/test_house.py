@@ -20,11 +20,11 @@ SOURCE = ROOT / "src" / "steadytree"
 sys.path.insert(0, str(ROOT / "scripts"))
 from count_code import count, lines_of_code, totals  # noqa: E402
 
-CEILINGS = {"formats": (10_930, 80), "all else": (28_763, 148)}
+CEILINGS = {"formats": (10_090, 63), "all else": (26_685, 116)}
 """Lines of code and modules."""
-MOST_IN_A_FOLDER = 22
+MOST_IN_A_FOLDER = 20
 MOST_PUBLIC_NAMES = 43
-MOST_EXCEPTIONS = 3
+MOST_EXCEPTIONS = 2
 
 
 def test_lines_and_modules_stay_below_their_ceilings() -> None:
@@ -52,10 +52,9 @@ def f() -> str:
 
 def test_no_folder_is_crowded_and_no_two_modules_have_one_name() -> None:
     modules = [p for p in SOURCE.rglob("*.py") if p.stem not in ("__init__", "__main__")]
-    outside = [p for p in modules if p.relative_to(SOURCE).parts[0] not in ("readers", "writers")]
     folders = Counter(path.parent for path in modules)
     assert max(folders.values()) <= MOST_IN_A_FOLDER
-    assert [name for name, n in Counter(p.stem for p in outside).items() if n > 1] == []
+    assert [name for name, n in Counter(p.stem for p in modules).items() if n > 1] == []
 
 
 def test_few_exceptions_from_the_way_down() -> None:

@@ -17,7 +17,7 @@ from tests.docs.fences import ROOT
 
 __all__ = ["Page", "build", "built_pages", "links_out", "read_page"]
 
-SOURCES = ("docs", "examples", "benchmarks", "tests", "src", "CHANGELOG.md", "CONTRIBUTING.md")
+SOURCES = ("docs", "examples", "research", "tests", "src", "CHANGELOG.md", "CONTRIBUTING.md")
 OPTIONS = ("-W", "--keep-going", "-q", "-b", "html")
 LEFT_OUT = (
     "_build",
