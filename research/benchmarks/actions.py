@@ -58,8 +58,8 @@ TRUTHS = ("clearly better", "no clear difference", "clearly worse")
 KEY = ["part", "name", "start", "seed"]
 
 # What is learnt and what is said to do depend on these; words and histories do not count.
-SOURCES = ("growing", "retraining", "evaluation", "core/decision.py", "estimators/distilled.py")
-ONLY_WORDS = ("certificate", "explanation", "history", "sequence")
+SOURCES = ("growing", "retraining", "evaluation", "tree/decision.py", "estimators/distilled.py")
+ONLY_WORDS = ("explanation", "history")
 
 
 def learner_version(package: Path = PACKAGE) -> str:

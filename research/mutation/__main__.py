@@ -50,7 +50,7 @@ def write_results(rows: dict[str, str]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m research.mutation", description=__doc__)
-    parser.add_argument("modules", nargs="*", help="core/paths, ...; default: all")
+    parser.add_argument("modules", nargs="*", help="tree/paths, ...; default: all")
     parser.add_argument("--count", type=int, default=40, help="mutants per module")
     parser.add_argument("--all", action="store_true", help="every mutant")
     parser.add_argument("--only", action="append", default=[], help="mutants whose name holds this")

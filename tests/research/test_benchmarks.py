@@ -301,3 +301,13 @@ def test_units_stored_in_a_file_are_read_as_they_were(tmp_path: Path) -> None:
     assert again is not None
     assert again.loc[0, ["name", "confidence", "forgone", "clear"]].tolist() == ["200", "", "", ""]
     assert actions.read_before(tmp_path / "none.csv") is None
+
+
+def test_the_sources_of_the_actions_are_there_and_count(tmp_path: Path) -> None:
+    package = tmp_path / "steadytree"
+    shutil.copytree(actions.PACKAGE, package)
+    first = actions.learner_version()
+    assert first == actions.learner_version(package)
+    with (package / "tree" / "decision.py").open("a", encoding="utf-8") as source:
+        source.write("# changed\n")
+    assert actions.learner_version(package) != first
