@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs docs-serve paper test test-slow coverage lint format bench bench-retraining bench-exporters bench-scaling clean
+.PHONY: help setup demo docs docs-serve paper test wording test-slow coverage lint format bench bench-retraining bench-exporters bench-scaling clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -58,6 +58,9 @@ paper: setup ## regenerate the paper's experiments into steadytree-paper/ (QUICK
 test: lint ## lint, then every test but the slow ones
 	@sh scripts/ensure_programs.sh
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+wording: setup ## record what messages say now in tests/wording.txt; read what git shows of it
+	$(BIN)/python -m tests.wording
 
 test-slow: setup ## the long tests
 	$(BIN)/python -m pytest -m slow
