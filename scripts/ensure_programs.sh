@@ -1,6 +1,6 @@
 #!/bin/sh
 # Some tests drive real programs: a browser for the report, and whatever runs an exported tree
-# (node, a C compiler, R, LibreOffice for spreadsheets, Java for a PMML evaluator, Graphviz for pictures). Install what is
+# (node, a C compiler, R, Java for a PMML evaluator, Graphviz for pictures). Install what is
 # missing where that is possible, and say so where it is not: those tests then skip, unless
 # STEADYTREE_REQUIRE_PROGRAMS=1.
 set -u
@@ -22,7 +22,6 @@ need nodejs node
 need gcc gcc
 need libc6-dev gcc
 need r-base-core Rscript
-need libreoffice-calc-nogui soffice
 need default-jre-headless java
 need graphviz dot
 if [ -z "$lacking" ]; then

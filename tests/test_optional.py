@@ -22,10 +22,10 @@ def test_optional_import_returns_the_module() -> None:
 
 def test_missing_package_names_the_extra_and_the_purpose() -> None:
     with pytest.raises(MissingDependencyError) as caught:
-        import_optional("no_such_package.sub", extra="excel", purpose="A workbook")
+        import_optional("no_such_package.sub", extra="onnx", purpose="Writing ONNX")
     message = str(caught.value)
-    assert "A workbook needs the package 'no_such_package'" in message
-    assert "pip install 'steadytree[excel]'" in message
+    assert "Writing ONNX needs the package 'no_such_package'" in message
+    assert "pip install 'steadytree[onnx]'" in message
     assert caught.value.name == "no_such_package"
 
 
@@ -36,7 +36,7 @@ def test_a_failure_inside_an_installed_package_is_passed_on(
     package.write_text("import no_such_dependency_for_test\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ModuleNotFoundError, match="no_such_dependency_for_test") as caught:
-        import_optional("broken_package_for_test", extra="excel", purpose="x")
+        import_optional("broken_package_for_test", extra="onnx", purpose="x")
     assert not isinstance(caught.value, SteadyTreeError)
 
 

@@ -20,8 +20,7 @@ A reader offers, as far as they make sense:
 
 A writer offers ``write(tree, *, option=...)``, which returns text, bytes or a model, or refuses by
 name what the format cannot say; ``SUFFIXES``, how its files end, the usual one first; where it
-returns a model, ``save(model, path)``; and, where a file holds more than what is returned,
-``write_file(tree, path, *, option=...)``. The name of its entry point is that of the format.
+returns a model, ``save(model, path)``. The name of its entry point is that of the format.
 
 Who deploys a pipeline, a LightGBM or an XGBoost model wants the same kind of object back, with the
 new tree inside. A module named in ``IMITATORS`` offers ``imitates(model)``; ``write_like(tree,
@@ -57,7 +56,7 @@ from steadytree._io import (
     write_atomic,
 )
 from steadytree._optional import import_optional, with_version
-from steadytree._text import FORMULA, harmless_words, quoted
+from steadytree._text import harmless_words, quoted
 from steadytree.exceptions import (
     FeatureAlignmentError,
     InputError,
@@ -70,14 +69,7 @@ from steadytree.exceptions import (
 from steadytree.publish import publish_tree
 from steadytree.tree.branches import build_tree
 from steadytree.tree.checks import check_shape_of_tree
-from steadytree.tree.columns import (
-    Categories,
-    as_table,
-    column_values,
-    find_columns,
-    n_rows,
-    plain_scalar,
-)
+from steadytree.tree.columns import Categories, n_rows, plain_scalar
 from steadytree.tree.decision import (
     LARGEST_SHARE,
     Decision,
@@ -95,7 +87,7 @@ from steadytree.tree.nested import (
     read_scalars,
 )
 from steadytree.tree.observed import Observed
-from steadytree.tree.paths import display_space, tree_rules
+from steadytree.tree.paths import tree_rules
 from steadytree.tree.printing import (
     INK,
     PAIR_COLOURS,
@@ -128,7 +120,6 @@ from steadytree.tree.words import (
 )
 
 __all__ = [
-    "FORMULA",
     "IMITATORS",
     "IMPUTED",
     "INK",
@@ -151,7 +142,6 @@ __all__ = [
     "Categories",
     "Decision",
     "FeatureAlignmentError",
-    "FeatureSpace",
     "InputError",
     "JsonObject",
     "Leaf",
@@ -165,7 +155,6 @@ __all__ = [
     "TreeFormatError",
     "UnsupportedModelError",
     "__version__",
-    "as_table",
     "as_tree",
     "bit_set",
     "branch_texts",
@@ -174,11 +163,8 @@ __all__ = [
     "check_shape_of_tree",
     "choose_tree",
     "clean",
-    "column_values",
-    "display_space",
     "double_threshold",
     "export_tree",
-    "find_columns",
     "format_number",
     "format_of",
     "harmless_words",
@@ -189,7 +175,6 @@ __all__ = [
     "load_model",
     "load_tree",
     "missing_as_imputed",
-    "n_rows",
     "next_above",
     "not_fitted",
     "numbers_classes",
@@ -249,7 +234,6 @@ WRITERS: dict[str, Any] = {
     "sklearn": "steadytree.formats.sklearn.write_sklearn",
     "onnx": "steadytree.formats.onnx.write_onnx",
     "pmml": "steadytree.formats.pmml.write_pmml",
-    "excel": "steadytree.formats.pages.excel",
     "dict": "steadytree.formats.files.nested_files",
     "markdown": "steadytree.formats.pages.markdown",
     "dot": "steadytree.formats.pages.dot",
@@ -570,8 +554,6 @@ def export_tree(
     model = read_model(tree)
     if publish:
         model = publish_tree(model)
-    if path is not None and hasattr(writer, "write_file"):
-        return Path(writer.write_file(model, Path(path), **options))
     written = writer.write(model, **options)
     if path is None:
         return written

@@ -18,7 +18,6 @@ __all__ = ["distances_of", "matchings_of", "refusal", "short", "stored", "texts_
 
 TEXT_FORMATS = (
     *("sql", "python", "c", "javascript", "r", "rules", "markdown", "dot", "mermaid", "pmml"),
-    "excel",
 )
 MAX_DEPTH = 12
 

@@ -315,7 +315,7 @@ _EXPORT = Command(
         _argument("model"),
         _option(
             "--to",
-            "The format: sklearn, onnx, pmml, excel, dict, markdown, dot, mermaid, sql, "
+            "The format: sklearn, onnx, pmml, dict, markdown, dot, mermaid, sql, "
             "python, c, javascript, r or rules; by default as --out ends.",
             metavar="FORMAT",
         ),

@@ -20,7 +20,7 @@ import steadytree as st
 from steadytree.exceptions import MissingDependencyError
 
 COMMAND = re.compile(r"pip install 'steadytree\[(\w+)\]'")
-OF_EXTRAS = ("matplotlib", "polars", "pyarrow", "onnx", "openpyxl", "skops", "sqlglot")
+OF_EXTRAS = ("matplotlib", "polars", "pyarrow", "onnx", "skops", "sqlglot")
 OF_EXTRAS += ("defusedxml", "distributed", "mlflow", "pytest")
 
 home = Path(st.__file__).resolve()
@@ -74,7 +74,6 @@ for extra, work in {
     "plot": lambda: st.TreeComparisonDisplay.from_trees(old, tree),
     "onnx": lambda: st.export_tree(tree, "onnx"),
     "sql": lambda: st.export_tree(tree, "sql"),
-    "excel": lambda: st.export_tree(tree, "excel", "tree.xlsx"),
     "skops": lambda: st.export_tree(st.as_tree(old), "sklearn", "tree.skops"),
 }.items():
     told = ""

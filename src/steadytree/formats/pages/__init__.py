@@ -1,1 +1,1 @@
-"""Trees for people: Excel, Markdown and graphs."""
+"""Trees for people: Markdown and graphs."""
