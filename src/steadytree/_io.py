@@ -16,7 +16,6 @@ import secrets
 import shutil
 import socket
 import stat
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -112,24 +111,6 @@ def check_value_cells(n_nodes: int, n_classes: int) -> None:
             f"expected at most {MAX_VALUE_CELLS:,} shares in a tree, got {n_nodes:,} nodes with "
             f"{n_classes:,} classes, which would take {8 * n_nodes * n_classes / 2**30:.1f} GiB"
         )
-
-
-# -- How much memory an object holds: whoever spreads objects over machines asks Python for it --
-
-
-class HoldsArrays:
-    """For objects whose arrays are most of them: ``sys.getsizeof`` counts these.
-
-    Dask asks it where to send what and how full a worker is. It took a tree for 56 bytes, and
-    sent it along with every task. What objects have in common, such as a space, is not followed.
-    """
-
-    def __sizeof__(self) -> int:
-        held = object.__sizeof__(self)
-        for value in vars(self).values():
-            parts = value if isinstance(value, tuple) else (value,)
-            held += sum(getattr(p, "nbytes", sys.getsizeof(p)) for p in parts)
-        return held
 
 
 # -- Write files whole or not at all, and take away what killed writers left --

@@ -20,6 +20,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, check_random_state
 
 from steadytree._jobs import run_jobs
+from steadytree._progress import track
 from steadytree._views import notebook_view, plot_assessment
 from steadytree.distance import pairwise_tree_distances, tree_distance
 from steadytree.estimators.predictor import check_share, check_whole
@@ -368,17 +369,13 @@ def assess_stability(
     drawn = _draw(data, resample, int(n_resamples), subsample, rng)
     seeds = rng.integers(0, 2**31 - 1, size=len(drawn))
     try:
-        trees = tuple(
-            run_jobs(
-                _refit,
-                zip(drawn, seeds.tolist(), strict=True),
-                common=(estimator, data),
-                total=len(drawn),
-                label="Refitting",
-                n_jobs=n_jobs,
-                verbose=verbose,
-            )
+        refitted = run_jobs(
+            _refit,
+            zip(drawn, seeds.tolist(), strict=True),
+            common=(estimator, data),
+            n_jobs=n_jobs,
         )
+        trees = tuple(track(refitted, total=len(drawn), label="Refitting", verbose=verbose))
     except UnsupportedModelError as error:
         raise UnsupportedModelError(
             f"expected an estimator that grows one tree, got {type(estimator).__name__}: {error}"

@@ -21,6 +21,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import _safe_indexing
 
 from steadytree._jobs import run_jobs
+from steadytree._progress import track
 from steadytree.evaluation.scores import ranked_classes, roc_areas, roc_steps
 from steadytree.exceptions import InputError
 from steadytree.tree.rows import CodedRows
@@ -120,15 +121,13 @@ def score_trees(
     to score on.
     """
     members = [np.flatnonzero(group == g) for g in range(len(rows))]
-    done = run_jobs(
+    jobs = run_jobs(
         _score_group,
         (([trees[int(i)] for i in some], rows[g]) for g, some in enumerate(members)),
         common=(measure,),
-        total=len(members),
-        label="Scoring trees",
         n_jobs=n_jobs,
-        verbose=verbose,
     )
+    done = list(track(jobs, total=len(members), label="Scoring trees", verbose=verbose))
     score, error = np.full(len(trees), np.nan), np.full(len(trees), np.nan)
     without = np.full((len(trees), n_folds), np.nan)
     for some, results in zip(members, done, strict=True):

@@ -20,6 +20,7 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree._jobs import run_jobs
+from steadytree._progress import track
 from steadytree.growing.fitting import TrainingData, fit_by_weight, fit_tree
 from steadytree.tree.decision import Decision
 from steadytree.tree.tree import Tree
@@ -126,15 +127,13 @@ def grow_collections(
     plan = _plan(estimator, grid, nested=nested)
     tasks = [(k, b) for k in range(len(batches)) for b in range(n_bootstraps)]
     # Growing releases the GIL, so threads share the data.
-    grown = run_jobs(
+    jobs = run_jobs(
         _grow_bootstrap,
         ((k, int(seeds[k, b])) for k, b in tasks),
         common=(data, batches, plan, len(grid), keep_out_of_bag, decision),
-        total=len(tasks),
-        label="Growing trees",
         n_jobs=n_jobs,
-        verbose=verbose,
     )
+    grown = list(track(jobs, total=len(tasks), label="Growing trees", verbose=verbose))
     return [
         _collect([done for (k, _), done in zip(tasks, grown, strict=True) if k == batch], data)
         for batch in range(len(batches))

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from steadytree._jobs import Workers
+from steadytree._jobs import run_jobs
 from steadytree._progress import is_interrupt
 from steadytree._text import quoted
 from steadytree.diff.directions import keep_directions
@@ -323,12 +324,16 @@ def _runs(
     Workers are processes, or whatever ``joblib.parallel_config`` asks for. What happens within
     a run is reported only where it happens here.
     """
-    workers = Workers(n_jobs, prefer="processes", most=len(tasks))
-    if workers.elsewhere or workers.count > 1:
-        shared = workers.share(maker)
-        each = ((shared, rows) for rows in tasks)
-        yield from workers.run(
-            CandidateMaker.run, each, stream=True, batch_size=1, pre_dispatch="all"
+    workers = min(effective_n_jobs(n_jobs), len(tasks))
+    if workers > 1:
+        yield from run_jobs(
+            CandidateMaker.run,
+            ((rows,) for rows in tasks),
+            common=(maker,),
+            n_jobs=workers,
+            prefer="processes",
+            batch_size=1,
+            pre_dispatch="all",
         )
         return
     for number, rows in enumerate(tasks):

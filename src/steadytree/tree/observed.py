@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._io import HoldsArrays
 from steadytree.exceptions import TreeFormatError
 
 FloatArray = NDArray[np.float64]
@@ -23,7 +22,7 @@ OBSERVED_ARRAYS = ("counts", "weighted", "steadied_by", "strength")
 
 
 @dataclass(frozen=True, eq=False)
-class Observed(HoldsArrays):
+class Observed:
     """Rows and outcomes at each node, and what steadies the prediction made from them.
 
     With two classes and one node: ``predicted = (w + k t) / (n + k)``, where n and w are

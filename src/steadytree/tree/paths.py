@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._io import HoldsArrays
 from steadytree._text import quoted
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 from steadytree.tree.alignment import AlignedTree, align_trees
@@ -56,7 +55,7 @@ class Operations(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Paths(HoldsArrays):
+class Paths:
     """Root-to-leaf paths of one tree in one space, ready for distances.
 
     Attributes

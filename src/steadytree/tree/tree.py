@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._io import HoldsArrays
 from steadytree._text import cut, quoted
 from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.checks import (
@@ -73,7 +72,7 @@ _FILLED_IN: Any = None
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Tree(HoldsArrays):
+class Tree:
     """A decision tree as flat arrays, checked when built, never changed afterwards.
 
     Parameters

@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from steadytree._io import check_matching
-from steadytree._jobs import Shared, Workers, in_threads, threads_here
+from steadytree._jobs import in_threads, is_elsewhere, run_jobs, threads_here
 from steadytree._optional import numba_if_wanted
 from steadytree.distance._solver.pack import PackedCollection, distinct_trees, pack
 from steadytree.distance.variants import Measure, PathAmounts, in_quanta, path_distances
@@ -221,7 +221,7 @@ def by_blocks(a: Sequence[Paths], b: Sequence[Paths] | None) -> bool:
     b = a if b is None else b
     if is_large(a, b):
         return True
-    if not Workers(None).elsewhere:
+    if not is_elsewhere():
         return False
     rows, columns = (sum(paths.n_paths for paths in side) for side in (a, b))
     return rows * columns > PART_LEAVES**2
@@ -258,7 +258,7 @@ class DistanceBlocks:
         n_jobs: int | None = None,
     ) -> None:
         self._measure, self._symmetric = measure, b is None
-        self._workers = Workers(n_jobs)
+        self._n_jobs = n_jobs
         self._a, of_row = distinct_trees(a, measure)
         self._b, self._of_column = (self._a, of_row) if b is None else distinct_trees(b, measure)
         most = max(1, min(PART_TREES, BAND_CELLS // len(self._of_column)))
@@ -309,21 +309,21 @@ class DistanceBlocks:
             for i in range(len(self._rows))
             for j in range(i if self._symmetric else 0, len(columns))
         ]
-        results = self._workers.run(part_distances, self._jobs(plan, columns), stream=True)
+        results = run_jobs(part_distances, self._jobs(plan, columns), n_jobs=self._n_jobs)
         for (i, j), values in zip(plan, results, strict=True):
             yield self._rows[i], self._columns[j], values
 
     def _jobs(
-        self, plan: Sequence[tuple[int, int]], columns: Sequence[Shared]
-    ) -> Iterator[tuple[Shared, Shared | None]]:
+        self, plan: Sequence[tuple[int, int]], columns: Sequence[Part]
+    ) -> Iterator[tuple[Part, Part | None]]:
         """Arguments of each job; a part of the rows is made when its turn comes."""
         for i, row in itertools.groupby(plan, lambda at: at[0]):
             part = columns[i] if self._symmetric else self._packed(self._a, self._rows[i])
             for _, j in row:
                 yield part, None if self._symmetric and i == j else columns[j]
 
-    def _packed(self, trees: Sequence[Paths], part: _Share) -> Shared:
-        return self._workers.share(prepare_part(trees[part.trees], self._measure))
+    def _packed(self, trees: Sequence[Paths], part: _Share) -> Part:
+        return prepare_part(trees[part.trees], self._measure)
 
 
 def _shares(trees: Sequence[Paths], inverse: Rows, most: int) -> list[_Share]:

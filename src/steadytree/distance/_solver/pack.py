@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._io import HoldsArrays
 from steadytree.distance.variants import Measure
 from steadytree.tree.paths import Paths
 
@@ -45,7 +44,7 @@ def padded_length(columns: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PackedCollection(HoldsArrays):
+class PackedCollection:
     """Distinct trees of a collection in two pools, and which tree is which.
 
     Attributes
@@ -86,6 +85,10 @@ class PackedCollection(HoldsArrays):
     n_nodes: int
     n_values: int
     nearest: bool
+
+    def __sizeof__(self) -> int:
+        # joblib asks: what is large is sent to each worker of a cluster once.
+        return object.__sizeof__(self) + self.structure.nbytes + self.amounts.nbytes
 
     def appended_to(self, other: PackedCollection) -> tuple[IntArray, IntArray, IntArray]:
         """``meta``, ``structure`` and ``amounts`` of the other collection and then this one.
