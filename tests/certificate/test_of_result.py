@@ -91,8 +91,6 @@ def test_what_cannot_be_certified_is_said(cancer, mixed):
         st.certify(free, (X[:300], y[:300]))
     with pytest.raises(InputError, match="whose X_new is not there"):
         st.certify(replace(free, rows=replace(free.rows, table=None)))
-    with pytest.raises(InputError, match="a sample of 1,000,000"):
-        st.certify(replace(free, settings={**free.settings, "n_new": 1_000_000}))
     with pytest.raises(InputError, match="as options, got bool"):
         st.certify(free, None, True)
     with pytest.raises(InputError, match="expected what retrain returned to certify, got Tree"):

@@ -19,7 +19,6 @@ from steadytree.cli.app import group
 from steadytree.cli.compare_command import plan_of
 from steadytree.cli.fit_command import policy_of
 from steadytree.cli.options import example
-from steadytree.cli.retrain_command import DISK_ROWS
 from steadytree.cli.tables import TYPES
 from steadytree.diff.comparison import TRAINED_ON
 from steadytree.estimators.assessment import RESAMPLES
@@ -27,7 +26,6 @@ from steadytree.evaluation.plan import ChangePlan
 from steadytree.exceptions import InputError
 from steadytree.plugins import WRITERS
 from steadytree.retraining import SearchOptions
-from steadytree.retraining.on_disk import MEMORY_ROWS
 from steadytree.tree.decision import Decision
 from steadytree.tree.values import SCALES
 
@@ -84,9 +82,6 @@ def test_help_tells_what_the_package_does() -> None:
     assert f"{', '.join(TYPES)}." in types
     formats = option("export", "--to").help or ""
     assert re.findall(r"\w+", formats.partition(";")[0].replace(" or ", " "))[2:] == list(WRITERS)
-    page = " ".join((group.commands["retrain"].help or "").split())
-    assert f"more than {DISK_ROWS:,} rows" in page
-    assert f"a sample of {MEMORY_ROWS:,}" in page
 
 
 @pytest.mark.parametrize(("given", "verbosity"), [([], 0), (["-q"], -1), (["-v"], 1)])

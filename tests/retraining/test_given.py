@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steadytree.exceptions import InputError
-from steadytree.retraining.given import Rows, name_of, read_rows
+from steadytree.retraining.given import Rows, read_rows
 
 
 def test_a_pair_is_read_as_rows() -> None:
@@ -24,7 +24,3 @@ def test_anything_else_is_refused(given: object) -> None:
         InputError, match=r"expected test=\(X, y\) or test=Rows\(X, y, \.\.\.\), got"
     ):
         read_rows(given, "test")
-
-
-def test_parts_of_old_rows_are_called_old() -> None:
-    assert [name_of("X", which) for which in ("new", "old")] == ["X", "old X"]

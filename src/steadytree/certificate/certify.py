@@ -532,11 +532,6 @@ def _problem_of(result: Retraining, old: Any) -> Problem:
             "expected a result with its rows to certify, got one whose X_new is not there; "
             "retrain again and certify what that returns"
         )
-    if len(rows) < int(settings["n_new"]):
-        raise InputError(
-            f"expected a retraining whose rows are in memory to certify, got a sample of "
-            f"{settings['n_new']:,} rows on disk; retrain on a table that fits into memory"
-        )
     if before is not None and rows.groups is None:
         before = replace(before, groups=None)
     given, used = None if before is None else n_rows(before.X), settings["n_old"]

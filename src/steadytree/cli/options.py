@@ -287,9 +287,6 @@ _RETRAIN = Command(
     Proposes the least change that rows left out do not speak against, within the plan, and
     explains it: keep, re-estimate or change, and how sure that is. Ends with code 3 where a
     clause of the plan does not hold: the deployed tree is then kept.
-
-    Parquet files of more than 1,000,000 rows, DATA and --old together, are not read into
-    memory: rules and scores come from a sample of 200,000, leaves count all rows.
     """,
     epilog=example(
         "steadytree retrain 2024.csv --deployed model/tree.json --target died",

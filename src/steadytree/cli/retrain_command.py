@@ -1,12 +1,7 @@
-"""``steadytree retrain``: propose the tree that changes least, and say what changed.
-
-Parquet files that are too large to read are named instead: how many rows such a file has stands in
-its last few bytes, and the retraining goes through them a batch at a time.
-"""
+"""``steadytree retrain``: propose the tree that changes least, and say what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,26 +16,18 @@ from steadytree.cli.output import Output
 from steadytree.cli.run_folder import RunFolder
 from steadytree.cli.show_command import decision_data, tree_of
 from steadytree.cli.tables import (
-    ReadSummary,
     RowTable,
-    check_columns,
     read_rows,
     reading_of,
     with_columns,
 )
-from steadytree.exceptions import InputError
 from steadytree.publish import names_of_diff, publish_tree
 from steadytree.retraining import Retraining, Rows, SearchOptions
 from steadytree.retraining import retrain as retrain_tree
 from steadytree.retraining.history import History
-from steadytree.retraining.on_disk import MEMORY_ROWS, PARQUET, open_table, parquet_rows
-from steadytree.tree.columns import column_values
 from steadytree.tree.json import plain_json
 from steadytree.tree.tree import Tree
 from steadytree.tree.words import PLAIN
-
-DISK_ROWS = 1_000_000
-"""Parquet files of more rows than this, old and new together, stay on disk."""
 
 
 def retrain(options: SimpleNamespace, output: Output, folder: RunFolder) -> int:
@@ -53,20 +40,17 @@ def retrain(options: SimpleNamespace, output: Output, folder: RunFolder) -> int:
         check_writable(options.history)
         history = History.open(options.history)
     rows, old, test = _read_tables(options, tree, output)
-    on_disk = rows.is_on_disk or (old is not None and old.is_on_disk)
     with output.progress("retrain") as report:
         result = retrain_tree(
             tree,
             with_columns(rows, plan.per_group),
             rows.y,
-            old=None
-            if old is None
-            else Rows(old.X, old.y, groups=groups_of(old, options.group, as_text=not on_disk)),
+            old=None if old is None else Rows(old.X, old.y, groups=_groups_of(old, options.group)),
             test=None if test is None else (test.X, test.y),
             price=options.price,
             plan=plan,
             decision=policy,
-            groups=groups_of(rows, options.group, as_text=not on_disk),
+            groups=rows.groups,
             time=rows.time,
             n_folds=options.folds,
             search=SearchOptions(n_estimators=options.trees),
@@ -76,10 +60,7 @@ def retrain(options: SimpleNamespace, output: Output, folder: RunFolder) -> int:
         )
     if result.settings["folds_interrupted"]:
         raise click.Abort  # the plan cannot be checked: nothing is written
-    subgroups = {
-        name: column_values(result.X_new, name) if rows.is_on_disk else rows.column(name)
-        for name in options.subgroups
-    }
+    subgroups = {name: rows.column(name) for name in options.subgroups}
     _write_files(result, subgroups, folder, publish=options.publish)
     version = None
     if history is not None:
@@ -134,23 +115,12 @@ def _read_tables(
     options: SimpleNamespace, tree: Tree, output: Output
 ) -> tuple[RowTable, RowTable | None, RowTable | None]:
     """Read the new, the old and the test rows, and say what was read."""
-    on_disk, note = leave_on_disk([options.data, options.old])
-    if note:
-        output.say(note)
 
     def read(path: Path, *, is_old: bool = False) -> RowTable:
         roles: dict[str, Any] = {}
         if not is_old:
             roles = {name: getattr(options, name) for name in ("time", "group", "subgroups")}
         reading = reading_of(options)
-        if path in on_disk:
-            if reading.types or reading.drop_missing_target:
-                raise InputError(
-                    f"expected no --types and no --drop-missing-target with {path.name}, whose "
-                    "rows stay on disk with the types that it stores, got one; write them into "
-                    "the file"
-                )
-            return rows_on_disk(path, options.target, **roles)
         known: dict[str, Any] = {"tree": tree, "to_retrain": True, "reading": reading}
         return read_rows(path, options.target, is_old=is_old, **roles, **known)
 
@@ -163,56 +133,11 @@ def _read_tables(
     return rows, old, test
 
 
-def leave_on_disk(paths: Sequence[Path | None]) -> tuple[frozenset[Path], str]:
-    """Return the Parquet files to leave on disk, and what to tell the user about it."""
-    found = {
-        path: parquet_rows(path)
-        for path in paths
-        if path is not None and path.name.lower().endswith(PARQUET) and path.is_file()
-    }
-    if sum(found.values()) <= DISK_ROWS:
-        return frozenset(), ""
-    names = " and ".join(f"{path.name} ({count:,} rows)" for path, count in found.items())
-    return frozenset(found), (
-        f"{names}: more than {DISK_ROWS:,} rows stay on disk; a sample of {MEMORY_ROWS:,} is read "
-        "for rules and scores, what leaves predict and count comes from all rows"
-    )
-
-
-def rows_on_disk(
-    path: Path,
-    target: str,
-    *,
-    time: str | None = None,
-    group: str | None = None,
-    subgroups: Sequence[str] = (),
-) -> RowTable:
-    """Name the columns of a table that is not read; checks that they exist and can be left."""
-    names = open_table(path, str(path)).names
-    single = (("--target", target), ("--time", time), ("--group", group))
-    named = [(option, name) for option, name in single if name]
-    named += [("--subgroup", name) for name in subgroups]
-    check_columns(names, path, named)
-    taken = sorted(set(subgroups) & {target, time, group})
-    if taken:
-        raise InputError(
-            f"expected other columns as --subgroup than --target, --time and --group, as "
-            f"{path.name} stays on disk, got {', '.join(map(repr, taken))}; write a copy of "
-            "the column under another name"
-        )
-    empty = pd.DataFrame(columns=list(names))
-    read = ReadSummary(path, parquet_rows(path), on_disk=True)
-    return RowTable(table=empty, X=path, y=target, time=time, groups=group, read=read)
-
-
-def groups_of(rows: RowTable, group: str | None, *, as_text: bool = True) -> Any:
-    """Return the groups of a table, where it has the column; ``as_text``: whatever their type."""
-    if group is None or group not in rows.table.columns:
+def _groups_of(old: RowTable, group: str | None) -> Any:
+    """Return the groups of the old rows, where they have the column."""
+    if group is None or group not in old.table.columns:
         return None
-    if rows.is_on_disk:
-        return group
-    values = rows.table[group]
-    return (values.astype(str) if as_text else values).to_numpy()
+    return old.table[group].astype(str).to_numpy()
 
 
 # -- the result ----------------------------------------------------------------------------------

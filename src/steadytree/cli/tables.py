@@ -214,7 +214,6 @@ class ReadSummary:
     target: str | None = None
     classes: Mapping[str, int] = field(default_factory=dict)
     columns: Sequence[ReadColumn] = ()
-    on_disk: bool = False
 
     def with_target(self, name: str, y: NDArray[Any], *, regression: bool) -> ReadSummary:
         """Return the summary with what was read of the outcome."""
@@ -227,7 +226,6 @@ class ReadSummary:
         return {
             "file": str(self.path),
             "rows": self.rows,
-            "on_disk": self.on_disk,
             "dropped_rows": self.dropped,
             "target": None if self.target is None else target,
             "columns": [column.to_dict() for column in self.columns],
@@ -235,8 +233,6 @@ class ReadSummary:
 
     def to_text(self, *, everything: bool = False) -> str:
         """Return a short table; of many columns those with a note first, or ``everything``."""
-        if self.on_disk:
-            return f"read {self.path.name}: {self.rows:,} rows, which stay on disk"
         kinds = Counter(column.type for column in self.columns)
         shares = [f"{kinds[kind]} {kind}" for kind in (NUMBER, CATEGORY, IGNORED) if kinds[kind]]
         lines = [f"read {self.path.name}: {self.rows:,} rows; columns: {', '.join(shares)}"]
@@ -285,8 +281,7 @@ class RowTable:
     """A table in its parts: predictors, outcomes, and columns that are neither.
 
     ``X`` keeps every column that may be a predictor; ``table`` is the whole, as it was read. ``y``
-    is empty where no outcomes were asked for; ``read`` says what was read. Where the rows stay on
-    disk, ``X`` is the path, the others are names of columns, and ``table`` has no rows.
+    is empty where no outcomes were asked for; ``read`` says what was read.
     """
 
     table: pd.DataFrame
@@ -295,11 +290,6 @@ class RowTable:
     time: Any
     groups: Any
     read: ReadSummary
-
-    @property
-    def is_on_disk(self) -> bool:
-        """Whether the rows were not read."""
-        return self.read.on_disk
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one column, for subgroups."""
@@ -377,8 +367,6 @@ def read_rows(
 
 def with_columns(rows: RowTable, names: Iterable[str]) -> Any:
     """Return the predictors with other columns of the file, such as those of a plan's groups."""
-    if rows.is_on_disk:
-        return rows.X
     lacking = [name for name in names if name not in rows.X.columns]
     check_columns(
         rows.table.columns, rows.read.path, [("--plan per_group", name) for name in lacking]

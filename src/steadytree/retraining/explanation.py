@@ -256,11 +256,11 @@ def _rule_edits(result: Retraining) -> list[str]:
 def _affected(result: Retraining, event: str, count: int, total: int) -> Text:
     if result.action == "keep":
         return text()
-    line = whom_words(event, count, total, rows_name=result.rows_name)
+    line = whom_words(event, count, total)
     if result.deployed.is_classifier:
         moved = round(result.risk_moved()["moved_5"] * total)
         words = f"The {risk_name(result.tree)} moves by more than 5 points"
-        line = _joined(line, whom_words(words, moved, total, rows_name=result.rows_name))
+        line = _joined(line, whom_words(words, moved, total))
     return line
 
 
@@ -408,12 +408,7 @@ def _warnings(result: Retraining) -> Text:
     if result.changed_columns:
         names = listed([repr(name) for name in list(result.changed_columns)[:3]], "and")
         parts.append(f"Columns look changed: {names}.")
-    if len(result.rows) < int(result.settings["n_new"]):
-        sample, n_new = people(len(result.rows)), people(int(result.settings["n_new"]))
-        parts.append(
-            text("Rules and scores are from a sample of ", sample, " of the ", n_new, " new rows.")
-        )
-    elif int(result.settings["n_rows_structure"]) < int(result.settings["n_rows_values"]):
+    if int(result.settings["n_rows_structure"]) < int(result.settings["n_rows_values"]):
         sample = people(int(result.settings["n_rows_structure"]))
         all_rows = people(int(result.settings["n_rows_values"]))
         start = "Rules were searched on a sample of "

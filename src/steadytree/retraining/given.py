@@ -6,7 +6,7 @@ overlap, or are more than the search needs, it is settled here which of them cou
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from math import inf
 from numbers import Integral, Real
@@ -38,8 +38,7 @@ class Rows:
     Attributes
     ----------
     X, y
-        Predictors and outcomes. A table may stay on disk, as the new rows may; the other
-        entries are then names of columns.
+        Predictors and outcomes.
     sample_weight : array, optional
         Weights in training.
     groups : array, optional
@@ -68,11 +67,6 @@ def read_rows(given: Any, name: str) -> Rows | None:
             "pass the rows together with their outcomes"
         )
     return given
-
-
-def name_of(part: str, which: str) -> str:
-    """Return what a part of the "new" or the "old" rows is called in messages: "old X"."""
-    return part if which == "new" else f"old {part}"
 
 
 # Rows and groups that are among the old rows as well as among the new ones.
@@ -110,7 +104,11 @@ def find_copies(new: CodedRows, old: CodedRows) -> Copies | None:
     recurs = np.isin(in_new, in_old)
     values, which, count = np.unique(in_old, return_inverse=True, return_counts=True)
     by_chance = float((count[which] > 1).mean())
-    if not beyond_chance(float(recurs.mean()), len(new), by_chance):
+    share = float(recurs.mean())
+    expected = len(new) * by_chance
+    slack = CHANCE_ERRORS * np.sqrt(expected * (1 - by_chance) + 1)
+    beyond = (share - by_chance) / max(1 - by_chance, 1e-12)
+    if share * len(new) <= expected + slack or beyond <= CLEAR_SHARE + by_chance:
         return None
     # As many copies of a row as there are new ones: the first of them.
     order = np.argsort(which, kind="stable")
@@ -121,14 +119,6 @@ def find_copies(new: CodedRows, old: CodedRows) -> Copies | None:
     at = np.clip(np.searchsorted(found, values), 0, len(found) - 1)
     wanted = np.where(found[at] == values, times[at], 0)
     return Copies(recurs, nth < wanted[which])
-
-
-def beyond_chance(share: float, n: int, by_chance: float) -> bool:
-    """Whether a share of ``n`` new rows that recur is more than rows that are equal by chance."""
-    expected = n * by_chance
-    slack = CHANCE_ERRORS * np.sqrt(expected * (1 - by_chance) + 1)
-    beyond = (share - by_chance) / max(1 - by_chance, 1e-12)
-    return bool(share * n > expected + slack and beyond > CLEAR_SHARE + by_chance)
 
 
 def scored_rows(seen: BoolArray, y: NDArray[np.int64], n_classes: int | None) -> BoolArray | None:
@@ -167,20 +157,11 @@ def draw_rows(y: NDArray[Any], wanted: int, *, classifier: bool, seed: int) -> N
     if wanted >= len(y):
         return np.arange(len(y))
     strata = [np.flatnonzero(y == k) for k in np.unique(y)] if classifier else [np.arange(len(y))]
-    drawn = draw_ordinals([len(rows) for rows in strata], wanted, seed)
-    return np.sort(np.concatenate([rows[at] for rows, at in zip(strata, drawn, strict=True)]))
-
-
-def draw_ordinals(counts: Sequence[int], wanted: int, seed: int) -> list[NDArray[np.int64]]:
-    """Draw from classes of which only the numbers of rows are known: which rows of each.
-
-    The first row of a class is 0; each class that has rows is drawn at least once.
-    """
-    rng, total = np.random.default_rng(seed), sum(counts)
-    return [
-        np.sort(rng.choice(n, min(n, max(1, round(wanted * n / total))), replace=False))
-        for n in counts
-    ]
+    rng, drawn = np.random.default_rng(seed), []
+    for rows in strata:
+        size = min(len(rows), max(1, round(wanted * len(rows) / len(y))))
+        drawn.append(rows[rng.choice(len(rows), size, replace=False)])
+    return np.sort(np.concatenate(drawn))
 
 
 def with_rate(rows: CodedRows, times: float) -> CodedRows:

@@ -31,7 +31,6 @@ from steadytree.retraining.given import (
     share_sample,
     with_rate,
 )
-from steadytree.retraining.on_disk import RowsOnDisk
 from steadytree.retraining.widening import (
     CodedInSpace,
     code_in_space,
@@ -91,8 +90,6 @@ class Problem:
         New rows that the deployed tree has not seen; None: all are scored.
     forbidden : frozenset of int
         Those of ``left_out`` that were forbidden.
-    on_disk : RowsOnDisk or None
-        Where all rows are of which ``new`` and ``old`` are a sample; None: these are all.
     imputed : mapping of int to float
         Features whose missing values the deployed pipeline fills in, and with what code.
     lumped : mapping of int to Lumps
@@ -114,7 +111,6 @@ class Problem:
     left_out: frozenset[int] = frozenset()
     scored: NDArray[np.bool_] | None = None
     forbidden: frozenset[int] = frozenset()
-    on_disk: RowsOnDisk | None = None
     imputed: Mapping[int, float] = field(default_factory=dict)
     lumped: Mapping[int, Lumps] = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)
@@ -166,7 +162,6 @@ class Problem:
         old, n_new = self.kept_old(rows), len(self.new) if rows is None else len(rows)
         n_old = 0 if old is None else len(old)
         wanted = share_sample(n_old, n_new, most or n_old + n_new)
-        whole = rows is None and self.on_disk is not None
         sampled = sum(wanted) < n_old + n_new
         kind = {"classifier": self.n_classes is not None}
         some = np.arange(len(self.new)) if rows is None else rows
@@ -175,45 +170,24 @@ class Problem:
         if old is not None:
             drawn = draw_rows(old.y, wanted[0], seed=seed + 1, **kind)
             old = replace(old, table=None).take(drawn)
-        if old is not None and (sampled or self.on_disk is not None):
-            old, new = self._stand_for((n_old, n_new), old, new)
-        n_all = n_old + n_new
-        if whole and self.on_disk is not None:
-            n_all = self.on_disk.n_old + self.on_disk.n_new
+        if old is not None and sampled:
+            mean = (n_old + n_new) / (len(old) + len(new))
+            old = with_rate(old, n_old / len(old) / mean)
+            new = with_rate(new, n_new / len(new) / mean)
         before = None if old is None else self.compared(old, self.left_out)
-        batches = partial(self.batches, rows) if sampled or whole else None
-        return TrainingRows(before, self.compared(new, self.left_out), n_all, batches)
-
-    def _stand_for(
-        self, n_from: tuple[int, int], old: CodedRows, new: CodedRows
-    ) -> tuple[CodedRows, CodedRows]:
-        """Let old and new rows of a sample weigh by what they stand for, 1 in the mean.
-
-        ``n_from``: rows in memory that they were drawn from.
-        """
-        n_old, n_new = (float(n) for n in n_from)
-        if self.on_disk is not None and self.old is not None:
-            n_old *= self.on_disk.n_old / len(self.old)
-            n_new *= self.on_disk.n_new / len(self.new)
-        mean = (n_old + n_new) / (len(old) + len(new))
-        return with_rate(old, n_old / len(old) / mean), with_rate(new, n_new / len(new) / mean)
+        batches = partial(self.batches, rows) if sampled else None
+        return TrainingRows(before, self.compared(new, self.left_out), n_old + n_new, batches)
 
     def batches(self, rows: NDArray[np.intp] | None) -> Iterator[RowBatch]:
         """Go through the training rows, the old ones first, a part at a time."""
         for part, old in ((self.kept_old(rows), True), (self.new, False)):
-            left = None
-            if rows is None and self.on_disk is not None:
-                left = self.on_disk.rows.get("old" if old else "new")
-            if left is not None:
-                every = left.coded(self.space, self.deployed)
-            elif part is not None:
-                some = np.arange(len(part)) if old or rows is None else rows
-                every = _in_batches(replace(part, table=None, groups=None), some)
-            else:
+            if part is None:
                 continue
-            for batch in every:
-                batch = self.compared(batch, self.left_out)
-                yield RowBatch.of(batch, self.n_classes, old=old)
+            some = np.arange(len(part)) if old or rows is None else rows
+            slim = replace(part, table=None, groups=None)
+            for start in range(0, len(some), BATCH_ROWS):
+                batch = slim.take(some[start : start + BATCH_ROWS])
+                yield RowBatch.of(self.compared(batch, self.left_out), self.n_classes, old=old)
 
     def compared(self, part: CodedRows, left_out: Collection[int] = ()) -> CodedRows:
         """Return rows as the deployed tree compares them, without their table."""
@@ -226,15 +200,11 @@ class Problem:
         """Count all rows given, and the new rows that scores are taken on."""
         n_new, n_old = len(self.new), None if self.old is None else len(self.old)
         scored = n_new if self.scored is None else int(self.scored.sum())
-        if self.on_disk is not None:
-            n_new, n_old = self.on_disk.n_new, self.on_disk.n_old or None
         return {"n_new": n_new, "n_old": n_old, "n_rows_scores": scored}
 
     @cached_property
     def fingerprints(self) -> list[str]:
         """Digests of all rows, and of the new rows, by which a tree made from them is known."""
-        if self.on_disk is not None:
-            return list(self.on_disk.fingerprints)
         new = self.compared(self.new)
         if self.old is None:
             return [fingerprint(new)]
@@ -253,11 +223,6 @@ class Problem:
         """Return the same problem without the user's tables, to be sent to workers."""
         old = None if self.old is None else replace(self.old, table=None)
         return replace(self, new=replace(self.new, table=None), old=old)
-
-
-def _in_batches(part: CodedRows, rows: NDArray[np.intp]) -> Iterator[CodedRows]:
-    for start in range(0, len(rows), BATCH_ROWS):
-        yield part.take(rows[start : start + BATCH_ROWS])
 
 
 def prepare_problem(

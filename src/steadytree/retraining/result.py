@@ -81,9 +81,7 @@ class Retraining:
         Everything needed to repeat the run.
     rows : CodedRows
         The new rows, coded once in ``space``: codes, outcomes (``y_new``: positions in the
-        classes, or responses), weights, ``groups``, and the table as given (``X_new``). Of a
-        table on disk that is larger than memory, a sample: what is said of rows (``flips``,
-        ``performance``, ``diff``, scores) is then about these; leaves count all rows.
+        classes, or responses), weights, ``groups``, and the table as given (``X_new``).
     scores : CrossFitted
         Every candidate's own tree and its trees without each fold, to score it honestly.
     answer : Answer
@@ -160,12 +158,6 @@ class Retraining:
     def groups(self) -> NDArray[Any] | None:
         """Groups of the new rows, as given."""
         return self.rows.groups
-
-    @property
-    def rows_name(self) -> str:
-        """What ``rows`` are: the new rows, or a sample of those of a table on disk."""
-        n_new = int(self.settings["n_new"])
-        return "rows of a sample" if len(self.rows) < n_new else "new rows"
 
     @cached_property
     def model(self) -> Any:
@@ -443,7 +435,6 @@ class Retraining:
                 ", as on rows that the tree has not seen: less what trees made the same way "
                 "without a part of the rows lose on that part"
             )
-        sampled = ", a sample" if len(self.rows) < int(self.settings["n_new"]) else ""
         drift = "not tested: no old rows were given"
         if self.drift is not None:
             found = "found: the new rows no longer follow the old ones"
@@ -457,7 +448,7 @@ class Retraining:
             # What counts as a changed prediction is said nowhere else on the page.
             affected=(
                 "" if self.deployed.is_classifier else explanation.event,
-                *(explanation.count, explanation.total, self.rows_name),
+                *(explanation.count, explanation.total, "new rows"),
             ),
             # Of too few events no improvement is claimed: the table has its intervals.
             score=None
@@ -480,7 +471,7 @@ class Retraining:
                 score_rests_on=rarest_rows(self),
             ),
             provenance=(
-                (f"New data{sampled}", (self.X_new, self.y_new)),
+                ("New data", (self.X_new, self.y_new)),
                 ("Deployed tree", self.deployed),
                 (second, self.tree),
                 ("How the score was estimated", how),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from numbers import Integral
@@ -41,7 +40,6 @@ from steadytree.retraining.given import (
     find_copies,
     read_rows,
 )
-from steadytree.retraining.on_disk import load_sample, look_at_rows
 from steadytree.retraining.problem import Problem, prepare_problem
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.runs import (
@@ -102,19 +100,13 @@ def retrain(
         Anything :func:`as_tree` reads.
     X, y
         The rows that arrived. A category A never met follows A's missing values and can be
-        learned, with a warning. Columns that A does not use may be lacking. A table may stay on
-        disk: the path of a Parquet file, of a folder of them or a pattern
-        (``"rows/*.parquet"``), a ``pyarrow.dataset.Dataset`` or a polars ``LazyFrame``. The
-        outcome, and every other argument with an entry per row, is then the name of a column;
-        columns so named are no predictors. Of more than 200,000 rows on disk a sample is held
-        in memory: rules, scores and counts of people are from it, what leaves predict and count
-        is from all rows.
+        learned, with a warning. Columns that A does not use may be lacking.
     old : (X, y) or Rows, optional
         Rows A was trained on: with them the teacher learns from both, unless the drift
         switch finds that the new rows no longer follow the old. Without them A's own
         predictions stand in for them, as far as they still fit the new rows. New rows that are
-        also among them count once, and scores are taken on the others. They may stay on disk,
-        as the new ones may. :class:`Rows` also takes their weights and groups.
+        also among them count once, and scores are taken on the others. :class:`Rows` also takes
+        their weights and groups.
     test : (X, y) or Rows, optional
         Rows that nothing was trained or chosen on: the deployed tree, the proposal and a tree
         from scratch are scored on them, ``result.test``.
@@ -184,20 +176,14 @@ def retrain(
     seed = _seed(random_state)
     by_price = n_folds == 0  # no row is left out by the user's own wish
     model = read_model(deployed)
-    # 1. One space, one coding of the rows; of tables on disk those of a sample.
-    given = Rows(X, y, sample_weight, groups)
-    now, before, time, decision, left = load_sample(model, given, before, time, decision, seed)
-    table = as_table(now.X, "X")
+    # 1. One space, one coding of the rows.
+    table = as_table(X, "X")
     for column in asked.per_group:  # one that is not there is said before the search
         list(subgroups(table, column))
-    now = replace(now, X=table, groups=check_rowwise(now.groups, n_rows(table), "groups"))
+    now = Rows(table, y, sample_weight, check_rowwise(groups, n_rows(table), "groups"))
     problem = prepare_problem(
         model, now, before, forbid=asked.forbid, decision=decision, space=space
     )
-    if left is not None:
-        problem, warned = look_at_rows(problem, left)
-        for note in warned:
-            warnings.warn(note, SteadyTreeWarning, stacklevel=2)
     if problem.nothing_new:
         warnings.warn(
             "the deployed tree was made from these very rows: there is nothing new to learn, "

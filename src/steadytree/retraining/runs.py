@@ -157,12 +157,12 @@ class CandidateMaker:
         """Return a tree that turns no direction, and treats alike what the pipeline cannot tell.
 
         A direction of missing values is not turned without a row to say so. Rows that have none
-        of a feature that the space knows as never missing may be among the old ones, or among
-        those left on disk; their counts in the leaves are already made. In a fold no row that is
-        scored is missing where a direction could be turned.
+        of a feature that the space knows as never missing may be among the old ones; their counts
+        in the leaves are already made. In a fold no row that is scored is missing where a
+        direction could be turned.
         """
         problem, space = self.problem, self.problem.space
-        if all_rows and problem.on_disk is None:
+        if all_rows:
             if problem.old is not None:
                 seen = space.can_be_missing | np.isnan(problem.old.coded).any(axis=0)
                 space = space.replace(can_be_missing=seen)

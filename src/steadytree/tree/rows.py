@@ -99,14 +99,14 @@ def row_hashes(rows: CodedRows, *, weighted: bool = False) -> NDArray[np.uint64]
     for column in columns:
         values = np.asarray(column, dtype=np.float64) + 0.0  # -0.0 + 0.0 is 0.0
         values[np.isnan(values)] = np.nan  # one NaN for all
-        hashes = mixed_bits(hashes ^ mixed_bits(values.view(np.uint64)))
+        hashes = _mixed_bits(hashes ^ _mixed_bits(values.view(np.uint64)))
     return hashes
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def mixed_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mixed_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Finish of splitmix64: every bit of the input changes about half of the output's."""
     bits = bits + _GOLDEN
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -125,13 +125,8 @@ def fingerprint(rows: CodedRows) -> str:
     weights are the same as weights of 1. It depends on the coding: the columns in their order,
     categories by position.
     """
-    total = row_hashes(rows, weighted=True).sum(dtype=np.uint64)
-    return fingerprint_of(int(total), len(rows), rows.coded.shape[1])
-
-
-def fingerprint_of(total: int, n_rows: int, n_features: int) -> str:
-    """Digest of rows of which only the sum of the hashes is at hand, taken batch by batch."""
-    return f"{n_rows}x{n_features}-{total % 2**64:016x}"
+    total = int(row_hashes(rows, weighted=True).sum(dtype=np.uint64))
+    return f"{len(rows)}x{rows.coded.shape[1]}-{total:016x}"
 
 
 def stack_tables(tables: Sequence[Any]) -> Any:

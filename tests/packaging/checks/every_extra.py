@@ -31,9 +31,7 @@ wanted = tree.predict(X)
 assert np.array_equal(tree.predict(pl.from_pandas(X)), wanted)
 X.to_parquet("rows.parquet")
 assert np.array_equal(tree.predict(pd.read_parquet("rows.parquet")), wanted)
-pl.from_pandas(X[285:].assign(outcome=y[285:])).write_parquet("new.parquet")
-lazy = pl.scan_parquet("new.parquet")
-again = st.retrain(tree, lazy, "outcome", n_folds=2, random_state=0)
+again = st.retrain(tree, pl.from_pandas(X[285:]), y[285:], n_folds=2, random_state=0)
 assert again.diff is not None
 
 # onnx, pmml, skops: written and read back.
