@@ -135,21 +135,15 @@ def demands(
 
 def position(space: FeatureSpace, j: int, value: float) -> float:
     """Where a value of a numeric feature lies between 0 and 1; 0 on a constant feature."""
-    knots = space.knots[j] if space.knots else None
-    return share_below(value, float(space.lower[j]), float(space.upper[j]), knots or ())
+    return share_below(value, float(space.lower[j]), float(space.upper[j]))
 
 
 @functools.cache
-def share_below(
-    value: float, low: float, high: float, knots: tuple[tuple[float, float], ...]
-) -> float:
-    """Height at a value of the line from (low, 0) to (high, 1) through knots, in fractions."""
-    line = [(low, 0.0), *knots, (high, 1.0)]
-    for (x0, y0), (x1, y1) in itertools.pairwise(line):
-        if x0 < x1 and x0 <= value <= x1:
-            way = (Fraction(value) - Fraction(x0)) / (Fraction(x1) - Fraction(x0))
-            return float(Fraction(y0) + way * (Fraction(y1) - Fraction(y0)))
-    return 0.0
+def share_below(value: float, low: float, high: float) -> float:
+    """Share of a range below a value, in fractions."""
+    if not low < high:
+        return 0.0
+    return float((Fraction(value) - Fraction(low)) / (Fraction(high) - Fraction(low)))
 
 
 def clip(value: float, low: float, high: float) -> float:
@@ -236,9 +230,7 @@ def outcome_distance(p: NaivePath, q: NaivePath, space: FeatureSpace, outcome: s
     if p.label is None:
         assert space.response_range is not None
         low, high = space.response_range
-        one, two = (
-            share_below(clip(r, low, high), low, high, ()) for r in (p.response, q.response)
-        )
+        one, two = (share_below(clip(r, low, high), low, high) for r in (p.response, q.response))
         return abs(one - two)
     if outcome == "label":
         return float(p.label != q.label)

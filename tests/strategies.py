@@ -50,7 +50,6 @@ class Kind:
     regression: bool = False
     names: bool = True
     outside: bool = False  # thresholds and responses beyond the space's ranges
-    quantile: bool = False  # some features on a scale with knots
     ordered: bool = False  # every category list is an order
 
 
@@ -69,15 +68,6 @@ def random_space(rng: Random, kind: Kind, n_features: int | None = None) -> Feat
             cats.append(None)
             lower.append(rng.choice([0.0, -1.0, 3.5, -1e3]))
             upper.append(lower[-1] + rng.choice([1.0, 1.0, 10.0, 0.125, 1e4, 0.0]))
-    knots: list[tuple[tuple[float, float], ...] | None] = [None] * count
-    if kind.quantile:
-        for j in range(count):
-            if cats[j] is None and lower[j] < upper[j]:
-                at, height = (sorted(rng.sample(range(1, 32), 3)) for _ in range(2))
-                width = upper[j] - lower[j]
-                knots[j] = tuple(
-                    (lower[j] + width * a / 32, h / 32) for a, h in zip(at, height, strict=True)
-                )
     classes = None if kind.regression else rng.choice(CLASS_LISTS)
     response = None
     if kind.regression:
@@ -91,7 +81,6 @@ def random_space(rng: Random, kind: Kind, n_features: int | None = None) -> Feat
         names=tuple(f"f{j}" for j in range(count)) if kind.names else None,
         classes=classes,
         response_range=response,
-        knots=tuple(knots),
         ordered=np.array([kind.ordered and c is not None for c in cats]),
     )
 
@@ -258,7 +247,6 @@ kinds = st.builds(
     categorical=st.booleans(),
     missing=st.booleans(),
     regression=st.booleans(),
-    quantile=st.booleans(),
 )
 
 

@@ -13,7 +13,6 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from steadytree.diff.comparison import compare
-from steadytree.distance import tree_distance
 from steadytree.tree.decision import Decision
 from steadytree.tree.json import load_tree, save_tree
 from tests.cli.conftest import Files, Run
@@ -227,20 +226,3 @@ def test_trees_of_different_tasks(run: Run, files: Files, tmp_path: Path) -> Non
     result = run("compare", files.tree, tmp_path / "tree.json")
     assert result.code == 2
     assert result.err.startswith("Error: expected")
-
-
-def test_moves_by_the_share_of_rows(run: Run, files: Files, other: Path) -> None:
-    a, b, X = load_tree(files.tree), load_tree(other), pd.read_csv(files.new)
-    assert a.space is not None
-    options: dict[str, Any] = {"variant": "metric", "normalize": "relative"}
-    spaces = {"range": a.space, "quantile": a.space.scaled_by(X)}
-    found = {}
-    for scale, space in spaces.items():
-        result = run("compare", files.tree, other, "--data", files.new, "--scale", scale, "--json")
-        assert result.code == 0, result.err
-        found[scale] = result.document["dissimilarity"]
-        assert found[scale] == pytest.approx(tree_distance(a, b, space=space, **options), abs=1e-12)
-    assert found["range"] != found["quantile"]
-    refused = run("compare", files.tree, other, "--scale", "quantile")
-    assert refused.code == 2
-    assert "expected --data with --scale quantile" in refused.err

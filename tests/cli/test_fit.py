@@ -139,28 +139,6 @@ def test_bad_input(run: Run, files: Files, options: list[str], message: str) -> 
 
 
 @pytest.mark.parametrize("learner", ["distilled", "cart"])
-def test_the_quantile_scale_travels_with_the_tree(
-    run: Run, files: Files, tmp_path: Path, learner: str
-) -> None:
-    options = ("fit", files.old, "--target", "outcome", "--learner", learner, "--max-leaves", 4)
-    columns = ("--drop", "clinic", "--drop", "patient", "--drop", "year")
-    result = run(*options, *columns, "--scale", "quantile", "--out", tmp_path)
-    assert result.code == 0, result.err
-    space = load_tree(tmp_path / "tree.json").space
-    assert space is not None
-    assert space == space.replace(knots=()).scaled_by(pd.read_csv(files.old))
-    assert space.scale == "quantile"
-
-
-def test_a_stable_tree_is_chosen_on_the_scale_of_the_paper(run: Run, files: Files) -> None:
-    result = run(
-        *("fit", files.old, "--target", "outcome", "--learner", "stable", "--scale", "quantile")
-    )
-    assert result.code == 2
-    assert "expected --scale range with --learner stable, got quantile" in result.err
-
-
-@pytest.mark.parametrize("learner", ["distilled", "cart"])
 def test_forbidden_columns(run: Run, files: Files, tmp_path: Path, learner: str) -> None:
     arguments = ("fit", files.old, "--target", "outcome", "--learner", learner, "--max-leaves", 4)
     first = run(*arguments, "--json", "-q", "--out", tmp_path)

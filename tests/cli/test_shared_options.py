@@ -27,7 +27,6 @@ from steadytree.exceptions import InputError
 from steadytree.plugins import WRITERS
 from steadytree.retraining import SearchOptions
 from steadytree.tree.decision import Decision
-from steadytree.tree.values import SCALES
 
 
 def policy(threshold: str | None, positive: str | None, *rest: Any) -> Decision | None:
@@ -63,8 +62,6 @@ def test_an_option_has_the_default_of_the_python_call(
 @pytest.mark.parametrize(
     ("command", "flag", "choices"),
     [
-        ("fit", "--scale", SCALES),
-        ("compare", "--scale", SCALES),
         ("compare", "--trained-on", [name for name in TRAINED_ON if name]),
         ("assess", "--resample", RESAMPLES),
     ],

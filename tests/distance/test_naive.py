@@ -33,7 +33,6 @@ KINDS = {
     "categorical": Kind(numeric=False, missing=False),
     "categorical, missing": Kind(numeric=False),
     "mixed": Kind(),
-    "mixed, quantile scale": Kind(quantile=True, outside=True),
     "mixed, thresholds outside": Kind(outside=True),
     "regression": Kind(regression=True),
     "regression, values outside": Kind(regression=True, outside=True),
@@ -79,7 +78,7 @@ def test_random_trees_against_every_matching(kind: str, seed: int) -> None:
                 agree(ours[i, j], naive_path_distance(paths[i], paths[j], space, **options))
 
 
-@pytest.mark.parametrize("kind", ["numeric", "mixed", "mixed, quantile scale", "regression"])
+@pytest.mark.parametrize("kind", ["numeric", "mixed", "mixed, thresholds outside", "regression"])
 @pytest.mark.filterwarnings("ignore::steadytree.exceptions.ClippedThresholdWarning")
 @pytest.mark.parametrize("seed", range(5))
 def test_random_trees_against_the_linear_program(kind: str, seed: int) -> None:

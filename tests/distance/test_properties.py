@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as hs
-from numpy.typing import NDArray
 
 import steadytree as st
 from steadytree.tree.paths import Paths
@@ -475,70 +473,3 @@ def test_a_range_beyond_the_largest_number() -> None:
     # A quarter of the range, half of it on each of two bounds.
     assert st.tree_distance(a, b, space=space) == pytest.approx(0.25, rel=1e-12)
     assert {rule.status for rule in st.diff_trees(a, b, space=space).rules} == {"moved"}
-
-
-# -- the quantile scale -----------------------------------------------------------
-
-MONOTONE: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
-    "exponential": lambda x: np.exp(x / 3),
-    "cube": lambda x: x**3,
-    "a step": lambda x: x + 1e4 * (x > 5),
-    "logarithm": lambda x: np.log(x + 20),
-}
-
-
-def cuts_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where CART would cut: half-way between neighbouring values."""
-    distinct = np.unique(values)
-    return distinct[:-1] / 2 + distinct[1:] / 2
-
-
-@pytest.mark.parametrize("name", MONOTONE)
-@pytest.mark.parametrize("variant", VARIANTS)
-@examples(25)
-@given(
-    hs.lists(hs.integers(-10, 10), min_size=4, max_size=60).filter(lambda x: len(set(x)) > 2),
-    hs.randoms(use_true_random=False),
-)
-def test_invariant_under_monotone_transforms(
-    name: str, variant: str, rows: list[int], rng: Random
-) -> None:
-    """Trees that send the same rows the same way are as far apart, whatever the units."""
-    column = np.array(rows, dtype=np.float64)
-    changed = MONOTONE[name](column)
-    before, after = cuts_of(column), cuts_of(changed)
-    assert len(before) == len(after)
-    picks = [rng.randrange(len(before)) for _ in range(4)]
-
-    def distance(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> float:
-        space = st.FeatureSpace.from_data(values[:, None], scale="quantile")
-        t = [float(cuts[k]) for k in picks]
-        a = build((0, t[0], "no", (0, t[1], "yes", "no")), n_features=1)
-        b = build((0, t[2], (0, t[3], "yes", "no"), "yes"), n_features=1)
-        return st.tree_distance(a, b, space=space, variant=variant)
-
-    assert distance(changed, after) == pytest.approx(distance(column, before), abs=1e-9)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_even_rows_give_the_range_scale(variant: str) -> None:
-    rng = Random(variant)
-    for size in (2, 7, 40, 400):
-        grid = np.repeat(np.linspace(-1.0, 3.0, size)[:, None], 2, axis=1)
-        ranged = st.FeatureSpace.from_data(grid, ["no", "yes"] * (size // 2) + ["no"] * (size % 2))
-        kind = Kind(categorical=False, missing=False)
-        for _ in range(10):
-            a, b = (random_tree(rng, ranged, kind, max_leaves=8) for _ in range(2))
-            ours = st.tree_distance(a, b, space=ranged.scaled_by(grid), variant=variant)
-            assert ours == pytest.approx(
-                st.tree_distance(a, b, space=ranged, variant=variant), abs=1e-11
-            )
-
-
-def test_a_move_counts_the_rows_it_passes() -> None:
-    """On the range scale a long tail makes the same move nearly free."""
-    X = np.concatenate([np.arange(100.0), [1e6]])[:, None]
-    a, b = (build((0, t, "no", "yes"), n_features=1) for t in (9.5, 59.5))
-    ranged, quantile = (st.FeatureSpace.from_data(X, scale=s) for s in ("range", "quantile"))
-    assert st.tree_distance(a, b, space=ranged) == pytest.approx(50 / 1e6)
-    assert st.tree_distance(a, b, space=quantile) == pytest.approx(50 / 100)

@@ -77,9 +77,9 @@ def test_every_setting_that_people_ask_about_is_on_the_page() -> None:
         "label_weight",
         "variant",
     }
-    asked |= {"outcome", "scale", "max_leaf_nodes", "decision_threshold", "n_jobs"}
+    asked |= {"outcome", "max_leaf_nodes", "decision_threshold", "n_jobs"}
     assert asked <= on_page
-    assert len(defaults_on_page()) == 6
+    assert len(defaults_on_page()) == 5
 
 
 def benchmark(name: str) -> str:

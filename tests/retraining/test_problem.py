@@ -11,7 +11,6 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.distance import tree_distance
 from steadytree.estimators import DistilledTreeClassifier
 from steadytree.exceptions import FeatureAlignmentError, InputError, SteadyTreeWarning
 from steadytree.retraining import Rows, SearchOptions, retrain
@@ -141,18 +140,6 @@ def test_a_class_that_is_gone_is_said():
     with pytest.warns(SteadyTreeWarning, match="no new row has class 0"):
         result = retrain(first, X[y > 0], y[y > 0], **{**QUICK, "n_folds": 0})
     assert result.tree.classes == (0, 1, 2)
-
-
-def test_retraining_on_the_quantile_scale(mixed):
-    X, y, first = mixed
-    deployed = first.to_tree()
-    space = deployed.space.scaled_by(X[:300])
-    result = retrain(deployed.replace(space=space), X[300:500], y[300:500], price=0.01, **QUICK)
-    assert result.tree.space.scale == "quantile"
-    exact = tree_distance(
-        deployed, result.tree, space=result.tree.space, variant="metric", normalize="relative"
-    )
-    assert result.dissimilarity == pytest.approx(exact, abs=1e-12)
 
 
 # -- columns as people have them ------------------------------------------------------------

@@ -11,8 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.diff.comparison import compare
 from steadytree.exceptions import SteadyTreeWarning
-from steadytree.retraining import Rows, retrain
-from steadytree.retraining.problem import prepare_problem
+from steadytree.retraining import retrain
 from tests.retraining.conftest import QUICK
 
 BROKEN = "ignore:column:steadytree.exceptions.SteadyTreeWarning"
@@ -139,14 +138,3 @@ def test_nor_of_the_responses():
     stored = result.deployed.replace(space=result.space)
     again = retrain(stored, X[300:], 3 * y[300:], **{**QUICK, "n_folds": 0})
     assert again.space.response_range == result.space.response_range
-
-
-@pytest.mark.filterwarnings(BROKEN)
-def test_a_quantile_scale_stays_as_well(mixed):
-    X, y, first = mixed
-    deployed = first.to_tree()
-    space = deployed.space.scaled_by(X[:300])
-    new = X[300:].assign(age=X["age"] + 200)
-    with pytest.warns(SteadyTreeWarning, match="of 'age' out of range"):
-        problem = prepare_problem(deployed, Rows(new, y[300:]), space=space)
-    assert problem.space == space

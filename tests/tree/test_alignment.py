@@ -116,7 +116,7 @@ def test_the_space_stored_with_the_trees() -> None:
         common_space([stored, other], None)
     assert common_space([stored, other], UNIT) is UNIT
     # Distances between sets do not ask for an order.
-    categories: dict[str, Any] = {"categories": (("a", "b", "c"), None), "knots": ()}
+    categories: dict[str, Any] = {"categories": (("a", "b", "c"), None)}
     plain, ordered = (
         bare.replace(space=UNIT.replace(**categories, ordered=flags))
         for flags in ([False, False], [True, False])

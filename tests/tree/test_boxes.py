@@ -60,7 +60,7 @@ def test_the_box_of_a_node_is_split_on_the_way_to_it() -> None:
 
 
 @examples(100)
-@given(spaces(Kind(outside=True, quantile=True)), hs.randoms(use_true_random=False))
+@given(spaces(Kind(outside=True)), hs.randoms(use_true_random=False))
 def test_cuts_are_what_a_split_says(drawn: tuple[Kind, st.FeatureSpace], rng: Random) -> None:
     kind, space = drawn
     boxes = Boxes(space)
@@ -77,3 +77,13 @@ def test_cuts_are_what_a_split_says(drawn: tuple[Kind, st.FeatureSpace], rng: Ra
             assert left.tightening.get(first, 0.0) == up
         if right is not None and right.state[2]:
             assert right.tightening.get(first + 1, 0.0) == down
+
+
+def test_cuts_of_a_range_beyond_the_largest_number() -> None:
+    boxes = Boxes(st.FeatureSpace(lower=[-(2.0**1023)], upper=[2.0**1023]))
+    above, below = boxes.cuts(np.zeros(3, dtype=np.int64), np.array([-np.inf, 2.0**1022, np.inf]))
+    assert (above.tolist(), below.tolist()) == ([1.0, 0.25, 0.0], [0.0, 0.75, 1.0])
+    left, right = boxes.split({}, 0, 2.0**1022, None, True)
+    assert left is not None
+    assert right is not None
+    assert (left.tightening, right.tightening) == ({0: 0.25}, {1: 0.75})

@@ -19,7 +19,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.exceptions import InputError, TreeFormatError
+from steadytree.exceptions import InputError, SteadyTreeWarning, TreeFormatError
 from steadytree.tree.decision import Decision
 from steadytree.tree.json import (
     FORMAT_VERSION,
@@ -28,6 +28,7 @@ from steadytree.tree.json import (
 )
 from tests.golden import build
 from tests.strategies import Kind, examples, random_space, random_tree, tree_collections
+from tests.wording import warns
 
 NUMBERS = hs.floats(allow_nan=False)
 
@@ -182,7 +183,7 @@ def test_the_file_says_who_wrote_it(tmp_path: Path) -> None:
     content = json.loads(st.save_tree(rich_tree(), tmp_path / "tree.json").read_text("utf-8"))
     assert content["written_with"]["steadytree"] == st.__version__
     assert {"python", "numpy", "scikit-learn"} <= set(content["written_with"])
-    assert content["version"] == 1
+    assert content["version"] == FORMAT_VERSION
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -258,15 +259,13 @@ def changed(**changes: Any) -> str:
     return json.dumps(content)
 
 
-FALLING = [[[0.5, 0.9], [0.6, 0.1]] if c is None else None for c in rich_tree().categories]
-
 DAMAGED: list[tuple[str, str, str]] = [
     ("not JSON", "hello", "expected JSON, got Expecting value at line 1, column 1"),
     ("a list", "[]", "file: expected an object, got a list"),
     ("null", "null", "file: expected an object, got null"),
     ("an empty object", "{}", "format: expected an entry, got none"),
     ("another format", '{"format": "xgboost"}', "format: expected 'steadytree-tree', got"),
-    ("newer", changed(version=FORMAT_VERSION + 1), "version: expected at most 3, got 4: .*newer"),
+    ("newer", changed(version=FORMAT_VERSION + 1), "version: expected at most 4, got 5: .*newer"),
     ("version 0", changed(version=0), "version: expected 1 or more, got 0"),
     ("version as text", changed(version="1"), "version: expected a whole number, got text"),
     ("version as flag", changed(version=True), "version: expected a whole number, got a flag"),
@@ -291,10 +290,6 @@ DAMAGED: list[tuple[str, str, str]] = [
     ("bounds", changed(space__bounds=[[0.0]] * 6), r"space.bounds\[0\]: expected two numbers"),
     ("range", changed(space__response_range=[1.0]), "space.response_range: expected two numbers"),
     ("wrong range", changed(space__response_range=[2.0, 1.0]), "expected a finite response range"),
-    ("knots", changed(space__knots=[[[0.5]]] * 6), r"space.knots\[0\]: expected two numbers"),
-    ("knot", changed(space__knots=[["a"]] * 6), r"space.knots\[0\]: expected a list, got text"),
-    ("few knots", changed(space__knots=[None]), "expected 6 lists of knots, one per feature"),
-    ("falling knots", changed(space__knots=FALLING), "expected knots of .* that rise between"),
     ("threshold", changed(decision_threshold="half"), "decision_threshold: expected a number"),
 ]  # fmt: skip
 
@@ -314,9 +309,9 @@ def test_a_cycle_in_a_file(tmp_path: Path) -> None:
 
 def test_invalid_numbers_of_other_writers(tmp_path: Path) -> None:
     for word in ("NaN", "Infinity", "-Infinity"):
-        text = changed().replace('"version": 1', f'"version": {word}')
+        text = changed().replace('"version": 4', f'"version": {word}')
         refused(tmp_path, text, f"got the invalid JSON number {word}")
-    refused(tmp_path, changed().replace('"version": 1', '"version": ' + "9" * 5000), "expected")
+    refused(tmp_path, changed().replace('"version": 4', '"version": ' + "9" * 5000), "expected")
     refused(tmp_path, changed(nodes__weight=[1]).replace("[1]", "[1e999]"), "expected")
 
 
@@ -419,22 +414,35 @@ def test_random_damage_gives_a_tree_or_a_format_error(seed: int) -> None:
     assert 0 < read < 500
 
 
-def test_the_quantile_scale_survives_the_file(tmp_path: Path) -> None:
-    X = np.exp(np.random.default_rng(0).normal(size=(300, 2)) * 3)
-    X[::3, 1] = np.nan
-    space = st.FeatureSpace.from_data(X, ["no", "yes"] * 150, scale="quantile")
-    tree = build((0, 0.5, "no", "yes")).replace(space=space)
-    path = st.save_tree(tree, tmp_path / "tree.json")
-    again = st.load_tree(path)
-    assert again.space == space
-    assert again.space.digest() == space.digest()
-    content = json.loads(path.read_text())
-    # A reader that knows no knots must not take the file for one on the paper's scale.
-    assert content["version"] == 2
+STORED = Path(__file__).parent / "stored"
+
+
+@pytest.mark.parametrize("version", range(1, FORMAT_VERSION + 1))
+def test_files_of_every_version_are_read(version: int) -> None:
+    """Each was written by the steadytree of its day; they hold the same tree as far as it goes."""
+    path = STORED / f"version_{version}.json"
+    content = json.loads(path.read_text("utf-8"))
+    assert content["version"] == version
     jsonschema.validate(content, tree_json_schema())
+    if version == 2:
+        assert "knots" in content["space"]
+        with warns(SteadyTreeWarning, "tree: knots of an old file are left out"):
+            tree = st.load_tree(path)
+    else:
+        tree = st.load_tree(path)
+    assert tree.space is not None
+    assert tree.space.ordered.tolist() == [False, False, False, version > 1]
+    assert tree.tells_unseen_from_missing == (version > 2)
+    now = st.load_tree(STORED / f"version_{FORMAT_VERSION}.json")
+    names = ("feature_names", "categories", "classes", "decision", "metadata")
+    assert [getattr(tree, name) for name in names] == [getattr(now, name) for name in names]
+    assert tree.threshold.tobytes() == now.threshold.tobytes()
+    assert tree.left_categories == now.left_categories
+    np.testing.assert_array_equal(tree.value, now.value)
+    np.testing.assert_array_equal(tree.space.upper, now.space.upper)  # type: ignore[union-attr]
 
 
-def test_orders_survive_the_file_and_earlier_files_have_none(tmp_path: Path) -> None:
+def test_orders_survive_the_file(tmp_path: Path) -> None:
     space = st.FeatureSpace(
         lower=[0, 0],
         upper=[0, 1],
@@ -449,14 +457,6 @@ def test_orders_survive_the_file_and_earlier_files_have_none(tmp_path: Path) -> 
     assert again.space is not None
     assert again.space.ordered.tolist() == [True, False]
     content = json.loads(path.read_text())
-    jsonschema.validate(content, tree_json_schema())
-    assert content["version"] == 2
-    del content["space"]["ordered"]
-    content["version"] = 1
-    before = tree_from_dict(content).space
-    assert before is not None
-    assert not before.ordered.any()
-    assert tree_to_dict(tree.replace(space=before))["version"] == 1
     content["space"]["ordered"] = [True, "yes"]
     with pytest.raises(TreeFormatError, match=r"space\.ordered\[1\]: expected true or false"):
         tree_from_dict(content)

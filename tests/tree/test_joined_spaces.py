@@ -88,15 +88,6 @@ def test_a_further_column_of_categories() -> None:
     assert joined.space.categories == (None, ("a", "b", "c"), ("Bonn", "Ulm", "Trier"))
 
 
-def test_knots_go_along() -> None:
-    X = pd.DataFrame({"x": [0.0, 1.0, 4.0], "colour": ["a", "b", "c"], "age": [1.0, 2.0, 3.0]})
-    space = KNOWN.scaled_by(X)
-    joined = joined_space(space, stump(("age",), "age"), X).space
-    assert joined.scale == "quantile"
-    assert joined.knots[:2] == space.knots
-    assert joined.knots[2] is None
-
-
 def test_orders_join() -> None:
     ordered = KNOWN.replace(categories=(None, ("low", "high")), ordered=[False, True])
     theirs = ordered.replace(categories=(None, ("low", "middle", "high")))

@@ -31,7 +31,6 @@ kinds = hs.builds(
     categorical=hs.booleans(),
     missing=hs.booleans(),
     regression=hs.booleans(),
-    quantile=hs.booleans(),
     outside=hs.booleans(),
 )
 collections = kinds.flatmap(lambda kind: tree_collections(4, kind=kind, max_leaves=14))

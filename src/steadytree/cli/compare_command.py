@@ -39,11 +39,6 @@ def compare(options: SimpleNamespace, output: Output, folder: RunFolder) -> int:
     if options.data is None:
         if target or options.group or options.subgroups:
             raise InputError("expected --data with --target, --group or --subgroup, got none")
-        if options.scale == "quantile":
-            raise InputError(
-                "expected --data with --scale quantile, got none; name the rows that thresholds "
-                "pass"
-            )
         rows, counted = None, {}
     else:
         rows = read_rows(
@@ -60,9 +55,7 @@ def compare(options: SimpleNamespace, output: Output, folder: RunFolder) -> int:
             "y": None if target is None else rows.y,
             "groups": rows.groups,
         }
-    found = compare_trees(
-        before, after, plan=plan, scale=options.scale, trained_on=options.trained_on, **counted
-    )
+    found = compare_trees(before, after, plan=plan, trained_on=options.trained_on, **counted)
     subgroups: dict[str, pd.DataFrame] = {}
     if rows is not None:
         subgroups = {name: found.flips(rows.column(name)) for name in options.subgroups}

@@ -47,11 +47,6 @@ def fit(options: SimpleNamespace, output: Output, folder: RunFolder) -> None:
     classes = None if task == "regression" else np.unique(rows.y).tolist()
     policy = policy_of(options, classes)
     is_stable = options.learner == "stable"
-    if is_stable and options.scale != "range":
-        raise InputError(
-            f"expected --scale range with --learner stable, got {options.scale}: its candidates "
-            "are compared on the paper's scale; use --learner distilled or cart"
-        )
     if is_stable and options.forbidden:
         raise InputError(
             "expected no --forbid with --learner stable, whose base learner may read the table "
@@ -60,8 +55,6 @@ def fit(options: SimpleNamespace, output: Output, folder: RunFolder) -> None:
     model = make_learner(options, task, jobs=options.jobs, n_bootstraps=options.bootstraps)
     fit_model = {"cart": _fit_cart, "stable": _fit_stable, "distilled": _fit_distilled}
     tree = fit_model[options.learner](model, rows, policy, options)
-    if options.scale == "quantile" and tree.space is not None:
-        tree = tree.replace(space=tree.space.scaled_by(rows.X))
     folder.tree(publish_tree(tree, _rare(tree, rows.X)) if options.publish else tree)
     document = {
         "learner": options.learner,

@@ -197,10 +197,6 @@ def _policy(inherited: str = "") -> tuple[click.Option, click.Option]:
     )
 
 
-def _scale(default: str | None, words: str) -> click.Option:
-    return _choice("--scale", "range quantile", words, default)
-
-
 # -- the commands --------------------------------------------------------------------------------
 
 _FIT = Command(
@@ -220,7 +216,6 @@ _FIT = Command(
             type=click.IntRange(1),
             default=10,
         ),
-        _scale("range", "Distances over each feature's range, or by shares of DATA's rows."),
         _PUBLISH,
     ],
     files=("tree.json", "candidates.csv", "report.html"),
@@ -247,7 +242,6 @@ _COMPARE = Command(
             "Which tree was trained on DATA, to be said beside the scores.",
         ),
         *(*_TABLE, _SUBGROUPS, _PLAN, _PUBLISH),
-        _scale(None, "Measure moves over each feature's range, or by shares of DATA's rows."),
     ],
     files=("diff.json", "diff.md", "report.html"),
     help="""Say what changed from the tree in the file OLD to the one in NEW.

@@ -17,7 +17,6 @@ import numpy as np
 
 from steadytree.tree.printing import LeafNumbers
 from steadytree.tree.space import FeatureSpace
-from steadytree.tree.values import FeatureScale
 from steadytree.tree.words import (
     PAGE,
     PLAIN,
@@ -39,7 +38,7 @@ KINDS = (
 )
 """What happened to a rule in detail; several may hold at once."""
 
-# Bounds that differ by less than this share of the scale are one bound: the arithmetic
+# Bounds that differ by less than this share of the range are one bound: the arithmetic
 # of a distance cannot tell them apart.
 SAME_BOUND = 1e-9
 
@@ -343,7 +342,7 @@ def compare_conditions(
             changes += _compare_categories(change, one, two)
         else:
             span = min(float(space.upper[j]) - float(space.lower[j]), sys.float_info.max)
-            changes += _compare_bounds(change, one, two, span, space.scales[j])
+            changes += _compare_bounds(change, one, two, span)
     return tuple(changes)
 
 
@@ -352,16 +351,11 @@ def _compare_bounds(
     old: Condition | None,
     new: Condition | None,
     span: float,
-    scale: FeatureScale | None,
 ) -> list[ConditionChange]:
     changes = []
     for side, none in (("lower", -np.inf), ("upper", np.inf)):
         one, two = (none if c is None else getattr(c, side) for c in (old, new))
-        if one == two or (
-            np.isfinite(one)
-            and abs(two - one) <= SAME_BOUND * span
-            and (scale is None or abs(scale.below(two) - scale.below(one)) <= SAME_BOUND)
-        ):
+        if one == two or (np.isfinite(one) and abs(two - one) <= SAME_BOUND * span):
             continue
         was, now = (float(bound) if np.isfinite(bound) else None for bound in (one, two))
         kind = "condition_added" if was is None else "condition_removed"

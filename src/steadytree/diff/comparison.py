@@ -62,7 +62,6 @@ from steadytree.tree.recoded import lumped_codes, may_be_missing, never_missing
 from steadytree.tree.rows import TRAINING_ROWS, CodedRows, code_outcomes, code_table, fingerprint
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
-from steadytree.tree.values import SCALES
 from steadytree.tree.words import PLAIN
 
 TRAINED_ON = {
@@ -395,7 +394,6 @@ def compare(
     space: FeatureSpace | None = None,
     groups: Any = None,
     trained_on: str | None = None,
-    scale: str | None = None,
 ) -> TreeComparison:
     """Compare two finished trees: distance, changed rules, changed decisions, scores.
 
@@ -422,9 +420,6 @@ def compare(
     trained_on : {"old", "new", "both", "neither"}, optional
         Which tree was trained on these rows, to be said beside the scores. By default a tree
         of ours that was made from these very rows is recognised.
-    scale : {"range", "quantile"}, optional
-        How far a threshold moved: over the feature's range, or by the share of these rows it
-        passes. By default as the space says.
 
     Returns
     -------
@@ -451,7 +446,7 @@ def compare(
         raise InputError("expected X with y or groups, got none; pass the rows as X")
     X = None if X is None else as_table(X)
     yardstick, space_note = _yardstick(before, after, X, y, space)
-    used = _scaled(yardstick.space, scale, X)
+    used = yardstick.space
     rows = score = None
     changed: dict[str, str] = {}
     if X is not None:
@@ -521,21 +516,6 @@ def _yardstick(
     joined = joined_space(never_missing(known, before), after, X)
     known = may_be_missing(joined.space, lumped_codes(before, joined.space))
     return replace(joined, space=known), note
-
-
-def _scaled(space: FeatureSpace, scale: str | None, X: Any) -> FeatureSpace:
-    """Return the space with the scale that was asked for."""
-    if scale is None:
-        return space
-    if scale not in SCALES:
-        raise InputError(f'expected scale "range", "quantile" or None, got {scale!r}')
-    if scale == "range":
-        return space.replace(knots=())
-    if X is None:
-        raise InputError(
-            'expected rows with scale "quantile", got none; pass those that thresholds pass as X'
-        )
-    return space.scaled_by(X)
 
 
 def _changed_columns(diff: TreeDiff, space: FeatureSpace, rows: CodedRows) -> dict[str, str]:

@@ -404,8 +404,6 @@ def publish_space(space: FeatureSpace, names: Names) -> FeatureSpace:
     return space.replace(
         lower=lower,
         upper=upper,
-        # The quantile scale lists values of the rows.
-        knots=(),
         response_range=None if response is None else _outwards(*response),
     )
 

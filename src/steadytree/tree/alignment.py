@@ -398,7 +398,6 @@ def joined_space(space: FeatureSpace, tree: Tree, X: Any = None) -> JoinedSpace:
         can_be_missing=np.concatenate([space.can_be_missing, added.can_be_missing[at]]),
         ordered=np.concatenate([space.ordered, added.ordered[at]]),
         names=(*(space.names or ()), *names),
-        knots=(*space.knots, *(None,) * len(names)) if space.knots else (),
     )
     return JoinedSpace(wider, tuple(stated_by_tree))
 

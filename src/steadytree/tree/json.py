@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,12 @@ from steadytree._io import (
 )
 from steadytree._optional import library_versions
 from steadytree._text import cut, quoted, some_of
-from steadytree.exceptions import InputError, SteadyTreeError, TreeFormatError
+from steadytree.exceptions import (
+    InputError,
+    SteadyTreeError,
+    SteadyTreeWarning,
+    TreeFormatError,
+)
 from steadytree.tree.columns import plain_scalar
 from steadytree.tree.decision import STEADY, Decision
 from steadytree.tree.nested import (
@@ -47,9 +53,9 @@ from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import NODE_ARRAYS, Tree
 
 FORMAT_NAME = "steadytree-tree"
-FORMAT_VERSION = 3
-"""Written where ``unseen_left`` differs from ``missing_left``; 2 where the space has knots or
-ordered categories; else 1, without these entries."""
+FORMAT_VERSION = 4
+"""What is written. Files of versions 1 to 3 are read: they may lack ``decision`` and
+``observed``, and have ``knots`` in their space, which are left out with a warning."""
 
 
 # -- writing ----------------------------------------------------------------------
@@ -136,14 +142,11 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
     nodes = {name: _plain_array(given[name]) for name in NODE_ARRAYS}
     if not tree.is_classifier:
         nodes["label"] = None
-    unseen = nodes["unseen_left"] is not None
-    if not unseen:
+    if nodes["unseen_left"] is None:
         del nodes["unseen_left"]
-    # As old as it can be read with: earlier versions know no orders, and then no unseen_left.
-    version = 2 if {"knots", "ordered"} & set(space or ()) else 1
     return {
         "format": FORMAT_NAME,
-        "version": FORMAT_VERSION if unseen else version,
+        "version": FORMAT_VERSION,
         "written_with": library_versions(("steadytree", "numpy", "scikit-learn")),
         "task": "classification" if tree.is_classifier else "regression",
         "classes": plain_scalars(tree.classes),
@@ -170,7 +173,7 @@ def tree_digest(tree: Tree) -> str:
     counts could be confirmed.
     """
     content = tree_to_dict(tree)
-    for entry in ("written_with", "space", "metadata"):
+    for entry in ("version", "written_with", "space", "metadata"):
         content.pop(entry, None)
     for entry in ("weight", "impurity", "observed"):
         content["nodes"].pop(entry, None)
@@ -428,8 +431,13 @@ def _read_space(content: Any) -> FeatureSpace | None:
         inner = JsonObject(columns, where).content
         values = read_scalars(list(inner.values()), where)
         one_hot[group] = dict(zip(inner, values, strict=True))
-    # Files on the paper's scale have no knots, those of before no order.
-    knots = reader.content.get("knots") is not None and reader.get("knots", list)
+    if reader.content.get("knots"):
+        warnings.warn(
+            "the tree file measures moves by quantiles (knots), which is no longer offered; "
+            "distances are now over the range of each feature",
+            SteadyTreeWarning,
+            stacklevel=4,
+        )
     ordered = reader.content.get("ordered") is not None and reader.bools("ordered")
     return FeatureSpace(
         lower=np.array([low for low, _ in bounds]),
@@ -440,17 +448,8 @@ def _read_space(content: Any) -> FeatureSpace | None:
         classes=_scalars(reader.get("classes", list, optional=True), "space.classes"),
         response_range=None if response is None else _pair(reader, "response_range", response),
         one_hot=one_hot,
-        knots=tuple(_read_knots(reader, f"knots[{i}]", one) for i, one in enumerate(knots or ())),
         ordered=np.array(ordered or (), dtype=bool),
     )
-
-
-def _read_knots(
-    reader: JsonObject, name: str, knots: Any
-) -> tuple[tuple[float, float], ...] | None:
-    if knots is None:
-        return None
-    return tuple(_pair(reader, name, pair) for pair in as_list(knots, reader.where + name))
 
 
 def _pair(reader: JsonObject, name: str, values: Any) -> tuple[float, float]:

@@ -5,8 +5,7 @@ categories of the categorical ones, and the label. We store how much each path
 *tightens* the space, one non-negative number per coordinate: for a numeric feature
 :math:`(u_j - u^p_j)/(u_j - l_j)` and :math:`(l^p_j - l_j)/(u_j - l_j)`, for a category
 :math:`2/c_j` if it does not qualify, 0 where nothing is restricted. The feature part of
-eq. (dist-paths) is then half an L1 distance for every kind of feature (on the quantile scale,
-``tree.values``, the two shares are those of the reference rows),
+eq. (dist-paths) is then half an L1 distance for every kind of feature,
 
 .. math:: \tfrac12 \sum_i |x^p_i - x^q_i|
           = \tfrac12 (s_p + s_q) - \sum_i \min(x^p_i, x^q_i),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -37,7 +36,6 @@ from steadytree.tree.columns import (
     outcome_values,
     plain_scalar,
 )
-from steadytree.tree.values import SCALES, FeatureScale, Knots, check_knots, quantile_knots
 
 MOST_COMPARED = 10_000
 """Names among which one is looked for that is spelt nearly alike."""
@@ -71,10 +69,6 @@ class FeatureSpace:
         Groups of one-hot columns that trees may be trained on:
         ``{"colour": {"colour_red": "red", "colour_blue": "blue"}}``. A tree over such
         columns is rewritten as one over the categorical feature before it is compared.
-    knots : tuple, default none
-        The quantile scale: for each feature None (distances over the range, as in the paper)
-        or pairs ``(value, position)`` that rise from (lower, 0) to (upper, 1), the bounds
-        left out. Wider bounds leave them as they are: nothing between the knots moves.
 
     Examples
     --------
@@ -92,7 +86,6 @@ class FeatureSpace:
     classes: tuple[Any, ...] | None = None
     response_range: tuple[float, float] | None = None
     one_hot: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    knots: tuple[Knots | None, ...] = ()
     ordered: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     def __post_init__(self) -> None:
@@ -111,7 +104,6 @@ class FeatureSpace:
         for what, size in (
             ("can_be_missing flags", missing.size),
             ("ordered flags", ordered.size),
-            ("lists of knots", len(self.knots) or count),
         ):
             if size != count:
                 raise InputError(f"expected {count} {what}, one per feature, got {size}")
@@ -147,10 +139,6 @@ class FeatureSpace:
             classes = tuple(plain_scalar(c) for c in classes)
             if len(set(classes)) != len(classes):
                 raise InputError(f"expected distinct classes, got {quoted(list(classes))}")
-        knots = tuple(
-            None if c is not None else check_knots(k, float(lower[j]), float(upper[j]), label[j])
-            for j, (c, k) in enumerate(zip(cats, self.knots or (None,) * count, strict=True))
-        )
         for array in (lower, upper, missing, ordered):
             array.setflags(write=False)
         groups = {
@@ -167,8 +155,6 @@ class FeatureSpace:
             names=names,
             classes=classes,
             one_hot=groups,
-            # None at all: the space may be rewritten for other features.
-            knots=knots if any(k is not None for k in knots) else (),
         )
 
     # -- making one ---------------------------------------------------------------
@@ -182,7 +168,6 @@ class FeatureSpace:
         categorical_features: str | Sequence[int | str] | None = "from_dtype",
         task: str | None = None,
         one_hot: Mapping[str, Mapping[str, Any]] | None = None,
-        scale: str = "range",
     ) -> FeatureSpace:
         """Fix the space from reference data.
 
@@ -199,17 +184,11 @@ class FeatureSpace:
             What ``y`` is; guessed from ``y`` when omitted.
         one_hot : mapping, optional
             Groups of one-hot columns, see the class.
-        scale : {"range", "quantile"}, default "range"
-            How far a threshold moved: over the feature's range (the paper), or as the share
-            of the rows of ``X`` it passed. Use "quantile" where a few large values stretch
-            a feature's range.
 
         Returns
         -------
         FeatureSpace
         """
-        if scale not in SCALES:
-            raise InputError(f"expected scale to be one of {list(SCALES)}, got {scale!r}")
         X = as_table(X)
         if len(X.shape) != 2 or X.shape[1] == 0 or n_rows(X) == 0:
             raise InputError(
@@ -234,37 +213,12 @@ class FeatureSpace:
                 response = (float(np.min(target)), float(np.max(target)))
             else:
                 classes = tuple(np.unique(target).tolist())
-        space = cls(
+        return cls(
             **_observed(columns),
             names=names,
             classes=classes,
             response_range=response,
             one_hot=one_hot or {},
-        )
-        return space.scaled_by(X) if scale == "quantile" else space
-
-    def scaled_by(self, X: Any) -> FeatureSpace:
-        """Return the same space on the quantile scale of some reference rows.
-
-        Rows outside the bounds count at the bound.
-
-        Parameters
-        ----------
-        X : array, pandas or polars frame
-            Reference rows.
-
-        Returns
-        -------
-        FeatureSpace
-        """
-        coded = self.encode(X)
-        return self.replace(
-            knots=tuple(
-                None
-                if c is not None
-                else quantile_knots(np.clip(coded[:, j], self.lower[j], self.upper[j]))
-                for j, c in enumerate(self.categories)
-            )
         )
 
     @classmethod
@@ -347,42 +301,6 @@ class FeatureSpace:
         """
         several = np.array([len(c or ()) > 2 for c in self.categories], dtype=bool)
         return np.asarray(self.ordered & several)
-
-    @property
-    def scale(self) -> str:
-        """The paper's "range", or "quantile" where any feature has knots."""
-        return "quantile" if self.knots else "range"
-
-    @cached_property
-    def scales(self) -> tuple[FeatureScale | None, ...]:
-        """Scale of each feature; None where (value - lower) / (upper - lower) will do."""
-        knots = self.knots or (None,) * self.n_features
-        return tuple(
-            None if k is None and not math.isinf(upper - lower) else FeatureScale(lower, upper, k)
-            for lower, upper, k in zip(self.lower.tolist(), self.upper.tolist(), knots, strict=True)
-        )
-
-    def share_between(
-        self, feature: int, values: NDArray[np.float64], value: float
-    ) -> NDArray[np.float64]:
-        """Share of a numeric feature's scale between each of some values and one value.
-
-        Parameters
-        ----------
-        feature : int
-        values : float array
-        value : float
-
-        Returns
-        -------
-        float array
-        """
-        scale = self.scales[feature]
-        if scale is not None:
-            there = np.array([scale.below(v) for v in values.tolist()])
-            return np.asarray(np.abs(there - scale.below(value)))
-        span = float(self.upper[feature] - self.lower[feature])
-        return np.asarray(np.abs(values - value) / (span if span > 0 else 1.0))
 
     def positions_of(self, features: Any, option: str) -> frozenset[int]:
         """Positions of features that the user lists by name, or by number, in an option.
@@ -472,8 +390,6 @@ class FeatureSpace:
             "response_range": None if self.response_range is None else list(self.response_range),
             "one_hot": {group: dict(columns) for group, columns in self.one_hot.items()},
         }
-        if self.scale == "quantile":
-            content["knots"] = [k and [list(pair) for pair in k] for k in self.knots]
         if self.ordered.any():
             content["ordered"] = self.ordered.tolist()
         return content
@@ -509,7 +425,6 @@ class FeatureSpace:
             )
             if count
         ]
-        parts += ["quantile scale"] if self.scale == "quantile" else []
         return f"FeatureSpace({self.n_features} features: {', '.join(parts)})"
 
 

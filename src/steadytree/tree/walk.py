@@ -61,8 +61,12 @@ class Boxes:
 
     def __init__(self, space: FeatureSpace) -> None:
         self.space = space
-        lower, upper = space.lower.tolist(), space.upper.tolist()
-        self.ranges = list(zip(lower, upper, space.scales, strict=True))
+        # Of a range beyond the largest number, half of everything: multiplied by 1 or by 0.5.
+        with np.errstate(over="ignore"):
+            self.factor = np.where(np.isinf(space.upper - space.lower), 0.5, 1.0)
+        self.lower, self.upper = space.lower * self.factor, space.upper * self.factor
+        ranges = (self.lower, self.upper, self.upper - self.lower, self.factor)
+        self.ranges = list(zip(*(column.tolist() for column in ranges), strict=True))
         self.can_miss: list[bool] = space.can_be_missing.tolist()
         # Categories of a feature, "missing" included; 0: numeric.
         self.count = [
@@ -117,16 +121,12 @@ class Boxes:
             out = {first + c: 2.0 / count for c in codes_in(~state, count)}
             return Side(state, out, (count - len(out)) / count if out else 0.0)
         low, high, present, missing = state
-        lower, upper, scale = self.ranges[j]
+        lower, upper, span, factor = self.ranges[j]
         out = {}
         weight = 0.0
-        if present and upper > lower:
-            if scale is None:  # over the range: written out, most time is spent here
-                span = upper - lower
-                top = max((upper - high) / span, 0.0)
-                bottom = max((low - lower) / span, 0.0)
-            else:
-                top, bottom = scale.above(high), scale.below(low)
+        if present and span > 0:
+            top = max((upper - high * factor) / span, 0.0)
+            bottom = max((low * factor - lower) / span, 0.0)
             if top > 0:
                 out[first] = top = min(top, 1.0)
             if bottom > 0:
@@ -146,19 +146,12 @@ class Boxes:
         Entries without a threshold (NaN) mean nothing. The numbers are those of ``split``, bit
         for bit.
         """
-        lower, upper = self.space.lower[feature], self.space.upper[feature]
+        lower, upper = self.lower[feature], self.upper[feature]
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            span = upper - lower
+            span, threshold = upper - lower, threshold * self.factor[feature]
             above = np.where(span > 0, (upper - threshold) / span, 0.0)
             below = np.where(span > 0, (threshold - lower) / span, 0.0)
         above, below = (np.minimum(np.maximum(x, 0.0), 1.0) for x in (above, below))
-        if any(scale is not None for scale in self.space.scales):
-            # Spans beyond the largest number come with a scale as well.
-            for i in (~np.isnan(threshold)).nonzero()[0].tolist():
-                scale = self.space.scales[feature[i]]
-                if scale is not None:
-                    above[i] = scale.above(float(threshold[i]))
-                    below[i] = scale.below(float(threshold[i]))
         return above, below
 
     def box_of(self, aligned: AlignedTree, node: int) -> Box:

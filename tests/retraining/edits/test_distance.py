@@ -11,12 +11,9 @@ from tests.retraining.edits.samples import PRICES, problem, search
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-@pytest.mark.parametrize(("seed", "scale"), [(0, "range"), (1, "range"), (2, "quantile")])
-def test_bit_for_bit_the_metric_distance(task: str, seed: int, scale: str) -> None:
-    deployed, taught, space, X, _ = problem(task, seed)
-    if scale == "quantile":
-        space = space.scaled_by(X)
-        assert space.scale == scale
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_bit_for_bit_the_metric_distance(task: str, seed: int) -> None:
+    deployed, taught, space, *_ = problem(task, seed)
     run = search(deployed, taught, space)
     path = run.path(PRICES)
     assert len({edited.distance for edited in path}) > 1

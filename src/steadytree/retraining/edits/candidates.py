@@ -234,7 +234,7 @@ def _moves(
         edges = make.table.edges[j]
         parts = routing.count[j, : edges.size], routing.cost[j, : edges.size]
         left = np.cumsum(parts[0]), np.cumsum(parts[1])
-        way = space.share_between(j, edges, split.threshold) * node.n_leaves
+        way = _shares_moved(space, j, edges, split.threshold) * node.n_leaves
         for at in _cheapest(routing, split, left, way, limits, price):
             proposals.append(Split(j, float(edges[at]), None, split.missing_left))
     if routing.count[j, -1] > 0:
@@ -248,6 +248,13 @@ def _moves(
             text = partial(_exchange_words, MOVED, split, new, make.table.space)
             done[new] = _edit(node, make.reroute(node, node.rows, split=new), "move", text)
         yield done[new]
+
+
+def _shares_moved(space: FeatureSpace, j: int, edges: FloatArray, threshold: float) -> FloatArray:
+    """Share of a feature's range between each of its edges and a threshold."""
+    # Halved: the range itself may be beyond the largest number.
+    span = float(space.upper[j] / 2 - space.lower[j] / 2)
+    return np.asarray(np.abs(edges / 2 - threshold / 2) / (span if span > 0 else 0.5))
 
 
 def _exchange_words(
