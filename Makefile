@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs docs-serve paper test wording test-slow coverage lint format bench bench-retraining bench-exporters bench-scaling clean
+.PHONY: help setup demo docs docs-serve paper test wording test-slow coverage lint format bench bench-retraining bench-exporters clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -95,9 +95,6 @@ bench-retraining: $(BENCH_STAMP) ## time and score retraining against its peers
 
 bench-exporters: $(BENCH_STAMP) ## hold our exporters and other people's against scikit-learn
 	$(BIN)/python -m research.benchmarks.exporters
-
-bench-scaling: $(BENCH_STAMP) ## time many trees on one core, two threads and a Dask cluster
-	$(BIN)/python -m research.benchmarks.scaling
 
 clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov

@@ -20,7 +20,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree._jobs import run_jobs, threads_here
-from steadytree.distance import _solver
 from steadytree.retraining.result import Retraining
 from steadytree.tree.json import tree_to_dict
 from tests.growing.mixed import mixed_table
@@ -61,17 +60,9 @@ def bytes_of(result: Any) -> list[bytes]:
     return [*tables, *(json.dumps(tree_to_dict(tree)).encode() for tree in trees)]
 
 
-def test_the_same_bytes_on_a_dask_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_bytes_on_a_dask_cluster() -> None:
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(_solver, "PART_LEAVES", 200)
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    rng = np.random.default_rng(0)
-    trees = []
-    for _ in range(60):
-        rows = rng.integers(0, len(y), len(y))
-        model = DecisionTreeClassifier(max_leaf_nodes=15, random_state=0)
-        trees.append(st.as_tree(model.fit(X.iloc[rows], y.iloc[rows])))
-    space = st.FeatureSpace.from_data(X, y)
     mixed, outcome = mixed_table(500, 0)
     first = st.DistilledTreeClassifier(n_estimators=10, max_leaf_nodes=6, random_state=0)
     first.fit(mixed[:300], outcome[:300])
@@ -79,7 +70,6 @@ def test_the_same_bytes_on_a_dask_cluster(monkeypatch: pytest.MonkeyPatch) -> No
         lambda: st.StableTreeClassifier(
             param_grid={"max_depth": [3, 8]}, n_bootstraps=2, random_state=0
         ).fit(X, y),
-        lambda: st.pairwise_tree_distances(trees[:35], trees[30:], space=space),
         lambda: st.assess_stability(
             DecisionTreeClassifier(max_depth=4), X, y, n_resamples=4, random_state=0
         ),

@@ -65,7 +65,6 @@ def _files(pattern: str, *tests: str) -> list[Target]:
 
 SLOW_AS_PYTHON = "320-320 or 200-205 or 150-400 or 100-1500 or 128-256 or 64-300 or large_trees"
 DIFF = ("build", "changes", "edits", "pairing", "splits", "tree_diff")
-DISTANCE = ("amounts", "bound", "matching", "options", "variants", "distances")
 
 TARGETS: dict[str, Target] = {
     target.module: target
@@ -79,14 +78,8 @@ TARGETS: dict[str, Target] = {
             ),
         ),
         Target("estimators/selection", ("tests/estimators/test_selection.py",)),
-        *_folder("distance", *(f"tests/distance/test_{name}.py" for name in DISTANCE)),
-        *_folder(
-            "distance/_solver",
-            "tests/distance/solver",
-            "tests/distance/test_blocks.py",
-            plain=True,
-            slow=SLOW_AS_PYTHON,
-        ),
+        *_folder("distance", "tests/distance"),
+        *_folder("distance/_solver", "tests/distance/solver", plain=True, slow=SLOW_AS_PYTHON),
         *_folder("evaluation", "tests/evaluation"),
         *_folder("diff", *(f"tests/diff/test_{name}.py" for name in DIFF)),
         Target(

@@ -18,10 +18,10 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.distance import _solver
+from steadytree.distance import distances
 from steadytree.distance._solver import kernels
 from steadytree.distance._solver.pack import pack
-from steadytree.distance.distances import normalised, pairwise_paths, weighted_means
+from steadytree.distance.distances import normalised, weighted_means
 from steadytree.distance.variants import VARIANTS, DistanceOptions, Measure, check_options, paths_of
 from steadytree.exceptions import InputError
 from tests.golden import MID_1, MID_2, UNIT, build
@@ -132,93 +132,19 @@ def test_trees_that_have_nothing_in_common_are_1_apart_however_small_they_are() 
     assert st.tree_distance(build("no"), MID_1, normalize="relative", **options) == 1.0
 
 
-# -- means, and a place for the result ---------------------------------------------
-
-LEAF, DEEP = build("no"), build((0, 0.5, "no", (1, 0.5, "no", "yes")))
-UNITS: list[dict[str, Any]] = [
-    {},
-    {"variant": "metric", "normalize": "relative"},
-    {"variant": "paper", "normalize": "bound", "max_depth": 3},
-]
-
-
-@pytest.mark.parametrize("options", UNITS)
-@pytest.mark.parametrize("second", [None, [MID_2, DEEP]])
-def test_means_and_places_hold_the_distances_of_single_pairs(
-    options: dict[str, Any], second: list[st.Tree] | None
-) -> None:
-    first = [LEAF, MID_1, DEEP]
-    options = {"space": UNIT, **options}
-    each = [[st.tree_distance(a, b, **options) for b in second or first] for a in first]
-    whole = st.pairwise_tree_distances(first, second, **options)
-    np.testing.assert_allclose(whole, each, rtol=1e-14)
-    out = np.zeros(whole.shape)
-    assert st.pairwise_tree_distances(first, second, out=out, **options) is out
-    np.testing.assert_array_equal(out, whole)
-    means = st.pairwise_tree_distances(first, second, reduce="mean", **options)
-    np.testing.assert_allclose(means, np.mean(each, axis=1), rtol=1e-14)
-    place = np.zeros(3)
-    assert st.pairwise_tree_distances(first, second, reduce="mean", out=place, **options) is place
-    np.testing.assert_array_equal(place, means)
-
-
-@pytest.mark.parametrize("large", [False, True])
-def test_collections_of_paths_are_measured_alike_however_large(
-    large: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if large:
-        monkeypatch.setattr(_solver, "LARGE_MATRIX", 1)
-    metric = check_options("metric")
-    relative = check_options("metric", normalize="relative")
-    a, b = paths_of([LEAF, MID_1, DEEP], UNIT, metric), paths_of([MID_2, DEEP], UNIT, metric)
-    np.testing.assert_array_equal(
-        pairwise_paths(a, b, metric),
-        [[st.tree_distance(p.tree, q.tree, space=UNIT, variant="metric") for q in b] for p in a],
-    )
-    # The second tree counts three times as much as the first.
-    found = weighted_means(a, b, np.array([0.25, 0.75]), metric, [metric, relative])
-    for mean, unit in zip(found, (None, "relative"), strict=True):
-        expected = st.pairwise_tree_distances(
-            [LEAF, MID_1, DEEP],
-            [MID_2, DEEP, DEEP, DEEP],
-            space=UNIT,
-            variant="metric",
-            normalize=unit,
-        ).mean(axis=1)
-        np.testing.assert_allclose(mean, expected, rtol=1e-14)
-
-
-def test_nothing_to_fill() -> None:
-    out = np.zeros((0, 2))
-    assert st.pairwise_tree_distances([], [MID_1, MID_2], out=out) is out
-
-
-@pytest.mark.parametrize(
-    ("out", "got"),
-    [
-        (np.zeros((2, 2)), r"shape \(2, 2\)"),
-        (np.zeros((3, 3), dtype=np.float32), "float32"),
-        ([[0.0] * 3] * 3, r"\[\[0.0"),
-    ],
-)
-def test_a_place_that_does_not_fit_is_refused(out: Any, got: str) -> None:
-    with pytest.raises(InputError, match=rf"expected out .* shape \(3, 3\), got .*{got}"):
-        st.pairwise_tree_distances([MID_1, MID_2, MID_1], out=out)
-
-
-def test_a_place_that_cannot_be_written_is_refused() -> None:
-    out = np.zeros((3, 3))
-    out.flags.writeable = False
-    with pytest.raises(InputError, match="expected out to be writable"):
-        st.pairwise_tree_distances([MID_1, MID_2, MID_1], out=out)
-
-
-def test_other_reductions_are_refused() -> None:
-    with pytest.raises(InputError, match="expected reduce to be one of"):
-        st.pairwise_tree_distances([MID_1, MID_2, MID_1], reduce="median")
-    with pytest.raises(InputError, match="expected trees in B"):
-        st.pairwise_tree_distances([MID_1, MID_2, MID_1], [], reduce="mean")
-    assert st.pairwise_tree_distances([], [MID_1, MID_2], reduce="mean").shape == (0,)
+def test_means_are_those_of_the_matrix_in_each_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaf, deep = build("no"), build((0, 0.5, "no", (1, 0.5, "no", "yes")))
+    first, second = [leaf, MID_1, deep], [MID_2, deep]
+    metric, relative = check_options("metric"), check_options("metric", normalize="relative")
+    a, b = (paths_of(trees, UNIT, metric) for trees in (first, second))
+    for band in (2**24, 1):
+        monkeypatch.setattr(distances, "BAND_CELLS", band)
+        # The second tree counts three times as much as the first.
+        found = weighted_means(a, b, np.array([0.25, 0.75]), metric, [metric, relative])
+        for mean, unit in zip(found, (None, "relative"), strict=True):
+            options: dict[str, Any] = {"space": UNIT, "variant": "metric", "normalize": unit}
+            matrix = st.pairwise_tree_distances(first, [MID_2, deep, deep, deep], **options)
+            np.testing.assert_allclose(mean, matrix.mean(axis=1), rtol=1e-14)
 
 
 # -- one number, however it is computed ------------------------------------------

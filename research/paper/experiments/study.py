@@ -100,8 +100,7 @@ def compute(job: Job) -> dict[str, Any]:
         space=problem.space,
         variant="metric",
         normalize="relative",
-        reduce="mean",
-    )
+    ).mean(axis=1)
     frontier = pareto_mask(np.column_stack([mean, scores["choose"]]), [False, True])
     chosen = choose_extremes(mean, scores["choose"], relative)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.distance._solver import DistanceBlocks, by_blocks, is_large, pairwise
+from steadytree.distance._solver import pairwise
 from steadytree.distance.variants import (
     DistanceOptions,
     Measure,
@@ -23,7 +22,8 @@ from steadytree.tree.space import FeatureSpace
 
 FloatArray = NDArray[np.float64]
 
-REDUCTIONS = (None, "mean")
+BAND_CELLS = 2**24
+"""Most distances held at once for means: 128 MiB."""
 
 
 def tree_distance(
@@ -94,7 +94,7 @@ def tree_distance(
         variant, label_weight, outcome, normalize, max_depth, merge_equal_siblings
     )
     left, right = paths_of([a, b], space, options)
-    raw = pairwise_paths([left], [right], options)
+    raw = pairwise([left], [right], Measure.of(options))
     return float(normalised(raw, [left], [right], options)[0, 0])
 
 
@@ -109,15 +109,12 @@ def pairwise_tree_distances(
     normalize: str | None = None,
     max_depth: int | None = None,
     merge_equal_siblings: bool = False,
-    reduce: str | None = None,
-    out: NDArray[np.float64] | None = None,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Compute the distances between all trees of a collection, or of two collections.
 
-    Identical trees are computed once; threads share the rows, or the workers of a Dask
-    cluster under ``joblib.parallel_config(backend="dask")``. The result does not depend on
-    ``n_jobs`` or on who computed it.
+    Identical trees are computed once; threads share the rows. The result does not depend on
+    ``n_jobs``.
 
     Parameters
     ----------
@@ -125,19 +122,12 @@ def pairwise_tree_distances(
         Without B, all pairs within A (a symmetric matrix).
     space, variant, label_weight, outcome, normalize, max_depth, merge_equal_siblings :
         As for :func:`tree_distance`.
-    reduce : {None, "mean"}, default None
-        "mean" returns the mean distance of each tree of A to the trees of B (without B, to
-        all of A, itself included) and never holds the matrix.
-    out : float64 array or memory map, optional
-        Where to write the result, block by block; its shape is that of the result. What an
-        interrupted run has not reached is NaN.
     n_jobs : int, optional
         Threads; None is 1 (or joblib's setting), -1 all cores.
 
     Returns
     -------
-    ndarray of shape (len(A), len(B)), or (len(A),) with ``reduce``
-        ``out``, where it is given.
+    ndarray of shape (len(A), len(B))
 
     Examples
     --------
@@ -152,50 +142,15 @@ def pairwise_tree_distances(
     options = check_options(
         variant, label_weight, outcome, normalize, max_depth, merge_equal_siblings
     )
-    if reduce not in REDUCTIONS:
-        raise InputError(f"expected reduce to be one of {list(REDUCTIONS)}, got {reduce!r}")
     first = _as_list(A, "A")
     second = first if B is None else _as_list(B, "B")
-    shape = (len(first),) if reduce else (len(first), len(second))
-    if out is not None:
-        _check_out(out, shape)
-    if reduce and first and not second:
-        raise InputError("expected trees in B to take the mean over, got none")
     if not first or not second:
-        return np.zeros(shape) if out is None else out
+        return np.zeros((len(first), len(second)))
     paths = paths_of(first if B is None else [*first, *second], space, options)
     left = paths[: len(first)]
     right = None if B is None else paths[len(first) :]
-    normalise = _Normaliser(left, left if right is None else right, options)
-    if reduce is None and out is None and not by_blocks(left, right):
-        return normalise(pairwise_paths(left, right, options, n_jobs=n_jobs))
-    blocks = DistanceBlocks(left, right, Measure.of(options), n_jobs=n_jobs)
-    if out is None:
-        out = np.empty(shape)
-    out[...] = np.nan
-    if reduce is None:
-        blocks.fill(out, normalise)
-    else:
-        out[...] = blocks.means(normalise)
-    return out
-
-
-def pairwise_paths(
-    a: Sequence[Paths],
-    b: Sequence[Paths] | None,
-    options: DistanceOptions,
-    *,
-    n_jobs: int | None = None,
-) -> FloatArray:
-    """Raw distances between collections of paths in one space (no normalisation)."""
-    measure = Measure.of(options)
-    if not by_blocks(a, b):
-        return pairwise(a, b, measure, n_jobs)
-    other = a if b is None else b
-    out = np.empty((len(a), len(other)))
-    raw = _Normaliser(a, other, replace(options, normalize=None))
-    DistanceBlocks(a, b, measure, n_jobs=n_jobs).fill(out, raw)
-    return out
+    raw = pairwise(left, right, Measure.of(options), n_jobs)
+    return normalised(raw, left, left if right is None else right, options)
 
 
 def weighted_means(
@@ -209,18 +164,17 @@ def weighted_means(
 ) -> list[FloatArray]:
     """Mean distance of each tree of a to those of b, of which each counts ``share``.
 
-    Measured by ``options`` and written in the units of each of ``units``.
+    Measured by ``options`` and written in the units of each of ``units``; a large matrix of
+    distances is never held as a whole.
     """
-    normalise = [_Normaliser(a, b, unit) for unit in units]
-    if not is_large(a, b):
-        distances = pairwise_paths(a, b, options, n_jobs=n_jobs)
-        return [unit(distances) @ share for unit in normalise]
-    means = [np.empty(len(a)) for _ in units]
-    every = np.arange(len(b))
-    for rows, band in DistanceBlocks(a, b, Measure.of(options), n_jobs=n_jobs).bands():
-        for unit, mean in zip(normalise, means, strict=True):
-            mean[rows] = unit(band, rows, every) @ share
-    return means
+    measure, band = Measure.of(options), max(1, BAND_CELLS // len(b))
+    means: list[list[FloatArray]] = [[] for _ in units]
+    for start in range(0, len(a), band):
+        some = a[start : start + band]
+        raw = pairwise(some, b, measure, n_jobs)
+        for unit, mean in zip(units, means, strict=True):
+            mean.append(normalised(raw, some, b, unit) @ share)
+    return [np.concatenate(mean) for mean in means]
 
 
 def normalised(
@@ -231,48 +185,18 @@ def normalised(
     "bound": over 2^D(2D + lambda). "relative": 2d / (m(a) + m(b) + d), in [0, 1]; 0 where
     there is nothing to compare.
     """
-    return _Normaliser(a, b, options)(distances)
-
-
-class _Normaliser:
-    """Brings raw distances of some trees of a collection to some of another into the unit asked.
-
-    Trees are told by their positions; by default all of them.
-    """
-
-    def __init__(self, a: Sequence[Paths], b: Sequence[Paths], options: DistanceOptions) -> None:
-        self._unit, self._bound = options.normalize, 0.0
-        if options.normalize == "bound":
-            assert options.max_depth is not None
-            self._bound = distance_bound(options.max_depth, options.label_weight)
-        elif options.normalize == "relative":
-            measure = Measure.of(options)
-            self._masses_a = np.array([measure.mass(paths) for paths in a])
-            self._masses_b = np.array([measure.mass(paths) for paths in b])
-
-    def __call__(
-        self, distances: FloatArray, rows: Any = slice(None), columns: Any = slice(None)
-    ) -> FloatArray:
-        if self._unit == "relative":
-            total = self._masses_a[rows][:, None] + self._masses_b[columns][None, :] + distances
-            relative = np.where(total > 0, 2 * distances / np.where(total > 0, total, 1.0), 0.0)
-            # Masses are not rounded to quanta: what has nothing in common could exceed 1 by a hair.
-            return np.minimum(relative, 1.0)
-        return distances / self._bound if self._bound > 0 else distances
-
-
-def _check_out(out: Any, shape: tuple[int, ...]) -> None:
-    if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape:
-        got = f"one of {out.dtype} and shape {out.shape}" if hasattr(out, "dtype") else repr(out)
-        raise InputError(
-            f"expected out to be an array or memory map of float64 and shape {shape}, got {got}; "
-            f"make it with numpy.memmap(path, dtype='float64', mode='w+', shape={shape})"
-        )
-    if not out.flags.writeable:
-        raise InputError(
-            "expected out to be writable, got an array that is not; open the memory map with "
-            "mode='r+' or 'w+'"
-        )
+    if options.normalize == "bound":
+        assert options.max_depth is not None
+        bound = distance_bound(options.max_depth, options.label_weight)
+        return distances / bound if bound > 0 else distances
+    if options.normalize == "relative":
+        measure = Measure.of(options)
+        of_a, of_b = (np.array([measure.mass(paths) for paths in side]) for side in (a, b))
+        total = of_a[:, None] + of_b[None, :] + distances
+        relative = np.where(total > 0, 2 * distances / np.where(total > 0, total, 1.0), 0.0)
+        # Masses are not rounded to quanta: what has nothing in common could exceed 1 by a hair.
+        return np.minimum(relative, 1.0)
+    return distances
 
 
 def _as_list(models: Any, name: str) -> list[Any]:

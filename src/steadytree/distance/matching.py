@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree._views import notebook_view
-from steadytree.distance._solver import match
-from steadytree.distance.distances import normalised, pairwise_paths
+from steadytree.distance._solver import match, pairwise
+from steadytree.distance.distances import normalised
 from steadytree.distance.variants import (
     DistanceOptions,
     Measure,
@@ -193,11 +193,9 @@ class PathMatching:
         columns = ["rule_a", "rule_b", "leaf_a", "leaf_b", "cost", "feature_cost", "outcome_cost"]
         rows: list[dict[str, Any]] = []
         for pair in self.pairs:
-            rules = {
-                "rule_a": self.a.rule_text(pair.path_a),
-                "rule_b": self.b.rule_text(pair.path_b),
-            }
-            rows.append(rules | {name: getattr(pair, name) for name in columns[2:]})
+            rules = self.a.rule_text(pair.path_a), self.b.rule_text(pair.path_b)
+            values = [*rules, *(getattr(pair, name) for name in columns[2:])]
+            rows.append(dict(zip(columns, values, strict=True)))
         for lone in self.unmatched:
             own = self.a if lone.tree == "a" else self.b
             rule = {f"rule_{lone.tree}": own.rule_text(lone.path), f"leaf_{lone.tree}": lone.leaf}
@@ -279,12 +277,7 @@ def match_paths(
     options = check_options(
         variant, label_weight, outcome, normalize, max_depth, merge_equal_siblings
     )
-    left, right = paths_of([a, b], space, options)
-    return match_aligned(left, right, options)
-
-
-def match_aligned(a: Paths, b: Paths, options: DistanceOptions) -> PathMatching:
-    """Match paths that are already in one space with one list of classes."""
+    a, b = paths_of([a, b], space, options)
     measure = Measure.of(options)
     (left, right), coordinates = in_quanta([a, b], measure)
     found = match(left, right)
@@ -313,7 +306,7 @@ def match_aligned(a: Paths, b: Paths, options: DistanceOptions) -> PathMatching:
     )
     metric = replace(options, variant="metric", normalize="relative")
     raw = np.array([[found.total * measure.quantum]])
-    raw_metric = raw if options.variant == "metric" else pairwise_paths([a], [b], metric)
+    raw_metric = raw if options.variant == "metric" else pairwise([a], [b], Measure.of(metric))
     return PathMatching(
         distance=float(normalised(raw, [a], [b], options)[0, 0]),
         relative=float(normalised(raw_metric, [a], [b], metric)[0, 0]),

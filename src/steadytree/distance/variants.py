@@ -65,45 +65,29 @@ def distance_bound(max_depth: int, label_weight: float = 1.0) -> float:
     >>> distance_bound(4)
     144.0
     """
-    depth, weight = check_max_depth(max_depth), check_label_weight(label_weight)
-    if depth > MAX_BOUND_DEPTH:
-        raise InputError(
-            f"expected max_depth of at most {MAX_BOUND_DEPTH} for a bound that a float can hold, "
-            f"got {depth}; pass the largest depth your trees may have, or use "
-            'normalize="relative", which needs none'
-        )
+    depth, weight = _checked_depth(max_depth), _checked_weight(label_weight)
     return float(2.0**depth * (2 * depth + weight))
 
 
-def check_max_depth(max_depth: Any) -> int:
-    """Return the depth as an int, or say what it should have been."""
-    if _is_amount(max_depth) and int(max_depth) == max_depth:
-        return int(max_depth)
-    raise InputError(f"expected max_depth to be a whole number >= 0, got {max_depth!r}")
-
-
-def check_label_weight(label_weight: Any) -> float:
-    """Return the weight as a float, or say what it should have been."""
-    if not _is_amount(label_weight):
-        raise InputError(f"expected label_weight to be a number >= 0, got {label_weight!r}")
-    if 0 < label_weight < MIN_LABEL_WEIGHT:
+def _checked_depth(max_depth: Any) -> int:
+    whole = isinstance(max_depth, Real) and not isinstance(max_depth, bool)
+    if not whole or not 0 <= max_depth <= MAX_BOUND_DEPTH or max_depth != int(max_depth):
         raise InputError(
-            f"expected label_weight to be 0 or at least {MIN_LABEL_WEIGHT:g}, got "
-            f"{label_weight!r}, which leaves the labels too few digits; pass 0 to leave them out"
+            f"expected max_depth to be a whole number from 0 to {MAX_BOUND_DEPTH}, "
+            f"got {max_depth!r:.40}; pass the largest depth your trees may have"
         )
-    if label_weight > MAX_LABEL_WEIGHT:
+    return int(max_depth)
+
+
+def _checked_weight(weight: Any) -> float:
+    number = isinstance(weight, Real) and not isinstance(weight, bool)
+    if not number or not (weight == 0 or MIN_LABEL_WEIGHT <= weight <= MAX_LABEL_WEIGHT):
         raise InputError(
-            f"expected label_weight to be at most {MAX_LABEL_WEIGHT:g}, got {label_weight!r}, "
-            f"which leaves the features too few digits; with {MAX_LABEL_WEIGHT:g} the labels "
-            "decide everything as well"
+            f"expected label_weight to be 0, a number from {MIN_LABEL_WEIGHT:g} to "
+            f'{MAX_LABEL_WEIGHT:g}, or "balanced", got {weight!r:.40}; beyond these limits '
+            "features or labels would be left too few digits"
         )
-    return float(label_weight)
-
-
-def _is_amount(value: Any) -> bool:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    # Compared, not converted: a whole number may be more than a float can hold.
-    return number and 0 <= value < math.inf
+    return float(weight)
 
 
 # -- variants: the cost of a path without a partner ------------------------------------
@@ -220,26 +204,16 @@ def check_options(
         if value not in allowed:
             raise InputError(f"expected {name} to be one of {list(allowed)}, got {value!r}")
     if max_depth is not None:
-        max_depth = check_max_depth(max_depth)
-    if isinstance(label_weight, str):
-        if label_weight != "balanced":
-            raise InputError(
-                f'expected label_weight to be a number >= 0 or "balanced", got {label_weight!r}'
-            )
-        if max_depth is None:
-            raise InputError(
-                'expected max_depth with label_weight="balanced" (it is 2 * max_depth), got none; '
-                "pass the largest depth your trees may have"
-            )
-        label_weight = 2 * max_depth
-    weight = check_label_weight(label_weight)
-    if normalize == "bound" and max_depth is None:
+        max_depth = _checked_depth(max_depth)
+    if max_depth is None and (label_weight == "balanced" or normalize == "bound"):
         raise InputError(
-            'expected max_depth with normalize="bound", got none; pass the largest depth your '
-            "trees may have (never the depth of the pair: that inverts rankings)"
+            'expected max_depth with label_weight="balanced" and with normalize="bound", got none; '
+            "pass the largest depth your trees may have (never the depth of the pair: that "
+            "inverts rankings)"
         )
-    if normalize == "bound" and max_depth is not None:
-        distance_bound(max_depth, weight)  # refuses a depth without a bound
+    if label_weight == "balanced" and max_depth is not None:
+        label_weight = 2 * max_depth
+    weight = _checked_weight(label_weight)
     if normalize == "relative" and not VARIANTS[variant].is_metric:
         metrics = [f'variant="{name}"' for name, entry in VARIANTS.items() if entry.is_metric]
         raise InputError(

@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy.optimize import linear_sum_assignment
 
-from steadytree.distance._solver.assignment import index_bits, solve_rectangular
+from steadytree.distance._solver.assignment import (
+    COLUMN,
+    N_VECTORS,
+    index_bits,
+    signed,
+    solve_rectangular,
+    source_digest,
+)
 from steadytree.distance._solver.pack import LANES, padded_length
-from steadytree.distance._solver.searches import COLUMN, N_VECTORS, signed, source_digest
 
 
 def entry_point(digest: int) -> Any:

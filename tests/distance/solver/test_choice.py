@@ -6,12 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import pytest
 
 from steadytree import _io as limits
@@ -78,45 +73,6 @@ def test_every_pair_gets_its_distance_whichever_solver_runs(
             plain = plain_distance(p, q, "metric", "label", 1.0)
             assert many[i, j] == pytest.approx(plain, rel=1e-9, abs=1e-12)
             assert (many[i :: len(a), j :: len(other or a)] == many[i, j]).all()
-
-
-@pytest.mark.parametrize("without_numba", ["", "1"])
-def test_parts_of_collections(without_numba: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STEADYTREE_NO_NUMBA", without_numba)
-    a, b = [chain(1), chain(3)], [chain(2), chain(5), Paths.from_tree(MID_2, UNIT)]
-    part, other = (_solver.prepare_part(some, measure()) for some in (a, b))
-    assert isinstance(part, tuple) == bool(without_numba)
-    np.testing.assert_array_equal(
-        _solver.part_distances(part, other), _solver.pairwise(a, b, measure())
-    )
-    np.testing.assert_array_equal(
-        _solver.part_distances(part, None), _solver.pairwise(a, None, measure())
-    )
-
-
-@pytest.mark.parametrize("without_numba", ["", "1"])
-def test_a_part_is_solved_in_the_thread_that_asks(
-    without_numba: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The jobs of a cluster, or the threads that share the parts, have a core each."""
-    monkeypatch.setenv("STEADYTREE_NO_NUMBA", without_numba)
-    monkeypatch.setattr(kernels, "CHUNK_PAIRS", 1)
-    used = set()
-
-    def noted(solve: Callable[..., Any]) -> Callable[..., Any]:
-        def work(*given: Any) -> Any:
-            used.add(threading.current_thread())
-            time.sleep(0.01)  # another thread, if there is one, takes the next
-            return solve(*given)
-
-        return work
-
-    monkeypatch.setattr(kernels, "_rows", noted(kernels._rows))
-    monkeypatch.setattr(_solver, "match", noted(_solver.match))
-    a, b = ([chain(k) for k in sizes] for sizes in ((1, 3, 4, 6), (2, 5)))
-    part, other = (_solver.prepare_part(some, measure()) for some in (a, b))
-    assert _solver.part_distances(part, other).shape == (4, 2)
-    assert used == {threading.current_thread()}
 
 
 @pytest.mark.parametrize("copies", [1, 30])

@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree import FeatureSpace, as_tree
 from steadytree.distance._solver import kernels, pairwise_by_scipy
+from steadytree.distance._solver.assignment import N_VECTORS
 from steadytree.distance._solver.pack import LANES, pack, padded_length
-from steadytree.distance._solver.searches import N_VECTORS
 from steadytree.tree.paths import Paths
 from tests.distance.solver.examples import (
     OUTCOMES,

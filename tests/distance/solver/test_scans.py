@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from steadytree.distance._solver import searches as scans
-from steadytree.distance._solver.searches import (
+from steadytree.distance._solver import assignment as scans
+from steadytree.distance._solver.assignment import (
     EXIT,
     EXIT_AT,
     FAR,
@@ -108,13 +108,13 @@ def test_an_edit_of_any_compiled_file_changes_the_digest(
     for file in here.glob("*.py"):
         shutil.copy(file, tmp_path)
     before = source_digest()
-    monkeypatch.setattr(scans, "__file__", str(tmp_path / "searches.py"))
+    monkeypatch.setattr(scans, "__file__", str(tmp_path / "assignment.py"))
     assert source_digest() == before != 0
-    for name in ("searches.py", "assignment.py", "pack.py", "kernels.py"):
+    for name in ("assignment.py", "pack.py", "kernels.py"):
         with (tmp_path / name).open("a") as file:
             file.write("# edited\n")
         assert source_digest() != before
         before = source_digest()
     # An entry point whose digest is 0 would do nothing; the checksum of no text at all is 0.
-    monkeypatch.setattr(scans, "__file__", str(tmp_path / "nowhere" / "searches.py"))
+    monkeypatch.setattr(scans, "__file__", str(tmp_path / "nowhere" / "assignment.py"))
     assert source_digest() != 0

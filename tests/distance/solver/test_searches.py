@@ -10,9 +10,7 @@ import pytest
 from numba import njit
 from scipy.optimize import linear_sum_assignment
 
-from steadytree.distance._solver.assignment import index_bits
-from steadytree.distance._solver.pack import LANES
-from steadytree.distance._solver.searches import (
+from steadytree.distance._solver.assignment import (
     COLUMN,
     DUAL_U,
     DUAL_V,
@@ -23,11 +21,13 @@ from steadytree.distance._solver.searches import (
     PACKED_V,
     ROW,
     find_exit,
+    index_bits,
     match_rows,
     settle_columns,
     signed,
     source_digest,
 )
+from steadytree.distance._solver.pack import LANES
 
 
 def entry_point(digest: int) -> Any:

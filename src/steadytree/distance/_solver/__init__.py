@@ -38,7 +38,7 @@ multiple of 512 bytes, which would have all rows compete for the same places of 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import NamedTuple
 
@@ -47,30 +47,18 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from steadytree._io import check_matching
-from steadytree._jobs import in_threads, is_elsewhere, run_jobs, threads_here
+from steadytree._jobs import in_threads, threads_here
 from steadytree._optional import numba_if_wanted
-from steadytree.distance._solver.pack import PackedCollection, distinct_trees, pack
+from steadytree.distance._solver.pack import distinct_trees, pack
 from steadytree.distance.variants import Measure, PathAmounts, in_quanta, path_distances
 from steadytree.tree.paths import Paths
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Rows = NDArray[np.intp]
-Part = PackedCollection | tuple[tuple[Paths, ...], Measure]
-"""Some trees as a solver takes them: packed for the compiled one, or as paths."""
-Normalise = Callable[[FloatArray, Rows, Rows], FloatArray]
 
 SMALL_PAIRS = 500
 SMALL_CELLS = 200_000
-
-PART_LEAVES = 12_000
-"""Leaves of a part: 200 trees of 60. Two such parts take about a second of one core."""
-PART_TREES = 1_024
-"""Trees of a part at most: a block of results then is 8 MiB."""
-BAND_CELLS = 2**24
-"""Cells of a band, a part's distances to everything, at most: 128 MiB."""
-LARGE_MATRIX = 2**24
-"""Cells from which on a matrix is filled block by block: the copies made of it would count."""
 
 
 # -- one pair ------------------------------------------------------------------------------
@@ -179,164 +167,3 @@ def pairwise_by_scipy(
     if b is None:
         out += out.T
     return out[np.ix_(of_row, of_column)]
-
-
-# -- block by block ------------------------------------------------------------------------
-# For matrices larger than memory, and for more than one machine. The distinct trees are cut
-# into parts of about as many leaves each, and every part of one collection meets every part of
-# the other in a job of about a second. A distance depends on its two trees alone, so neither
-# the parts nor who computes them change a bit of it.
-
-
-def prepare_part(paths: Sequence[Paths], measure: Measure) -> Part:
-    """Lay out some trees, all different, for :func:`part_distances`."""
-    if compiled_solver() is None:
-        return tuple(paths), measure
-    return pack(paths, measure, deduplicate=False)
-
-
-def part_distances(a: Part, b: Part | None) -> FloatArray:
-    """Distances between all trees of one part and all of another (or of the same), in one thread.
-
-    On a cluster this runs on a worker, whose solver is that of who prepared the parts.
-    """
-    if isinstance(a, PackedCollection):
-        from steadytree.distance._solver import kernels
-
-        assert b is None or isinstance(b, PackedCollection)
-        out: FloatArray = kernels.pairwise(a, b, 1)
-        return out
-    paths, measure = a
-    assert not isinstance(b, PackedCollection)
-    return pairwise_by_scipy(paths, None if b is None else b[0], measure, 1)
-
-
-def is_large(a: Sequence[Paths], b: Sequence[Paths]) -> bool:
-    """Whether the matrix of all distances is better never made as a whole."""
-    return len(a) * len(b) > LARGE_MATRIX
-
-
-def by_blocks(a: Sequence[Paths], b: Sequence[Paths] | None) -> bool:
-    """Whether a matrix is large, or other machines are there and more to do than one job."""
-    b = a if b is None else b
-    if is_large(a, b):
-        return True
-    if not is_elsewhere():
-        return False
-    rows, columns = (sum(paths.n_paths for paths in side) for side in (a, b))
-    return rows * columns > PART_LEAVES**2
-
-
-class _Share(NamedTuple):
-    """Some distinct trees of a collection, and the trees given that equal one of them."""
-
-    trees: slice
-    at: Rows
-    """Where the trees given stand,"""
-    local: Rows
-    """and which of the part each is."""
-
-
-class DistanceBlocks:
-    """All distances between two collections, or within one, without their matrix.
-
-    Parameters
-    ----------
-    a, b : sequences of Paths
-        Without b, all pairs within a, each computed once.
-    measure : Measure
-    n_jobs : int, optional
-        Threads; or the workers of the cluster that joblib was told to use.
-    """
-
-    def __init__(
-        self,
-        a: Sequence[Paths],
-        b: Sequence[Paths] | None,
-        measure: Measure,
-        *,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._measure, self._symmetric = measure, b is None
-        self._n_jobs = n_jobs
-        self._a, of_row = distinct_trees(a, measure)
-        self._b, self._of_column = (self._a, of_row) if b is None else distinct_trees(b, measure)
-        most = max(1, min(PART_TREES, BAND_CELLS // len(self._of_column)))
-        self._rows = _shares(self._a, of_row, most)
-        self._columns = self._rows if b is None else _shares(self._b, self._of_column, PART_TREES)
-
-    def fill(self, out: FloatArray, normalise: Normalise) -> None:
-        """Write the distances into a matrix, or a memory map of one, as they come."""
-        for rows, columns, values in self._blocks():
-            values = values[np.ix_(rows.local, columns.local)]
-            out[np.ix_(rows.at, columns.at)] = normalise(values, rows.at, columns.at)
-            if self._symmetric and rows is not columns:
-                out[np.ix_(columns.at, rows.at)] = normalise(values.T, columns.at, rows.at)
-
-    def means(self, normalise: Normalise) -> FloatArray:
-        """Mean distance of each tree of a to those of b (or to all of a, itself included)."""
-        # Of one collection each block counts for its rows and for its columns. The blocks come
-        # row by row, so that every sum is made in the order of the columns, whoever computed them.
-        every = np.arange(len(self._of_column))
-        if not self._symmetric:
-            out = np.empty(sum(rows.at.size for rows in self._rows))
-            for at, band in self.bands():
-                out[at] = normalise(band, at, every).mean(axis=1)
-            return out
-        total = np.zeros(every.size)
-        for rows, columns, values in self._blocks():
-            values = values[np.ix_(rows.local, columns.local)]
-            total[rows.at] += normalise(values, rows.at, columns.at).sum(axis=1)
-            if rows is not columns:
-                mirrored = np.ascontiguousarray(values.T)
-                total[columns.at] += normalise(mirrored, columns.at, rows.at).sum(axis=1)
-        return total / total.size
-
-    def bands(self) -> Iterator[tuple[Rows, FloatArray]]:
-        """Give some rows of a at a time, and their raw distances to all of b."""
-        assert not self._symmetric
-        for _, blocks in itertools.groupby(self._blocks(), lambda block: block[0].trees.start):
-            row = list(blocks)
-            band = np.concatenate([values for *_, values in row], axis=1)
-            rows = row[0][0]
-            yield rows.at, band[np.ix_(rows.local, self._of_column)]
-
-    def _blocks(self) -> Iterator[tuple[_Share, _Share, FloatArray]]:
-        """All blocks of raw distances, row by row; of one collection, those from the diagonal."""
-        columns = [self._packed(self._b, part) for part in self._columns]
-        plan = [
-            (i, j)
-            for i in range(len(self._rows))
-            for j in range(i if self._symmetric else 0, len(columns))
-        ]
-        results = run_jobs(part_distances, self._jobs(plan, columns), n_jobs=self._n_jobs)
-        for (i, j), values in zip(plan, results, strict=True):
-            yield self._rows[i], self._columns[j], values
-
-    def _jobs(
-        self, plan: Sequence[tuple[int, int]], columns: Sequence[Part]
-    ) -> Iterator[tuple[Part, Part | None]]:
-        """Arguments of each job; a part of the rows is made when its turn comes."""
-        for i, row in itertools.groupby(plan, lambda at: at[0]):
-            part = columns[i] if self._symmetric else self._packed(self._a, self._rows[i])
-            for _, j in row:
-                yield part, None if self._symmetric and i == j else columns[j]
-
-    def _packed(self, trees: Sequence[Paths], part: _Share) -> Part:
-        return prepare_part(trees[part.trees], self._measure)
-
-
-def _shares(trees: Sequence[Paths], inverse: Rows, most: int) -> list[_Share]:
-    """Cut a collection into parts of about the same number of leaves."""
-    leaves = np.cumsum([paths.n_paths for paths in trees])
-    count = max(-(-int(leaves[-1]) // PART_LEAVES), -(-len(trees) // most))
-    # The part of a tree is that of its last leaf.
-    number = -(-leaves * count // leaves[-1])
-    cuts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(trees)]
-    shares = []
-    for start, end in itertools.pairwise(cuts):
-        for first in range(start, end, most):
-            last = min(first + most, end)
-            at = np.flatnonzero((inverse >= first) & (inverse < last))
-            shares.append(_Share(slice(first, last), at, inverse[at] - first))
-    return shares

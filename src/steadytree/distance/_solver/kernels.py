@@ -26,7 +26,18 @@ from numba import njit
 from numpy.typing import NDArray
 
 from steadytree._jobs import in_threads, threads_here
-from steadytree.distance._solver.assignment import index_bits, solve_rectangular
+from steadytree.distance._solver.assignment import (
+    DUAL_U,
+    FAR,
+    N_VECTORS,
+    compiled,
+    index_bits,
+    inlined,
+    signed,
+    solve_rectangular,
+    source_digest,
+    unsigned,
+)
 from steadytree.distance._solver.pack import (
     BASE,
     COORDS,
@@ -42,16 +53,6 @@ from steadytree.distance._solver.pack import (
     SUMS,
     VALUES,
     PackedCollection,
-)
-from steadytree.distance._solver.searches import (
-    DUAL_U,
-    FAR,
-    N_VECTORS,
-    compiled,
-    inlined,
-    signed,
-    source_digest,
-    unsigned,
 )
 
 FloatArray = NDArray[np.float64]

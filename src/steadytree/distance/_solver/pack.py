@@ -16,20 +16,8 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 # Columns of ``PackedCollection.meta``.
-(
-    N_PATHS,
-    STRIDE,
-    NODES,
-    N_NODES,
-    COORDS,
-    BASE,
-    LABELS,
-    VALUES,
-    SUMS,
-    PRICE_SUM,
-    OPS,
-    FIRST_PATH,
-) = range(12)
+N_PATHS, STRIDE, NODES, N_NODES, COORDS, BASE = range(6)
+LABELS, VALUES, SUMS, PRICE_SUM, OPS, FIRST_PATH = range(6, 12)
 N_META = 12
 # Rows are padded to a multiple of this, so that vector loops have nothing left over.
 LANES = 8
