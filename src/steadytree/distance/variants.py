@@ -206,10 +206,10 @@ def check_options(
     if max_depth is not None:
         max_depth = _checked_depth(max_depth)
     if max_depth is None and (label_weight == "balanced" or normalize == "bound"):
+        asked = 'label_weight="balanced"' if label_weight == "balanced" else 'normalize="bound"'
         raise InputError(
-            'expected max_depth with label_weight="balanced" and with normalize="bound", got none; '
-            "pass the largest depth your trees may have (never the depth of the pair: that "
-            "inverts rankings)"
+            f"expected max_depth with {asked}, got none; pass the largest depth your trees may "
+            "have (never the depth of the pair: that inverts rankings)"
         )
     if label_weight == "balanced" and max_depth is not None:
         label_weight = 2 * max_depth
