@@ -128,7 +128,6 @@ function howWritten() {
     table: table.name,
     separator: at("separator").value || null,
     decimal: at("decimal").value,
-    thousands: at("thousands").value || null,
     encoding: at("encoding").value || null,
     types,
   };
@@ -141,7 +140,7 @@ async function choose(chosen) {
   table = chosen;
   types = {};
   at("form").open = false;
-  for (const id of ["separator", "thousands", "encoding"]) at(id).value = "";
+  for (const id of ["separator", "encoding"]) at(id).value = "";
   at("decimal").value = ".";
   for (const id of ["read", "ask", "result"]) at(id).hidden = true;
   await look(true);
@@ -295,7 +294,7 @@ at("question").addEventListener("submit", (event) => {
   event.preventDefault();
   propose();
 });
-for (const id of ["separator", "decimal", "thousands", "encoding"]) at(id).addEventListener("change", () => look(false));
+for (const id of ["separator", "decimal", "encoding"]) at(id).addEventListener("change", () => look(false));
 
 // A file may be dropped anywhere on the page; elsewhere the browser would open it.
 for (const kind of ["dragenter", "dragover"]) {

@@ -19,9 +19,15 @@ from numpy.typing import NDArray
 
 import steadytree as st
 from steadytree._text import quoted
-from steadytree.cli.column_types import settle_column
-from steadytree.cli.delimited import TableReading, read_table
-from steadytree.cli.tables import ReadColumn, RowTable, read_rows, read_training
+from steadytree.cli.tables import (
+    ReadColumn,
+    RowTable,
+    TableReading,
+    read_rows,
+    read_table,
+    read_training,
+    settle_column,
+)
 from steadytree.exceptions import InputError, SteadyTreeError, SteadyTreeWarning
 from steadytree.tree.json import save_tree
 from steadytree.tree.tree import Tree
@@ -75,7 +81,7 @@ def look(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     Parameters
     ----------
     request : mapping
-        ``table``: the path. ``separator``, ``decimal``, ``thousands``, ``encoding``: how it is
+        ``table``: the path. ``separator``, ``decimal``, ``encoding``: how it is
         written, None where its name and bytes tell. ``types``: what the visitor says of columns.
     tell : callable
     """
@@ -157,20 +163,13 @@ def propose(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 def _reading(request: Mapping[str, Any]) -> TableReading:
     """How the visitor says that the table is to be read."""
-    reading = TableReading(
+    return TableReading(
         separator=request.get("separator"),
         decimal=request.get("decimal") or ".",
-        thousands=request.get("thousands"),
         encoding=request.get("encoding"),
         types=dict(request.get("types") or {}),
         drop_missing_target=bool(request.get("drop_missing_target")),
     )
-    if reading.decimal == reading.thousands:
-        raise InputError(
-            f"expected different signs before the fraction and between thousands, got "
-            f"{reading.decimal!r} for both; change one of them"
-        )
-    return reading
 
 
 def _read(request: Mapping[str, Any]) -> tuple[RowTable, Tree | None, str]:

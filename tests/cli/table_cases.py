@@ -95,60 +95,18 @@ CASES = (
         spoiled(_each(lambda line: "7," + line)),
         "expected 3 values in every row of {path}, as its header has names, got 4 in line 2",
     ),
-    Case(
-        "one row too long",
-        REFUSED,
-        spoiled(_set(40, "1,red,no,3")),
-        "got 4 in line 40; see whether a value holds the separator without quotes",
-    ),
     Case("one row too short", REFUSED, spoiled(_set(40, "1,red")), "got 2 in line 40"),
     Case(
-        "rows that end in a separator",
+        "a column without a name",
         REFUSED,
-        spoiled(_each(lambda line: line + ",")),
-        "line 2; the row ends in a separator that the header lacks: take it away",
-    ),
-    Case(
-        "header and rows that end in a separator",
-        READ,
-        ("".join(line + ",\n" for line in text(columns()).splitlines())).encode(),
-        "columns: 1 number, 1 category",
-    ),
-    Case(
-        "a first column without a name that counts the rows (pandas, R)",
-        READ,
         text({"": [str(i) for i in range(N)], **columns()}).encode(),
-        "columns: 1 number, 1 category",
-    ),
-    Case(
-        "another column without a name",
-        REFUSED,
-        text({"": ["a", "b"] * (N // 2), **columns()}).encode(),
-        "got none for column 1, which holds 'a'; name it, or take it away",
+        "got none for column 1; name it, or take it away",
     ),
     Case(
         "a name twice in the header",
         REFUSED,
         text({**columns(), "z": plain["y"]}, header=["x", "c", "y", "y"]).encode(),
-        "expected distinct names in the header of {path}, got 'y' more than once; rename",
-    ),
-    Case(
-        "names that differ by spaces only",
-        REFUSED,
-        text({**columns(), " x": ages}).encode(),
-        "got 'x' more than once but for spaces",
-    ),
-    Case(
-        "names that differ by capitals only",
-        TOLD,
-        with_column("X", ages),
-        "differs from 'x' by capitals only",
-    ),
-    Case(
-        "no header",
-        REFUSED,
-        text(columns()).partition("\n")[2].encode(),
-        "which look like a row of data; write a line of names above it",
+        "expected distinct names of columns in {path}, got 'y' more than once; rename",
     ),
     Case("blank lines", READ, spoiled(_each(lambda line: line + "\n")), ": 80 rows"),
     # quotes and bytes
@@ -156,14 +114,14 @@ CASES = (
         "a quote that is not closed",
         REFUSED,
         spoiled(_set(40, '1,"red,no')),
-        "expected every quote to be closed in {path}, got one that is not in the row that begins "
-        "in line 40; close it",
+        "expected every quote to be closed in {path}, got unexpected end of data in the row that "
+        "begins in line 40; close the quote",
     ),
     Case(
         "a quote inside a value",
-        REFUSED,
+        READ,
         spoiled(_set(40, '1,5" pipe,no')),
-        "got one inside a value in line 40, near",
+        "category (4)",
     ),
     Case(
         "separators and line breaks inside quotes",
@@ -174,13 +132,12 @@ CASES = (
     Case(
         "a byte order mark", READ, codecs.BOM_UTF8 + text(columns()).encode(), "1 number, 1 categ"
     ),
-    Case("UTF-16 with its mark", READ, text(columns()).encode("utf-16"), "1 number, 1 category"),
     Case(
-        "UTF-16 without a mark",
+        "UTF-16",
         REFUSED,
-        text(columns()).encode("utf-16-le"),
-        "got a NUL byte in line 1; it may be UTF-16 (say --encoding utf-16-le)",
-        ("--encoding", "utf-16-le"),
+        text(columns()).encode("utf-16"),
+        "expected UTF-8 in {path}, got the byte 0xff in line 1",
+        ("--encoding", "utf-16"),
     ),
     Case(
         "Latin-1",
@@ -216,48 +173,14 @@ CASES = (
         "separators of thousands",
         REFUSED,
         replaced("x", [f'"{1000 * v:,.0f}"' for v in numbers]),
-        "say --thousands , for thousands or --decimal , for decimals, or settle it with",
-        ("--thousands", ","),
-    ),
-    Case(
-        "thousands with an apostrophe",
-        REFUSED,
-        replaced("x", [f"{1000 * v:,.0f}".replace(",", "'") for v in numbers]),
-        "got numbers written as ",
-        ("--thousands", "'"),
-    ),
-    Case(
-        "thousands with a space",
-        REFUSED,
-        replaced("x", [f"{1000 * v:,.0f}".replace(",", " ") for v in numbers]),
-        "say --thousands ' ' for thousands, or settle it with --types x=category",
-        ("--thousands", "space"),
+        "write them without signs for thousands, or settle it with --types x=category",
     ),
     Case(
         "decimal commas",
         REFUSED,
         replaced("x", [f'"{v}"'.replace(".", ",") for v in plain["x"]]),
-        "say --decimal , for decimals, or settle it",
+        "say --decimal , if that is their decimal sign",
         ("--decimal", ","),
-    ),
-    Case(
-        "decimal commas between semicolons",
-        REFUSED,
-        replaced("x", [v.replace(".", ",") for v in plain["x"]], ";"),
-        "say --separator ';'",
-        ("--separator", ";", "--decimal", ","),
-    ),
-    Case(
-        "numbers with a unit",
-        REFUSED,
-        replaced("x", [f"{v} kg" for v in plain["x"]]),
-        "got numbers with a sign or a unit, ",
-    ),
-    Case(
-        "percent signs",
-        REFUSED,
-        replaced("x", [f"{v} %" for v in plain["x"]]),
-        "write the numbers alone, or settle it with --types x=category",
     ),
     Case(
         "leading zeros",
@@ -275,21 +198,21 @@ CASES = (
         "dates in a predictor",
         REFUSED,
         with_column("day", [f"2024-05-{1 + i % 28:02}" for i in range(N)]),
-        "got dates such as '2024-05-01' (lines 2, 30, 58); write days since a reference, leave it "
-        "out with --types day=ignore, or name it as --time",
+        "and 25 other values; write days since a reference, leave it out with --types day=ignore, "
+        "or name it as --time",
         ("--time", "day"),
     ),
     Case(
         "infinite numbers",
         REFUSED,
         replaced("x", odd(plain["x"], {4: "inf"})),
-        "expected finite numbers in column 'x' of {path}, got inf (line 6)",
+        "expected finite numbers up to 3.4e+38 in column 'x' of {path}, got inf (line 6)",
     ),
     Case(
         "numbers beyond single precision",
         REFUSED,
         replaced("x", odd(plain["x"], {4: "1e308"})),
-        "expected numbers up to 3.4e+38 in column 'x' of {path}, got 1e+308 (line 6)",
+        "expected finite numbers up to 3.4e+38 in column 'x' of {path}, got 1e+308 (line 6)",
     ),
     Case(
         "whole numbers beyond 2**53",
@@ -315,12 +238,6 @@ CASES = (
         "80 rows, as in names, identifiers or free text; leave it out with --drop name, or insist "
         "with --types name=category",
         ("--drop", "name"),
-    ),
-    Case(
-        "categories that differ by spaces or capitals",
-        TOLD,
-        with_column("sex", ["f", "F ", "m", "m"] * (N // 4)),
-        "'f', 'F ' differ by spaces or capitals only",
     ),
     # the target
     Case(
@@ -349,11 +266,5 @@ CASES = (
         TOLD,
         replaced("y", odd(plain["y"], {4: "perhaps"})),
         "Warning: class 'perhaps' of the target 'y' has too few rows to learn from",
-    ),
-    Case(
-        "an infinite outcome",
-        REFUSED,
-        replaced("y", odd([str(v) for v in numbers], {4: "-inf"})),
-        "expected finite numbers in column 'y' of {path}, got -inf (line 6)",
     ),
 )

@@ -295,10 +295,6 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             for name in ("ragged.csv", "empty.csv", "latin.csv", "book.xlsx", "many.csv")
         },
         "look at semicolons": ("look", {"table": "semicolons.csv"}),
-        "look at two commas": (
-            "look",
-            {"table": "semicolons.csv", "separator": ";", "decimal": ",", "thousands": ","},
-        ),
         "class": ("propose", {**own, "types": {"cost": "ignore"}}),
         "response": ("propose", {**semicolons, "target": "cost", "types": {"again": "ignore"}}),
         "deployed": ("propose", {**own, "deployed": "in-force.rules", "old": 0}),
@@ -378,12 +374,11 @@ def test_rows_without_an_outcome_are_left_out_only_if_asked(answers: dict[str, A
     ("name", "words"),
     [
         ("look at ragged.csv", "got 1 in line 3"),
-        ("look at empty.csv", "got an empty file"),
+        ("look at empty.csv", "rows and columns, got none"),
         ("look at latin.csv", "--encoding latin-1"),
         ("look at book.xlsx", "expected a CSV or Parquet file, got book.xlsx"),
         ("look at many.csv", "expected at most 20,000 rows on this page"),
         ("look at semicolons", "say --separator ';'"),
-        ("look at two commas", "change one of them"),
         ("sorted", "choose a column for the order of the rows"),
         ("no order", "expected numbers or dates"),
         ("order by outcome", "got 'again' for both"),

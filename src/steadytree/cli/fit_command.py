@@ -15,11 +15,10 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree._text import quoted, some_of
-from steadytree.cli.column_types import as_known
 from steadytree.cli.output import Output
 from steadytree.cli.run_folder import RunFolder
 from steadytree.cli.show_command import heading, tree_data
-from steadytree.cli.tables import RowTable, read_training, reading_of
+from steadytree.cli.tables import RowTable, as_known, read_training, reading_of
 from steadytree.estimators.assessment import assess_stability
 from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
 from steadytree.estimators.stable import StableTreeClassifier, StableTreeRegressor

@@ -160,7 +160,6 @@ _TABLE = (
     ),
     _option("--separator", "Between values; or the word tab.", metavar="SIGN"),
     _choice("--decimal", ". ,", "Before the fraction of a number.", "."),
-    _option("--thousands", "Between the thousands of a number.", metavar="SIGN"),
     _option("--encoding", "Of text, if it is not UTF-8.", metavar="NAME"),
     _flag("--drop-missing-target", "Leave rows without an outcome out, instead of refusing them."),
 )
