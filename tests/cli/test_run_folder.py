@@ -14,15 +14,16 @@ import pytest
 
 from steadytree.cli.run_folder import RunFolder, problems_of, read_manifest
 from steadytree.exceptions import InputError
+from tests.cli.conftest import Files, Run
 
 NAMES = ("a.txt", "b.txt", "tree.json", "refused-tree.json")
 
 
 def write_run(folder: Path, *names: str, content: str = "1", code: int = 0) -> None:
-    run = RunFolder(folder, "fit", NAMES, options={"seed": 0})
-    for name in names:
-        run.write(name, lambda path: path.write_text(content))
-    run.finish(code)
+    with RunFolder(folder, "fit", NAMES, options={"seed": 0}) as run:
+        for name in names:
+            run.write(name, lambda path: path.write_text(content))
+        run.finish(code)
 
 
 def visible(folder: Path) -> dict[str, str]:
@@ -42,24 +43,24 @@ def test_the_next_run_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
 def test_the_manifest_says_what_the_run_was(tmp_path: Path) -> None:
     write_run(tmp_path, "tree.json", "a.txt", content="content")
     manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert manifest["complete"] is manifest["accepted"] is True
+    assert manifest["accepted"] is True
     assert (manifest["command"], manifest["exit_code"]) == ("fit", 0)
     assert manifest["options"] == {"seed": 0}
     assert {"steadytree", "numpy", "python"} <= set(manifest["versions"])
     digest = hashlib.sha256(b"content").hexdigest()
     assert manifest["files"]["a.txt"] == {"sha256": digest, "bytes": 7}
     assert list(manifest["files"]) == ["a.txt", "tree.json"]  # the tree comes last
-    first = manifest["run"]
-    write_run(tmp_path, "tree.json")
-    assert json.loads((tmp_path / "manifest.json").read_text())["run"] != first
 
 
 def test_a_run_that_fails_leaves_the_one_before(tmp_path: Path) -> None:
     write_run(tmp_path, "a.txt", content="1")
     before = (tmp_path / "manifest.json").read_bytes()
-    run = RunFolder(tmp_path, "fit", NAMES)
-    run.write("a.txt", lambda path: path.write_text("2"))
-    run.discard()
+    with RunFolder(tmp_path, "fit", NAMES) as run:
+        run.write("a.txt", lambda path: path.write_text("2"))
+        with pytest.raises(ValueError, match=r"c\.txt is not among the files"):
+            run.write("c.txt", lambda path: path.write_text("1"))
+        with pytest.raises(InputError, match="that no other run writes into"):
+            RunFolder(tmp_path, "fit", NAMES)
     assert visible(tmp_path) == {"a.txt": "1"}
     assert (tmp_path / "manifest.json").read_bytes() == before
 
@@ -88,21 +89,6 @@ def test_a_folder_holds_one_run_of_one_command(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"folder of its own as --out of compare, got one that"):
         RunFolder(tmp_path, "compare", ("diff.md",))
     assert visible(tmp_path) == {"tree.json": "1"}
-
-
-def test_a_read_only_file_is_found_before_the_work(tmp_path: Path) -> None:
-    write_run(tmp_path, "tree.json")
-    (tmp_path / "tree.json").chmod(0o444)
-    with pytest.raises(InputError, match=r"got a read-only one: .*tree\.json"):
-        RunFolder(tmp_path, "fit", NAMES)
-
-
-def test_modes_are_kept(tmp_path: Path) -> None:
-    write_run(tmp_path, "tree.json", content="1")
-    (tmp_path / "tree.json").chmod(0o600)
-    write_run(tmp_path, "tree.json", content="2")
-    assert (tmp_path / "tree.json").read_text() == "2"
-    assert (tmp_path / "tree.json").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(
@@ -136,11 +122,6 @@ def test_what_keeps_a_folder_from_being_whole_is_said(tmp_path: Path) -> None:
         "a.txt is missing",
         "b.txt is not the file that the run wrote",
     ]
-
-
-def test_files_that_were_not_declared_are_a_fault_of_ours(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"c\.txt is not among the files"):
-        RunFolder(tmp_path, "fit", NAMES).write("c.txt", lambda path: path.write_text("1"))
 
 
 # Children are forked from a small process and killed before their n-th step on files.
@@ -194,17 +175,16 @@ def test_a_kill_before_any_step_leaves_one_run_or_says_so(tmp_path: Path) -> Non
     for line in killer.stdout:
         _, status = map(int, line.split())
         manifest = read_manifest(folder)
-        assert manifest is not None
-        if manifest["complete"]:
+        if manifest is not None:
             assert problems_of(folder) == []
             shown = visible(folder)
             assert set(shown) == set(manifest["files"])
             assert len(set(shown.values())) == 1  # all of one run
-        met.append("whole" if manifest["complete"] else "unfinished")
+        met.append("unfinished" if manifest is None else "whole")
         if status == 0:
             break
         assert status == signal.SIGKILL
-        RunFolder(folder, "fit", NAMES)  # what the next run does first
+        RunFolder(folder, "fit", NAMES).discard()  # what the next run does first
         assert problems_of(folder) == []
         assert not [path for path in folder.iterdir() if path.name.startswith(".")]
         killer.stdin.write("on\n")
@@ -214,3 +194,37 @@ def test_a_kill_before_any_step_leaves_one_run_or_says_so(tmp_path: Path) -> Non
     assert killer.wait() == 0
     assert met.count("unfinished") > 3
     assert met.count("whole") > 10
+
+
+# -- ``steadytree verify`` ----------
+
+
+def test_a_whole_run_passes_and_a_changed_one_does_not(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
+    given = ("fit", files.old, "--target", "outcome", "--learner", "cart", "-q")
+    assert run(*given, "--max-leaves", 2, "--out", tmp_path).code == 0
+    passed = run("verify", tmp_path)
+    assert passed.code == 0
+    assert "1 file of one run (fit of 20" in passed.out
+    document = run("verify", tmp_path, "--json").document
+    assert document["whole"] is document["accepted"] is True
+    assert document["manifest"]["options"]["target"] == "outcome"
+    other, out = tmp_path / "tree.json", tmp_path / "compared"
+    compared = run("compare", files.tree, other, "--plan", "max_dissimilarity=0", "--out", out)
+    assert compared.code == 3, compared.err
+    result = run("verify", out, "--json")
+    assert (result.code, result.document["whole"], result.document["accepted"]) == (3, True, False)
+    assert "it ended with code 3: its plan did not hold" in run("verify", out).out
+    with other.open("a") as file:
+        file.write(" ")
+    failed = run("verify", tmp_path)
+    assert failed.code == 3
+    assert "tree.json is not the file that the run wrote" in failed.out
+
+
+def test_what_no_run_wrote_is_bad_input(run: Run, tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "no"):
+        result = run("verify", folder)
+        assert result.code == 2
+        assert "expected a folder with a manifest.json" in result.err

@@ -1,30 +1,25 @@
 """The files of one run in a folder: all of them or none, and a manifest that says so.
 
 Files of two runs side by side (a new tree beside an old report) mislead whoever reads them. A run
-collects its files in a folder of its own inside the target (so on the same disk), and only when
+collects its files in ``.steadytree-run`` inside the folder (so on the same disk), and only when
 the last one is written do they take their names:
 
 1. the collecting folder is renamed to ``.steadytree-finished``: from here on the run will be there;
-2. ``manifest.json`` is replaced by one that says "complete": false;
-3. files of the run before that this one has not are removed, and each new one takes its name, the
-   tree last;
-4. ``manifest.json`` is replaced by the one that says "complete": true.
+2. the manifest of the run before is taken away, then its files that this run has not;
+3. each new file takes its name, the tree last, and then the manifest.
 
-Every step is one renaming. A run that is killed before the first leaves the folder as it was, one
-killed later is finished by the next run, and the manifest says so meanwhile. Files of others are
-never touched.
+Every step is one renaming, and a manifest stands only beside a whole run. A run that is killed
+before the first leaves the folder as it was, one killed later is finished by the next run. Files of
+others are never touched, and one run at a time writes into a folder.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import secrets
 import shutil
-import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,19 +28,16 @@ from typing import Any
 import pandas as pd
 
 from steadytree._io import (
-    claim_temporary,
     parse_json,
     read_bytes,
     sync_folder,
-    temporary_name,
-    tidy_temporaries,
     write_atomic,
 )
 from steadytree._optional import CORE, library_versions
 from steadytree._progress import interrupts_wait
 from steadytree._text import harmless_cell, harmless_json, one_line
 from steadytree.cli.output import Output
-from steadytree.exceptions import InputError, PlanError, TreeFormatError, WriteError
+from steadytree.exceptions import InputError, PlanError, TreeFormatError
 from steadytree.tree.json import plain_json, save_tree
 from steadytree.tree.tree import Tree
 
@@ -56,16 +48,15 @@ REFUSED_TREE = "refused-tree.json"
 
 FORMAT = "steadytree-run"
 VERSION = 1
-_FINISHED = ".steadytree-finished"
-_INCOMPLETE = "incomplete.json"
-
-Files = dict[str, dict[str, Any]]
+_RUN, _FINISHED = ".steadytree-run", ".steadytree-finished"
+_BEFORE = "before.json"
+"""Where the manifest of the run before goes while files take their names."""
 
 
 # -- the manifest --------------------------------------------------------------------------------
 
 
-def read_manifest(folder: Path) -> dict[str, Any] | None:
+def read_manifest(folder: Path, name: str = MANIFEST) -> dict[str, Any] | None:
     """Return the manifest in a folder; None where there is none.
 
     Raises
@@ -73,22 +64,25 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     InputError
         If a file of that name is there that no run wrote.
     """
-    path = folder / MANIFEST
+    path = folder / name
     if not os.path.lexists(path):
         return None
     try:
         content = parse_json(read_bytes(path, what="manifest"))
+        got = f"another file than a {FORMAT} of version {VERSION}"
     except TreeFormatError as error:
-        raise _not_ours(path, str(error)) from None
+        content, got = None, str(error)
     if not (
         isinstance(content, dict)
         and content.get("format") == FORMAT
         and content.get("version") == VERSION
         and all(isinstance(content.get(name), str) for name in ("command", "finished"))
-        and all(_is_listing(content.get(name)) for name in ("files", "replaces") if name in content)
-        and "files" in content
+        and _is_listing(content.get("files"))
     ):
-        raise _not_ours(path, f"another file than a {FORMAT} of version {VERSION}")
+        raise InputError(
+            f"expected no {MANIFEST} but one that a run wrote, got {got}: {path}; move it away or "
+            "choose another folder"
+        )
     return content
 
 
@@ -97,13 +91,6 @@ def _is_listing(files: Any) -> bool:
     return isinstance(files, dict) and all(
         name == os.path.basename(name) and not name.startswith(".") and isinstance(entry, dict)
         for name, entry in files.items()
-    )
-
-
-def _not_ours(path: Path, got: str) -> InputError:
-    return InputError(
-        f"expected no {MANIFEST} but one that a run wrote, got {got}: {path}; move it away or "
-        "choose another folder"
     )
 
 
@@ -125,14 +112,9 @@ def problems_of(folder: Path) -> list[str]:
     manifest = read_manifest(folder)
     if manifest is None:
         raise InputError(
-            f"expected a folder with a {MANIFEST}, which every run with --out writes, got none: "
-            f"{folder}"
+            f"expected a folder with a {MANIFEST}, which every run with --out ends with, got none: "
+            f"{folder}; a run that was stopped is finished by the next one with this --out"
         )
-    if not manifest.get("complete"):
-        return [
-            "a run was stopped while its files took their names; the next run with this --out "
-            "finishes it"
-        ]
     out = []
     for name, listed in manifest["files"].items():
         if not os.path.lexists(folder / name):
@@ -178,27 +160,27 @@ class RunFolder:
         self.names = (*names, REFUSED_TREE) if TREE in names else tuple(names)
         self.output = output or Output(command, as_json=False, verbosity=-1)
         self._written: list[str] = []
-        self._staging: Path | None = None
-        self._claim: int | None = None
+        self._lock: int | None = None
         self._is_asked, self.folder = folder is not None, folder or Path()
         if folder is None:
             return
-        problem = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(folder)
+            if (folder / _FINISHED).is_dir():
+                _take_names(folder)
+            shutil.rmtree(folder / _RUN, ignore_errors=True)
+            (folder / _RUN).mkdir()
         except OSError as error:
-            problem = error.strerror
-        if problem is None and not os.access(folder, os.W_OK | os.X_OK):
-            problem = "no right to write"
-        if problem is not None:
             raise InputError(
-                f"expected a folder that can be written as --out, got {problem}: {folder}; "
+                f"expected a folder that can be written as --out, got {error.strerror}: {folder}; "
                 "choose another"
-            )
-        with _locked(folder):
-            _finish_killed(folder)
-            tidy_temporaries(folder)
-            self._look()
+            ) from None
+        try:
+            self._check()
+        except InputError:
+            self.discard()
+            raise
 
     def __enter__(self) -> RunFolder:
         return self
@@ -211,8 +193,8 @@ class RunFolder:
         """The files of the run, under the names that they have in the end."""
         return [str(self.folder / name) for name in self._written]
 
-    def _look(self) -> Files:
-        """Refuse what is in the way, and return the files of the run before."""
+    def _check(self) -> None:
+        """Refuse what is in the way of the files of the run."""
         for name in (*self.names, MANIFEST):
             for option, given in self.inputs.items():
                 if same_file(given, self.folder / name):
@@ -227,21 +209,14 @@ class RunFolder:
                 f"expected a folder of its own as --out of {self.command}, got one that holds a "
                 f"run of {before['command']}: {self.folder}; choose another"
             )
-        known: Files = before["files"]
         for name in self.names:
-            path = self.folder / name
-            if os.path.lexists(path) and not _is_as_listed(path, known.get(name)):
-                why = "that was changed since a run wrote it" if name in known else "of yours"
+            path, listed = self.folder / name, before["files"].get(name)
+            if os.path.lexists(path) and not _is_as_listed(path, listed):
+                why = "of yours" if listed is None else "that was changed since a run wrote it"
                 raise InputError(
                     f"expected as {path} nothing or the file of an earlier run, got one {why}; "
                     "move it away or choose another folder as --out"
                 )
-            if os.path.lexists(path) and not path.stat().st_mode & 0o222:
-                raise InputError(
-                    f"expected files that may be written in --out, got a read-only one: {path}; "
-                    "choose another folder, or allow it with chmod u+w"
-                )
-        return known
 
     def write(self, name: str, write: Callable[[Path], Any]) -> None:
         """Let a function write a file, to the path it is given, that will have this name."""
@@ -249,18 +224,7 @@ class RunFolder:
             return
         if name not in self.names:
             raise ValueError(f"{name} is not among the files that {self.command} declares")
-        if self._staging is None:
-            self._staging = self.folder / temporary_name("run")
-            try:
-                self._staging.mkdir()
-            except OSError as error:
-                raise WriteError(
-                    f"expected to write into {self.folder}, got {error.strerror}; make room or "
-                    "choose another folder as --out"
-                ) from error
-            with contextlib.suppress(OSError):  # where folders cannot be opened, none is tidied
-                self._claim = claim_temporary(self._staging)
-        write(self._staging / name)
+        write(self.folder / _RUN / name)
         self._written.append(name)
 
     def text(self, name: str, text: str) -> None:
@@ -296,41 +260,34 @@ class RunFolder:
             self.output.say(f"wrote {file}")
 
     def _finish(self, exit_code: int) -> None:
-        if self._staging is None or not self._written:
+        if not self._written:
             return
+        staging = self.folder / _RUN
         # In the order of taking names: the tree last, when all that speaks of it is there.
         names = sorted(self._written, key=lambda name: name in (TREE, REFUSED_TREE))
         manifest = {
             "format": FORMAT,
             "version": VERSION,
-            "complete": True,
-            "run": secrets.token_hex(8),
             "command": self.command,
             "exit_code": exit_code,
             "accepted": exit_code == 0,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "options": {name: _plain(value) for name, value in sorted(self.options.items())},
             "versions": library_versions(CORE),
-            "files": {name: _entry(self._staging / name) for name in names},
+            "files": {name: _entry(staging / name) for name in names},
         }
-        with _locked(self.folder):
-            _finish_killed(self.folder)
-            begun = {**manifest, "complete": False, "replaces": self._look()}
-            for name, content in ((_INCOMPLETE, begun), (MANIFEST, manifest)):
-                write_atomic(self._staging / name, harmless_json(content, indent=1) + "\n")
-            os.rename(self._staging, self.folder / _FINISHED)
-            self._staging = None
-            _take_names(self.folder)
-        self.discard()
+        write_atomic(staging / MANIFEST, harmless_json(manifest, indent=1) + "\n")
+        self._check()
+        os.rename(staging, self.folder / _FINISHED)
+        _take_names(self.folder)
 
     def discard(self) -> None:
-        """Remove what did not take its name; nothing where all did."""
-        if self._staging is not None:
-            shutil.rmtree(self._staging, ignore_errors=True)
-            self._staging = None
-        if self._claim is not None:
-            os.close(self._claim)
-            self._claim = None
+        """Remove what did not take its name, and let others write into the folder."""
+        if self._is_asked:
+            shutil.rmtree(self.folder / _RUN, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
 
 def _plain(value: Any) -> Any:
@@ -342,28 +299,20 @@ def _plain(value: Any) -> Any:
     return str(value).encode("utf-8", "backslashreplace").decode()
 
 
-def _finish_killed(folder: Path) -> None:
-    """Finish what a run began that was killed while its files took their names."""
-    if (folder / _FINISHED).is_dir():
-        _take_names(folder)
-
-
 def _take_names(folder: Path) -> None:
     """Do, or go on with, what remains of a finished run; each step may be the last."""
     finished = folder / _FINISHED
-    if (finished / MANIFEST).exists():
-        if (finished / _INCOMPLETE).exists():
-            os.replace(finished / _INCOMPLETE, folder / MANIFEST)
+    manifest = read_manifest(finished)
+    if manifest is not None:
+        if (folder / MANIFEST).exists():
+            os.replace(folder / MANIFEST, finished / _BEFORE)
             sync_folder(folder)
-        begun = read_manifest(folder) or {}
-        for name, listed in begun.get("replaces", {}).items():
-            if name not in begun["files"] and _is_as_listed(folder / name, listed):
+        before = read_manifest(finished, _BEFORE) or {"files": {}}
+        for name, listed in before["files"].items():
+            if name not in manifest["files"] and _is_as_listed(folder / name, listed):
                 (folder / name).unlink()
-        for name in begun["files"]:
+        for name in manifest["files"]:
             if (finished / name).exists():
-                with contextlib.suppress(FileNotFoundError):
-                    mode = stat.S_IMODE((folder / name).stat().st_mode) & 0o777
-                    os.chmod(finished / name, mode)
                 os.replace(finished / name, folder / name)
         os.replace(finished / MANIFEST, folder / MANIFEST)
         sync_folder(folder)
@@ -378,17 +327,24 @@ def same_file(one: Path, two: Path) -> bool:
         return os.path.realpath(one) == os.path.realpath(two)
 
 
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other runs out of a folder, where the system can lock one."""
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(ImportError, OSError):
-            import fcntl
-
-            handle = os.open(folder, os.O_RDONLY)
-            stack.callback(os.close, handle)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+def _locked(folder: Path) -> int | None:
+    """Keep other runs out of a folder until the descriptor is closed, where the system can."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise InputError(
+            f"expected a folder as --out that no other run writes into, got one: {folder}; wait "
+            "for that run, or choose another folder"
+        ) from None
+    except OSError:  # a file system without locks
+        pass
+    return handle
 
 
 # -- ``steadytree verify``: whether a folder that ``--out`` wrote is one whole run ---------------
