@@ -213,10 +213,7 @@ READERS: dict[str, Any] = {
     "LightGBM": "steadytree.formats.boosting.read_lightgbm",
     "CatBoost": "steadytree.formats.boosting.read_catboost",
     "YDF": "steadytree.formats.boosting.read_ydf",
-    "gosdt": "steadytree.formats.optimal.read_gosdt",
-    "licketysplit": "steadytree.formats.optimal.read_licketysplit",
-    "pycontree": "steadytree.formats.optimal.read_pycontree",
-    "pystreed": "steadytree.formats.optimal.read_pystreed",
+    "optimal trees": "steadytree.formats.read_optimal",
     "XGBoost": "steadytree.formats.boosting.read_xgboost",
     "skops": "steadytree.formats.files.read_skops",
     "ONNX": "steadytree.formats.onnx.read_onnx",
@@ -249,8 +246,7 @@ WRITERS: dict[str, Any] = {
 
 IMITATORS: dict[str, Any] = {
     "scikit-learn": "steadytree.formats.sklearn.write_sklearn",
-    "LightGBM": "steadytree.formats.boosting.like_lightgbm",
-    "XGBoost": "steadytree.formats.boosting.like_xgboost",
+    "LightGBM or XGBoost": "steadytree.formats.boosting.like_boosting",
 }
 """Kinds of models in whose form a tree can be written: a module to import for each."""
 

@@ -1,6 +1,7 @@
 """Every reader in ``READERS``: fifty random models each, every row as the library itself says.
 
-The tests of a reader offer ``make_case(seed, folder)``.
+The tests of a reader offer ``make_case(seed, folder)``, and ``MODELS`` where it reads several
+libraries.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ MODELS = 50
 
 @pytest.mark.parametrize("name", READERS)
 def test_fifty_models_predict_as_their_library_does(name: str, tmp_path: Path) -> None:
-    make_case = mirror_of(READERS[name]).make_case
-    for seed in range(MODELS):
-        make_case(seed, tmp_path).check()
+    tests = mirror_of(READERS[name])
+    for seed in range(getattr(tests, "MODELS", MODELS)):
+        tests.make_case(seed, tmp_path).check()
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -22,14 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.formats.boosting.leaf_scores import (
-    Outcome,
-    identity,
-    logistic,
-    refuse_objective,
-    softmax,
-    two_shares,
-)
+from steadytree.formats.boosting.leaf_scores import LINKS, Outcome, link_of
 from steadytree.formats.stored_nodes import nest_nodes, node_table
 from steadytree.plugins import (
     LARGEST_SHARE,
@@ -81,12 +74,11 @@ class Table:
     """A tree as a table of nodes, the root first.
 
     ``children`` holds the two sides of each split, "no" before "yes", or None for a leaf;
-    ``splits`` what a split asks; ``leaf`` the position of a leaf among ``values`` and ``weights``.
+    ``splits`` what a split asks; ``values`` and ``weights`` mean something for leaves only.
     """
 
     children: Sequence[Sequence[int] | None]
     splits: list[Split | None]
-    leaf: Sequence[int]
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
 
@@ -128,17 +120,10 @@ def read_oblivious(tree: JsonObject, n_dimensions: int) -> Table:
         )
     splits = [_read_split(one) for one in asked]
     n_leaves = 2 ** len(splits)
-    given = tree.floats("leaf_values")
-    if len(given) != n_leaves * n_dimensions:
-        raise TreeFormatError(
-            f"{tree.where}leaf_values: expected {n_leaves * n_dimensions} numbers, got {len(given)}"
-        )
-    weighted = "leaf_weights" in tree.content
-    weights = tree.floats("leaf_weights") if weighted else [1.0] * n_leaves
-    if len(weights) != n_leaves:
-        raise TreeFormatError(
-            f"{tree.where}leaf_weights: expected {n_leaves} numbers, got {len(weights)}"
-        )
+    values = _floats(tree, "leaf_values", n_leaves * n_dimensions)
+    weights = [1.0] * n_leaves
+    if "leaf_weights" in tree.content:
+        weights = _floats(tree, "leaf_weights", n_leaves)
 
     def place(level: int, number: int, path: _Path) -> tuple[int, int, _Path]:
         """Go past what is settled above; bit i of a leaf's number is its answer on level i."""
@@ -156,8 +141,21 @@ def read_oblivious(tree: JsonObject, n_dimensions: int) -> Table:
 
     nodes, children = node_table(place(0, 0, ()), sides_of)
     asks = [splits[level] if level < len(splits) else None for level, _, _ in nodes]
-    values = np.array(given).reshape(n_leaves, n_dimensions)
-    return Table(children, asks, [number for _, number, _ in nodes], values, np.array(weights))
+    leaf = [number for _, number, _ in nodes]
+    return Table(
+        children,
+        asks,
+        np.array(values).reshape(n_leaves, n_dimensions)[leaf],
+        np.array(weights)[leaf],
+    )
+
+
+def _floats(part: JsonObject, name: str, n: int, values: Any = None) -> list[float]:
+    """Return so many numbers."""
+    found = part.floats(name, values)
+    if len(found) != n:
+        raise TreeFormatError(f"{part.where}{name}: expected {n} numbers, got {len(found)}")
+    return found
 
 
 def _settled(split: Split, path: Iterable[tuple[Split, bool]]) -> bool | None:
@@ -190,21 +188,17 @@ def read_nested(tree: JsonObject, n_dimensions: int) -> Table:
         lambda node: (node.part("left"), node.part("right")) if "split" in node.content else None,
     )
     splits = [
-        None if sides is None else _read_split(node.part("split"))
-        for node, sides in zip(nodes, children, strict=True)
+        _read_split(node.part("split")) if "split" in node.content else None for node in nodes
     ]
-    leaves = [node for node, split in zip(nodes, splits, strict=True) if split is None]
-    values = []
-    for node in leaves:
-        found = node.content.get("value")
-        values.append(node.floats("value", found if isinstance(found, list) else [found]))
-        if len(values[-1]) != n_dimensions:
-            raise TreeFormatError(
-                f"{node.where}value: expected {n_dimensions} numbers, got {len(values[-1])}"
-            )
-    weights = [node.number("weight") if "weight" in node.content else 1.0 for node in leaves]
-    position = np.cumsum([split is None for split in splits]) - 1
-    return Table(children, splits, position.tolist(), np.array(values), np.array(weights))
+    values = np.zeros((len(nodes), n_dimensions))
+    weights = np.ones(len(nodes))
+    for i, node in enumerate(nodes):
+        if splits[i] is None:
+            found = node.content.get("value")
+            many = found if isinstance(found, list) else [found]
+            values[i] = _floats(node, "value", n_dimensions, many)
+            weights[i] = node.number("weight") if "weight" in node.content else 1.0
+    return Table(children, splits, values, weights)
 
 
 # -- features -------------------------------------------------------------------------------------
@@ -368,12 +362,20 @@ BINARY = b"CBM1"
 MAX_DIMENSIONS = 10_000
 """Values in one leaf: the number of classes."""
 
-_TWO_CLASSES = ("Logloss", "CrossEntropy")
-_RESPONSES = (
-    "RMSE", "MAE", "Quantile", "MAPE", "Huber", "Expectile", "Lq", "LogLinQuantile", "MSLE",
-)  # fmt: skip
-_EXPONENTIAL = ("Poisson", "Tweedie")
-_KNOWN = (*_TWO_CLASSES, "MultiClass", *_RESPONSES, *_EXPONENTIAL)
+OBJECTIVES = {
+    **dict.fromkeys(
+        (
+            *("RMSE", "MAE", "Quantile", "MAPE", "Huber", "Expectile", "Lq", "LogLinQuantile"),
+            "MSLE",
+        ),
+        "identity",
+    ),
+    **dict.fromkeys(("Poisson", "Tweedie"), "exponential"),
+    "Logloss": "logistic",
+    "CrossEntropy": "logistic",
+    "MultiClass": "softmax",
+}
+"""How scores become predictions."""
 
 
 def reads(model: Any) -> bool:
@@ -444,7 +446,7 @@ def _read_content(content: Any, tree_index: int | None, source: str) -> Tree:
     raw = table.values * scale
     labels: NDArray[Any] | None = None
     decision = LARGEST_SHARE
-    outcome = Outcome(identity)
+    outcome = Outcome()
     if len(trees) == 1:
         raw = raw + bias
         info = model.part("model_info")
@@ -460,14 +462,14 @@ def _read_content(content: Any, tree_index: int | None, source: str) -> Tree:
     features = Features(model.part("features_info"), table.splits)
 
     def leaf(node: int) -> Leaf:
-        k = table.leaf[node]
-        label = None if labels is None else int(labels[k])
-        return Leaf(values[k], float(table.weights[k]), label)
+        label = None if labels is None else int(labels[node])
+        return Leaf(values[node], float(table.weights[node]), label)
+
+    def split(node: int, no: Node, yes: Node) -> Branch:
+        return features.branch(table.splits[node], no, yes)
 
     return build_tree(
-        nest_nodes(
-            table.children, leaf, lambda node, no, yes: features.branch(table.splits[node], no, yes)
-        ),
+        nest_nodes(table.children, leaf, split),
         n_features=len(features.columns),
         feature_names=features.names,
         categories=features.categories,
@@ -495,16 +497,14 @@ def _scale_and_bias(model: JsonObject) -> tuple[float, NDArray[np.float64]]:
 def _outcome(info: JsonObject, n_dimensions: int) -> Outcome:
     """Return what a model of one tree predicts, by the loss it was trained with."""
     loss = info.part("params").part("loss_function").get("type", str)
-    if loss == "MultiClass" or (loss in _TWO_CLASSES and n_dimensions == 1):
-        classes = _classes(info, max(2, n_dimensions))
-        if loss == "MultiClass":
-            return Outcome(softmax, classes)
-        return Outcome(lambda raw: two_shares(logistic(raw)), classes)
-    if n_dimensions == 1 and loss in _RESPONSES:
-        return Outcome(identity)
-    if n_dimensions == 1 and loss in _EXPONENTIAL:
-        return Outcome(np.exp)
-    refuse_objective(loss, "CatBoost", _KNOWN)
+    link = link_of(loss, OBJECTIVES, "CatBoost")
+    if (n_dimensions > 1) != (link == "softmax"):
+        raise TreeFormatError(
+            f"scale_and_bias: expected a number for each score of the loss {loss}, got "
+            f"{n_dimensions}"
+        )
+    is_share = link in ("logistic", "softmax")
+    return Outcome(LINKS[link], _classes(info, max(2, n_dimensions)) if is_share else None)
 
 
 def _classes(info: JsonObject, n_classes: int) -> tuple[Any, ...]:

@@ -4,8 +4,8 @@ All are read from one text, the one LightGBM saves, by a parser of our own: no n
 ever sees a stranger's file. Thresholds and leaves are written there with all their digits.
 
 Limits that the format sets: categories that came as numbers are those numbers, and one with a
-fraction, which LightGBM cuts off, counts as never met; and which columns pandas' categories
-belong to is found out as ``lightgbm_categories`` says.
+fraction, which LightGBM cuts off, counts as never met; and models in which pandas' ordered
+categories are numbers are refused, as the text does not say which columns those are.
 """
 
 from __future__ import annotations
@@ -13,19 +13,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steadytree.formats.boosting.leaf_scores import (
-    Outcome,
-    identity,
-    logistic,
-    refuse_objective,
-    two_shares,
-)
+from steadytree.formats.boosting.leaf_scores import LINKS, Outcome, link_of
 from steadytree.formats.stored_nodes import (
     check_category_sizes,
     check_features,
@@ -51,147 +44,6 @@ from steadytree.plugins import (
     read_bytes,
 )
 
-# -- Which features of a LightGBM model are categories, and what pandas called them --
-# LightGBM numbers the categories of a pandas column and stores their names in a list for each
-# column, but not which columns those are; ordered ones it compares as numbers. Here the lists
-# find their features again: in order, the features it was told are categorical first of all, and
-# others only where the codes fit their range. Where more than one way is left the model is
-# refused.
-
-MAX_WAYS = 5_000_000
-"""Lists times features that are gone through to find which belong together."""
-
-_PANDAS = "\npandas_categorical:"
-_DECLARED = "\n[categorical_feature:"
-
-
-@dataclass(frozen=True)
-class CategoryColumns:
-    """The categorical features of a model.
-
-    ``codes``: what LightGBM met where it splits by category. ``values``: what pandas called the
-    codes 0, 1, 2 and so on. ``ordered``: features with such values whose codes it compares as
-    numbers.
-    """
-
-    codes: dict[int, list[int]]
-    values: dict[int, list[Any]]
-    ordered: frozenset[int]
-
-
-def category_columns(infos: Sequence[str], names: Sequence[str], tail: str) -> CategoryColumns:
-    """Read them from ``feature_infos`` and from what follows the trees."""
-    codes: dict[int, list[int]] = {}
-    for j, info in enumerate(infos):
-        if info != "none" and not info.startswith("["):
-            found = numbers_in(info.replace(":", " "), f"feature_infos of {names[j]}", int)
-            codes[j] = [code for code in found if code >= 0]
-    lists = _pandas_lists(tail)
-    if not lists:
-        return CategoryColumns(codes, {}, frozenset())
-    declared = _declared(tail, names)
-    # What LightGBM was told, else what it found: a constant column shows only in the former.
-    categorical = set(codes) if declared is None else declared
-    columns = _only_way(lists, categorical, infos, codes)
-    if columns is None:
-        raise UnsupportedModelError(
-            f"expected to see which {len(lists)} features have the categories that pandas had, "
-            f"got {len(categorical)} categorical features, and several ways or none to name the "
-            "others: LightGBM does not store it where categories are ordered or categorical "
-            "columns were named by hand; fit on unordered pandas categories for all categorical "
-            "features, or on codes for all"
-        )
-    values = dict(zip(columns, lists, strict=True))
-    return CategoryColumns(codes, values, frozenset(set(columns) - categorical))
-
-
-def numbers_in(text: str, what: str, kind: type[int] | type[float]) -> list[Any]:
-    """Return the numbers of a line."""
-    try:
-        return [kind(word) for word in text.split()]
-    except (ValueError, OverflowError):
-        raise TreeFormatError(f"expected numbers in {what}, got {text[:60]!r}") from None
-
-
-def _pandas_lists(tail: str) -> list[list[Any]]:
-    at = tail.rfind(_PANDAS)
-    if at < 0:
-        return []
-    lists = parse_json(tail[at + len(_PANDAS) :].strip() or "null")
-    if lists is None:
-        return []
-    if not isinstance(lists, list) or not all(
-        isinstance(values, list) and all(isinstance(v, (str, bool, int, float)) for v in values)
-        for values in lists
-    ):
-        raise TreeFormatError("expected lists of categories in pandas_categorical, got others")
-    return lists
-
-
-def _declared(tail: str, names: Sequence[str]) -> set[int] | None:
-    """Return the features that LightGBM was told are categorical; None if that is not there."""
-    _, found, rest = tail.partition(_DECLARED)
-    if not found:
-        return None
-    value = rest.partition("]")[0].strip()
-    if value.startswith("name:"):
-        wanted = set(value[5:].split(","))
-        return {j for j, name in enumerate(names) if name in wanted}
-    declared = numbers_in(value.replace(",", " "), "categorical_feature", int)
-    return {int(j) for j in declared if 0 <= j < len(names)}
-
-
-def _only_way(
-    lists: Sequence[Sequence[Any]],
-    categorical: set[int],
-    infos: Sequence[str],
-    codes: dict[int, list[int]],
-) -> list[int] | None:
-    """Return the feature of each list, if there is exactly one way.
-
-    Lists and features come in the same order, and every categorical feature has a list.
-    """
-    m, n = len(lists), len(infos)
-    if m > n or m * n > MAX_WAYS:
-        return None
-    largest = [_largest_code(j, infos[j], j in categorical, codes) for j in range(n)]
-    # ways[i]: in how many ways (2: several) the lists from i on fit the features looked at.
-    ways = [0] * m + [1]
-    choices: list[list[bool]] = []
-    for j in reversed(range(n)):
-        before = ways
-        fits = [0 <= largest[j] < len(values) for values in lists]
-        ways = [
-            min(2, (fits[i] and before[i + 1]) + (0 if j in categorical else before[i]))
-            for i in range(m)
-        ]
-        ways.append(0 if j in categorical else before[m])
-        choices.append([bool(fits[i] and before[i + 1]) for i in range(m)])
-    if ways[0] != 1:
-        return None
-    columns: list[int] = []
-    for j, taken in enumerate(reversed(choices)):
-        if len(columns) < m and taken[len(columns)]:
-            columns.append(j)
-    return columns
-
-
-def _largest_code(j: int, info: str, categorical: bool, codes: dict[int, list[int]]) -> int:
-    """Return the largest code of a feature, 0 where it met none; -1 if it has no codes."""
-    if categorical:
-        return max(codes.get(j, ()), default=0)
-    if info == "none":
-        return 0
-    try:
-        low, high = map(float, info.strip("[]").split(":"))
-    except ValueError:
-        return -1
-    whole = low.is_integer() and high.is_integer() and 0 <= low <= high < 2**31
-    return int(high) if whole else -1
-
-
-# -- Read LightGBM models: boosters, its scikit-learn estimators, and model files --
-
 FILES = "LightGBM model files (.txt)"
 
 VERSIONS = ("v3", "v4")
@@ -201,13 +53,22 @@ BELOW_ZERO = float(np.nextafter(-ZERO, -np.inf))
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _MISSING_NONE, _MISSING_ZERO, _MISSING_NAN = 0, 1, 2
-_IDENTITY = (
-    "regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg",
-)  # fmt: skip
-_EXPONENTIAL = ("poisson", "gamma", "tweedie")
-_SEVERAL_CLASSES = ("multiclass", "multiclassova")
-_CLASSIFIERS = ("binary", "cross_entropy", *_SEVERAL_CLASSES)
-_KNOWN = (*_CLASSIFIERS, "cross_entropy_lambda", *_IDENTITY, *_EXPONENTIAL)
+_PANDAS = "\npandas_categorical:"
+_DECLARED = "\n[categorical_feature:"
+
+OBJECTIVES = {
+    **dict.fromkeys(
+        (
+            *("regression", "regression_l1", "huber", "fair", "quantile", "mape"),
+            *("lambdarank", "rank_xendcg"),
+        ),
+        "identity",
+    ),
+    **dict.fromkeys(("poisson", "gamma", "tweedie"), "exponential"),
+    "binary": "logistic",
+    "cross_entropy": "logistic",
+}
+"""How scores become predictions."""
 
 
 def reads(model: Any) -> bool:
@@ -282,7 +143,8 @@ class _Model:
     n_features: int
     names: tuple[str, ...] | None
     objective: list[str]
-    columns: CategoryColumns
+    codes: dict[int, list[int]]
+    values: dict[int, list[Any]]
 
 
 def _read_text(
@@ -345,13 +207,85 @@ def _model_of(header: dict[str, str], tail: str) -> _Model:
         raise TreeFormatError(
             f"expected {n} feature_names and feature_infos, got {len(names)} and {len(infos)}"
         )
+    codes, values = _categories_of(infos, names, tail)
     numbered = all(name == f"Column_{j}" for j, name in enumerate(names))
     return _Model(
         n_features=n,
         names=None if numbered else tuple(names),
         objective=header.get("objective", "").split(),
-        columns=category_columns(infos, names, tail),
+        codes=codes,
+        values=values,
     )
+
+
+def numbers_in(text: str, what: str, kind: type[int] | type[float]) -> list[Any]:
+    """Return the numbers of a line."""
+    try:
+        return [kind(word) for word in text.split()]
+    except (ValueError, OverflowError):
+        raise TreeFormatError(f"expected numbers in {what}, got {text[:60]!r}") from None
+
+
+# -- categories -------------------------------------------------------------------------------
+
+
+def _categories_of(
+    infos: Sequence[str], names: Sequence[str], tail: str
+) -> tuple[dict[int, list[int]], dict[int, list[Any]]]:
+    """Return the codes that LightGBM met, by feature, and what pandas called 0, 1, 2 and so on.
+
+    They are in ``feature_infos`` and in what follows the trees: a list for each categorical
+    feature, in order.
+    """
+    codes: dict[int, list[int]] = {}
+    for j, info in enumerate(infos):
+        if info != "none" and not info.startswith("["):
+            found = numbers_in(info.replace(":", " "), f"feature_infos of {names[j]}", int)
+            codes[j] = [code for code in found if code >= 0]
+    lists = _pandas_lists(tail)
+    # What LightGBM was told, else what it found: a constant column shows only in the former.
+    declared = _declared(tail, names)
+    columns = sorted(codes if declared is None else declared)
+    fits = len(lists) == len(columns) and all(
+        max(codes.get(j, ()), default=0) < len(values)
+        for j, values in zip(columns, lists, strict=True)
+    )
+    if lists and not fits:
+        raise UnsupportedModelError(
+            f"expected to see which {len(lists)} features have the categories that pandas had, "
+            f"got {len(columns)} categorical features: LightGBM does not store it where "
+            "categories are ordered or categorical columns were named by hand; fit on unordered "
+            "pandas categories for all categorical features, or on codes for all"
+        )
+    return codes, dict(zip(columns, lists, strict=True)) if lists else {}
+
+
+def _pandas_lists(tail: str) -> list[list[Any]]:
+    at = tail.rfind(_PANDAS)
+    if at < 0:
+        return []
+    lists = parse_json(tail[at + len(_PANDAS) :].strip() or "null")
+    if lists is None:
+        return []
+    if not isinstance(lists, list) or not all(
+        isinstance(values, list) and all(isinstance(v, (str, bool, int, float)) for v in values)
+        for values in lists
+    ):
+        raise TreeFormatError("expected lists of categories in pandas_categorical, got others")
+    return lists
+
+
+def _declared(tail: str, names: Sequence[str]) -> set[int] | None:
+    """Return the features that LightGBM was told are categorical; None if that is not there."""
+    _, found, rest = tail.partition(_DECLARED)
+    if not found:
+        return None
+    value = rest.partition("]")[0].strip()
+    if value.startswith("name:"):
+        wanted = set(value[5:].split(","))
+        return {j for j, name in enumerate(names) if name in wanted}
+    declared = numbers_in(value.replace(",", " "), "categorical_feature", int)
+    return {int(j) for j in declared if 0 <= j < len(names)}
 
 
 # -- what leaves predict ----------------------------------------------------------------------
@@ -361,34 +295,30 @@ def _outcome(
     objective: list[str], n_trees: int, classes: Sequence[Any] | None, source: str
 ) -> Outcome:
     """How the scores of one tree become what the model predicts."""
-    name, options = (objective[0], objective[1:]) if objective else ("", [])
-    if n_trees > 1 or not name:  # without a name: an objective of the user's own
-        return Outcome(identity)
-    if name in _SEVERAL_CLASSES:
-        raise TreeFormatError(f"expected a tree for each class of a {name} model, got one tree")
-    if name == "binary" or (name == "cross_entropy" and classes is not None):
-        if classes is not None and len(classes) != 2:
-            raise UnsupportedModelError(
-                f"expected a classifier fitted on two classes, "
-                f"got {quoted(list(classes))} in {source}"
-            )
-        scale = next((o[8:] for o in options if o.startswith("sigmoid:")), "1")
-        scales = numbers_in(scale, "sigmoid", float)
-        if len(scales) != 1:
-            raise TreeFormatError(f"expected one number in sigmoid, got {quoted(scale)}")
-        link = partial(logistic, scale=scales[0])
-        return Outcome(lambda raw: two_shares(link(raw)), tuple(classes or (0, 1)))
-    if classes is not None:
-        refuse_objective(name, "LightGBM", _CLASSIFIERS)
-    if name == "cross_entropy":
-        return Outcome(logistic)
-    if name == "cross_entropy_lambda":
-        return Outcome(lambda raw: np.log1p(np.exp(raw)))
-    if name in _EXPONENTIAL:
-        return Outcome(np.exp)
-    if name in _IDENTITY:
-        return Outcome((lambda raw: np.sign(raw) * raw * raw) if "sqrt" in options else identity)
-    refuse_objective(name, "LightGBM", _KNOWN)
+    if n_trees > 1 or not objective:  # without a name: an objective of the user's own
+        return Outcome()
+    name, *options = objective
+    logistic = {k: v for k, v in OBJECTIVES.items() if v == "logistic"}
+    # The response may have been transformed as well.
+    known = " ".join(objective) if "sqrt" in options else name
+    link = LINKS[link_of(known, OBJECTIVES if classes is None else logistic, "LightGBM")]
+    if name != "binary" and classes is None:
+        return Outcome(link)
+    if classes is not None and len(classes) != 2:
+        raise UnsupportedModelError(
+            f"expected a classifier fitted on two classes, got {quoted(list(classes))} in {source}"
+        )
+    scale = sigmoid_of(objective)
+    return Outcome(lambda raw: link(scale * raw), tuple(classes or (0, 1)))
+
+
+def sigmoid_of(objective: list[str]) -> float:
+    """Return what scores are multiplied by before they become shares."""
+    scale = next((o[8:] for o in objective if o.startswith("sigmoid:")), "1")
+    scales = numbers_in(scale, "sigmoid", float)
+    if len(scales) != 1:
+        raise TreeFormatError(f"expected one number in sigmoid, got {quoted(scale)}")
+    return float(scales[0])
 
 
 # -- nodes ------------------------------------------------------------------------------------
@@ -433,8 +363,6 @@ def _nodes(
 
     def split(i: int, left: Node, right: Node) -> Node:
         j, codes = feature[i], sets[i]
-        if codes is None and j in model.columns.ordered:
-            return _ordered_split(j, threshold[i], kind[i], len(categories[j]), left, right)
         if codes is None:
             return _numeric_split(j, threshold[i], kind[i], left, right)
         # Missing, negative and unlisted codes are in no set.
@@ -452,7 +380,7 @@ def _nodes(
         lambda i: Leaf(values[i - n_splits], weights[i - n_splits]),
         split,
     )
-    values_of = {j: model.columns.values.get(j) or codes for j, codes in categories.items()}
+    values_of = {j: model.values.get(j) or codes for j, codes in categories.items()}
     return root, tuple(
         tuple(values_of[j]) if j in values_of else None for j in range(model.n_features)
     )
@@ -467,16 +395,16 @@ def _categories_of_tree(
         if codes is not None:
             used.setdefault(j, set()).update(codes)
     found: dict[int, list[int]] = {}
-    for j in {*model.columns.codes, *model.columns.values, *used}:
-        if j in model.columns.values:
-            n = len(model.columns.values[j])
+    for j in {*model.codes, *model.values, *used}:
+        if j in model.values:
+            n = len(model.values[j])
             if max(used.get(j, ()), default=-1) >= n:
                 raise TreeFormatError(
                     f"feature {j}: expected category codes below {n}, got {max(used[j])}"
                 )
             codes = list(range(n))
         else:
-            codes = sorted({*model.columns.codes.get(j, ()), *used.get(j, ())})
+            codes = sorted({*model.codes.get(j, ()), *used.get(j, ())})
         if codes or j in used:
             found[j] = codes
     check_category_sizes([len(found[j]) for j in feature if j in found])
@@ -511,23 +439,6 @@ def _left_sets(
 
 def _bits(words: Iterable[int]) -> list[int]:
     return [32 * w + b for w, word in enumerate(words) if word for b in range(32) if word >> b & 1]
-
-
-def _ordered_split(
-    feature: int, threshold: float, kind: int, n_categories: int, left: Node, right: Node
-) -> Branch:
-    """Split of ordered categories, which LightGBM makes by their codes; 0 is one of them."""
-    missing_left = _missing_goes_left(threshold, kind)
-    zero_left = missing_left if kind >> 2 & 3 == _MISSING_ZERO else threshold >= 0
-    return Branch(
-        feature=feature,
-        left=left,
-        right=right,
-        left_categories=tuple(
-            code for code in range(n_categories) if (code <= threshold if code else zero_left)
-        ),
-        missing_left=missing_left,
-    )
 
 
 def _missing_goes_left(threshold: float, kind: int) -> bool:

@@ -12,21 +12,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.formats.boosting.leaf_scores import (
-    Outcome,
-    identity,
-    logistic,
-    refuse_objective,
-    two_shares,
-)
+from steadytree.formats.boosting.leaf_scores import LINKS, Outcome, link_of
 from steadytree.formats.stored_nodes import nest_nodes, node_table
 from steadytree.plugins import (
     LARGEST_SHARE,
@@ -48,11 +42,18 @@ LOSSES = "yggdrasil_decision_forests.model.gradient_boosted_trees.gradient_boost
 HALF = Decision(threshold=0.5, resolved=1, origin="YDF")
 """Of two classes YDF decides on the second where its share reaches one half."""
 
-_SIGMOID = ("BINOMIAL_LOG_LIKELIHOOD", "BINARY_FOCAL_LOSS")
-_IDENTITY = (
-    "SQUARED_ERROR", "MEAN_AVERAGE_ERROR", "LAMBDA_MART_NDCG", "LAMBDA_MART_NDCG5", "XE_NDCG_MART",
-)  # fmt: skip
-_EXPONENTIAL = ("POISSON",)
+OBJECTIVES = {
+    **dict.fromkeys(
+        (
+            *("SQUARED_ERROR", "MEAN_AVERAGE_ERROR"),
+            *("LAMBDA_MART_NDCG", "LAMBDA_MART_NDCG5", "XE_NDCG_MART"),
+        ),
+        "identity",
+    ),
+    "BINOMIAL_LOG_LIKELIHOOD": "logistic",
+    "BINARY_FOCAL_LOSS": "logistic",
+}
+"""How scores become predictions. Of counts YDF does not say whether it answers with a score."""
 _INTEGERS = ("DTYPE_INT", "DTYPE_UINT")
 
 
@@ -87,7 +88,7 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
     boosted = kind == "GradientBoostedTreesModel"
     leaves = _boosted_leaves(model, nodes) if boosted else _forest_leaves(model, nodes)
     version = getattr(sys.modules.get("ydf"), "__version__", "")
-    tree = build_tree(
+    return build_tree(
         nest_nodes(nodes.children, leaves.leaf, partial(_split, nodes.conditions, features)),
         n_features=len(features.names),
         feature_names=features.names,
@@ -97,20 +98,6 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
         precision="float32",
         metadata={"source": f"YDF {version} {kind}"},
     )
-    if leaves.by_link:
-        _check_link(model, tree)
-    return tree
-
-
-def _check_link(model: Any, tree: Tree) -> None:
-    """Refuse a model for counts that answers with its score, which it does not say of itself."""
-    named = zip(tree.feature_labels, tree.categories, strict=True)
-    row = {name: np.array([0.0 if known is None else known[0]]) for name, known in named}
-    if not np.allclose(tree.predict(pd.DataFrame(row)), model.predict(row), rtol=1e-4):
-        raise UnsupportedModelError(
-            "expected a model that predicts counts, got one that predicts their logarithm in some "
-            "of its engines; train it with apply_link_function=True"
-        )
 
 
 class _Nodes:
@@ -124,78 +111,68 @@ class _Nodes:
         self.values = [node.value for node in nodes]
 
     def leaf_values(self, wanted: str, model: Any) -> list[Any]:
-        """Return what leaves hold; refuse something else, as those of uplift models have."""
-        pairs = zip(self.values, self.children, strict=True)
-        values = [value for value, sides in pairs if sides is None]
-        for value in values:
-            if type(value).__name__ != wanted:
+        """Return what leaves hold, None at splits; refuse others, as those of uplift models."""
+        for value, sides in zip(self.values, self.children, strict=True):
+            if sides is None and type(value).__name__ != wanted:
                 raise UnsupportedModelError(
                     f"expected leaves with a {wanted}, got {type(value).__name__} in a "
                     f"{type(model).__name__}; train a model for classes or a response"
                 )
-        return values
+        pairs = zip(self.values, self.children, strict=True)
+        return [value if sides is None else None for value, sides in pairs]
 
 
 # -- what leaves predict --------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
 class _Leaves:
-    """What the leaves predict, node by node."""
+    """What the leaves predict, node by node; what stands at splits means nothing."""
 
-    def __init__(
-        self,
-        nodes: _Nodes,
-        shares: NDArray[np.float64],
-        classes: tuple[Any, ...] | None = None,
-        labels: NDArray[Any] | None = None,
-        decision: Decision = LARGEST_SHARE,
-        by_link: bool = False,
-    ) -> None:
-        at = [i for i, sides in enumerate(nodes.children) if sides is None]
-        self._row = {node: row for row, node in enumerate(at)}
-        self._nodes, self._shares, self._labels = nodes, shares, labels
-        self.classes, self.decision, self.by_link = classes, decision, by_link
+    values: list[Any]
+    shares: NDArray[np.float64]
+    classes: tuple[Any, ...] | None = None
+    labels: NDArray[Any] | None = None
+    decision: Decision = LARGEST_SHARE
 
     def leaf(self, node: int) -> Leaf:
-        row = self._row[node]
-        label = None if self._labels is None else int(self._labels[row])
-        return Leaf(self._shares[row], float(self._nodes.values[node].num_examples), label)
+        label = None if self.labels is None else int(self.labels[node])
+        return Leaf(self.shares[node], float(self.values[node].num_examples), label)
 
 
 def _forest_leaves(model: Any, nodes: _Nodes) -> _Leaves:
     if model.task().name != "CLASSIFICATION":
         values = nodes.leaf_values("RegressionValue", model)
-        return _Leaves(nodes, np.array([[v.value] for v in values]))
+        return _Leaves(values, np.array([[0.0 if v is None else v.value] for v in values]))
     values, classes = nodes.leaf_values("ProbabilityValue", model), _classes(model)
-    shares = np.array([v.probability for v in values], dtype=np.float64)
+    none = [0.0] * len(classes)
+    shares = np.array([none if v is None else v.probability for v in values], dtype=np.float64)
     if model.winner_takes_all():
         shares = np.eye(len(classes))[shares.argmax(axis=1)]
-    labels, decision = _labels(shares)
-    return _Leaves(nodes, shares, classes, labels, decision)
+    return _Leaves(values, shares, classes, *_labels(shares))
 
 
 def _boosted_leaves(model: Any, nodes: _Nodes) -> _Leaves:
     values = nodes.leaf_values("RegressionValue", model)
-    raw = np.array([v.value for v in values], dtype=np.float64)
+    raw = np.array([0.0 if v is None else v.value for v in values], dtype=np.float64)
     if model.num_trees() > 1:
-        return _Leaves(nodes, Outcome(identity).of(raw))
+        return _Leaves(values, Outcome().of(raw))
     loss = import_module(LOSSES).Loss.Name(model._model.loss())
     raw = raw + float(model.initial_predictions()[0])
-    if loss in _IDENTITY:
-        return _Leaves(nodes, Outcome(identity).of(raw))
-    if loss in _EXPONENTIAL:
-        return _Leaves(nodes, Outcome(np.exp).of(raw), by_link=True)
-    if loss not in _SIGMOID:
-        refuse_objective(loss, "YDF", (*_SIGMOID, *_IDENTITY, *_EXPONENTIAL))
+    link = LINKS[link_of(loss, OBJECTIVES, "YDF")]
+    if OBJECTIVES[loss] == "identity":
+        return _Leaves(values, Outcome(link).of(raw))
     if model.output_logits():
         raise UnsupportedModelError(
             "expected a model that predicts shares, got one that predicts scores; "
             "call model.set_output_logits(False) first"
         )
-    shares = Outcome(lambda scores: two_shares(logistic(scores))).of(raw)
-    # As YDF computes them, in single precision, in which scores next to 0 are a share of one half.
-    labels, decision = _labels(two_shares(logistic(raw.astype(np.float32))))
-    return _Leaves(nodes, shares, _classes(model), labels, decision)
+    outcome = Outcome(link, _classes(model))
+    # Labels as YDF computes them, in single precision, in which scores next to 0 are one half.
+    single = Outcome(LINKS["single logistic"], outcome.classes)
+    return _Leaves(
+        values, outcome.of(raw), outcome.classes, *_labels(single.of(raw.astype(np.float32)))
+    )
 
 
 def _labels(shares: NDArray[Any]) -> tuple[NDArray[Any], Decision]:

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.formats.optimal.binarised import given_names
+from steadytree.formats.read_optimal import given_names
 from steadytree.formats.sklearn.pipeline_steps import FLAG, SAME, Origin, RawColumns, trace
 from steadytree.plugins import Categories, UnsupportedModelError, not_fitted, quoted
 

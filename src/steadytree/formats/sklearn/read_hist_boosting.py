@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.formats.boosting.leaf_scores import Outcome, identity
+from steadytree.formats.boosting.leaf_scores import Outcome
 from steadytree.formats.stored_nodes import check_features, nest_nodes
 from steadytree.plugins import (
     Branch,
@@ -47,7 +47,7 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
     predictors = [predictor for turn in model._predictors for predictor in turn]
     index = choose_tree(len(predictors), tree_index, f"a {name}")
     table = predictors[index].nodes
-    outcome = _outcome(model) if len(predictors) == 1 else Outcome(identity)
+    outcome = _outcome(model) if len(predictors) == 1 else Outcome()
     raw = np.asarray(table["value"], dtype=np.float64)
     values = outcome.of(raw)
     # Ties of the shares are decided by the score itself.

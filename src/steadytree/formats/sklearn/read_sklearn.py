@@ -17,7 +17,6 @@ from steadytree.plugins import (
     choose_tree,
     is_a,
     not_fitted,
-    quoted,
 )
 
 NOT_OBSERVED = "predicts_not_observed_"
@@ -48,9 +47,6 @@ def read_all(models: Sequence[Any]) -> list[Tree]:
     alike: dict[Any, list[int]] = {}
     for k, model in enumerate(models):
         outside = _outside(model)
-        if getattr(model, "is_categorical_", None) is not None:
-            trees[k] = _with_categories(model, _read_alike([model], *outside)[0])
-            continue
         # 1 and True are equal, but not the same class.
         kinds = tuple(map(type, outside[1] or ()))
         alike.setdefault((outside, kinds), []).append(k)
@@ -74,6 +70,12 @@ def _outside(model: Any) -> tuple[int, tuple[Any, ...] | None, tuple[str, ...] |
         raise UnsupportedModelError(
             f"expected a tree with one output, got {model.n_outputs_}; "
             "fit one tree per output and compare them one by one"
+        )
+    if getattr(model, "is_categorical_", None) is not None:
+        # Of scikit-learn's development version, since its pull request 33354.
+        raise UnsupportedModelError(
+            "expected a tree that splits on numbers, got one that splits on categories natively; "
+            "code them first, in a pipeline with an OrdinalEncoder or OneHotEncoder"
         )
     classes, names = (getattr(model, name, None) for name in ("classes_", "feature_names_in_"))
     return (
@@ -173,38 +175,6 @@ def _read_alike(
             "precision": "float32",
         },
         own,
-    )
-
-
-def _with_categories(model: Any, tree: Tree) -> Tree:
-    """Write the category sets into a tree whose model splits on categories natively.
-
-    scikit-learn's development version does since pull request 33354. Such a split has a set of
-    bits for the categories that go left, by their positions in the model's own encoder; a
-    category never met is coded as missing.
-    """
-    categories: list[Any] = [None] * tree.n_features
-    chosen = np.flatnonzero(model.is_categorical_).tolist()
-    for j, met in zip(chosen, model._categorical_encoder.categories_, strict=True):
-        listed = met.tolist()
-        if any(c is None for c in listed):
-            raise UnsupportedModelError(
-                f"expected NaN for missing values in column {quoted(tree.feature_labels[j])}, got "
-                "None among the categories of the tree; replace None by NaN and fit again"
-            )
-        categories[j] = tuple(c for c in listed if c == c)
-    bits = model.tree_.__getstate__()["nodes"]["left_cat_bitset"]
-    sets: list[tuple[int, ...] | None] = []
-    for node, j in enumerate(tree.feature.tolist()):
-        listed = None if j < 0 else categories[j]
-        words = bits[node].tolist()
-        sets.append(
-            None
-            if listed is None
-            else tuple(c for c in range(len(listed)) if words[c // 32] >> c % 32 & 1)
-        )
-    return tree.replace(
-        categories=tuple(categories), left_categories=tuple(sets), unseen_left=tree.missing_left
     )
 
 

@@ -1,1 +1,0 @@
-"""Optimal trees: gosdt, licketysplit, pycontree and pystreed."""
