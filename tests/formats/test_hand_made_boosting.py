@@ -92,7 +92,7 @@ def lightgbm_text(rng: np.random.Generator) -> str:
     )
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(20))
 def test_lightgbm(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     path = tmp_path / "model.txt"
@@ -146,18 +146,17 @@ def xgboost_document(rng: np.random.Generator, objective: str) -> dict[str, Any]
     return document
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(20))
 def test_xgboost(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     objective = ("binary:logistic", "reg:squarederror", "count:poisson")[seed % 3]
-    files = [tmp_path / "model.json", tmp_path / "model.ubj"]
-    files[0].write_text(json.dumps(xgboost_document(rng, objective)))
-    model = xgb.Booster(model_file=files[0])
-    model.save_model(files[1])
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps(xgboost_document(rng, objective)))
+    model = xgb.Booster(model_file=file)
     rows = random_rows(rng, near(ODD))
     data = xgb.DMatrix(rows, feature_types=TYPES)
     said, leaves = model.predict(data), model.predict(data, pred_leaf=True)
-    for source in (model, *files):
+    for source in (model, file):
         tree = st.as_tree(source)
         found = tree.apply(rows)
         assert len(set(zip(found.tolist(), leaves.tolist(), strict=True))) == len(set(found))

@@ -98,7 +98,7 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
         raise not_fitted(model)
     trees = getattr(model, "trees_", [model])
     chosen = choose_tree(len(trees), tree_index or 0, f"a {kind}")
-    metadata = {"source": f"{with_version(package)} {kind}"}
+    metadata: dict[str, Any] = {"source": f"{with_version(package)} {kind}"}
     rows = getattr(model, "train_y_", None)
     if rows is not None:
         metadata["n_training_rows"] = len(rows)
@@ -179,7 +179,7 @@ def _read_pycontree(model: Any, chosen: int) -> dict[str, Any]:
     def convert(node: Any, rows: NDArray[np.intp]) -> Node:
         if node.is_leaf_node():
             label = position[int(node.get_label())]
-            counts = np.bincount(codes[rows], minlength=len(classes))
+            counts = np.bincount(codes[rows], minlength=len(classes)).tolist()
             return Leaf(_shares(counts, label), float(rows.size), label)
         feature, threshold = int(node.get_split_feature()), float(node.get_split_threshold())
         below = table[rows, feature] <= threshold
@@ -195,10 +195,10 @@ def _read_pycontree(model: Any, chosen: int) -> dict[str, Any]:
     }
 
 
-def _shares(counts: Any, label: int) -> NDArray[np.float64]:
+def _shares(counts: Sequence[float], label: int) -> list[float]:
     """Return the shares of counted rows, those of a label alone where there are none."""
-    counts = np.asarray(counts, dtype=np.float64)
-    return counts / counts.sum() if counts.sum() else np.eye(len(counts))[label]
+    total = sum(counts)
+    return [n / total if total else float(k == label) for k, n in enumerate(counts)]
 
 
 def _read_pystreed(model: Any, chosen: int) -> dict[str, Any]:

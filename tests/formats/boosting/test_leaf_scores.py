@@ -1,4 +1,4 @@
-"""Leaves of boosted trees: scores that come back as the tree's labels and shares."""
+"""Leaves of boosted trees: scores as shares and responses, and back as the tree's labels."""
 
 from __future__ import annotations
 
@@ -7,62 +7,59 @@ from typing import Any
 import numpy as np
 import pytest
 
-import steadytree as st
 from steadytree.exceptions import UnsupportedModelError
-from steadytree.formats.boosting.leaf_scores import category_codes, labels_or_responses, leaf_scores
+from steadytree.formats.boosting.leaf_scores import LINKS, Outcome, link_of
+from steadytree.formats.boosting.like_boosting import leaf_scores
 from steadytree.tree.branches import build_tree
 from steadytree.tree.nested import Leaf
 from tests.foreign import random_tree
 
 
-@pytest.mark.parametrize("single", [True, False])
+def test_scores_become_shares_and_responses() -> None:
+    raw = np.array([-1e308, -800.0, 0.0, np.log(3), 800.0])
+    for name in ("logistic", "single logistic"):
+        shares = Outcome(LINKS[name], ("no", "yes")).of(raw)
+        np.testing.assert_allclose(shares[:, 1], [0, 0, 0.5, 0.75, 1], rtol=1e-6)
+        np.testing.assert_array_equal(shares.sum(axis=1), 1)
+    several = Outcome(LINKS["softmax"], (0, 1, 2)).of(
+        [[0.0, np.log(3), 0.0], [900.0, -900.0, 900.0]]
+    )
+    np.testing.assert_allclose(several, [[0.2, 0.6, 0.2], [0.5, 0, 0.5]])
+    assert Outcome().of([1.0, 2.0]).tolist() == [[1.0], [2.0]]
+    # For the tree to refuse, without a warning.
+    assert np.isinf(Outcome(LINKS["exponential"]).of([1e9])).all()
+    with pytest.raises(UnsupportedModelError, match="objectives a, b, got 'c'; fit it with one"):
+        link_of("c", {"b": "identity", "a": "identity"}, "LightGBM")
+
+
+@pytest.mark.parametrize("library", ["LightGBM", "XGBoost"])
 @pytest.mark.parametrize("share", [0.0, 1e-20, 0.3, 0.5, 0.5 + 1e-16, 0.75, 1.0])
-def test_the_label_survives_the_link(share: float, single: bool) -> None:
+def test_the_label_survives_the_link(share: float, library: str) -> None:
+    single = library == "XGBoost"
     for decided, policy in ((True, None), (False, share if 0 < share < 1 else 0.4)):
-        leaf = Leaf([1 - share, share])
         fields: dict[str, Any] = {} if policy is None else {"decision": policy}
-        tree = build_tree(leaf, n_features=1, classes=("no", "yes"), **fields)
-        score = leaf_scores(tree, None, "it", link="logistic", decided=decided, single=single)
+        tree = build_tree(Leaf([1 - share, share]), n_features=1, classes=("no", "yes"), **fields)
+        score = leaf_scores(tree, None, library, link="logistic", decided=decided)
         back = 1 / (1 + np.exp(-score.astype(np.float32 if single else np.float64)))
         assert back[0] == pytest.approx(share, abs=1.1e-6 if single else 1.1e-9)
-        found = labels_or_responses(object(), back, tree)
-        assert found.tolist() == [tree.class_names(tree.label)[0]]
+        label = tree.decision.labels(np.column_stack([1 - back, back]))
+        assert label.tolist() == tree.label.tolist()
 
 
 def test_responses() -> None:
     tree = random_tree(0, kind="regression")
-    as_it_is = leaf_scores(tree, None, "it", link="identity", decided=False, single=False)
-    np.testing.assert_array_equal(as_it_is, tree.value[:, 0])
+
+    def scores(of: Any, link: str) -> Any:
+        return leaf_scores(of, None, "LightGBM", link=link, decided=False)
+
+    np.testing.assert_array_equal(scores(tree, "identity"), tree.value[:, 0])
     above = tree.replace(value=np.abs(tree.value) + 1)
-    logs = leaf_scores(above, None, "it", link="exponential", decided=False, single=False)
-    np.testing.assert_allclose(np.exp(logs), above.value[:, 0])
+    np.testing.assert_allclose(np.exp(scores(above, "exponential")), above.value[:, 0])
     with pytest.raises(UnsupportedModelError, match="expected responses above 0"):
-        leaf_scores(tree, None, "it", link="exponential", decided=False, single=False)
+        scores(tree, "exponential")
     with pytest.raises(UnsupportedModelError, match="expected a tree of classes"):
-        leaf_scores(tree, None, "it", link="logistic", decided=False, single=False)
-
-
-def test_several_classes_are_refused() -> None:
+        scores(tree, "logistic")
+    with pytest.raises(UnsupportedModelError, match="expected a tree of a response"):
+        scores(random_tree(0), "identity")
     with pytest.raises(UnsupportedModelError, match="expected two classes"):
-        leaf_scores(
-            random_tree(0, kind="multiclass"),
-            *(None, "it"),
-            link="logistic",
-            decided=True,
-            single=False,
-        )
-
-
-def test_codes_of_categories() -> None:
-    assert category_codes(("b", "a"), ("a", "z"), True) == {"b": 0, "a": 1}
-    assert category_codes((0, 3), (5, "z", -1), False) == {0: 0, 3: 3, 5: 5}
-    assert category_codes(None, None, False) == {}
-
-
-def test_an_estimator_gives_labels_itself() -> None:
-    class Estimator:
-        classes_ = np.array(["no", "yes"])
-
-    tree: st.Tree = random_tree(0)
-    found = labels_or_responses(Estimator(), ["yes", "no"], tree)
-    assert found.tolist() == ["yes", "no"]
+        scores(random_tree(0, kind="multiclass"), "logistic")

@@ -142,8 +142,9 @@ def _count(part: JsonObject, key: str, default: Any = None) -> int:
 
 def _numbers(part: JsonObject, key: str, n: int | None = None) -> FloatArray:
     """Return a list of numbers, of some length where that is known."""
+    values = part.get(key, list)
     try:
-        array = np.array(part.get(key, list), dtype=np.float64)
+        array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise TreeFormatError(f"{part.where}{key}: expected numbers, got others") from None
     if array.ndim != 1 or (n is not None and len(array) != n):

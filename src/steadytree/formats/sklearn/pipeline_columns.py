@@ -28,24 +28,31 @@ MAX_CELLS = 1 << 26
 
 
 @dataclass(frozen=True)
-class RawTable:
+class CategoryPoints:
     """What the pipeline makes of every value that a categorical raw column can have.
 
     Attributes
     ----------
     categories : tuple
         The categories, in the user's own values.
-    rows : array (n_categories, n_columns)
-        The transformed row of each: only the columns that come from this raw column mean it.
-    missing, unseen : array (n_columns,) or None
-        The same for a missing value and for a category never met; None where the pipeline
-        refuses them.
+    rows : array (n_points, n_columns)
+        The transformed row of each, then of a missing value and of a category never met: only the
+        columns that come from this raw column mean it.
+    missing, unseen : int or None
+        Which row is that of a missing value, and of a category never met; None where the
+        pipeline refuses them.
     """
 
     categories: tuple[Any, ...]
     rows: NDArray[Any]
-    missing: NDArray[Any] | None
-    unseen: NDArray[Any] | None
+    missing: int | None
+    unseen: int | None
+
+    def words(self, point: int) -> str:
+        """Say what a point is, for messages."""
+        if point == self.missing:
+            return "a missing value"
+        return "a category never met" if point == self.unseen else repr(self.categories[point])
 
 
 class PipelineColumns:
@@ -202,14 +209,14 @@ class PipelineColumns:
 
     # -- categorical columns --------------------------------------------------------
 
-    def tables(self, raw: Sequence[int]) -> dict[int, RawTable]:
-        """Tell what the pipeline makes of categories, missing and unseen values of raw columns."""
-        return {
-            j: RawTable(
-                self.categories[j] or (), self._listed[j], self.missing[j], self._odd[j, True]
-            )
-            for j in raw
-        }
+    def points(self, raw: int) -> CategoryPoints:
+        """Tell what the pipeline makes of categories, missing and unseen values of a raw column."""
+        rows = list(self._listed[raw])
+        place: list[int | None] = []
+        for row in (self.missing[raw], self._odd[raw, True]):
+            place.append(None if row is None else len(rows))
+            rows += [] if row is None else [row]
+        return CategoryPoints(self.categories[raw] or (), np.array(rows), *place)
 
     @property
     def _made_of(self) -> list[int]:

@@ -16,87 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.formats.sklearn.pipeline_columns import PipelineColumns
-from steadytree.formats.sklearn.pipeline_steps import is_missing
 from steadytree.plugins import UnsupportedModelError, quoted
-
-# -- Which categories a pipeline cannot tell apart, for whoever makes a new tree for it --
-# A one-hot encoder puts infrequent categories into one column, and one that it never met into none.
-# A new tree that is to run in the pipeline must not part what the pipeline puts together.
-
-
-def category_lumps(columns: PipelineColumns) -> dict[str, Any]:
-    """Return, by categorical raw column, what a tree's metadata says of its categories.
-
-    ``categories``: those that the pipeline knows. ``same``: groups of them that it does not tell
-    apart. ``unseen``: a category never met is to it as ``[that category]``, as a missing value
-    (``"missing"``), or ``"own"``. ``takes``: which of ``"missing"`` values and ``"unseen"``
-    categories the pipeline does not refuse.
-    """
-    raws = [j for j, listed in enumerate(columns.categories) if listed and columns.columns_of(j)]
-    found: dict[str, Any] = {}
-    for raw, table in (columns.tables(raws) if raws else {}).items():
-        mine = columns.columns_of(raw)
-        odd = [row for row in (table.missing, table.unseen) if row is not None]
-        try:
-            keys = _keys(np.array([*table.rows, *odd])[:, mine])
-        except (TypeError, ValueError):
-            continue  # the last step sees the categories themselves
-        cells = keys[: len(table.rows)]
-        unseen = None if table.unseen is None else keys[-1]
-        missing = None if table.missing is None else keys[len(cells)]
-        groups: dict[Any, list[Any]] = {}
-        for category, row in zip(table.categories, cells, strict=True):
-            groups.setdefault(row, []).append(category)
-        way: Any = "own"
-        if unseen is not None and unseen in groups:
-            way = groups[unseen][:1]
-        elif unseen is not None and unseen == missing:
-            way = "missing"
-        found[columns.labels[raw]] = {
-            "categories": list(table.categories),
-            "same": [group for group in groups.values() if len(group) > 1],
-            "unseen": way,
-            "takes": [
-                word
-                for word, row in (("missing", table.missing), ("unseen", table.unseen))
-                if row is not None
-            ],
-        }
-    return found
-
-
-def _keys(cells: NDArray[Any]) -> list[bytes]:
-    """Return for each row what is equal for equal ones, as a tree in single precision compares."""
-    if cells.dtype.kind == "O":
-        plain = [np.nan if is_missing(v) else float(v) for v in cells.ravel().tolist()]
-        cells = np.array(plain).reshape(cells.shape)
-    with np.errstate(over="ignore"):
-        single = cells.astype(np.float32)
-    # One NaN and one zero.
-    single = np.where(np.isnan(single), np.float32(np.nan), single + np.float32(0))
-    return [row.tobytes() for row in single]
-
-
-# -- Where along a raw number the answer of a split changes, found with the pipeline itself --
 
 Cuts = tuple[tuple[float, bool], ...]
 """Along the numbers: the largest of each stretch (infinite for the last) and whether it goes
 left."""
 
-Ask = Callable[[NDArray[np.intp], NDArray[Any]], tuple[NDArray[np.bool_], NDArray[np.float64]]]
-"""Whether splits (by position) send transformed rows left, and by how much each row exceeds the
-threshold of its split: a hint, NaN where there is none."""
+Ask = Callable[[NDArray[np.intp], NDArray[Any]], NDArray[np.bool_]]
+"""Whether splits (by position) send transformed rows left, row by row."""
 
 LARGEST = float(np.finfo(np.float64).max)
 RANGES = (LARGEST, 1e300, 1e200, 1e100)
 """Where the pipeline refuses the largest number because it overflows, one of these is the end."""
-ROWS_AT_ONCE = 4096
+ROWS_AT_ONCE = 8192
 CELLS_AT_ONCE = 1 << 24
 AROUND = 8192
 """So many doubles on either side hold all that logarithms wrong in the last two bits can mix up: a
 double moves a logarithm by at least 1/745 of its last bit."""
 _SIGN = np.uint64(1 << 63)
-_STEPS = np.uint64(1) << np.arange(0, 63, 2, dtype=np.uint64)
 _POWERS = 2.0 ** np.array([-400, -100, *range(-40, 64, 4), 100, 127, 400])
 _LADDER = np.concatenate([-_POWERS[::-1], [0.0], _POWERS])
 
@@ -146,45 +83,32 @@ def _search(
 ) -> list[tuple[float, bool, bool]]:
     """Find in each stretch the last number that goes as its first, and how both ends go."""
 
-    def probe(tasks: NDArray[np.intp], numbers: NDArray[np.float64]) -> Any:
-        shape = numbers.shape
-        tasks, numbers = np.repeat(tasks, shape[1]), numbers.ravel()
+    def left(tasks: NDArray[np.intp], places: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        shape, numbers = places.shape, _number(places).ravel()
+        tasks = np.repeat(tasks, shape[1])
         at_once = max(CELLS_AT_ONCE // columns.n_columns, 256)
+        parts = [slice(k, k + at_once) for k in range(0, numbers.size, at_once)]
         answers = [
-            ask(split[tasks[k : k + at_once]], columns.probe(raw[tasks[k : k + at_once]], part))
-            for k in range(0, numbers.size, at_once)
-            for part in [numbers[k : k + at_once]]
+            ask(split[tasks[part]], columns.probe(raw[tasks[part]], numbers[part]))
+            for part in parts
         ]
-        left, excess = (
-            np.concatenate(parts).reshape(shape) for parts in zip(*answers, strict=True)
-        )
-        return left, excess
+        return np.concatenate(answers).reshape(shape)
 
-    every = np.arange(len(raw))
     low, high = _place(ends[:, 0]), _place(ends[:, 1])
     places = np.clip(_place(_LADDER), low[:, None], high[:, None])
     places = np.column_stack([low, places, high])
-    left, excess = probe(every, _number(places))
-    first, then = left[:, 0], left[:, -1]
-    # How far beyond the threshold the two ends are, to guess where it is between them.
-    low, high, beyond = _narrowed(columns, raw, places, left == first[:, None], excess)
+    goes = left(np.arange(len(raw)), places)
+    first, then = goes[:, 0], goes[:, -1]
+    low, high = _narrowed(columns, raw, places, goes == first[:, None])
     # A stretch that goes one way all along has nothing to look for.
     low = np.where(first == then, high, low)
-    while True:
-        tasks = np.flatnonzero(high - low > 1)
-        if not tasks.size:
-            break
-        room = max(ROWS_AT_ONCE // tasks.size - 2 * _STEPS.size, 8)
-        places = _places_between(low[tasks], high[tasks], beyond[tasks], min(room, 255))
-        left, excess = probe(tasks, _number(places))
-        as_first = left == first[tasks, None]
-        low[tasks], high[tasks], beyond[tasks] = _narrowed(
-            columns, raw[tasks], places, as_first, excess
-        )
+    while (tasks := np.flatnonzero(high - low > 1)).size:
+        room = int(np.clip(ROWS_AT_ONCE // tasks.size, 8, 255))
+        places = _places_between(low[tasks], high[tasks], room)
+        as_first = left(tasks, places) == first[tasks, None]
+        low[tasks], high[tasks] = _narrowed(columns, raw[tasks], places, as_first)
     found = np.flatnonzero(first != then)
-    _check_around(
-        columns, raw[found], low[found], first[found], lambda at, x: probe(found[at], x)[0]
-    )
+    _check_around(columns, raw[found], low[found], first[found], lambda at, x: left(found[at], x))
     return list(zip(_number(low).tolist(), first.tolist(), then.tolist(), strict=True))
 
 
@@ -193,13 +117,13 @@ def _check_around(
     raw: NDArray[np.int64],
     last: NDArray[np.uint64],
     first: NDArray[np.bool_],
-    left: Callable[[NDArray[np.intp], NDArray[np.float64]], NDArray[np.bool_]],
+    left: Callable[[NDArray[np.intp], NDArray[np.uint64]], NDArray[np.bool_]],
 ) -> None:
     """Refuse a threshold about which results that are rounded in the last bits go to and fro."""
     offsets = np.arange(-AROUND, AROUND + 1).astype(np.int64).view(np.uint64)
     for at in np.flatnonzero(np.isin(raw, list(columns.rounded))):
         near = last[at] + offsets  # as if signed: it wraps around
-        as_first = left(np.array([at]), _number(near)[None])[0] == first[at]
+        as_first = left(np.array([at]), near[None])[0] == first[at]
         if not np.array_equal(as_first, near <= last[at]):
             column = int(raw[at])
             raise UnsupportedModelError(
@@ -210,25 +134,12 @@ def _check_around(
 
 
 def _places_between(
-    low: NDArray[np.uint64], high: NDArray[np.uint64], beyond: NDArray[np.float64], count: int
+    low: NDArray[np.uint64], high: NDArray[np.uint64], count: int
 ) -> NDArray[np.uint64]:
-    """Return places to ask next, from end to end: evenly spread, and close around a guess.
-
-    The guess is where a straight line would pass the threshold, as scalers are.
-    """
+    """Return places to ask next, evenly spread from end to end."""
     step = np.maximum((high - low) // np.uint64(count + 1), np.uint64(1))
     even = low[:, None] + step[:, None] * np.arange(1, count + 1, dtype=np.uint64)
-    start, stop = _number(low), _number(high)
-    with np.errstate(all="ignore"):
-        share = beyond[:, 0] / (beyond[:, 0] - beyond[:, 1])
-        guess = start + share * (stop - start)
-    guess = np.where(np.isfinite(guess), guess, start)
-    at = np.clip(_place(guess), low, high)[:, None]
-    above = at + np.minimum(_STEPS, high[:, None] - at)
-    below = at - np.minimum(_STEPS, at - low[:, None])
-    between = np.concatenate([np.minimum(even, high[:, None]), at, above, below], axis=1)
-    between.sort(axis=1)
-    return np.column_stack([low, between, high])
+    return np.column_stack([low, np.minimum(even, high[:, None]), high])
 
 
 def _narrowed(
@@ -236,9 +147,8 @@ def _narrowed(
     raw: NDArray[np.int64],
     places: NDArray[np.uint64],
     as_first: NDArray[np.bool_],
-    excess: NDArray[np.float64],
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.float64]]:
-    """Return the neighbouring places between which the side changes, with their excess."""
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the neighbouring places between which the side changes."""
     count = np.where(as_first.all(axis=1), places.shape[1], as_first.argmin(axis=1))
     back = as_first.sum(axis=1) != count
     if back.any():
@@ -248,12 +158,7 @@ def _narrowed(
             "pipeline[-1] and compare in the transformed columns"
         )
     at = np.arange(len(places))
-    before, after = count - 1, np.minimum(count, places.shape[1] - 1)
-    return (
-        places[at, before],
-        places[at, after],
-        np.column_stack([excess[at, before], excess[at, after]]),
-    )
+    return places[at, count - 1], places[at, np.minimum(count, places.shape[1] - 1)]
 
 
 def _limits(columns: PipelineColumns, raw: list[int]) -> dict[int, tuple[float, float]]:

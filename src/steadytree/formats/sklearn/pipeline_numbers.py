@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from steadytree.formats.sklearn.pipeline_columns import PipelineColumns
 from steadytree.formats.sklearn.pipeline_cuts import find_cuts
-from steadytree.formats.sklearn.pipeline_steps import FLAG, NUMBER, SAME, is_missing
+from steadytree.formats.sklearn.pipeline_steps import FLAG, NUMBER, SAME, compared_cells
 from steadytree.plugins import Tree, UnsupportedModelError, double_threshold
 
 # -- Tell a handful of values apart by the columns that a pipeline makes of them --
@@ -63,28 +62,19 @@ def equal_points(cells: FloatArray, left: BoolArray) -> tuple[int, int] | None:
     return None
 
 
-def tell_apart(cells: FloatArray, left: BoolArray, columns: list[int]) -> Question:
-    """Return thresholds that send each point to its side; no two of them may be equal.
+def tell_apart(
+    cells: FloatArray, left: BoolArray, columns: list[int], points: NDArray[np.intp]
+) -> Question:
+    """Return thresholds that send each of some points to its side; no two of them may be equal.
 
     ``cells`` has a row per point and a column per entry of ``columns``. Greedy: each question
     leaves the purest parts, so that codes are cut into intervals and indicators peeled off.
     """
-    return _tell_apart(cells, left, columns, np.arange(len(left)))
-
-
-def _tell_apart(
-    cells: FloatArray, left: BoolArray, columns: list[int], points: NDArray[np.intp]
-) -> Question:
     if left[points].all() or not left[points].any():
         return Reached(bool(left[points[0]]), tuple(points.tolist()))
     at, threshold, missing_left, goes_low = _best_question(cells[points], left[points])
-    return Ask(
-        columns[at],
-        threshold,
-        missing_left,
-        _tell_apart(cells, left, columns, points[goes_low]),
-        _tell_apart(cells, left, columns, points[~goes_low]),
-    )
+    low, high = (tell_apart(cells, left, columns, points[goes]) for goes in (goes_low, ~goes_low))
+    return Ask(columns[at], threshold, missing_left, low, high)
 
 
 def _best_question(cells: FloatArray, left: BoolArray) -> tuple[int, float, bool, BoolArray]:
@@ -219,10 +209,8 @@ class NumberQuestions:
         if sides is not None:
             return self._present_or_not(raw, sides, missing)
         parted = False
-        for find in (self._exact_cuts, self._stretches, self._nearest_cuts):
+        for find in (self._exact_cuts, self._nearest_cuts):
             for found in find(node, raw, at, missing):
-                if isinstance(found, Ask):
-                    return found
                 asked = self._with_missing(raw, found, missing)
                 if asked is not None:
                     return asked
@@ -327,9 +315,9 @@ class NumberQuestions:
             return
         columns, thresholds = np.array([c[1] for c in cuts]), np.array([c[2] for c in cuts])
 
-        def below(at: NDArray[np.intp], rows: NDArray[Any]) -> tuple[NDArray[np.bool_], FloatArray]:
+        def below(at: NDArray[np.intp], rows: NDArray[Any]) -> NDArray[np.bool_]:
             cells = compared_cells(rows[np.arange(len(at)), columns[at]], self.precision)
-            return np.asarray(cells <= thresholds[at]), cells - thresholds[at]
+            return np.asarray(cells <= thresholds[at])
 
         found = find_cuts(self.columns, np.array([c[0] for c in cuts]), below)
         for cut, parts in zip(cuts, found, strict=True):
@@ -358,30 +346,6 @@ class NumberQuestions:
                 return float(known)
         middle = low + (high - low) / 2
         return middle if middle < high else low
-
-    def _stretches(self, node: int, raw: int, at: float, missing: bool | None) -> Any:
-        """Ask by stretches of numbers of which a step makes one column each."""
-        breaks = self.columns.breaks[raw]
-        if at not in breaks:
-            return
-        ends = [
-            (_beyond(breaks[0], -1), breaks[0]),
-            *((np.nextafter(a, np.inf), b) for a, b in pairwise(breaks)),
-            (np.nextafter(breaks[-1], np.inf), _beyond(breaks[-1], 1)),
-        ]
-        rows = self.columns.rows([raw] * 2 * len(ends), [float(x) for pair in ends for x in pair])
-        mine = self._number_columns(raw)
-        if any(row is None for row in rows):
-            return
-        cells = compared_cells(np.array(rows)[:, mine], self.precision)
-        flat = [k for k in range(len(mine)) if np.array_equal(cells[::2, k], cells[1::2, k])]
-        points, left = cells[::2][:, flat], np.array([b <= at for _, b in ends])
-        row = self.columns.missing[raw]
-        if missing is not None and row is not None:
-            absent = compared_cells(row[[mine[k] for k in flat]], self.precision)
-            points, left = np.vstack([points, absent]), np.append(left, missing)
-        if flat and equal_points(points, left) is None:
-            yield tell_apart(points, left, [mine[k] for k in flat])
 
     def _nearest_cuts(self, node: int, raw: int, at: float, missing: bool | None) -> Any:
         """Go through cuts next to one that rounding makes impossible.
@@ -428,16 +392,3 @@ class NumberQuestions:
             "expected splits that the steps of the pipeline can tell, got one that asks "
             f"{asked}: {why}; export the tree instead, or retrain from the pipeline itself"
         )
-
-
-def _beyond(number: float, direction: int) -> float:
-    return float(number) + direction * (1 + abs(float(number)))
-
-
-def compared_cells(cells: NDArray[Any], precision: str) -> FloatArray:
-    """Return cells of transformed rows as the last step compares them."""
-    if cells.dtype.kind == "O":
-        plain = [np.nan if is_missing(v) else float(v) for v in cells.ravel().tolist()]
-        cells = np.array(plain).reshape(cells.shape)
-    with np.errstate(over="ignore"):
-        return cells.astype(precision).astype(np.float64)

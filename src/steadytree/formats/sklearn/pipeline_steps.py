@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steadytree.plugins import NotFittedTreeError, UnsupportedModelError, plain_scalar, quoted
 
@@ -125,6 +126,15 @@ class RawColumns:
 def is_missing(value: Any) -> bool:
     """Whether a value is one of those that mean missing: None, NaN or pandas' NA."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def compared_cells(cells: NDArray[Any], precision: str) -> NDArray[np.float64]:
+    """Return cells of transformed rows as the last step compares them."""
+    if cells.dtype.kind == "O":
+        plain = [np.nan if is_missing(v) else float(v) for v in cells.ravel().tolist()]
+        cells = np.array(plain).reshape(cells.shape)
+    with np.errstate(over="ignore"):
+        return cells.astype(precision).astype(np.float64)
 
 
 def trace(step: Any, name: str, inputs: list[Origin], raw: RawColumns) -> list[Origin]:

@@ -10,7 +10,6 @@ numbers which the arithmetic rounds to the same is moved up to the next that doe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,14 @@ from numpy.typing import NDArray
 from steadytree.formats.kept_labels import over_columns
 from steadytree.formats.sklearn.pipeline_columns import PipelineColumns
 from steadytree.formats.sklearn.pipeline_numbers import (
-    Ask,
     MovedThreshold,
     NumberQuestions,
     Question,
     Reached,
-    compared_cells,
     equal_points,
     tell_apart,
 )
+from steadytree.formats.sklearn.pipeline_steps import compared_cells
 from steadytree.formats.split_tests import split_test
 from steadytree.plugins import (
     MAX_NODES,
@@ -94,26 +92,6 @@ def _too_large() -> UnsupportedModelError:
     )
 
 
-@dataclass
-class _CategoryPoints:
-    """What the pipeline makes of the values of a categorical raw column.
-
-    ``missing`` and ``unseen`` are positions among the points, None where the pipeline refuses
-    them; ``cells`` has a row per point and a column per transformed column.
-    """
-
-    categories: tuple[Any, ...]
-    missing: int | None
-    unseen: int | None
-    columns: list[int]
-    cells: FloatArray
-
-    def words(self, point: int) -> str:
-        if point == self.missing:
-            return "a missing value"
-        return "a category never met" if point == self.unseen else repr(self.categories[point])
-
-
 class _Writing:
     """A tree over raw columns on its way into a pipeline."""
 
@@ -130,9 +108,10 @@ class _Writing:
         by_set = sorted({int(tree.feature[n]) for n in self._splits(by_set=True)})
         for node in np.flatnonzero(~tree.is_leaf).tolist():
             self._check_kind(node)
-        self.points = {
-            raw: self._points(raw, table, precision)
-            for raw, table in (columns.tables(by_set) if by_set else {}).items()
+        self.points = {raw: columns.points(raw) for raw in by_set}
+        self.cells = {
+            raw: compared_cells(points.rows[:, columns.columns_of(raw)], precision)
+            for raw, points in self.points.items()
         }
         self.numbers = NumberQuestions(
             tree, self._splits(by_set=False), columns, precision, deployed
@@ -163,19 +142,6 @@ class _Writing:
 
     # -- categories -------------------------------------------------------------------
 
-    def _points(self, raw: int, table: Any, precision: str) -> _CategoryPoints:
-        rows = list(table.rows)
-        missing = unseen = None
-        if table.missing is not None:
-            missing = len(rows)
-            rows.append(table.missing)
-        if table.unseen is not None:
-            unseen = len(rows)
-            rows.append(table.unseen)
-        mine = self.columns.columns_of(raw)
-        cells = compared_cells(np.array(rows)[:, mine], precision)
-        return _CategoryPoints(table.categories, missing, unseen, mine, cells)
-
     def _by_category(self, node: int, alive: Mapping[int, tuple[int, ...]]) -> Question:
         """Return what to ask for a set of categories, of the values that come this far."""
         raw = int(self.tree.feature[node])
@@ -190,12 +156,12 @@ class _Writing:
                 if listed[category] != test.unseen_left:
                     raise self._cannot_tell(raw, repr(category), "other categories never met")
         here = np.array(alive.get(raw, range(len(left))), dtype=np.intp)
-        same = equal_points(points.cells[here], left[here])
+        cells = self.cells[raw]
+        same = equal_points(cells[here], left[here])
         if same is not None:
             one, two = (points.words(int(here[at])) for at in same)
             raise self._cannot_tell(raw, one, two)
-        found = tell_apart(points.cells[here], left[here], points.columns)
-        return _renumbered(found, here)
+        return tell_apart(cells, left, self.columns.columns_of(raw), here)
 
     def _cannot_tell(self, raw: int, one: str, two: str) -> UnsupportedModelError:
         return UnsupportedModelError(
@@ -259,10 +225,3 @@ def _count(asked: Question, left: bool) -> int:
     if isinstance(asked, Reached):
         return int(asked.left == left)
     return _count(asked.low, left) + _count(asked.high, left)
-
-
-def _renumbered(asked: Question, points: NDArray[np.intp]) -> Question:
-    if isinstance(asked, Reached):
-        return Reached(asked.left, tuple(int(points[at]) for at in asked.points))
-    low, high = (_renumbered(part, points) for part in (asked.low, asked.high))
-    return Ask(asked.column, asked.threshold, asked.missing_left, low, high)

@@ -22,15 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.formats.sklearn.pipeline_columns import PipelineColumns, pipeline_columns
-from steadytree.formats.sklearn.pipeline_cuts import Cuts, category_lumps, find_cuts
-from steadytree.formats.sklearn.pipeline_steps import SAME
+from steadytree.formats.sklearn.pipeline_cuts import Cuts, find_cuts
+from steadytree.formats.sklearn.pipeline_steps import SAME, compared_cells
 from steadytree.plugins import (
     IMPUTED,
     MAX_NODES,
     TAKES_MISSING,
     Tree,
     UnsupportedModelError,
-    double_threshold,
     is_a,
     quoted,
     read_model,
@@ -60,6 +59,47 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
             f"over {tree.n_features}; fit the pipeline again as a whole"
         )
     return _Rewriting(tree, columns).tree()
+
+
+def category_lumps(columns: PipelineColumns) -> dict[str, Any]:
+    """Return, by categorical raw column, which of its categories a new tree must not part.
+
+    A one-hot encoder puts infrequent categories into one column, and one that it never met into
+    none.
+
+    ``categories``: those that the pipeline knows. ``same``: groups of them that it does not tell
+    apart. ``unseen``: a category never met is to it as ``[that category]``, as a missing value
+    (``"missing"``), or ``"own"``. ``takes``: which of ``"missing"`` values and ``"unseen"``
+    categories the pipeline does not refuse.
+    """
+    found: dict[str, Any] = {}
+    for raw in sorted(set(columns.source.tolist())):
+        if not columns.categories[raw]:
+            continue
+        points = columns.points(raw)
+        try:
+            cells = compared_cells(points.rows[:, columns.columns_of(raw)], "float32")
+        except (TypeError, ValueError):
+            continue  # the last step sees the categories themselves
+        # One NaN and one zero.
+        keys = [row.tobytes() for row in np.where(np.isnan(cells), np.nan, cells + 0.0)]
+        groups: dict[Any, list[Any]] = {}
+        for category, key in zip(points.categories, keys, strict=False):
+            groups.setdefault(key, []).append(category)
+        unseen = None if points.unseen is None else keys[points.unseen]
+        way: Any = "own"
+        if unseen in groups:
+            way = groups[unseen][:1]
+        elif unseen is not None and points.missing is not None and unseen == keys[points.missing]:
+            way = "missing"
+        taken = {"missing": points.missing, "unseen": points.unseen}
+        found[columns.labels[raw]] = {
+            "categories": list(points.categories),
+            "same": [group for group in groups.values() if len(group) > 1],
+            "unseen": way,
+            "takes": [word for word, at in taken.items() if at is not None],
+        }
+    return found
 
 
 _Reach = dict[int, tuple[float, float, bool]]
@@ -115,10 +155,6 @@ class _Rewriting:
         plain = not any(columns.breaks[j].size for j in raw[~by_category])
         # Where the tree sees the numbers themselves, its own thresholds say it as they are.
         self.as_they_are = how <= {SAME} and plain
-        self._limit = np.full(inner.n_nodes, np.nan)
-        for node in splits.tolist():
-            if not np.isnan(inner.threshold[node]):
-                self._limit[node] = double_threshold(inner.threshold[node], inner.precision)
         self.splits: dict[int, _Split | bool] = {}
         self._by_category(splits[by_category], raw[by_category])
         self._by_number(splits[~by_category], raw[~by_category])
@@ -144,24 +180,14 @@ class _Rewriting:
 
     # -- asking the pipeline --------------------------------------------------------
 
-    def _left_all(self, nodes: NDArray[np.intp], rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether each of some splits sends each of some transformed rows left."""
-        coded = self._coded(self.inner.encode(rows)[:, self.inner.feature[nodes]].T)
-        every = np.broadcast_to(nodes[:, None], coded.shape)
-        return self.inner.goes_left(every.ravel(), coded.ravel()).reshape(coded.shape)
-
-    def _coded(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _coded(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        cells = self.inner.encode(rows)
         return np.where(cells == 0, np.nan, cells) if self._zeros_are_missing else cells
 
-    def _ask(
-        self, nodes: NDArray[np.intp], rows: NDArray[Any]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Whether splits send transformed rows left, and by how much rows exceed thresholds."""
-        at = np.arange(len(rows)), self.inner.feature[nodes]
-        coded = self._coded(self.inner.encode(rows)[at])
-        exact = rows[at] if rows.dtype.kind == "f" else coded
-        with np.errstate(invalid="ignore"):  # infinite beside an infinite limit: no guess
-            return self.inner.goes_left(nodes, coded), exact - self._limit[nodes]
+    def _left(self, nodes: NDArray[np.intp], rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether splits send transformed rows left, a split for each row."""
+        coded = self._coded(rows)[np.arange(len(rows)), self.inner.feature[nodes]]
+        return self.inner.goes_left(nodes, coded)
 
     @cached_property
     def _zeros_are_missing(self) -> bool:
@@ -169,32 +195,28 @@ class _Rewriting:
         source = str(self.inner.metadata.get("source", ""))
         return source.lower().startswith("xgboost") and self.columns.sparse
 
-    def _side(self, node: int, row: NDArray[Any] | None) -> bool | None:
-        """Whether a split sends a row left; None where the pipeline refuses the row."""
-        if row is None:
-            return None
-        return bool(self._ask(np.array([node]), row[None])[0][0])
-
     def _heavier_left(self, node: int) -> bool:
         weight, inner = self.inner.weight, self.inner
         return bool(weight[inner.children_left[node]] >= weight[inner.children_right[node]])
 
     def _by_category(self, nodes: NDArray[np.intp], raw: NDArray[np.int64]) -> None:
-        for j, table in self.columns.tables(sorted(set(raw.tolist()))).items():
-            mine = nodes[raw == j]
-            odd = [row for row in (table.missing, table.unseen) if row is not None]
-            left = self._left_all(mine, np.vstack([table.rows, *odd]))
-            for node, sides in zip(mine.tolist(), left.tolist(), strict=True):
-                listed, others = sides[: len(table.rows)], sides[len(table.rows) :]
+        for j in sorted(set(raw.tolist())):
+            points = self.columns.points(j)
+            coded = self._coded(points.rows)
+            for node in nodes[raw == j].tolist():
+                cells = coded[:, self.inner.feature[node]]
+                sides = self.inner.goes_left(np.full(len(cells), node), cells).tolist()
                 if len(set(sides)) == 1:
                     self.splits[node] = sides[0]
                     continue
-                missing = self._heavier_left(node) if table.missing is None else others.pop(0)
+                missing = (
+                    self._heavier_left(node) if points.missing is None else sides[points.missing]
+                )
                 self.splits[node] = _Split(
                     raw=j,
-                    left=tuple(code for code, goes in enumerate(listed) if goes),
+                    left=tuple(code for code in range(len(points.categories)) if sides[code]),
                     missing=missing,
-                    unseen=missing if table.unseen is None else others.pop(0),
+                    unseen=missing if points.unseen is None else sides[points.unseen],
                 )
 
     def _by_number(self, nodes: NDArray[np.intp], raw: NDArray[np.int64]) -> None:
@@ -209,9 +231,10 @@ class _Rewriting:
         if self.as_they_are:
             cuts = [_plain_cuts(t) for t in self.inner.threshold[nodes].tolist()]
         else:
-            cuts = find_cuts(self.columns, raw, lambda at, rows: self._ask(nodes[at], rows))
+            cuts = find_cuts(self.columns, raw, lambda at, rows: self._left(nodes[at], rows))
         for node, j, parts in zip(nodes.tolist(), raw.tolist(), cuts, strict=True):
-            missing = self._side(node, self.columns.missing[j])
+            row = self.columns.missing[j]
+            missing = None if row is None else bool(self._left(np.array([node]), row[None])[0])
             sides = {side for _, side in parts}
             if len(sides) == 1 and missing in (None, parts[0][1]):
                 self.splits[node] = parts[0][1]
