@@ -83,9 +83,7 @@ def test_a_pickle_is_opened_only_on_request(run: Run, files: Files, tmp_path: Pa
     assert run("show", path, "--allow-pickle").code == 0
 
 
-@pytest.mark.parametrize(
-    "kind", ["churn.skops", "churn.joblib", "model.txt", "model.json", "m.ubj"]
-)
+@pytest.mark.parametrize("kind", ["churn.skops", "churn.joblib", "model.txt", "model.json"])
 def test_a_file_of_the_same_kind_comes_back(run: Run, tmp_path: Path, kind: str) -> None:
     """The model in use is a file; its successor is a file that the same program loads."""
     table, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -113,7 +111,7 @@ def _trained(kind: str, X: pd.DataFrame, y: pd.Series[int]) -> Any:
     if kind == "model.txt":
         settings = {"n_estimators": 1, "num_leaves": 4, "verbose": -1, "learning_rate": 1.0}
         return lightgbm.LGBMClassifier(**settings).fit(X, y).booster_
-    if kind in ("model.json", "m.ubj"):
+    if kind == "model.json":
         return xgboost.XGBClassifier(n_estimators=1, max_depth=2).fit(X, y).get_booster()
     return make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)).fit(X, y)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from steadytree.exceptions import UnsupportedModelError
-from steadytree.formats.boosting.leaf_scores import refuse_objective
+from steadytree.formats.boosting.leaf_scores import link_of
 
 # Writers quote what the caller gave.
-WRITES = re.compile("write_|like_|leaf_scores|pipeline_(tree|numbers)|^(code|pages)/")
+WRITES = re.compile("write_|like_|pipeline_(tree|numbers)|^(code|pages)/")
 FORMATS = Path(__file__).parents[2] / "src" / "steadytree" / "formats"
 
 
@@ -33,5 +33,5 @@ def test_values_out_of_files_go_through_the_one_quoting_function() -> None:
 def test_an_objective_of_any_length() -> None:
     """Found by ten minutes of fuzz: a CatBoost model names its loss."""
     with pytest.raises(UnsupportedModelError, match="got 'xxx") as caught:
-        refuse_objective("x" * 100_000, "CatBoost", ["RMSE"])
+        link_of("x" * 100_000, {"RMSE": "identity"}, "CatBoost")
     assert len(str(caught.value)) < 300

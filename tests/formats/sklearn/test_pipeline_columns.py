@@ -13,8 +13,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+import steadytree as st
 from steadytree.exceptions import NotFittedTreeError, UnsupportedModelError
 from steadytree.formats.sklearn.pipeline_columns import PipelineColumns, pipeline_columns
+from steadytree.formats.sklearn.read_pipelines import category_lumps
 
 
 def people(n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
@@ -65,22 +67,18 @@ def test_the_table_of_a_categorical_column() -> None:
         ("c", OneHotEncoder(handle_unknown="ignore"), ["colour"]),
         ("s", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["size"]),
     )
-    tables = columns.tables([2, 3])
-    np.testing.assert_array_equal(tables[2].rows[:, :4], np.eye(4)[:3])
-    assert tables[2].missing is not None
-    assert tables[2].missing[:4].tolist() == [0, 0, 0, 1]
-    assert tables[2].unseen is not None
-    assert tables[2].unseen[:4].tolist() == [0, 0, 0, 0]
-    assert tables[3].rows[:, 4].tolist() == [0, 1, 2]
-    assert tables[3].unseen is not None
-    assert tables[3].unseen[4] == -1
+    colours, sizes = columns.points(2), columns.points(3)
+    assert (colours.missing, colours.unseen) == (3, 4)
+    np.testing.assert_array_equal(colours.rows[:, :4], np.eye(5)[:, :4])
+    assert (sizes.missing, sizes.unseen) == (3, 4)
+    assert sizes.rows[:, 4].tolist() == [0, 1, 2, -1, -1]
+    assert [sizes.words(k) for k in (1, 3, 4)] == ["2", "a missing value", "a category never met"]
 
 
 def test_what_the_pipeline_refuses_has_no_row() -> None:
     _, columns = fitted(("s", OneHotEncoder(), ["size"]), ("a", StandardScaler(), ["age"]))
-    table = columns.tables([3])[3]
-    assert table.missing is None
-    assert table.unseen is None
+    points = columns.points(3)
+    assert points.missing is points.unseen is None
     assert columns.missing[0] is not None
     assert np.isnan(columns.missing[0][-1])
 
@@ -146,7 +144,7 @@ def test_more_categories_than_memory_holds_are_refused(monkeypatch: pytest.Monke
     _, columns = fitted(("c", OneHotEncoder(), ["colour", "id"]))
     monkeypatch.setattr("steadytree.formats.sklearn.pipeline_columns.MAX_CELLS", 1000)
     with pytest.raises(UnsupportedModelError, match="got 303 categories in 304 columns; group"):
-        columns.tables([2])
+        columns.points(2)
 
 
 def test_columns_chosen_by_type_position_and_mask() -> None:
@@ -162,3 +160,54 @@ def test_columns_chosen_by_type_position_and_mask() -> None:
         part = ColumnTransformer([("n", StandardScaler(), columns)])
         pipeline = Pipeline([("c", part), ("tree", DecisionTreeClassifier())]).fit(X, y)
         assert pipeline_columns(pipeline).source.tolist() == expected
+
+
+# -- categories that the pipeline cannot tell apart ---------------------------------------
+
+TOWNS = ["a"] * 40 + ["b"] * 30 + ["c"] * 3 + ["d"] * 2
+
+
+def lumps_of(encode: Any, towns: list[Any]) -> dict[str, Any]:
+    X = pd.DataFrame({"town": pd.Series(towns, dtype=object), "n": np.arange(len(towns)) * 1.0})
+    columns = ColumnTransformer([("c", encode, ["town"])], remainder="passthrough")
+    model = make_pipeline(columns, DecisionTreeClassifier(max_depth=2)).fit(X, X["n"] > 30)
+    found = category_lumps(pipeline_columns(model))
+    assert st.as_tree(model).metadata["pipeline_categories"] == found
+    assert set(found) == {"town"}
+    assert set(found["town"]["categories"]) == {"a", "b", "c", "d"}
+    return found["town"]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("encode", "same", "unseen"),
+    [
+        (OneHotEncoder(handle_unknown="ignore"), [], "missing"),
+        (OneHotEncoder(handle_unknown="ignore", drop="first"), [], ["a"]),
+        (OneHotEncoder(handle_unknown="error"), [], "own"),
+        (
+            OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=5),
+            [["c", "d"]],
+            ["c"],
+        ),
+        (
+            OrdinalEncoder(
+                handle_unknown="use_encoded_value",
+                unknown_value=-1,
+                encoded_missing_value=-2,
+                max_categories=3,
+            ),
+            [["c", "d"]],
+            "missing",
+        ),
+    ],
+    ids=["ignore", "drop", "error", "infrequent", "codes"],
+)
+def test_groups_and_categories_never_met(encode: Any, same: Any, unseen: Any) -> None:
+    found = lumps_of(encode, TOWNS)
+    assert found["same"] == same
+    assert found["unseen"] == unseen
+
+
+def test_a_missing_value_that_is_known() -> None:
+    found = lumps_of(OneHotEncoder(handle_unknown="ignore"), [*TOWNS, np.nan, np.nan])
+    assert found["unseen"] == "own"

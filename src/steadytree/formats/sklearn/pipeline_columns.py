@@ -52,7 +52,7 @@ class CategoryPoints:
         """Say what a point is, for messages."""
         if point == self.missing:
             return "a missing value"
-        return "a category never met" if point == self.unseen else repr(self.categories[point])
+        return "a category never met" if point == self.unseen else quoted(self.categories[point])
 
 
 class PipelineColumns:
