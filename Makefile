@@ -72,7 +72,7 @@ coverage: setup ## which lines of the package no test reaches; fails below 95 %
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow" -W ignore::RuntimeWarning \
 		-k "not ($$($(BIN)/python -c 'from research.mutation.targets import SLOW_AS_PYTHON as s; print(s)'))" \
 		--cov=steadytree --cov-append --cov-report= tests/distance/solver tests/growing/test_loops.py \
-		tests/tree/test_walk.py tests/certificate/test_loops.py
+		tests/tree/test_walk.py
 	$(BIN)/coverage report --show-missing --skip-covered --fail-under=95
 
 lint: setup ## ruff, mypy --strict and the layers of the architecture

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree._optional import show_versions as show_versions
     from steadytree.certificate import Certificate as Certificate
-    from steadytree.certificate import CertificateOptions as CertificateOptions
     from steadytree.certificate import certify as certify
     from steadytree.diff import TreeDiff as TreeDiff
     from steadytree.diff import diff_trees as diff_trees
@@ -55,7 +54,7 @@ __version__ = "0.1.0"
 # `import steadytree` is quick and nothing optional is needed before it is asked for.
 _HOME = {
     "_optional": ("show_versions",),
-    "certificate": ("Certificate", "CertificateOptions", "certify"),
+    "certificate": ("Certificate", "certify"),
     "diff": ("TreeDiff", "diff_trees"),
     "diff.comparison": ("TreeComparison", "compare"),
     "distance": (

@@ -133,9 +133,3 @@ def numba_if_wanted() -> ModuleType | None:
         return importlib.import_module("numba")
     except ImportError:
         return None
-
-
-def compiled(function: Any) -> Any:
-    """Return a function of plain loops, compiled by numba where that is wanted and possible."""
-    numba = numba_if_wanted()
-    return function if numba is None else numba.njit(cache=True, nogil=True)(function)

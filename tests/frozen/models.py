@@ -239,9 +239,7 @@ def certificate() -> dict[str, Any]:
     result = st.retrain(
         first, X[new], data.y[new], old=before, n_folds=0, search=SEARCH, random_state=0, n_jobs=1
     )
-    found = st.certify(
-        result, before, st.CertificateOptions(depth=2, cut_points=8, work=1e7), n_jobs=1
-    )
+    found = st.certify(result, before, cut_points=8, n_jobs=1)
     return {"facts": {"certificate": found.to_dict()}, "words": {"certificate": str(found)}}
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from steadytree.certificate.certify import Certificate, CertificateOptions, certify
+from steadytree.certificate.certify import Certificate, certify
 
-__all__ = ["Certificate", "CertificateOptions", "certify"]
+__all__ = ["Certificate", "certify"]

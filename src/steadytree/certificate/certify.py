@@ -9,39 +9,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
 from math import log10
 from typing import Any
 
 import numpy as np
 
-from steadytree.certificate import loops
-from steadytree.certificate.bound import (
-    TOLERANCE,
-    Bounded,
-    Conditions,
-    FirstConditions,
-    Part,
-    Relaxation,
-    bound_part,
-    close_gap,
-    scaled_shape,
-    start_shape,
-)
 from steadytree.certificate.family import (
+    TOLERANCE,
+    Conditions,
     Family,
-    LeafwiseObjective,
-    Terms,
+    LeafObjective,
+    Place,
+    best_multipliers,
     choose_cuts,
-    make_family,
+    matched,
 )
-from steadytree.certificate.loops import Leaves
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.growing.best_first import IndexArray, Split
-from steadytree.growing.nodes import SearchNode, leaves_of, nodes_of
+from steadytree.growing.best_first import Split
+from steadytree.growing.nodes import SearchNode, leaves_of
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import changes_nothing
-from steadytree.retraining.given import Rows, SearchOptions, check_number, check_whole, read_rows
+from steadytree.retraining.given import Rows, SearchOptions, check_whole, read_rows
 from steadytree.retraining.problem import Problem, prepare_problem
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.runs import CandidateMaker
@@ -49,52 +37,13 @@ from steadytree.tree.columns import n_rows
 from steadytree.tree.tree import Tree
 from steadytree.tree.walk import Box
 
-# -- what a certificate is asked for, and what it says --------------------------------------
+# -- what a certificate says ----------------------------------------------------------------
 
-DEEPEST = 3
+DEEPEST = 2
 CLOSED = 1e-8
 LIMITS = (
     "It says nothing of larger changes, of other cut points, nor of whether the teacher is right."
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class CertificateOptions:
-    """Which trees a certificate speaks of, and how long it may take.
-
-    Attributes
-    ----------
-    depth : int, optional
-        Most conditions in a rule, 1 to 3; by default 3, or 2 where that would take too long.
-    cut_points : int, optional
-        About how many conditions the trees are built from; by default as many as the work
-        allows, up to 96. Those of the deployed tree and of the proposal are always among them.
-    work : float, default 2e8
-        Leaves and trees to look at: a few seconds (without numba two hundred times fewer). A
-        count and not a time, so that the same rows give the same certificate.
-
-    Examples
-    --------
-    >>> import steadytree as st
-    >>> st.CertificateOptions(depth=2, cut_points=32)  # for certify(options=...)
-    CertificateOptions(depth=2, cut_points=32, work=200000000.0)
-    """
-
-    depth: int | None = None
-    cut_points: int | None = None
-    work: float = 2e8
-
-    def __post_init__(self) -> None:
-        if self.depth is not None:
-            check_whole(self.depth, "depth", least=1, fix=f"the deepest is {DEEPEST}")
-            if self.depth > DEEPEST:
-                raise InputError(
-                    f"expected a depth of at most {DEEPEST} for a certificate, got {self.depth}; "
-                    "deeper families are too large to go through"
-                )
-        if self.cut_points is not None:
-            check_whole(self.cut_points, "cut_points", least=1, fix="64 are usual")
-        check_number(self.work, "work", fix="the default is 2e8")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,26 +174,14 @@ def _about(count: int) -> str:
     return f"about 10^{round(log10(count))} trees"
 
 
-# -- hold the tree that the search found against all trees of a family ------------------------
-# The family: all trees up to a depth on the chosen cut points, and all trees that differ from
-# the found one in one part, which is then any tree up to that depth. So the found tree is always
-# one of them, however deep it is.
+# -- hold the tree that the search found against all trees of the family ----------------------
 
-CUT_POINTS = (96, 64, 48, 32, 24, 16, 12, 8)
-"""How many cut points are tried for, the most that the work allows."""
-SLOWER = 200.0
-"""How much longer everything takes without compiled loops."""
-ROW_COST = 0.1
-"""Cost of adding one number to a sum, in leaves looked at."""
+CUT_POINTS = 64
 EDIT = "the best tree that the certificate found"
 
 
-Place = tuple[SearchNode, Box]
-"""A node of the found tree, and the box it sits in."""
-
-
 def certify_search(
-    search: PricedEdits, edited: EditedTree, options: CertificateOptions
+    search: PricedEdits, edited: EditedTree, cut_points: int
 ) -> tuple[Certificate, EditedTree | None]:
     """Certify the tree at one price of a search that has run.
 
@@ -252,130 +189,77 @@ def certify_search(
     """
     assert edited.root is not None
     found, price = edited.root, edited.price
-    objective = LeafwiseObjective(search, price)
-    mine, before = objective.terms(found), objective.terms(search.start)
-    enough = 2 * objective.judging.min_leaf
-    places = [place for place in _places(search, found, {}) if place[0].n_real >= enough]
-    depth, cuts = _choose_family(search, found, objective, len(places), options)
-    family = make_family(search, cuts, depth, [box for _, box in places])
-    known = [
-        (mine.value + objective.edited(found), found),
-        (before.value, search.start),
-        *((objective.of(root), root) for root in _pruned(search, objective, found)),
-    ]
-    best, best_root = min(known, key=lambda item: item[0])
-    shapes = [scaled_shape(terms.leaves) for terms in (mine, before)]
-    start = Relaxation(mine.multipliers, start_shape(shapes), (0.0, 0.0))
-    parts = [_part(search, family, found, mine, place) for place in places]
-    out = Bounded(best)
-    lower = _bound(family, objective, parts, start, _work(options), out)
-    if out.tree is not None:
-        number, conditions = out.tree
-        node, _ = places[number]
-        better_part = _built(search, family, conditions, node.rows)
-        best_root = _rebuilt(search, found, {id(node): better_part})
-    proposed = search.objective(found, price) + objective.edited(found)
+    objective = LeafObjective(search, price)
+    cuts = choose_cuts(search.make, [search.start, found], cut_points, search.limits.min_leaf)
+    depth = max(1, min(DEEPEST, search.limits.max_depth))
+    best_root = min((found, search.start), key=lambda root: _value(objective, root))
+    lower = best = _value(objective, best_root)
+    multipliers = best_multipliers(objective.of_tree(found))
+    family = Family(objective, cuts, depth)
+    for place in _places(objective, found):
+        bound, value, conditions = family.search(place, multipliers, best)
+        if conditions is not None:
+            part = _built(search, cuts, conditions, place.node)
+            best, best_root = value, _rebuilt(search, found, {id(place.node): part})
+        lower = min(lower, bound)
+    proposed = search.objective(found, price) + _charge(search, found)
     value, better = proposed, None
-    if out.best < proposed - TOLERANCE:
+    if best < proposed - TOLERANCE:
         best_root = _with_best_labels(objective, best_root)
-        value = min(proposed, search.objective(best_root, price) + objective.edited(best_root))
-        if value < proposed - objective.edit_cost:
+        value = min(proposed, search.objective(best_root, price) + _charge(search, best_root))
+        if value < proposed - search.edit_cost:
             better = search.export(best_root, (EDIT,), price)
     certificate = Certificate(
         price=price,
         depth=depth,
         cut_points=len(cuts),
-        features=tuple(search.space.feature_labels[j] for j in family.features),
+        features=tuple(search.space.feature_labels[j] for j in sorted({s.feature for s in cuts})),
         n_trees=count_trees(depth, len(cuts)),
         min_samples_leaf=search.limits.min_leaf,
         objective=proposed,
         best_objective=value,
-        lower_bound=min(lower, out.best, value),
-        edit_cost=objective.edit_cost,
+        lower_bound=min(lower, best, value),
+        edit_cost=search.edit_cost,
         tree=None if better is None else better.tree,
     )
     return certificate, better
 
 
-def _bound(
-    family: Family,
-    objective: LeafwiseObjective,
-    parts: list[Part],
-    start: Relaxation,
-    most_work: float,
-    out: Bounded,
-) -> float:
-    """Return a lower bound over all trees in all places; better trees go into ``out``."""
-    if not family.cuts:
-        return out.best
-
-    def bounded(depth: int, margin: float, work: float) -> float:
-        @lru_cache(maxsize=2)
-        def place_of(i: int) -> FirstConditions:
-            return FirstConditions(replace(family, depth=depth), objective, parts[i])
-
-        bounds = [bound_part(place_of(i), i, start, out) for i in range(len(parts))]
-        return close_gap(place_of, bounds, margin, out.work + work, out)
-
-    if family.depth == DEEPEST:  # a good tree to start from makes everything else easier
-        bounded(2, 0.0, most_work / 10)
-    return bounded(family.depth, objective.edit_cost, most_work)
+def _value(objective: LeafObjective, root: SearchNode) -> float:
+    """Objective of a tree whose leaves carry the best labels permitted."""
+    search = objective.search
+    charged = objective.value(objective.of_tree(root))
+    return charged - search.edit_cost + _charge(search, root)
 
 
-def _work(options: CertificateOptions) -> float:
-    return options.work if loops.COMPILED else options.work / SLOWER
+def _charge(search: PricedEdits, root: SearchNode) -> float:
+    """Return the edit cost: 0 only where no rule of the deployed tree is touched."""
+    return 0.0 if _same_rules(root, search.start) else search.edit_cost
 
 
-def _choose_family(
-    search: PricedEdits,
-    found: SearchNode,
-    objective: LeafwiseObjective,
-    n_places: int,
-    options: CertificateOptions,
-) -> tuple[int, list[Split]]:
-    """Return depth and cut points, as asked for or the most whose first bound the work allows."""
-    deepest = max(1, min(DEEPEST, search.limits.max_depth))
-    rows = int((objective.stats != 0).any(axis=1).sum())
-    width = objective.stats.shape[1]
-
-    depths = [options.depth] if options.depth is not None else [deepest, min(2, deepest)]
-    counts = [options.cut_points] if options.cut_points is not None else list(CUT_POINTS)
-    for depth in depths:
-        for most in counts:
-            cuts = choose_cuts(search.make, [search.start, found], most, search.limits.min_leaf)
-            features = len({split.feature for split in cuts})
-            sums = rows * features * (features + 1) / 2 * width * ROW_COST
-            leaves = 8 * len(cuts) ** 2 if depth == 3 else 4 * len(cuts) if depth == 2 else 2
-            # Parts below the root have fewer rows, and many of their leaves too few.
-            once = sums + len(cuts) * (8 * leaves + (sums / 2 if depth == 3 else 0))
-            if once * (1 + n_places / 4) <= _work(options):
-                return depth, cuts
-    return depth, cuts
+def _same_rules(one: SearchNode, two: SearchNode) -> bool:
+    if one.is_leaf or two.is_leaf:
+        return one.is_leaf and two.is_leaf
+    (split, *kids), (other, *others) = one.parts, two.parts
+    return split == other and all(_same_rules(*pair) for pair in zip(kids, others, strict=True))
 
 
-def _places(search: PricedEdits, node: SearchNode, box: Box) -> Iterator[Place]:
-    """All nodes of a tree that some value can reach, from the root down."""
-    yield node, box
-    if node.is_leaf:
-        return
-    split, *children = node.parts
-    for child, side in zip(children, search.anchor.sides(split, box), strict=True):
-        if side is not None:
-            yield from _places(search, child, {**box, split.feature: side})
-
-
-def _part(
-    search: PricedEdits, family: Family, found: SearchNode, terms: Terms, place: Place
-) -> Part:
-    node, box = place
-    inside = {id(leaf) for leaf in leaves_of(node)}
-    leaves = search.anchor.columns(found, {}).leaves
-    outside = np.array([id(leaf) not in inside for leaf in leaves], dtype=np.bool_)
-    rest = Leaves(*(np.ascontiguousarray(values[outside]) for values in terms.leaves))
-    return Part(node.rows, family.states(box), rest)
-
-
-# -- single trees -------------------------------------------------------------------------
+def _places(objective: LeafObjective, found: SearchNode) -> Iterator[Place]:
+    """All parts of a tree that some value can reach and that have rows enough, from the root."""
+    anchor, every = objective.search.anchor, objective.of_tree(found)
+    leaves = anchor.columns(found, {}).leaves
+    waiting: list[tuple[SearchNode, Box]] = [(found, {})]
+    while waiting:
+        node, box = waiting.pop()
+        if node.n_real >= objective.min_leaf:
+            inside = {id(leaf) for leaf in leaves_of(node)}
+            outside = np.array([id(leaf) not in inside for leaf in leaves], dtype=np.bool_)
+            yield Place(node, box, every.take(outside))
+        if not node.is_leaf:
+            split, *children = node.parts
+            for child, side in zip(children, anchor.sides(split, box), strict=True):
+                if side is not None:
+                    waiting.append((child, {**box, split.feature: side}))
 
 
 def _rebuilt(
@@ -391,29 +275,24 @@ def _rebuilt(
     return search.make.join(node.rows, split, *sides, prior=node.prior)
 
 
-def _pruned(
-    search: PricedEdits, objective: LeafwiseObjective, found: SearchNode
-) -> Iterator[SearchNode]:
-    """Trees in which one part of the found tree is a leaf."""
-    for node in nodes_of(found):
-        if not node.is_leaf and node.n_real >= objective.judging.min_leaf:
-            yield _rebuilt(search, found, {id(node): search.make.leaf(node.rows)})
-
-
 def _built(
-    search: PricedEdits, family: Family, tree: Conditions | None, rows: IndexArray
+    search: PricedEdits, cuts: list[Split], conditions: Conditions, node: SearchNode
 ) -> SearchNode:
-    """Make the nodes of a tree that is given by its conditions."""
-    if tree is None:
-        return search.make.leaf(rows)
-    cut, one, two = tree
-    split = family.cuts[cut]
-    below, above = search.make.divide(rows, split)
-    sides = _built(search, family, one, below), _built(search, family, two, above)
-    return search.make.join(rows, split, *sides)
+    """Make the nodes of a tree of the family."""
+    if not conditions:
+        return search.make.leaf(node.rows)
+    first, *seconds = conditions
+    sides = []
+    for rows, second in zip(search.make.divide(node.rows, cuts[first]), seconds, strict=True):
+        side = search.make.leaf(rows)
+        if second != first:
+            leaves = [search.make.leaf(part) for part in search.make.divide(rows, cuts[second])]
+            side = search.make.join(rows, cuts[second], *leaves)
+        sides.append(side)
+    return search.make.join(node.rows, cuts[first], *sides)
 
 
-def _with_best_labels(objective: LeafwiseObjective, root: SearchNode) -> SearchNode:
+def _with_best_labels(objective: LeafObjective, root: SearchNode) -> SearchNode:
     """Return a tree with leaves that inherit the label of the old rule each is matched with.
 
     Leaves of a response are estimated afresh.
@@ -421,21 +300,17 @@ def _with_best_labels(objective: LeafwiseObjective, root: SearchNode) -> SearchN
     search = objective.search
     leaves = search.anchor.columns(root, {}).leaves
     own = search.anchor.columns(search.start, {}).leaves
-    partner = objective.terms(root).partner
     chosen: dict[int, SearchNode] = {}
-    for leaf, q in zip(leaves, partner.tolist(), strict=True):
-        if search.n_classes is None:
-            chosen[id(leaf)] = search.make.leaf(leaf.rows)
-            continue
-        if q == len(own):
-            continue
-        label = int(search.anchor.rule_outcomes[q, 0])
+    if search.n_classes is None:
+        chosen = {id(leaf): search.make.leaf(leaf.rows) for leaf in leaves}
+        return _rebuilt(search, root, chosen)
+    for i, q in zip(*matched(objective.of_tree(root)), strict=True):
+        leaf, label = leaves[i], int(search.anchor.rule_outcomes[q, 0])
         new = search.make.leaf(leaf.rows, inherited_label=label)
         if search.outcome(new) == label:
             chosen[id(leaf)] = new
         elif np.array_equal(own[q].rows, leaf.rows) and search.outcome(own[q]) == label:
             chosen[id(leaf)] = own[q]  # the deployed leaf itself, with what it knows of before
-
     return _rebuilt(search, root, chosen)
 
 
@@ -445,8 +320,8 @@ def _with_best_labels(objective: LeafwiseObjective, root: SearchNode) -> SearchN
 def certify(
     result: Retraining,
     old: Any = None,
-    options: CertificateOptions | None = None,
     *,
+    cut_points: int = CUT_POINTS,
     n_jobs: int | None = None,
 ) -> Certificate:
     """Bound how much better any tree of a stated family could be than the one at the price.
@@ -457,8 +332,9 @@ def certify(
         Its search is run again from the recorded seed and settings, without folds.
     old : (X, y) or Rows, optional
         The old rows of that retraining, where it had some: a result does not keep them.
-    options : CertificateOptions, optional
-        Which trees it is about, and how long it may take.
+    cut_points : int, default 64
+        About how many conditions the trees are built from. Those of the deployed tree and of the
+        tree at the price are always among them.
     n_jobs : int, optional
         Processes for the teacher; the certificate does not depend on it.
 
@@ -476,8 +352,7 @@ def certify(
     >>> first = st.DistilledTreeClassifier(max_leaf_nodes=4, random_state=0)
     >>> deployed = first.fit(X[:300], y[:300])
     >>> result = st.retrain(deployed, X[300:], y[300:], n_folds=0, random_state=0)
-    >>> options = st.CertificateOptions(depth=1, cut_points=8)
-    >>> st.certify(result, options=options).gap >= 0
+    >>> st.certify(result, cut_points=8).gap >= 0
     True
     """
     if not isinstance(result, Retraining):
@@ -485,11 +360,7 @@ def certify(
             f"expected what retrain returned to certify, got {type(result).__name__}; "
             "pass the result itself"
         )
-    if options is not None and not isinstance(options, CertificateOptions):
-        raise InputError(
-            f"expected CertificateOptions(...) as options, got {type(options).__name__}; "
-            "CertificateOptions(depth=2) is about trees of two levels"
-        )
+    check_whole(cut_points, "cut_points", least=1, fix="64 are usual")
     settings = result.settings
     if settings["locked_nodes"]:
         raise InputError(
@@ -520,7 +391,7 @@ def certify(
             "expected the rows of the retraining, got others: the search ended at another tree; "
             "pass the very old rows that retrain was given"
         )
-    certificate, _ = certify_search(search, edited, options or CertificateOptions())
+    certificate, _ = certify_search(search, edited, cut_points)
     return certificate
 
 
