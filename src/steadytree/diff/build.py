@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steadytree.diff.changes import Rule, RuleChange, SplitChange
-from steadytree.diff.directions import turned_features, with_turned
+from steadytree.diff.directions import space_with_turned
 from steadytree.diff.pairing import Pair, group_changes, read_pairs
 from steadytree.diff.tree_diff import TreeDiff, positive_class
 from steadytree.distance.matching import PathMatching, match_paths
@@ -102,12 +102,8 @@ def diff_trees(
     (0, 0)
     """
     before, after = read_model(old), read_model(new)
-    used = common_space([before, after], space)
+    used = space_with_turned(before, after, common_space([before, after], space))
     matching = match_paths(before, after, space=used, variant="metric")
-    turned = turned_features(matching)
-    if any(turned):
-        used = with_turned(used, turned)
-        matching = match_paths(before, after, space=used, variant="metric")
     a, b = matching.a, matching.b
     rows = None if X is None else _Rows.read(before, after, a, b, X, y, sample_weight)
     if X is None and (y is not None or sample_weight is not None):

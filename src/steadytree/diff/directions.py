@@ -1,24 +1,25 @@
 """Where missing values go is part of a rule, even where nobody has seen a missing value yet.
 
 A space that knows a feature as never missing takes no notice of the direction that missing values
-take at its splits, so that all of them could be turned round at no distance. Where a split of the
-old tree stands again in the new one with its direction turned, the feature therefore counts as
-one that can be missing; and a retraining leaves such directions as they were. The same holds of
-categories that nobody has met, where a tree sends them another way than missing values: they then
-count as one more category.
+take at its splits, so that all of them could be turned round at no distance. Where a split of one
+tree stands in the other with its direction turned, the feature therefore counts as one that can be
+missing; and a retraining leaves such directions as they were. The same holds of categories that
+nobody has met, where a tree sends them another way than missing values: they then count as one
+more category. A split that moved is another split: its direction is part of the move.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree.diff.changes import SAME_BOUND
 from steadytree.diff.pairing import read_pairs
 from steadytree.distance.matching import PathMatching, match_paths
 from steadytree.exceptions import ClippedThresholdWarning
@@ -26,16 +27,10 @@ from steadytree.tree.alignment import AlignedTree, align_trees
 from steadytree.tree.paths import Paths
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
+from steadytree.tree.words import Condition
 
 OTHER = "any other"
 """Stands for the categories that nobody has met."""
-
-
-class Turned(NamedTuple):
-    """Features of which a split stands again and sends what it did not list another way."""
-
-    missing: frozenset[int] = frozenset()
-    unseen: frozenset[int] = frozenset()
 
 
 class _Step(NamedTuple):
@@ -55,29 +50,20 @@ class _Twins(NamedTuple):
 
 @dataclass(frozen=True)
 class _Directions:
-    """The splits of a tree in a space, and where missing values go at each.
-
-    ``unseen``: or rather categories that nobody has met.
-    """
+    """The splits of a tree in a space, and where missing values go at each."""
 
     aligned: AlignedTree
-    unseen: bool = False
 
     @property
     def tree(self) -> Tree:
         return self.aligned.tree
-
-    @property
-    def left(self) -> NDArray[np.bool_]:
-        """Which splits send them left."""
-        return self.tree.unseen_left if self.unseen else self.tree.missing_left
 
     def nodes(self) -> Iterator[tuple[int, int]]:
         """List the splits whose direction the space takes no notice of, with their features."""
         can_miss = self.aligned.space.can_be_missing
         for node in np.flatnonzero(~self.tree.is_leaf).tolist():
             j = int(self.aligned.feature[node])
-            if self.aligned.left_mask[node] is not None if self.unseen else not can_miss[j]:
+            if not can_miss[j]:
                 yield node, j
 
     def _sides(self, node: int) -> tuple[int, int] | None:
@@ -97,14 +83,8 @@ class _Directions:
 
     def goes(self, node: int) -> Hashable:
         """Return the side of the question that they take."""
-        left, sides = bool(self.left[node]), self._sides(node)
+        left, sides = bool(self.tree.missing_left[node]), self._sides(node)
         return left if sides is None else sides[not left]
-
-    def heavier(self, node: int) -> bool:
-        """Whether they go where more of the training rows went."""
-        tree = self.tree
-        left, right = tree.weight[tree.children_left[node]], tree.weight[tree.children_right[node]]
-        return bool(left > right if self.left[node] else right > left)
 
     def by_cut(self) -> defaultdict[Hashable, Counter[Hashable]]:
         """Count the directions at each question; none where it is not asked."""
@@ -126,7 +106,7 @@ class _Directions:
 
     def passes(self, step: _Step) -> bool:
         """Whether they take the side that a rule takes at a split."""
-        return bool(self.left[step.node]) == step.left
+        return bool(self.tree.missing_left[step.node]) == step.left
 
     def binding(self, steps: list[_Step]) -> dict[Hashable, _Step]:
         """Of the splits on a feature those that set a rule's bounds, by side or set."""
@@ -142,45 +122,78 @@ class _Directions:
         return found
 
 
-def turned_features(matching: PathMatching) -> Turned:
-    """Find features of which a split stands again with missing values, or unseen ones, turned.
+def space_with_turned(old: Tree, new: Tree, space: FeatureSpace) -> FeatureSpace:
+    """Return the space in which two trees are compared: one that knows what is turned.
 
-    Missing values only of features that the space of the matching knows as never missing: of
-    others the distance takes account.
+    That is a feature whose missing values, though the space knows none, pass one of two rules that
+    ask the same and not the other, or have a rule for themselves; and one of which so do categories
+    that nobody has met.
     """
-    found = [frozenset[int](), frozenset[int]()]
-    for both in _look(matching.a.tree, matching.b.tree, matching.a.space):
-        suspects = both.suspects
-        turned = {j for node, j in both.new.nodes() if j in suspects and both.turned_at(node)}
-        if suspects - turned:
-            turned |= {
-                t.feature
-                for t in both.twins(matching, suspects - turned)
-                if both.old.passes(t.old) != both.new.passes(t.new) and not both.moved_by_default(t)
-            }
-        found[both.new.unseen] = frozenset(turned)
-    missing, unseen = found
-    return Turned(missing | _only_missing((matching.a, matching.b)), unseen)
+    both = _paths([old, new], space)
+    every = space.replace(can_be_missing=np.ones_like(space.can_be_missing))
+    wide = _paths([old, new], _with_other(every, range(space.n_features)))
+    before, after = (_regions(*paths) for paths in zip(both, wide, strict=True))
+    pairs = [(one, after[asked]) for asked, one in before.items() if asked in after]
+    missing = _only_missing(both, wide)
+    unseen = set[int]()
+    for one, two in pairs:
+        for j in one.keys() & two.keys():
+            missing |= {j} if one[j].missing is not two[j].missing else set()
+            unseen |= {j} if _lets_other(one[j]) is not _lets_other(two[j]) else set()
+    missing -= set(np.flatnonzero(space.can_be_missing).tolist())
+    if not old.tells_unseen_from_missing and not new.tells_unseen_from_missing:
+        unseen = set()
+    flags = space.can_be_missing.copy()
+    flags[sorted(missing)] = True
+    known = _with_other(space, unseen) if unseen else space
+    return known.replace(can_be_missing=flags) if missing else known
 
 
-def _only_missing(both: Sequence[Paths]) -> frozenset[int]:
-    """Find features whose missing values have a rule for themselves in either tree.
+def _regions(narrow: Paths, wide: Paths) -> dict[Hashable, dict[int, Condition]]:
+    """Return by what each rule asks in a space what it asks in a wider one, feature by feature."""
+    asked = dict(zip(wide.leaf.tolist(), wide.conditions, strict=True))
+    return {
+        tuple(_named(c, narrow.space) for c in conditions): {c.feature: c for c in asked[leaf]}
+        for leaf, conditions in zip(narrow.leaf.tolist(), narrow.conditions, strict=True)
+    }
+
+
+def _named(condition: Condition, space: FeatureSpace) -> Hashable:
+    """Name a condition so that bounds that are nearly equal are one."""
+    j, allowed = condition.feature, condition.allowed
+    step = SAME_BOUND * float(space.upper[j] - space.lower[j]) or 1.0
+    bounds = (condition.lower, condition.upper)
+    rounded = [b if np.isinf(b) else round(b / step) for b in bounds]
+    return j, *rounded, None if allowed is None else frozenset(allowed)
+
+
+def _only_missing(narrow: Sequence[Paths], wide: Sequence[Paths]) -> set[int]:
+    """Find features whose missing values have a rule for themselves in a tree.
 
     In a space that knows a feature as never missing nobody can follow such a rule.
     """
-    trees, space = [paths.tree for paths in both], both[0].space
-    if all(paths.n_paths == paths.tree.n_leaves for paths in both):
-        return frozenset()
-    every = np.ones_like(space.can_be_missing)
-    found = set[int]()
-    for paths, known in zip(_paths(trees, space.replace(can_be_missing=every)), both, strict=True):
-        for p in np.flatnonzero(~np.isin(paths.leaf, known.leaf)).tolist():
-            found |= {
-                c.feature
-                for c in paths.conditions_of(p)
-                if not (c.present if c.allowed is None else c.allowed)
-            }
-    return frozenset(found)
+    return {
+        c.feature
+        for known, paths in zip(narrow, wide, strict=True)
+        for p in np.flatnonzero(~np.isin(paths.leaf, known.leaf)).tolist()
+        for c in paths.conditions[p]
+        if not (c.present if c.allowed is None else set(c.allowed) - {OTHER})
+    }
+
+
+def _lets_other(condition: Condition) -> bool:
+    return condition.allowed is not None and condition.allowed[-1:] == (OTHER,)
+
+
+def _with_other(space: FeatureSpace, features: Iterable[int]) -> FeatureSpace:
+    """Return a space in which categorical features have one more category: any other."""
+    ordered, categories = space.ordered.copy(), list(space.categories)
+    for j in features:
+        known = categories[j]
+        if known is not None:
+            ordered[j] = False
+            categories[j] = (*known, OTHER)
+    return space.replace(ordered=ordered, categories=tuple(categories))
 
 
 def _paths(trees: Sequence[Tree], space: FeatureSpace) -> list[Paths]:
@@ -193,62 +206,22 @@ def _nothing_measured() -> warnings.catch_warnings[None]:
     return warnings.catch_warnings(action="ignore", category=ClippedThresholdWarning)
 
 
-def space_with_turned(old: Tree, new: Tree, space: FeatureSpace) -> FeatureSpace:
-    """Return the space in which two trees are compared: one that knows what is turned."""
-    reached = all(p.n_paths == p.tree.n_leaves for p in _paths([old, new], space))
-    if reached and not any(both.suspects for both in _look(old, new, space)):
-        return space
-    return with_turned(space, turned_features(match_paths(old, new, space=space, variant="metric")))
-
-
-def with_turned(space: FeatureSpace, turned: Turned) -> FeatureSpace:
-    """Return a space in which some more features can be missing, or have other categories."""
-    if not any(turned):
-        return space
-    flags, ordered = space.can_be_missing.copy(), space.ordered.copy()
-    flags[sorted(turned.missing)] = True
-    ordered[sorted(turned.unseen)] = False
-    categories = list(space.categories)
-    for j in turned.unseen:
-        known = categories[j] or ()
-        name = OTHER
-        while name in known:
-            name += "_"
-        categories[j] = (*known, name)
-    return space.replace(can_be_missing=flags, ordered=ordered, categories=tuple(categories))
-
-
-def _look(old: Tree, new: Tree, space: FeatureSpace) -> Iterator[_Both]:
-    """Go through what splits do not list: missing values, and unseen ones where told apart."""
-    aligned = align_trees([old, new], space)
-    yield _Both(*map(_Directions, aligned))
-    if any(one.tree.tells_unseen_from_missing for one in aligned):
-        yield _Both(*(_Directions(one, unseen=True) for one in aligned))
-
-
 def keep_directions(tree: Tree, deployed: Tree, space: FeatureSpace) -> Tree:
     """Return a tree with the deployed tree's directions at the splits that stand again.
 
-    Only of features that are never missing in ``space``, and of categories that nobody has met:
-    no row has shown a reason to turn them. Both trees are written in the space.
+    Only of features that are never missing in ``space``: no row has shown a reason to turn them.
+    Both trees are written in the space.
     """
-    looks = [both for both in _look(deployed, tree, space) if both.suspects]
-    if not looks:
+    both = _Both(*map(_Directions, align_trees([deployed, tree], space)))
+    if not both.suspects:
         return tree
     with _nothing_measured():
         matching = match_paths(deployed, tree, space=space, variant="metric")
-    missing_left, unseen_left = tree.missing_left, tree.unseen_left
-    for both in looks:
-        left = both.kept(matching)
-        if both.new.unseen:
-            unseen_left = left
-        else:
-            unseen_left = np.where(unseen_left == missing_left, left, unseen_left)
-            missing_left = left
-    same = [(missing_left, tree.missing_left), (unseen_left, tree.unseen_left)]
-    if all(np.array_equal(*pair) for pair in same):
+    left = both.kept(matching)
+    if np.array_equal(left, tree.missing_left):
         return tree
-    return tree.replace(missing_left=missing_left, unseen_left=unseen_left)
+    unseen_left = np.where(tree.unseen_left == tree.missing_left, left, tree.unseen_left)
+    return tree.replace(missing_left=left, unseen_left=unseen_left)
 
 
 class _Both:
@@ -262,26 +235,16 @@ class _Both:
         """Whether every split of the old tree that asks the same takes the same direction."""
         return self.before[self.new.cut(node)].keys() == {self.new.goes(node)}
 
-    def turned_from(self, node: int) -> bool:
-        """Whether every split of the old tree that asks the same takes the other direction."""
-        known = self.before[self.new.cut(node)]
-        return len(known) == 1 and self.new.goes(node) not in known
-
-    def turned_at(self, node: int) -> bool:
-        """Whether all splits that ask the same as one of the new tree have been turned round."""
-        before, after = (cuts[self.new.cut(node)].keys() for cuts in (self.before, self.after))
-        return bool(before) and not before & after
-
     def kept(self, matching: PathMatching) -> NDArray[np.bool_]:
         """Return the directions of the new tree, as in the old one where a split stands again."""
         suspects, votes = self.suspects, defaultdict[int, Counter[bool]](Counter)
         for twins in self.twins(matching, suspects):
             votes[twins.new.node][self.old.passes(twins.old) == twins.new.left] += 1
-        left = self.new.left.copy()
+        left = self.new.tree.missing_left.copy()
         for node, j in self.new.nodes():
             if j not in suspects or self.as_before(node):
                 continue
-            if self.turned_from(node):
+            if len(self.before[self.new.cut(node)]) == 1:  # the other one, wherever it is asked
                 left[node] = not left[node]
             elif node in votes:
                 left[node] = votes[node].most_common(1)[0][0]
@@ -308,15 +271,6 @@ class _Both:
         places = Counter((self.new.cut(t.new.node), self.old.cut(t.old.node)) for t in found)
         home = {now: was for (now, was), _ in reversed(places.most_common())}
         return [t for t in found if home[self.new.cut(t.new.node)] == self.old.cut(t.old.node)]
-
-    def moved_by_default(self, twins: _Twins) -> bool:
-        """Whether a split moved, and each tree sends missing values where most of its rows go.
-
-        So they are sent where training saw none of them: the direction is no rule of its own,
-        and turns wherever a cut moves past the middle of the rows.
-        """
-        same = self.old.cut(twins.old.node) == self.new.cut(twins.new.node)
-        return not same and self.old.heavier(twins.old.node) and self.new.heavier(twins.new.node)
 
     def _stands(self, one: _Step, two: _Step) -> bool:
         """Whether two splits ask the same, or each is one that the other tree has no more of."""
