@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from steadytree.cli import app
 from steadytree.cli.app import group
+from steadytree.cli.output import EXIT_CODES
 from tests.cli.conftest import Files, Run
 from tests.processes import listen_to_signals
 
@@ -33,30 +34,41 @@ def command(*arguments: object, **options: object) -> subprocess.CompletedProces
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+COMMANDS = [*(name for name in NAMES if name != "history"), "history show", "history verify"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_an_example(name: str) -> None:
-    result = CliRunner().invoke(group, [name, "--help"])
+    result = CliRunner().invoke(group, [*name.split(), "--help"])
     assert result.exit_code == 0
     assert "Example" in result.output
     assert f"steadytree {name}" in result.output
-
-
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("completion", "history")])
-def test_every_command_has_the_common_options(name: str) -> None:
-    result = CliRunner().invoke(group, [name, "--help"])
     for option in ("--json", "--quiet", "--verbose"):
         assert option in result.output
+    assert sum(line.startswith("  -") for line in result.output.splitlines()) <= 29  # and --help
 
 
-def test_the_help_of_all_lists_the_commands() -> None:
+def test_the_help_of_all_lists_the_commands_and_the_exit_codes() -> None:
     result = CliRunner().invoke(group, ["--help"])
     assert result.exit_code == 0
     for name in NAMES:
         assert re.search(rf"^  {name} ", result.output, re.MULTILINE)
-    assert "3 a clause of the plan did not hold" in " ".join(result.output.split())
+    shown = " ".join(result.output.split())
+    assert all(f"{code} {words}" in shown for code, words in EXIT_CODES.items())
+    page = Path(__file__).parents[2] / "docs" / "guide" / "command-line.md"
+    table = dict(re.findall(r"^\| (\d+) \| ([^|;]+?)[;|]", page.read_text(), re.MULTILINE))
+    assert {int(code): words.strip() for code, words in table.items()} == EXIT_CODES
 
 
-@pytest.mark.parametrize("name", ["", *NAMES, "history show", "history verify"])
+def test_a_shell_completes_the_commands() -> None:
+    asked = {"_STEADYTREE_COMPLETE": "bash_complete", "COMP_WORDS": "steadytree re"}
+    program = Path(sys.executable).with_name("steadytree")
+    environment = {**os.environ, **asked, "COMP_CWORD": "1"}
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["plain,retrain"]
+
+
+@pytest.mark.parametrize("name", ["", "retrain", "history show"])
 def test_help_imports_nothing_that_takes_time(name: str) -> None:
     code = (
         "import sys; from steadytree.cli import main; main(sys.argv[1:]); "
@@ -87,10 +99,7 @@ def test_as_a_module_and_as_a_program() -> None:
         ["dance"],
         ["fit"],
         ["fit", "x.csv"],
-        ["compare", "a.json"],
-        ["retrain", "x.csv", "--target", "y"],
         ["show", "t.json", "--format", "prose"],
-        ["fit", "x.csv", "--target", "y", "--seed", "one"],
         ["fit", "x.csv", "--target", "y", "--seed", "-1"],
     ],
 )
@@ -99,13 +108,9 @@ def test_bad_usage_is_code_2(run: Run, arguments: list[str]) -> None:
     assert result.code == 2
     assert "Error" in result.err
     assert result.out == ""
-
-
-def test_bad_usage_with_json_is_a_document_too(run: Run) -> None:
-    result = run("show", "t.json", "--format", "prose", "--json")
-    assert result.code == 2
-    assert result.document["error"]["exit_code"] == 2
-    assert "'prose'" in result.document["error"]["message"]
+    document = run(*arguments, "--json").document
+    assert document["error"]["exit_code"] == 2
+    assert document["error"]["message"] in result.err
 
 
 def test_results_go_to_stdout_and_progress_to_stderr(files: Files, tmp_path: Path) -> None:

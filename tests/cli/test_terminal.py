@@ -1,7 +1,8 @@
-"""Every line reaches the terminal harmless, and ``--json`` prints one document."""
+"""Results on standard output, all else on standard error, files in a folder; nothing acts."""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -14,8 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from steadytree._text import original_cell
 from steadytree.cli import main, output
-from steadytree.exceptions import WriteError
+from steadytree.cli.run_folder import RunFolder
 from tests.cli.conftest import Run
 
 BAD = "\x1b[2J\u202e\u200b\r\nFORGED ::error:: [red]\x07\x9b1m"
@@ -136,18 +138,6 @@ def test_tracebacks_and_warnings_of_others_too(
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e]", result.err)
 
 
-def test_one_document_and_no_second(capsys: pytest.CaptureFixture[str]) -> None:
-    output.begin()
-    output.print_document({"a": 1})
-    output.print_error_document("KeyboardInterrupt", "too late", 130)
-    assert json.loads(capsys.readouterr().out) == {"a": 1}
-    output.begin()
-    output.print_error_document("InputError", "no rows", 2)
-    error = {"type": "InputError", "message": "no rows", "exit_code": 2}
-    content = json.loads(capsys.readouterr().out)
-    assert content == {"schema_version": 1, "exit_code": 2, "error": error}
-
-
 @pytest.mark.parametrize("as_json", [True, False])
 def test_whatever_the_locale(bad_files: tuple[Path, Path, Path], as_json: bool) -> None:
     flags = ["--json"] if as_json else []
@@ -195,12 +185,6 @@ def test_messages_that_cannot_be_written_do_not_stop_the_work(
         assert b"age" in done.stdout
 
 
-def test_a_result_that_cannot_be_printed_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", None)
-    with pytest.raises(WriteError, match="a closed one"):
-        output.show("x")
-
-
 def test_no_cell_of_a_markdown_table_is_a_formula(run: Run, tmp_path: Path) -> None:
     table = pd.DataFrame({"=1+1": [0, 1] * 20, "@x": [3, 1, 2, 2] * 10, "y": ["-no", "=yes"] * 20})
     table.to_csv(tmp_path / "rows.csv", index=False)
@@ -210,3 +194,76 @@ def test_no_cell_of_a_markdown_table_is_a_formula(run: Run, tmp_path: Path) -> N
     assert "'=1+1 &lt;= 0.5" in shown
     cells = [cell.strip() for line in shown.splitlines() for cell in line.split(" | ")]
     assert not [cell for cell in cells if cell.strip("| ").startswith(("=", "@", "-n"))]
+
+
+# -- results, messages and files -----------------------------------------------------------------
+
+
+def made(*, as_json: bool = False, verbosity: int = 0) -> output.Output:
+    return output.Output("test", as_json=as_json, verbosity=verbosity)
+
+
+def test_a_result_is_a_text_or_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    document = {"flips": np.float64(0.25), "change": float("nan"), "name": "R²"}
+    made().result("a quarter", document)
+    assert capsys.readouterr().out == "a quarter\n"
+    output.begin()
+    made(as_json=True).result("a quarter", document, exit_code=3)
+    printed = capsys.readouterr().out
+    assert "R²" in printed
+    assert json.loads(printed) == {
+        **{"schema_version": output.SCHEMA_VERSION, "command": "test", "exit_code": 3},
+        **{"flips": 0.25, "change": None, "name": "R²"},
+    }
+    output.print_error_document("KeyboardInterrupt", "too late", 130)
+    assert capsys.readouterr().out == ""  # one document, and no second
+    output.begin()
+    output.print_error_document("InputError", "no rows", 2)
+    error = {"type": "InputError", "message": "no rows", "exit_code": 2}
+    content = json.loads(capsys.readouterr().out)
+    assert content == {"schema_version": 1, "exit_code": 2, "error": error}
+
+
+@pytest.mark.parametrize(("verbosity", "lines"), [(-1, []), (0, ["hello", "work: 1/2 halfway"])])
+def test_quiet_means_nothing_but_the_result(
+    capsys: pytest.CaptureFixture[str], verbosity: int, lines: list[str]
+) -> None:
+    told = made(verbosity=verbosity)
+    told.say("hello")
+    with told.progress("work") as report:
+        report("halfway", 1, 2)
+    captured = capsys.readouterr()
+    assert captured.err.splitlines() == lines
+    assert captured.out == ""
+
+
+def test_no_cell_is_a_formula_and_numbers_stay_numbers(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {"=SUM(A1)": ["=cmd|' /C calc'!A0", "-1+1", "'quoted"], "change": [-0.5, 2.0, -3.0]},
+        index=pd.Index(["@home", "+49", "plain"], name="candidate"),
+    )
+    with RunFolder(tmp_path, "test", ["d.csv"]) as folder:
+        folder.table("d.csv", table)
+        folder.finish()
+    with (tmp_path / "d.csv").open(newline="") as file:
+        cells = list(csv.reader(file))
+    assert cells[1] == ["'@home", "'=cmd|' /C calc'!A0", "-0.5"]
+    texts = [cell for row in cells for cell in (row[0], row[1])]
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in texts)
+    back = pd.read_csv(tmp_path / "d.csv", index_col=0)
+    assert back["change"].tolist() == [-0.5, 2.0, -3.0]
+    back = back.map(original_cell).rename(index=original_cell, columns=original_cell)
+    pd.testing.assert_frame_equal(back, table, check_dtype=False)
+
+
+def test_without_a_folder_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = RunFolder(None, "test", ())
+    folder.text("a.txt", "one line")
+    folder.report("report.html", None)
+    folder.finish()
+    assert folder.files == []
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr().err == ""

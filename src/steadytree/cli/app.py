@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
 
 from steadytree._progress import is_interrupt, remember_interrupt
 from steadytree.cli import output
@@ -41,25 +40,6 @@ class _Group(click.Group):
 @click.version_option(package_name="steadytree", prog_name="steadytree")
 def group() -> None:
     """Decision trees that stay put: fit, retrain, compare and explain them."""
-
-
-@group.command(
-    "completion",
-    help="""Print the completion script of a shell.
-
-    \b
-    Examples:
-      steadytree completion bash >> ~/.bashrc
-      steadytree completion zsh >> ~/.zshrc
-      steadytree completion fish > ~/.config/fish/completions/steadytree.fish
-    """,
-)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print the script that lets a shell complete commands and options."""
-    found = get_completion_class(shell)
-    assert found is not None
-    click.echo(found(group, {}, "steadytree", "_STEADYTREE_COMPLETE").source())
 
 
 def run(

@@ -1,23 +1,25 @@
-"""``steadytree export``: what it writes is what the Python call writes, options and all."""
+"""``steadytree show`` and ``export``: the tree in a file of whatever library, in every form."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import joblib
 import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
 import xgboost
 from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
-from steadytree.plugins import WRITERS, save_like
+from steadytree.plugins import save_like
+from steadytree.tree.printing import tree_text
 from tests.cli.conftest import Files, Run
 from tests.foreign import probe_rows
 
@@ -36,12 +38,100 @@ def test_to_standard_output_and_to_a_file(run: Run, files: Files, tmp_path: Path
     assert document["text"] == st.export_tree(tree, "sql")
 
 
-@pytest.mark.parametrize("to", WRITERS)
-def test_every_format_can_be_asked_for(run: Run, files: Files, tmp_path: Path, to: str) -> None:
-    path = tmp_path / f"written{import_module(WRITERS[to]).SUFFIXES[0]}"
-    done = run("export", files.tree, "--to", to, "--out", path)
-    assert done.code == 0, done.err
-    assert path.stat().st_size > 0
+def test_every_form_lists_every_rule(run: Run, files: Files) -> None:
+    tree = st.load_tree(files.tree)
+    listing = run("show", files.tree, "-q").out
+    assert listing.count("predicts malignant ") == tree.n_leaves
+    rules = run("show", files.tree, "-q", "--format", "rules").out.splitlines()
+    assert len(rules) == tree.n_leaves
+    table = run("show", files.tree, "-q", "--format", "markdown").out.splitlines()
+    assert len(table) == tree.n_leaves + 2
+    document = run("show", files.tree, "--json").document
+    assert document["n_leaves"] == tree.n_leaves
+    assert [f"{r['text']}: {r['outcome']}" for r in document["rules"]] == rules
+    assert sum(r["share"] for r in document["rules"]) == pytest.approx(1)
+    assert document["classes"] == ["benign", "malignant"]
+    assert run("show", files.tree).out.startswith("Tree(")
+    assert "n_training_rows: 280" in run("show", files.tree, "-v").out
+
+
+def test_a_leaf_can_be_recomputed_from_what_is_shown(run: Run, files: Files) -> None:
+    tree = st.load_tree(files.tree)
+    shown = run("show", files.tree, "--json").document
+    assert shown["decision"]["words"] == (
+        "the class with the largest share; malignant is the positive class, as nobody named one"
+    )
+    assert shown["decision"]["positive"] == "malignant"
+    assert "Observed: among the rows the tree was trained on." in run("show", files.tree).out
+    total = 0
+    for rule in shown["rules"]:
+        seen = rule["observed"]
+        total += seen["old"]["rows"] + seen["new"]["rows"]
+        weights = [
+            seen["old_share"] * old + new
+            for old, new in zip(
+                seen["old"]["weighted_outcomes"], seen["new"]["weighted_outcomes"], strict=True
+            )
+        ]
+        k = seen["strength"]
+        again = [
+            (w + k * t) / (sum(weights) + k)
+            for w, t in zip(weights, seen["steadied_by"], strict=True)
+        ]
+        assert rule["value"] == pytest.approx(again, abs=1e-12)
+        count = round(seen["old"]["outcomes"][1] + seen["new"]["outcomes"][1])
+        rows = round(seen["old"]["rows"] + seen["new"]["rows"])
+        assert f"observed {count} of {rows}" in rule["outcome"]
+    assert total == tree.metadata["n_training_rows"]
+
+
+def test_a_tree_that_decides_nothing_is_said(run: Run, files: Files, tmp_path: Path) -> None:
+    tree = st.load_tree(files.tree).relabelled(st.Decision(0.0, positive="malignant"))
+    st.save_tree(tree, tmp_path / "t.json")
+    result = run("show", tmp_path / "t.json", "--json")
+    assert result.code == 0
+    says = 'the tree decides "malignant" for all 280 rows: "malignant" needs a risk of 0 %'
+    assert result.document["one_decision"].startswith(says)
+    assert result.err == f"Warning: {result.document['one_decision']}\n"
+    assert run("show", files.tree, "--json").document["one_decision"] is None
+    assert "Policy: flags malignant from a risk of 0 % on." in run("show", tmp_path / "t.json").out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "expected a readable tree file, got No such file or directory"),
+        ('{"format": "steadytree-tree"', "the file may be cut off"),
+        ('{"format": "cake"}', "format: expected 'steadytree-tree', got 'cake'"),
+    ],
+)
+def test_bad_files(run: Run, tmp_path: Path, text: str | None, message: str) -> None:
+    path = tmp_path / "bad.json"
+    if text is not None:
+        path.write_text(text)
+    result = run("show", path, "--json")
+    assert result.code == 2
+    assert message in result.err
+    assert message in result.document["error"]["message"]
+    assert result.document["error"]["type"] == "TreeFormatError"
+
+
+def test_one_tree_of_a_forest(run: Run, tmp_path: Path) -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    forest = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X, y)
+    joblib.dump(forest, tmp_path / "forest.joblib")
+    refused = run("show", tmp_path / "forest.joblib")
+    assert refused.code == 2
+    assert "--allow-pickle" in refused.err
+    arguments = ("show", tmp_path / "forest.joblib", "--allow-pickle", "-q")
+    several = run(*arguments)
+    assert several.code == 2
+    assert "of 3; pass tree_index=" in several.err
+    shown = run(*arguments, "--tree-index", "2").out
+    assert shown.strip() == tree_text(st.as_tree(forest, tree_index=2)).strip()
+
+
+# -- export ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -58,29 +148,6 @@ def test_what_is_wrong_is_said(run: Run, files: Files, arguments: list[str], mes
     failed = run("export", files.tree, *arguments)
     assert failed.code == 2
     assert message in failed.err
-
-
-def test_other_libraries_files_are_shown_and_compared(
-    run: Run, files: Files, tmp_path: Path
-) -> None:
-    """One tree by two routes: our file, and PMML written from it."""
-    tree = st.load_tree(files.tree)
-    path = tmp_path / "tree.pmml"
-    st.export_tree(tree, "pmml", path)
-    assert run("show", path, "-q", "--format", "rules").code == 0
-    found = run("compare", files.tree, path, "--json").document
-    # PMML compares doubles: a threshold of singles is told as the largest double that it lets by.
-    assert found["distance"] == pytest.approx(0, abs=1e-6)
-    assert found["dissimilarity"] == pytest.approx(0, abs=1e-6)
-
-
-def test_a_pickle_is_opened_only_on_request(run: Run, files: Files, tmp_path: Path) -> None:
-    path = tmp_path / "model.joblib"
-    st.export_tree(st.load_tree(files.tree), "sklearn", path)
-    refused = run("show", path)
-    assert refused.code == 2
-    assert "--allow-pickle" in refused.err
-    assert run("show", path, "--allow-pickle").code == 0
 
 
 @pytest.mark.parametrize("kind", ["churn.skops", "churn.joblib", "model.txt", "model.json"])

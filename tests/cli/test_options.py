@@ -18,7 +18,6 @@ from steadytree.cli import fit_command
 from steadytree.cli.app import group
 from steadytree.cli.compare_command import plan_of
 from steadytree.cli.fit_command import policy_of
-from steadytree.cli.options import example
 from steadytree.cli.tables import TYPES
 from steadytree.diff.comparison import TRAINED_ON
 from steadytree.estimators.assessment import RESAMPLES
@@ -98,33 +97,10 @@ def test_a_command_gets_output_and_folder(
     assert out.is_dir()  # checked before the work
 
 
-def test_an_example_keeps_its_lines() -> None:
-    @click.command(epilog=example("steadytree fit rows.csv", "--target y"))
-    def command() -> None: ...
-
-    page = CliRunner().invoke(command, ["--help"]).output
-    lines = [line.strip() for line in page.splitlines()]
-    at = lines.index("Example:")
-    assert lines[at + 1 : at + 3] == ["steadytree fit rows.csv \\", "--target y"]
-
-
-def test_a_decision_threshold_is_a_number_or_the_prevalence() -> None:
-    assert policy(None, None, None) is None
-    assert policy("0.25", None, (0, 1)) == Decision(0.25)
-    assert policy("prevalence", None, ("no", "yes")) == Decision("prevalence")
-    for text in ("a quarter", "1.5", "nan"):
-        with pytest.raises(InputError, match=f"a number from 0 to 1 .*, got '{text}'"):
-            policy(text, None, (0, 1))
-    for text in ("prevalence", "0.25"):
-        with pytest.raises(InputError, match="expected no --decision-threshold in regression"):
-            policy(text, None, None)
-
-
 @pytest.mark.parametrize(
     ("text", "classes", "named"),
     [
         ("leaves", ("leaves", "stays"), "leaves"),
-        ("0", (0, 1), 0),
         ("1", (0.0, 1.0), 1.0),
         ("true", (False, True), True),
         ("2", ("1", "2"), "2"),
