@@ -64,7 +64,7 @@ def _files(pattern: str, *tests: str) -> list[Target]:
 
 
 SLOW_AS_PYTHON = "320-320 or 200-205 or 150-400 or 100-1500 or 128-256 or 64-300 or large_trees"
-DIFF = ("build", "changes", "edits", "pairing", "splits", "tree_diff")
+DIFF = ("build", "directions", "edits", "pairing", "splits", "tree_diff")
 
 TARGETS: dict[str, Target] = {
     target.module: target
