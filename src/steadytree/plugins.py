@@ -68,7 +68,6 @@ from steadytree.exceptions import (
 )
 from steadytree.publish import publish_tree
 from steadytree.tree.branches import build_tree
-from steadytree.tree.checks import check_shape_of_tree
 from steadytree.tree.columns import Categories, n_rows, plain_scalar
 from steadytree.tree.decision import (
     LARGEST_SHARE,
@@ -160,7 +159,6 @@ __all__ = [
     "branch_texts",
     "build_tree",
     "build_trees",
-    "check_shape_of_tree",
     "choose_tree",
     "clean",
     "double_threshold",

@@ -38,8 +38,3 @@ def test_a_system_without_the_threshold() -> None:
         leaf_shares(tree, None, "it", st.Decision())
     moved = leaf_shares(tree, "labels", "it", st.Decision())
     np.testing.assert_array_equal(moved.argmax(axis=1)[tree.leaves], tree.label[tree.leaves])
-
-
-def test_responses_stay() -> None:
-    tree = random_tree(1, kind="regression")
-    np.testing.assert_array_equal(leaf_shares(tree, None, "it"), tree.value)

@@ -248,7 +248,7 @@ def announce(shape: str) -> Callable[[Any, dict[str, bytes]], None]:
         (change_argument(0, number(1)), "expected feature in"),
         (change_argument(0, number(-5)), "1 to 200,000 features"),
         (change_nodes("left_child", 0, 10**6), "expected a child in"),
-        (change_nodes("left_child", 0, 2**40), "expected children in"),
+        (change_nodes("left_child", 0, 2**40), "expected a child in"),
         (change_nodes("right_child", 0, 0), "a cycle or two parents"),
         (change_nodes("feature", 0, 10**6), "expected feature in"),
         (announce("(1000000000000, 1, 2)"), "expected an array of numpy"),

@@ -59,7 +59,7 @@ def models(data: tuple[pd.DataFrame, Any]) -> dict[str, Any]:
     "name",
     [
         *("tree", "extra", "weighted", "weighted by dict", "search"),
-        *("fixed", "fixed, first class", "tuned"),
+        *("fixed", "fixed, first class", "tuned", "frozen"),
     ],
 )
 def test_the_form_stays_and_the_tree_is_new(name: str, data: tuple[pd.DataFrame, Any]) -> None:
@@ -77,14 +77,6 @@ def test_the_form_stays_and_the_tree_is_new(name: str, data: tuple[pd.DataFrame,
     if name in ("tree", "extra", "fixed", "fixed, first class", "tuned"):
         assert type(written) is type(model)
     assert pickle.dumps(model) == before
-
-
-def test_inside_a_frozen_estimator(data: tuple[pd.DataFrame, Any]) -> None:
-    model = models(data)["frozen"].fit(*data)
-    new = moved(st.as_tree(model), 1)
-    assert new.decision_threshold == 0.2
-    rows = probe_rows(new, 1000, singles=True)
-    np.testing.assert_array_equal(write_like(new, model).predict(rows), new.predict(rows))
 
 
 def test_a_policy_that_the_wrapper_cannot_hold(data: tuple[pd.DataFrame, Any]) -> None:
@@ -115,6 +107,11 @@ def test_refusals(data: tuple[pd.DataFrame, Any]) -> None:
     nameless = DecisionTreeClassifier().fit(X[["a", "b"]].to_numpy(), y)
     with pytest.raises(FeatureAlignmentError, match=r"over the 2 columns .* got one over 4"):
         write_like(st.as_tree(model), nameless)
+    # By position where one side has no names.
+    unnamed = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X.to_numpy(), y)
+    np.testing.assert_array_equal(
+        write_like(st.as_tree(unnamed), model).predict(X), unnamed.predict(X.to_numpy())
+    )
     with pytest.raises(UnsupportedModelError, match="expected a regression tree"):
         write_like(st.as_tree(model), DecisionTreeRegressor().fit(X, y == "yes"))
     tree = random_tree(0)

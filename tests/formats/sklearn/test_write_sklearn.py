@@ -75,7 +75,7 @@ def test_there_and_back_is_the_same_tree(kind: str, seed: int) -> None:
 
 @KINDS
 @pytest.mark.parametrize("seed", range(6))
-def test_trees_with_categories_there_and_back(kind: str, seed: int) -> None:
+def test_random_trees_there_and_back(kind: str, seed: int) -> None:
     decision = 0.3 if kind == "binary" and seed % 3 == 0 else None
     precision = ("float64", "float32")[seed % 2]
     tree = random_tree(seed, kind=kind, precision=precision, decision=decision)
@@ -83,6 +83,12 @@ def test_trees_with_categories_there_and_back(kind: str, seed: int) -> None:
     rows = as_sklearn_takes(tree, probe_rows(tree, 3000, seed, singles=True))
     np.testing.assert_array_equal(again.predict(rows), tree.predict(rows))
     assert again.decision_threshold == tree.decision_threshold
+    # Every single goes as in a tree of doubles.
+    numbers = random_tree(seed, kind=kind, categorical=False, precision=precision)
+    rows = probe_rows(numbers, 5000, seed, singles=True)
+    model = st.export_tree(numbers, "sklearn")
+    np.testing.assert_array_equal(model.apply(rows), numbers.apply(rows))
+    np.testing.assert_array_equal(model.predict(rows), numbers.predict(rows))
 
 
 @KINDS
@@ -98,17 +104,6 @@ def test_what_can_be_done_with_a_fitted_model(kind: str) -> None:
     assert inside.get_depth() == tree.depth
     assert inside.get_n_leaves() == tree.n_leaves
     np.testing.assert_array_equal(inside.apply(model[:-1].transform(rows)), tree.apply(rows))
-
-
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-@pytest.mark.parametrize("seed", range(6))
-def test_every_single_goes_as_in_a_tree_of_doubles(seed: int, precision: str) -> None:
-    tree = random_tree(seed, categorical=False, precision=precision)
-    rows = probe_rows(tree, 10_000, seed, singles=True)
-    model = st.export_tree(tree, "sklearn")
-    assert isinstance(model, DecisionTreeClassifier)
-    np.testing.assert_array_equal(model.apply(rows), tree.apply(rows))
-    np.testing.assert_array_equal(model.predict_proba(rows), tree.predict_proba(rows))
 
 
 def test_a_tree_without_names_reads_arrays() -> None:
@@ -154,7 +149,9 @@ def test_nodes_in_any_order() -> None:
 @pytest.mark.parametrize("threshold", [0.05, 0.5, 1.0])
 @pytest.mark.parametrize("categorical", [True, False])
 def test_a_threshold_decides(threshold: float, categorical: bool) -> None:
-    tree = random_tree(5, categorical=categorical, decision=threshold)
+    # The first class may be the positive one.
+    policy: Any = st.Decision(threshold=0.5, positive="no") if threshold == 0.5 else threshold
+    tree = random_tree(5, categorical=categorical, decision=policy)
     model = st.export_tree(tree, "sklearn")
     assert isinstance(model, FixedThresholdClassifier)
     rows = as_sklearn_takes(tree, probe_rows(tree, 3000, singles=True))
@@ -164,13 +161,6 @@ def test_a_threshold_decides(threshold: float, categorical: bool) -> None:
         again = st.as_tree(model)
         assert again.decision_threshold == threshold
         np.testing.assert_array_equal(again.label, tree.label)
-
-
-def test_the_first_class_may_be_the_positive_one() -> None:
-    policy = st.Decision(threshold=0.3, positive="no")
-    tree = random_tree(5, categorical=False, decision=policy)
-    rows = probe_rows(tree, 3000, singles=True)
-    np.testing.assert_array_equal(st.export_tree(tree, "sklearn").predict(rows), tree.predict(rows))
 
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass"])
@@ -193,13 +183,13 @@ def test_labels_kept_against_their_share(kind: str, decision: float | None) -> N
     np.testing.assert_allclose(by_label.predict_proba(rows).sum(axis=1), 1, atol=1e-12)
 
 
-def test_nobody_is_below_a_threshold_of_0() -> None:
-    tree = build_tree(Leaf([0.5, 0.5], label=0), n_features=1, classes=("no", "yes"), decision=0.0)
+def test_what_cannot_be_written() -> None:
+    one = build_tree(Leaf([1.0]), n_features=2, classes=("only",))
+    assert st.export_tree(one, "sklearn").predict([[1, 2]]).tolist() == ["only"]
+    leaf, zero = Leaf([0.5, 0.5], label=0), 0.0
+    tree = build_tree(leaf, n_features=1, classes=("no", "yes"), decision=zero)
     with pytest.raises(UnsupportedModelError, match="a leaf below it"):
         st.export_tree(tree, "sklearn", prefer="labels")
-
-
-def test_what_cannot_be_written() -> None:
     with pytest.raises(InputError, match='expected prefer="labels", "shares" or None, got \'x\''):
         st.export_tree(random_tree(1), "sklearn", prefer="x")
     leaves = {"left": Leaf([1.0, 0.0]), "right": Leaf([0.0, 1.0])}
@@ -208,11 +198,6 @@ def test_what_cannot_be_written() -> None:
     tree = build_tree(root, n_features=1, classes=("no", "yes"), **fields)
     with pytest.raises(UnsupportedModelError, match="'code' that are all text or all numbers"):
         st.export_tree(tree, "sklearn")
-
-
-def test_a_single_leaf_and_a_single_class() -> None:
-    tree = build_tree(Leaf([1.0]), n_features=2, classes=("only",))
-    assert st.export_tree(tree, "sklearn").predict([[1, 2]]).tolist() == ["only"]
 
 
 # -- columns of codes ---------------------------------------------------------------------

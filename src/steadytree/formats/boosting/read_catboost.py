@@ -219,28 +219,28 @@ class Features:
                 kind = ONE_HOT if split.border is None else FLOAT
                 asked.setdefault((kind, split.index), []).append(split.hash)
         found = _columns(info)
-        labels = [label for _, _, label in found]
+        labels = [label for _, label in found]
         named = all(labels) and len(set(labels)) == len(labels)
         named = named and labels != [str(j) for j in range(len(labels))]
-        kept = [(kind, key, label) for kind, key, label in found if kind == FLOAT or key in asked]
+        kept = [(key, label) for key, label in found if key[0] == FLOAT or key in asked]
         if len(kept) < len(found) and not named:
             raise UnsupportedModelError(
                 "expected named columns where the tree does not ask for some of the categorical "
                 "ones, got columns without names; fit on a frame"
             )
-        self.columns = {key: j for j, (_, key, _) in enumerate(kept)}
-        self.names = tuple(label for _, _, label in kept) if named else None
+        self.columns = {key: j for j, (key, _) in enumerate(kept)}
+        self.names = tuple(label for _, label in kept) if named else None
         lacking = [key for key in asked if key not in self.columns]
         if lacking:
             raise TreeFormatError(
                 f"features_info: expected feature {lacking[0][1]} of the type {lacking[0][0]}, "
                 "on which the tree splits, got none"
             )
-        texts = _texts(info) if any(kind == ONE_HOT for kind, _, _ in kept) else {}
+        texts = _texts(info)
         self._codes: dict[tuple[int, int], tuple[int, ...]] = {}
         self.categories = tuple(
-            self._category_list(key[1], asked[key], texts, label) if kind == ONE_HOT else None
-            for kind, key, label in kept
+            self._category_list(key[1], asked[key], texts, label) if key[0] == ONE_HOT else None
+            for key, label in kept
         )
         self._missing_left = {
             one.whole("feature_index", MAX_UNLISTED_FEATURES): _treatment(one)
@@ -302,9 +302,9 @@ def _parts(info: JsonObject, name: str) -> list[JsonObject]:
     return info.parts(name) if info.content.get(name) else []
 
 
-def _columns(info: JsonObject) -> list[tuple[str, tuple[str, int], str]]:
-    """Return kind, key and name of the columns, in their order in the training data."""
-    found: dict[int, tuple[str, tuple[str, int], str]] = {}
+def _columns(info: JsonObject) -> list[tuple[tuple[str, int], str]]:
+    """Return kind, number and name of the columns, in their order in the training data."""
+    found: dict[int, tuple[tuple[str, int], str]] = {}
     for kind, name in ((FLOAT, "float_features"), (ONE_HOT, "categorical_features")):
         for one in _parts(info, name):
             index = one.whole("feature_index", MAX_UNLISTED_FEATURES)
@@ -314,8 +314,8 @@ def _columns(info: JsonObject) -> list[tuple[str, tuple[str, int], str]]:
                 raise TreeFormatError(
                     f"{one.where}flat_feature_index: expected one, got {place} twice"
                 )
-            found[place] = (kind, (kind, index), label)
-    keys = [key for _, key, _ in found.values()]
+            found[place] = ((kind, index), label)
+    keys = [key for key, _ in found.values()]
     if sorted(found) != list(range(len(found))) or len(set(keys)) < len(keys):
         raise UnsupportedModelError(
             "expected a model of numeric and categorical features, each listed once, got columns "

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -136,17 +135,6 @@ def load_file(path: Path) -> Any:
 # -- the text ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Model:
-    """What the text says beside its trees."""
-
-    n_features: int
-    names: tuple[str, ...] | None
-    objective: list[str]
-    codes: dict[int, list[int]]
-    values: dict[int, list[Any]]
-
-
 def _read_text(
     text: str, tree_index: int | None, source: str, classes: Sequence[Any] | None
 ) -> Tree:
@@ -167,14 +155,20 @@ def _read_text(
     index = choose_tree(len(blocks), tree_index, "a LightGBM model")
     if blocks[index].partition("\n")[0].strip() != str(index):
         raise TreeFormatError(f"expected Tree={index}, got Tree={blocks[index][:20]!r}")
-    model = _model_of(header, tail)
-    table = _fields(blocks[index])
-    outcome = _outcome(model.objective, len(blocks), classes, source)
-    root, categories = _nodes(table, model, outcome)
+    n = _whole(header, "max_feature_idx", 0, MAX_FEATURES - 1) + 1
+    names, infos = (header.get(f"feature_{key}", "").split(" ") for key in ("names", "infos"))
+    if len(names) != n or len(infos) != n:
+        raise TreeFormatError(
+            f"expected {n} feature_names and feature_infos, got {len(names)} and {len(infos)}"
+        )
+    outcome = _outcome(header.get("objective", "").split(), len(blocks), classes, source)
+    codes, values = _categories_of(infos, names, tail)
+    root, categories = _nodes(_fields(blocks[index]), n, codes, values, outcome)
+    numbered = all(name == f"Column_{j}" for j, name in enumerate(names))
     return build_tree(
         root,
-        n_features=model.n_features,
-        feature_names=model.names,
+        n_features=n,
+        feature_names=None if numbered else tuple(names),
         categories=categories,
         classes=outcome.classes,
         metadata={"source": source},
@@ -197,25 +191,6 @@ def _whole(fields: dict[str, str], key: str, low: int, high: int) -> int:
             f"got {fields.get(key, 'none')[:40]!r}"
         )
     return number
-
-
-def _model_of(header: dict[str, str], tail: str) -> _Model:
-    n = _whole(header, "max_feature_idx", 0, MAX_FEATURES - 1) + 1
-    names = header.get("feature_names", "").split(" ")
-    infos = header.get("feature_infos", "").split(" ")
-    if len(names) != n or len(infos) != n:
-        raise TreeFormatError(
-            f"expected {n} feature_names and feature_infos, got {len(names)} and {len(infos)}"
-        )
-    codes, values = _categories_of(infos, names, tail)
-    numbered = all(name == f"Column_{j}" for j, name in enumerate(names))
-    return _Model(
-        n_features=n,
-        names=None if numbered else tuple(names),
-        objective=header.get("objective", "").split(),
-        codes=codes,
-        values=values,
-    )
 
 
 def numbers_in(text: str, what: str, kind: type[int] | type[float]) -> list[Any]:
@@ -325,7 +300,11 @@ def sigmoid_of(objective: list[str]) -> float:
 
 
 def _nodes(
-    table: dict[str, str], model: _Model, outcome: Outcome
+    table: dict[str, str],
+    n_features: int,
+    known: dict[int, list[int]],
+    named: dict[int, list[Any]],
+    outcome: Outcome,
 ) -> tuple[Node, tuple[tuple[Any, ...] | None, ...]]:
     """Nested conditions of one tree, and the categories of all features."""
     if table.get("is_linear", "0").strip() != "0":
@@ -343,7 +322,7 @@ def _nodes(
         return numbers
 
     feature = column("split_feature", n_splits, int)
-    check_features(feature, model.n_features)
+    check_features(feature, n_features)
     threshold = column("threshold", n_splits, float)
     kind = column("decision_type", n_splits, int)
     for k in kind:
@@ -353,7 +332,7 @@ def _nodes(
     values = outcome.of(column("leaf_value", n_leaves, float))
     weights = column("leaf_count", n_leaves, float) if table.get("leaf_count") else [1.0] * n_leaves
     sets = _left_sets(table, threshold, kind)
-    categories = _categories_of_tree(model, feature, sets)
+    categories = _categories_of_tree(known, named, feature, sets)
     position = {j: {code: k for k, code in enumerate(codes)} for j, codes in categories.items()}
     # Leaves are numbered from -1 downwards; here they follow the splits.
     children: list[tuple[int, int] | None] = [
@@ -380,14 +359,15 @@ def _nodes(
         lambda i: Leaf(values[i - n_splits], weights[i - n_splits]),
         split,
     )
-    values_of = {j: model.values.get(j) or codes for j, codes in categories.items()}
-    return root, tuple(
-        tuple(values_of[j]) if j in values_of else None for j in range(model.n_features)
-    )
+    values_of = {j: tuple(named.get(j) or codes) for j, codes in categories.items()}
+    return root, tuple(values_of.get(j) for j in range(n_features))
 
 
 def _categories_of_tree(
-    model: _Model, feature: list[int], sets: list[list[int] | None]
+    known: dict[int, list[int]],
+    named: dict[int, list[Any]],
+    feature: list[int],
+    sets: list[list[int] | None],
 ) -> dict[int, list[int]]:
     """Codes of each categorical feature: those LightGBM met, and those in the sets of the tree."""
     used: dict[int, set[int]] = {}
@@ -395,16 +375,16 @@ def _categories_of_tree(
         if codes is not None:
             used.setdefault(j, set()).update(codes)
     found: dict[int, list[int]] = {}
-    for j in {*model.codes, *model.values, *used}:
-        if j in model.values:
-            n = len(model.values[j])
+    for j in {*known, *named, *used}:
+        if j in named:
+            n = len(named[j])
             if max(used.get(j, ()), default=-1) >= n:
                 raise TreeFormatError(
                     f"feature {j}: expected category codes below {n}, got {max(used[j])}"
                 )
             codes = list(range(n))
         else:
-            codes = sorted({*model.codes.get(j, ()), *used.get(j, ())})
+            codes = sorted({*known.get(j, ()), *used.get(j, ())})
         if codes or j in used:
             found[j] = codes
     check_category_sizes([len(found[j]) for j in feature if j in found])

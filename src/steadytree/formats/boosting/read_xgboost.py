@@ -78,11 +78,10 @@ def reads(model: Any) -> bool:
 def read(model: Any, tree_index: int | None = None) -> Tree:
     """Read a booster or a fitted XGBClassifier, -Regressor, -Ranker or random forest of XGBoost.
 
-    As in its own predictions, early stopping counts for an estimator (not for a booster): trees
-    after the best round are no part of the model.
+    Early stopping does not count: a model has all trees that were trained.
     """
-    booster, estimator = model, hasattr(model, "get_booster")
-    if estimator:
+    booster = model
+    if hasattr(model, "get_booster"):
         if not model.__sklearn_is_fitted__():
             raise not_fitted(model)
         if not np.isnan(float(model.missing)):
@@ -96,7 +95,6 @@ def read(model: Any, tree_index: int | None = None) -> Tree:
         tree_index,
         type(model).__name__,
         classifier=is_a(model, "xgboost", "XGBClassifier"),
-        early_stopping=estimator,
     )
 
 
@@ -174,7 +172,6 @@ def _read_document(
     name: str,
     *,
     classifier: bool = False,
-    early_stopping: bool = False,
 ) -> Tree:
     top = JsonObject(document, "")
     learner = top.part("learner")
@@ -192,8 +189,6 @@ def _read_document(
             f"num_feature: expected 1 to {MAX_UNLISTED_FEATURES:,} features, got {n_features}"
         )
     trees = model.parts("trees")
-    if early_stopping:
-        trees = trees[: _rounds_kept(learner, model)]
     if not trees:
         raise TreeFormatError("trees: expected at least one, got none")
     index = choose_tree(len(trees), tree_index, "an XGBoost model")
@@ -216,17 +211,6 @@ def _read_document(
         precision="float32",
         metadata={"source": f"XGBoost {version} {name}"},
     )
-
-
-def _rounds_kept(learner: JsonObject, model: JsonObject) -> int | None:
-    """Return how many trees count after early stopping; None without it."""
-    attributes = learner.part("attributes")
-    if "best_iteration" not in attributes.content:
-        return None
-    best, ends = _count(attributes, "best_iteration"), _integers(model, "iteration_indptr")
-    if not 0 <= best < len(ends) - 1:
-        raise TreeFormatError(f"best_iteration: expected a round, got {best} of {len(ends) - 1}")
-    return ends[best + 1]
 
 
 def _outcome(learner: JsonObject, classifier: bool) -> tuple[Outcome, float]:

@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.formats.stored_nodes import check_features
+from steadytree.formats.stored_nodes import check_features, nest_nodes
 from steadytree.plugins import (
     MAX_FILE_BYTES,
     MAX_UNLISTED_FEATURES,
+    Leaf,
     SteadyTreeError,
     Tree,
     TreeFormatError,
-    check_shape_of_tree,
     import_optional,
     parse_json,
     quoted,
@@ -329,11 +329,11 @@ def _check_tree(part: Part, members: dict[str, bytes]) -> None:
         )
     if nodes.shape != (count,) or count < 1 or left.dtype.kind != "i" or feature.dtype.kind != "i":
         raise TreeFormatError(f"expected a table of {count} nodes, got shape {nodes.shape}")
-    for side in (left, right):
-        if (np.abs(side) >= 2**31).any():
-            raise TreeFormatError(f"expected children in [0, {count}), got others")
-    leaf = check_shape_of_tree(left.astype(np.int32), right.astype(np.int32))
-    check_features(feature[~leaf].tolist(), features)
+    sides = [
+        None if a == -1 else (a, b) for a, b in zip(left.tolist(), right.tolist(), strict=True)
+    ]
+    nest_nodes(sides, lambda node: Leaf([node]), lambda node, *_: Leaf([node]))
+    check_features(feature[left != -1].tolist(), features)
 
 
 def _whole(part: Any) -> int:
