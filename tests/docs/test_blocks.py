@@ -29,13 +29,21 @@ NEEDED: dict[str, Callable[[Path], None]] = {
     "docs/guide/command-line.md": hospital.write_tables,
 }
 """Files that a page takes for granted: those of its reader."""
+LONG = ("docs/guide/command-line.md", "docs/guide/churn-pipeline.md")
+"""Pages of many retrainings, left to ``make test-slow``."""
 
 
 def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", pages(), ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] * (name_of(page) in LONG))
+        for page in pages()
+    ],
+)
 def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     NEEDED.get(name_of(page), lambda folder: None)(tmp_path)

@@ -17,6 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "examples"
 EXAMPLES = sorted(GALLERY.glob("*/*.py"))
 SECTIONS = sorted({example.parent for example in EXAMPLES})
+QUICK = ("compare_two_trees", "grow_a_stable_tree", "rules_on_paper")
+"""Run each time; the others wait for ``make test-slow`` and ``make docs``, which runs them all."""
+DEMO = "retrain_a_deployed_tree"
 
 # SurvSet unpickles its tables with names that NumPy has renamed; and where there is a screen,
 # matplotlib says that its test backend shows nothing.
@@ -62,7 +65,14 @@ def test_there_is_a_gallery() -> None:
     assert not list(GALLERY.glob("*.py")), "examples live in sections"
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem not in QUICK))
+        for path in EXAMPLES
+        if path.stem != DEMO
+    ],
+)
 def test_it_runs_and_draws(example: Path, tmp_path: Path) -> None:
     run(tmp_path, "-c", AS_A_READER, str(example))
     left = [path.name for path in tmp_path.iterdir() if not path.name.endswith("-output")]
@@ -73,7 +83,9 @@ def test_the_demo_leaves_a_page_to_open(tmp_path: Path) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     command = re.search(r"^demo:.*\n\t\$\(BIN\)/python (\S+)$", makefile, re.MULTILINE)
     assert command is not None
-    printed = run(tmp_path, str(ROOT / command.group(1)))
+    demo = ROOT / command.group(1)
+    assert demo.stem == DEMO
+    printed = run(tmp_path, "-c", AS_A_READER, str(demo))
     pages = re.findall(r"^Open this in a browser: (.+)$", printed, re.MULTILINE)
     assert len(pages) == 1
     page = Path(pages[0])

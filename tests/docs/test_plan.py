@@ -174,6 +174,7 @@ def test_the_workflow_lets_a_tree_pass_that_follows_the_old_one(
     assert shown == (repository / "gate" / "diff.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_workflow_refuses_a_tree_made_anew_and_keeps_the_report(
     repository: Path, trees: Path, tmp_path: Path
 ) -> None:
@@ -229,6 +230,7 @@ def test_the_pipeline_has_the_form_that_gitlab_asks_for() -> None:
     assert jobs["release"]["rules"][0]["when"] == "manual"
 
 
+@pytest.mark.slow
 def test_the_pipeline_proposes_and_releases(repository: Path) -> None:
     assert run_job("propose", repository) == 0
     assert report_of(repository / "proposal")
@@ -260,6 +262,7 @@ def pre_merge(repository: Path, **environment: str) -> subprocess.CompletedProce
     return run(str(RECIPES / "pre-merge.sh"), repository, **environment)
 
 
+@pytest.mark.slow
 def test_the_script_lets_a_tree_pass_that_follows_the_old_one(
     repository: Path, trees: Path
 ) -> None:
@@ -270,6 +273,7 @@ def test_the_script_lets_a_tree_pass_that_follows_the_old_one(
     assert "broken" not in done.stdout
 
 
+@pytest.mark.slow
 def test_the_script_refuses_a_tree_made_anew_and_keeps_the_report(
     repository: Path, trees: Path
 ) -> None:
@@ -332,6 +336,7 @@ def test_a_plan_of_the_branch_itself_changes_nothing(
     assert pre_merge(repository).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_schedule_on_another_branch_keeps_to_the_plan_of_the_default_branch(
     repository: Path,
 ) -> None:

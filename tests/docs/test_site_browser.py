@@ -17,6 +17,8 @@ pytestmark = pytest.mark.browser
 
 WIDTHS = {"desktop": 1360, "phone": 390}
 LOOKS = [(width, scheme) for width in WIDTHS for scheme in ("light", "dark")]
+OFTEN = [("desktop", "light"), ("phone", "dark")]
+"""Looked at each time; the other two by ``make test-slow``, at every page."""
 KINDS = [
     "index",
     "start",
@@ -104,7 +106,7 @@ def faults_of(page: Any) -> list[str]:
     return faults + ([f"{over} pixels wider than the window"] if over > 0 else [])
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+@pytest.mark.parametrize(("width", "scheme"), OFTEN)
 def test_one_page_of_each_kind_can_be_read(
     look: Any, address: str, width: str, scheme: str
 ) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.docs.fences import START as PAGE
-from tests.docs.shown import Step, agrees, steps_of, wrapped
+from tests.docs.shown import agrees, steps_of, wrapped
 
 SAY = "print('<<< end of block >>>', flush=True)\n"
 
@@ -52,17 +52,15 @@ def run_commands(text: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, str]]:
-    """Follow the page: its folder, and the output of each block by the block's line."""
-    folder = tmp_path_factory.mktemp("reader")
+def follow(folder: Path) -> dict[int, str]:
+    """Follow the page in a folder, and return the output of each block by the block's line."""
     python = [step.block for step in steps_of(PAGE) if step.block.language == "python"]
     printed = run_script([block.text for block in python], folder)
     outputs = {block.line: text for block, text in zip(python, printed, strict=True)}
     for step in steps_of(PAGE):
         if step.block.language == "sh" and not step.block.text.startswith("pip "):
             outputs[step.block.line] = run_commands(step.block.text, folder)
-    return folder, outputs
+    return outputs
 
 
 def test_only_pip_is_needed_and_no_extra() -> None:
@@ -77,14 +75,24 @@ def test_only_pip_is_needed_and_no_extra() -> None:
     assert set(imported) == {"sklearn", "steadytree"}
 
 
-@pytest.mark.parametrize("step", steps_of(PAGE), ids=lambda step: f"line {step.block.line}")
-def test_what_the_page_shows_is_what_is_printed(
-    step: Step, followed: tuple[Path, dict[int, str]]
+@pytest.mark.browser
+def test_what_the_page_shows_is_printed_and_the_reader_ends_with_the_report_open(
+    tmp_path: Path, visit: Any
 ) -> None:
-    output = followed[1].get(step.block.line, "")
-    assert (step.shown is None) == (output == ""), output
-    if step.shown is not None:
-        assert agrees(step.shown, output), wrapped(output)
+    """One test, so that the page is followed once."""
+    outputs = follow(tmp_path)
+    for step in steps_of(PAGE):
+        output = outputs.get(step.block.line, "")
+        assert (step.shown is None) == (output == ""), output
+        if step.shown is not None:
+            assert agrees(step.shown, output), wrapped(output)
+    # The first words of the report are those that the page of the site shows.
+    answer = "Change the deployed tree by 2 edits (confirmed)"
+    assert f"\n{answer}.\n" in PAGE.read_text(encoding="utf-8")
+    for name in ("report.html", "proposal/report.html"):
+        page = visit(tmp_path / name)
+        assert page.locator("h1").inner_text() == answer
+        assert page.locator("svg.tree").first.is_visible()
 
 
 def test_an_output_of_other_numbers_would_be_noticed() -> None:
@@ -114,16 +122,3 @@ def test_numbers_in_the_text_are_those_of_the_output() -> None:
         f"{100 * scratch[0]:.0f} % dissimilar"
     ) in sentences
     assert f"gains {chosen[1]:.3f} and is {100 * chosen[0]:.0f} % dissimilar" in sentences
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("name", ["report.html", "proposal/report.html"])
-def test_the_reader_ends_with_the_report_open(
-    name: str, followed: tuple[Path, dict[int, str]], visit: Any
-) -> None:
-    page = visit(followed[0] / name)
-    # Its first words are those that the page of the site shows.
-    answer = "Change the deployed tree by 2 edits (confirmed)"
-    assert f"\n{answer}.\n" in PAGE.read_text(encoding="utf-8")
-    assert page.locator("h1").inner_text() == answer
-    assert page.locator("svg.tree").first.is_visible()

@@ -62,6 +62,7 @@ def test_json_and_csv_hold_the_same_numbers(done: Regenerated) -> None:
                     assert row[key] == ""
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_for_any_number_of_workers(
     done: Regenerated, tmp_path: Path
 ) -> None:

@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from research.paper.regenerate import regenerate
 from research.paper.settings import Settings
 from tests.research.paper.tiny import TINY, numbers
@@ -36,6 +38,7 @@ def finished(out: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in (out / "units").rglob("[!.]*.json")}
 
 
+@pytest.mark.slow
 def test_killed_five_times_it_loses_nothing(tmp_path: Path) -> None:
     rng = random.Random(0)
     out = tmp_path / "killed"

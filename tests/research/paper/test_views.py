@@ -20,6 +20,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
+@pytest.mark.slow
 def test_redrawn_from_the_results_alone_every_byte_is_the_same(
     whole: Regenerated, tmp_path: Path
 ) -> None:
