@@ -1,4 +1,4 @@
-"""Best-first growth against a brute force over all splits."""
+"""Cut points, bins and best-first growth, against a brute force over all splits."""
 
 from __future__ import annotations
 
@@ -8,8 +8,96 @@ import numpy as np
 import pytest
 
 from steadytree.growing.best_first import BinnedTable, Split, best_split, cut_points
+from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table, space_of
 from tests.growing.samples import grow_best_first
+
+
+def test_cut_points_lie_between_values_and_are_few():
+    values = np.random.default_rng(0).normal(size=5000)
+    cuts = cut_points(values)
+    assert 200 < cuts.size <= 254
+    assert not np.isin(cuts, values).any()
+    np.testing.assert_array_equal(cut_points(np.array([1.0, 3.0, np.nan, 3.0])), [2.0])
+    near = np.nextafter(1.0, 2.0)
+    np.testing.assert_array_equal(cut_points(np.array([1.0, near])), [1.0])
+
+
+def test_bins_agree_with_splits():
+    X, y = mixed_table(300, 2)
+    space = space_of(X, y, "binary")
+    coded = space.encode(X)
+    table = BinnedTable(coded, space)
+    bins = table.codes[0]
+    for b in (0, 7, table.n_edges[0] - 1):
+        split = table.threshold_split(0, int(b), missing_left=False)
+        np.testing.assert_array_equal(bins <= b, split.goes_left(coded[:, 0]))
+
+
+def test_cuts_stay_within_the_space():
+    X = np.linspace(0, 10, 50)[:, None]
+    space = FeatureSpace(lower=np.array([2.0]), upper=np.array([5.0]))
+    edges = BinnedTable(X, space).edges[0]
+    assert edges.min() >= 2
+    assert edges.max() < 5
+
+
+def test_missing_values_go_where_the_split_says():
+    values = np.array([1.0, 3.0, np.nan, 2.0])
+    for missing_left in (False, True):
+        cut = Split(0, 2.0, None, missing_left)
+        assert cut.goes_left(values).tolist() == [True, False, missing_left, True]
+        codes = Split(0, np.nan, (1, 3), missing_left)
+        assert codes.goes_left(values).tolist() == [True, True, missing_left, False]
+
+
+def test_equal_category_sets_are_equal_splits():
+    one, other = Split(2, float("nan"), (0, 1), True), Split(2, -float("nan"), (0, 1), True)
+    assert one == other
+    assert len({one, other}) == 1
+    assert one != Split(2, float("nan"), (0, 1), False)
+
+
+def test_histograms_are_sums_over_the_rows_of_each_bin():
+    X, y = mixed_table(90, 3)
+    space = space_of(X, y, "binary")
+    coded = space.encode(X)
+    table = BinnedTable(coded, space)
+    rows = np.arange(0, 90, 2)
+    weight = np.linspace(1, 2, 90)
+    counts, sums = table.histogram(rows, np.column_stack([np.ones(90), weight]))
+    assert counts.shape == (4, table.n_bins + 1)
+    assert counts.sum(axis=1).tolist() == [45] * 4
+    np.testing.assert_allclose(sums.sum(axis=1), weight[rows].sum())
+    gone = np.isnan(coded[rows, 1])
+    assert counts[1, -1] == gone.sum() > 0
+    np.testing.assert_allclose(sums[1, -1], weight[rows][gone].sum())
+    for code in range(4):
+        assert counts[2, code] == (coded[rows, 2] == code).sum()
+
+
+def test_after_the_last_cut_only_missing_values_are_told_apart():
+    X = np.array([[1.0], [2.0], [np.nan]])
+    table = BinnedTable(X, FeatureSpace.from_data(X))
+    split = table.threshold_split(0, 1, missing_left=False)
+    assert split.threshold == np.inf
+    assert split.goes_left(X[:, 0]).tolist() == [True, True, False]
+
+
+def test_ordered_categories_are_cut_between_one_and_the_next():
+    space = FeatureSpace(
+        lower=[0, 0], upper=[0, 0], categories=(tuple("abcd"), tuple("xy")), ordered=[True, True]
+    )
+    table = BinnedTable(np.array([[3.0, 0.0], [0.0, 1.0], [np.nan, 0.0]]), space)
+    assert table.ranked.tolist() == [True, False]
+    assert table.edges[0].tolist() == [0.5, 1.5, 2.5]
+    assert table.edges[1].size == 0
+    assert table.threshold_split(0, 1, True) == Split(0, np.nan, (0, 1), True)
+    # After the last cut: every category, against missing values.
+    assert table.threshold_split(0, 3, False) == Split(0, np.nan, (0, 1, 2, 3), False)
+
+
+# -- growth --------------------------------------------------------------------------------
 
 
 def _loss(targets, weight):

@@ -6,12 +6,23 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.growing.best_first import BinnedTable, Split, TaughtRows
+from steadytree.growing.best_first import BinnedTable, RowBatch, Split, TaughtRows
 from steadytree.growing.fitting import ColumnEncoder
-from steadytree.growing.leaf_values import share_columns, shares_of, stabilised
-from steadytree.growing.nodes import NodeFactory, export_tree, side_condition, split_of
+from steadytree.growing.leaf_values import share_columns, shares_of, target_columns
+from steadytree.growing.nodes import (
+    FlatTree,
+    NodeFactory,
+    count_rows,
+    export_tree,
+    side_condition,
+    split_of,
+)
+from steadytree.tree.rows import CodedRows
+from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table, space_of
 from tests.growing.samples import grow_best_first
+
+SMALL = {"max_leaves": 5, "min_leaf": 10, "max_depth": 4}
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +60,6 @@ def test_the_prior_counts_as_rows(taught, space):
     np.testing.assert_allclose(steady.middle, (total + 2 * before) / (weight.sum() + 2))
     nobody = make.leaf(rows[:0])
     np.testing.assert_allclose(nobody.middle, np.average(make.targets, 0, taught.weight))
-
-
-def test_targets_of_classes_are_stabilised():
-    np.testing.assert_allclose(
-        stabilised(np.array([0.0, 0.25, 0.5, 1.0])), np.pi / 2 * np.array([0, 1 / 3, 0.5, 1])
-    )
 
 
 def test_shares_come_back_from_the_teachers_columns():
@@ -117,9 +122,7 @@ def test_a_subtree_on_other_rows_keeps_its_rules(factory, deployed):
 
 def test_nodes_are_written_as_a_tree(factory, taught, space):
     rows = np.arange(200)
-    grown = grow_best_first(
-        factory.table, taught.weight, taught.targets, rows, max_leaves=5, min_leaf=10, max_depth=4
-    )
+    grown = grow_best_first(factory.table, taught.weight, taught.targets, rows, **SMALL)
     root = factory.from_growth(grown, 4)
     leaf = root
     while not leaf.is_leaf:
@@ -137,10 +140,12 @@ def test_nodes_are_written_as_a_tree(factory, taught, space):
     # A label may be another one than the shares give; the shares stay.
     first = int(plain.apply_coded(taught.coded[leaf.rows[:1]])[0])
     other = 1 - int(plain.label[first])
-    told = export_tree(root, space, classes=("no", "yes"), decision=0.5, labels={id(leaf): other})
-    assert told.label[first] == other
-    assert np.flatnonzero(told.label != plain.label).tolist() == [first]
-    np.testing.assert_array_equal(told.value, plain.value)
+    other_label = export_tree(
+        root, space, classes=("no", "yes"), decision=0.5, labels={id(leaf): other}
+    )
+    assert other_label.label[first] == other
+    assert np.flatnonzero(other_label.label != plain.label).tolist() == [first]
+    np.testing.assert_array_equal(other_label.value, plain.value)
 
 
 def test_sides_of_a_split_in_words(space):
@@ -148,3 +153,82 @@ def test_sides_of_a_split_in_words(space):
     names = space.categories[2]
     assert str(side_condition(colours, space)) == f"colour is {names[0]} or {names[3]}"
     assert str(side_condition(Split(0, 50.0, None, False), space, left=False)) == "age > 50"
+
+
+# -- where rows go -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing_left", [False, True])
+@pytest.mark.parametrize("flipped", [False, True])
+def test_rows_go_where_the_conditions_say(missing_left, flipped):
+    X, y = mixed_table(200, 4)
+    space = FeatureSpace.from_data(X, y)
+    coded = space.encode(X)
+    make = NodeFactory(
+        TaughtRows(coded, y[:, None].astype(float), np.ones(200), 200, 2),
+        BinnedTable(coded, space),
+    )
+    rows = np.arange(200)
+    first, second = Split(2, np.nan, (0, 2), missing_left), Split(1, 0.2, None, missing_left)
+    below, above = make.divide(rows, first)
+    low, high = make.divide(above, second)
+    inner = make.join(above, second, make.leaf(low), make.leaf(high))
+    root = make.join(rows, first, make.leaf(below), inner)
+    flat = FlatTree.of(root)
+    reached = flat.route(coded, rows)
+    for number, expected in enumerate((below, low, high)):
+        np.testing.assert_array_equal(rows[reached == number], expected)
+    new = Split(0, 45.0, None, missing_left)
+    moved = make.reroute(root, rows, split=new, flipped=flipped)
+    sides = make.divide(rows, new)
+    np.testing.assert_array_equal(moved.parts[1].rows, sides[0])
+    np.testing.assert_array_equal(moved.parts[2].rows, sides[1])
+    assert moved.parts[1].n_leaves == (2 if flipped else 1)
+    inside = moved.parts[1 if flipped else 2]
+    again = make.divide(inside.rows, second)
+    np.testing.assert_array_equal(inside.parts[1].rows, again[0])
+    np.testing.assert_allclose(inside.parts[1].sums, make.leaf(again[0]).sums)
+
+
+# -- what was observed ---------------------------------------------------------------------
+
+
+def test_old_and_new_rows_are_counted_apart_and_give_the_values():
+    X, y = mixed_table(300, 2)
+    space = FeatureSpace.from_data(X, y)
+    coded, outcomes = space.encode(X), target_columns(y, 2)
+    weight = np.linspace(0.5, 2, 300)
+    taught = TaughtRows(coded, outcomes, weight, 300, 2, outcomes, n_old=120)
+    make = NodeFactory(taught, BinnedTable(coded, space))
+    grown = grow_best_first(make.table, weight, outcomes, np.arange(300), **SMALL)
+    tree = export_tree(make.from_growth(grown, 5), space, classes=("no", "yes"), decision=None)
+    assert tree.n_leaves == 5
+    leaf = tree.apply_coded(coded)
+    for node in np.flatnonzero(tree.is_leaf):
+        for which, rows in (("old", np.arange(120)), ("new", np.arange(120, 300))):
+            inside = rows[leaf[rows] == node]
+            assert tree.observed.rows(which)[node] == len(inside)
+            assert tree.observed.outcomes(1, which)[node] == y[inside].sum()
+    np.testing.assert_allclose(tree.observed.predicted(), tree.value)
+
+
+def test_all_rows_are_counted_at_the_nodes_of_a_tree_that_saw_a_sample(factory, taught, space):
+    """Old and new rows apart, each once and by its weight, however they come."""
+    X, y = mixed_table(300, 7)
+    rows = CodedRows(space.encode(X), y, np.arange(300) % 4.0)
+    grown = grow_best_first(factory.table, taught.weight, taught.targets, np.arange(200), **SMALL)
+    root = factory.from_growth(grown, 5)
+    cuts = ((0, 90, True), (90, 130, True), (130, 300, False))
+    batches = [RowBatch.of(rows.take(np.arange(a, b)), 2, old=old) for a, b, old in cuts]
+    found, reached = count_rows(root, batches), root.flat.route(rows.coded, np.arange(300))
+    for number, at in enumerate(np.flatnonzero(root.flat.arrays.leaf >= 0)):
+        for part, old in enumerate((True, False)):
+            inside = np.flatnonzero((reached == number) & ((np.arange(300) < 130) == old))
+            weighted = np.bincount(y[inside], rows.weights[inside], 2)
+            counted = np.bincount(y[inside], rows.weights[inside] > 0, 2)
+            np.testing.assert_array_equal(found.counts[at, part], counted)
+            np.testing.assert_allclose(found.weighted[at, part], weighted, atol=1e-9)
+    np.testing.assert_allclose(found.counts[0].sum(), (rows.weights > 0).sum())
+    response = CodedRows(rows.coded, np.full(300, 2.5), None)
+    responses = count_rows(root, [RowBatch.of(response, None, old=False)])
+    assert responses.counts[0, 1].tolist() == [300, 750]

@@ -1,24 +1,39 @@
-"""The teacher: honest targets, augmentation, the drift switch, and the blend without old rows."""
+"""The teacher and its ensembles: honest targets, augmentation, drift, and what is distilled."""
 
 from __future__ import annotations
 
+from math import ceil
+
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
-from sklearn.metrics import roc_auc_score
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.metrics import r2_score, roc_auc_score
 
-from steadytree.growing.leaf_values import target_columns
+from steadytree.growing import _loops
+from steadytree.growing import teacher as ensembles
+from steadytree.growing._loops import GrowthLimits
+from steadytree.growing.leaf_values import shares_of, target_columns
 from steadytree.growing.teacher import (
+    MOST_BINS,
+    Boosting,
+    ColumnBins,
+    Forest,
     augment,
     blend_with_deployed,
     choose_teacher,
+    distil_tree,
     fit_teacher,
+    leaf_rows,
+    size_by_minority,
     teach,
 )
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from tests.growing.mixed import mixed_table, space_of
+
+FOREST = GrowthLimits(MOST_BINS + 1, 5, 5, 1e-12, 0)
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
@@ -140,3 +155,184 @@ def test_the_blend_believes_a_deployed_tree_as_far_as_it_fits(value, low, high):
     expected += blended.share * tree.value[tree.apply(X), 1]
     np.testing.assert_allclose(targets[:, 0], expected)
     assert blended.predict(X).shape == (120, 1)
+
+
+# -- ensembles -----------------------------------------------------------------------------
+
+
+def boosted(X, targets, n_classes=2, *, rows=None, weight=None, n_rounds=30):
+    """Bins, and a model of small trees with its scores; a third of the features for each split."""
+    bins = ColumnBins(X)
+    table = bins.transform(X)
+    limits = GrowthLimits(MOST_BINS + 1, ceil(0.3 * X.shape[1]), 20, 1e-3, 4)
+    rows = np.arange(len(X)) if rows is None else rows
+    weight = np.ones(len(X)) if weight is None else weight
+    options = {"n_classes": n_classes, "n_rounds": n_rounds, "step": 0.1, "seed": 0}
+    return bins, *Boosting.fit(table, targets, weight, limits, rows=rows, **options)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(y))
+    return X[rows], y[rows]
+
+
+def test_bins_hold_the_order_of_the_values():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=900), rng.integers(0, 3, 900), np.full(900, np.nan)])
+    X[::7, 0] = np.nan
+    bins = ColumnBins(X)
+    table = bins.transform(X)
+    assert table.by_row.dtype == np.uint8
+    np.testing.assert_array_equal(table.by_row.T, table.by_column)
+    codes = table.by_column[0].astype(int)
+    assert (codes[::7] == 255).all()
+    assert codes[np.arange(900) % 7 > 0].max() < 255
+    order = np.argsort(X[:, 0])
+    assert (np.diff(codes[order]) >= 0).all()  # missing values come last
+    assert set(table.by_column[1]) == {0, 1, 2}
+    assert set(table.by_column[2]) == {255}
+    assert bins.transform(np.array([[-99.0, 99.0, 1.0]])).by_row.tolist() == [[0, 2, 0]]
+
+
+def test_a_forest_ranks_as_well_as_scikit_learns(cancer):
+    X, y = cancer
+    table = ColumnBins(X).transform(X)
+    kept = {"n_trees": 60, "seed": 0}
+    forest, out = Forest.fit(table, target_columns(y, 2), np.ones(len(y)), FOREST, **kept)
+    theirs = RandomForestClassifier(60, min_samples_leaf=5, oob_score=True, random_state=0)
+    expected = roc_auc_score(y, theirs.fit(X, y).oob_decision_function_[:, 1])
+    assert roc_auc_score(y, out[:, 0]) == pytest.approx(expected, abs=0.01)
+    assert roc_auc_score(y, forest.predict(table)[:, 0]) > roc_auc_score(y, out[:, 0])
+
+
+def test_boosting_ranks_as_well_as_scikit_learns(cancer):
+    X, y = cancer
+    train, test = np.arange(380), np.arange(380, len(y))
+    bins, model, score = boosted(X, target_columns(y, 2), rows=train, n_rounds=50)
+    theirs = HistGradientBoostingClassifier(
+        learning_rate=0.1, max_iter=50, max_leaf_nodes=4, max_features=0.3, early_stopping=False
+    ).fit(X[train], y[train])
+    expected = roc_auc_score(y[test], theirs.predict_proba(X[test])[:, 1])
+    found = model.predict(bins.transform(X[test]))
+    assert roc_auc_score(y[test], found[:, 0]) == pytest.approx(expected, abs=0.02)
+    np.testing.assert_allclose(model.shares(score)[test], found, atol=1e-9)
+
+
+def test_classes_and_responses():
+    X, y = load_wine(return_X_y=True)
+    bins, model, _ = boosted(X, target_columns(y, 3), 3)
+    shares = model.predict(bins.transform(X))
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert (shares.argmax(axis=1) == y).mean() > 0.95
+    X, y = load_diabetes(return_X_y=True)
+    bins, model, _ = boosted(X, y[:, None], None, n_rounds=50)
+    assert 0.4 < r2_score(y, model.predict(bins.transform(X))[:, 0]) < 0.9
+
+
+def test_weights_count_as_repeats_of_what_is_learnt(cancer):
+    """Rows without weight change nothing, and twice the weight everywhere nothing either."""
+    X, y = cancer
+    table = ColumnBins(X).transform(X)
+    targets, weight = target_columns(y, 2), np.ones(len(y))
+    weight[300:] = 0.0
+    flipped = targets.copy()
+    flipped[300:] = 1 - flipped[300:]
+    fits = [
+        Forest.fit(table, outcome, times * weight, FOREST, n_trees=10, seed=0)[0].predict(table)
+        for outcome, times in ((targets, 1.0), (flipped, 1.0), (targets, 2.0))
+    ]
+    np.testing.assert_array_equal(fits[0], fits[1])
+    np.testing.assert_allclose(fits[0], fits[2])
+    one, other = (boosted(X, t, weight=weight, n_rounds=10)[1] for t in (targets, flipped))
+    np.testing.assert_array_equal(one.predict(table), other.predict(table))
+
+
+def test_large_tables_are_drawn_from(cancer, monkeypatch):
+    """A tree is fitted to a bounded number of rows, and the others are predicted out of bag."""
+    X, y = cancer
+    monkeypatch.setattr(ensembles, "ROWS_PER_TREE", 100)
+    seen = []
+    plain = _loops.loops().grow_tree
+
+    class Watched:
+        add_values = staticmethod(_loops.loops().add_values)
+
+        @staticmethod
+        def grow_tree(*args):
+            seen.append(len(args[1]))
+            return plain(*args)
+
+    monkeypatch.setattr(ensembles, "loops", lambda: Watched)
+    table, targets = ColumnBins(X).transform(X), target_columns(y, 2)
+    _, out = Forest.fit(table, targets, np.ones(len(y)), FOREST, n_trees=40, seed=0)
+    assert max(seen) <= 100
+    assert roc_auc_score(y, out[:, 0]) > 0.95
+    seen.clear()
+    *_, score = boosted(X, targets)
+    assert set(seen) == {100}
+    assert roc_auc_score(y, score[:, 0]) > 0.95
+
+
+def test_scores_far_beyond_any_share_overflow_nowhere() -> None:
+    shares = Boosting([], np.zeros(1), 0.1, 2).shares(np.array([-1e4, 0.0, 1e4]))
+    assert shares.tolist() == [0.0, 0.5, 1.0]
+
+
+# -- distilled trees -----------------------------------------------------------------------
+
+
+def test_size_follows_the_rows_outside_the_largest_class():
+    y = np.zeros(1000, dtype=int)
+    assert size_by_minority(y, 2) == 6
+    y[:30] = 1
+    assert size_by_minority(y, 2) == 12
+    y[:500] = 1
+    assert size_by_minority(y, 2) == 16
+    assert size_by_minority(y, 2, most=24) == 24
+    three = np.repeat([0, 1, 2], [970, 15, 15])
+    assert size_by_minority(three, 3) == 12
+    assert size_by_minority(np.zeros(100), None) == 10
+    assert size_by_minority(np.arange(9), 9) == 9  # a leaf for every class
+    assert [leaf_rows(n) for n in (30, 80, 150, 200, 10_000)] == [8, 8, 15, 20, 20]
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_leaf_values_are_rates_of_real_rows_steadied_by_the_teacher(task):
+    X, y = mixed_table(400, 5, task=task)
+    space = space_of(X, y, task)
+    n_classes = {"binary": 2, "multiclass": 3, "regression": None}[task]
+    coded = space.encode(X)
+    rows = CodedRows(coded, y)
+    teacher = fit_teacher(space, rows, n_classes=n_classes, n_estimators=20)
+    taught = teach(teacher, rows, teacher.out_of_bag, copies=1)
+    classes = None if n_classes is None else tuple(range(n_classes))
+    tree = distil_tree(taught, space, classes=classes, max_leaves=6, min_leaf=20, max_depth=4)
+    assert 2 <= tree.n_leaves <= 6
+    assert tree.depth <= 4
+    leaf = tree.apply_coded(coded)
+    outcomes = target_columns(y, n_classes)
+    for node in np.unique(leaf):
+        here = leaf == node
+        teachers, rate = teacher.out_of_bag[here].mean(axis=0), outcomes[here].mean(axis=0)
+        k = tree.observed.strength[node]
+        value = (here.sum() * rate + k * teachers) / (here.sum() + k)
+        np.testing.assert_allclose(tree.value[node], shares_of(value, n_classes), atol=1e-9)
+        np.testing.assert_allclose(tree.observed.rate()[node], shares_of(rate, n_classes))
+        assert tree.weight[node] == tree.observed.rows()[node] == here.sum() >= 20
+    assert tree.feature_importances().sum() == pytest.approx(1)
+
+
+def test_a_distilled_tree_finds_the_rule():
+    X, y = mixed_table(1500, 0)
+    space = space_of(X, y, "binary")
+    coded = space.encode(X)
+    rows = CodedRows(coded, y)
+    teacher = fit_teacher(space, rows, n_classes=2, n_estimators=50)
+    taught = teach(teacher, rows, teacher.out_of_bag)
+    tree = distil_tree(taught, space, classes=(0, 1), max_leaves=8, min_leaf=32, max_depth=8)
+    X_test, y_test = mixed_table(2000, 9)
+    assert roc_auc_score(y_test, tree.predict_proba(X_test)[:, 1]) > 0.75
+    used = {space.feature_labels[j] for j in tree.feature[tree.feature >= 0]}
+    assert used == {"age", "dose", "colour"}

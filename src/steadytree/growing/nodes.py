@@ -194,15 +194,8 @@ class FlatTree:
 
     def with_root(self, split: Split, *, flipped: bool = False) -> FlatTree:
         """Return the same tree with another condition at the root, maybe its sides exchanged."""
-        own = self.arrays
-        arrays = own._replace(
-            feature=own.feature.copy(),
-            threshold=own.threshold.copy(),
-            by_set=own.by_set.copy(),
-            missing_left=own.missing_left.copy(),
-            children=own.children.copy(),
-            sets=own.sets.copy(),
-        )
+        copies: Any = (values.copy() for values in self.arrays)
+        arrays = FlatNodes(*copies)
         arrays.feature[0], arrays.threshold[0] = split.feature, split.threshold
         arrays.missing_left[0], arrays.by_set[0] = split.missing_left, split.left is not None
         arrays.sets[0] = False
@@ -219,8 +212,7 @@ class FlatTree:
 
 # -- rows and outcomes at every node -------------------------------------------------------
 # The rules of a tree can be searched on a sample; what its leaves predict and how many people
-# they hold must come from every row. A table of a million rows, or one that does not fit in
-# memory, is therefore read in batches, once for all trees of a search.
+# they hold must come from every row.
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,32 +227,23 @@ class NodeCounts:
     weighted: FloatArray
 
 
-def count_rows(roots: Sequence[SearchNode], batches: Iterable[RowBatch]) -> list[NodeCounts]:
-    """Count the rows of all batches at every node of several trees, in one pass."""
-    if not roots:
-        return []
-    sums: list[FloatArray] = []
+def count_rows(root: SearchNode, batches: Iterable[RowBatch]) -> NodeCounts:
+    """Count the rows of all batches at every node of a tree."""
+    nodes, total = root.flat.arrays, np.zeros(0)
+    at = np.flatnonzero(nodes.leaf >= 0)
     for batch in batches:
         width = batch.outcomes.shape[1]
-        sums = sums or [np.zeros((len(root.flat.arrays.leaf), 2, 2, width)) for root in roots]
-        every = np.arange(len(batch.coded))
-        once = (batch.weight > 0)[:, None] * batch.outcomes
-        weighted = batch.weight[:, None] * batch.outcomes
-        for root, total in zip(roots, sums, strict=True):
-            at = np.flatnonzero(root.flat.arrays.leaf >= 0)
-            reached = root.flat.route(batch.coded, every)
-            for kind, values in enumerate((once, weighted)):
-                for column in range(width):
-                    counted = np.bincount(reached, values[:, column], len(at))
-                    total[at, kind, int(not batch.old), column] += counted
-    if not sums:
-        raise ValueError("expected at least one batch of rows, got none")
-    for root, total in zip(roots, sums, strict=True):
-        children = root.flat.arrays.children
-        for node in reversed(range(len(total))):  # children come after their parents
-            if children[node, 0] >= 0:
-                total[node] = total[children[node]].sum(axis=0)
-    return [NodeCounts(total[:, 0], total[:, 1]) for total in sums]
+        total = total if total.size else np.zeros((len(nodes.leaf), 2, 2, width))
+        reached = root.flat.route(batch.coded, np.arange(len(batch.coded)))
+        once = (batch.weight > 0).astype(np.float64)
+        for kind, weight in enumerate((once, batch.weight)):
+            for column in range(width):
+                values = weight * batch.outcomes[:, column]
+                total[at, kind, int(not batch.old), column] += np.bincount(reached, values, len(at))
+    for node in reversed(range(len(total))):  # children come after their parents
+        if nodes.children[node, 0] >= 0:
+            total[node] = total[nodes.children[node]].sum(axis=0)
+    return NodeCounts(total[:, 0], total[:, 1])
 
 
 class NodeFactory:
@@ -384,11 +367,11 @@ class NodeFactory:
 
     # -- values from all rows -----------------------------------------------------
 
-    def count(self, roots: Sequence[SearchNode]) -> None:
-        """Count all rows at the nodes of several trees in one pass, and keep the counts."""
-        fresh = list({id(root): root for root in roots if "counts" not in root.cache}.values())
-        for root, found in zip(fresh, count_rows(fresh, self._batches()), strict=True):
-            root.cache["counts"] = found
+    def counts(self, root: SearchNode) -> NodeCounts:
+        """Rows at the nodes of a tree, counted once."""
+        if "counts" not in root.cache:
+            root.cache["counts"] = count_rows(root, self._batches())
+        return root.cache["counts"]  # type: ignore[no-any-return]
 
     def _batches(self) -> Iterable[RowBatch]:
         """All real rows: those of the search, or all those that it is a sample of."""
@@ -413,8 +396,7 @@ class NodeFactory:
             return root
         if "whole" in root.cache:
             return root.cache["whole"]  # type: ignore[no-any-return]
-        self.count([root])
-        found: NodeCounts = root.cache["counts"]
+        found = self.counts(root)
         k, is_response = self.k, self.taught.n_classes is None
         copies: dict[int, SearchNode] = {}
         for at, node in reversed(list(enumerate(nodes_of(root)))):  # children before their parents
@@ -646,8 +628,7 @@ def export_tree(
             (labels or {}).get(id(node), label) for node, label in zip(nodes, own, strict=True)
         ]
         by_kind = {"label": np.array(given, dtype=np.int32)}
-    make.count([root])
-    found: NodeCounts = root.cache["counts"]
+    found = make.counts(root)
     _, steadied_by, strength = zip(*(node.steadied for node in nodes), strict=True)
     return Tree(
         children_left=children[:, 0],

@@ -14,7 +14,6 @@ own rows come from five folds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._jobs import threads_here
+from steadytree._jobs import in_threads
 from steadytree.evaluation.cross_fitting import make_folds
 from steadytree.evaluation.scores import predict_rows
 from steadytree.growing._loops import BinnedTree, GrowthLimits, loops
@@ -365,22 +364,13 @@ def fit_teacher(
         folds = []
     fits = [np.arange(len(rows)), *(train for train, _ in folds)] if folds else []
     tasks: list[Callable[[], Any]] = [fit_forest, *(partial(fit_boosting, rows=r) for r in fits)]
-    forest, out = (found := _in_threads(tasks, n_jobs))[0]
+    forest, out = (found := in_threads(tasks, n_jobs))[0]
     if not folds:  # too few rows to leave any out
         return Teacher(out, forest, None, encoder, bins, n_classes)
     own = np.zeros_like(out)
     for (_, test), (model, score) in zip(folds, found[2:], strict=True):
         own[test] = model.shares(score[test])
     return Teacher(_mean_of(out, own), forest, found[1][0], encoder, bins, n_classes)
-
-
-def _in_threads(tasks: Sequence[Callable[[], Any]], n_jobs: int | None) -> list[Any]:
-    """Run tasks that release the interpreter's lock; the results are in the tasks' order."""
-    workers = min(threads_here(n_jobs), len(tasks))
-    if workers == 1:
-        return [task() for task in tasks]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(lambda task: task(), tasks))
 
 
 def augment(coded: FloatArray, copies: int, rng: np.random.Generator) -> FloatArray:

@@ -128,10 +128,8 @@ def pairwise(
     check_matching(_most_paths(a), _most_paths(other))
     if _is_small(a, other) or (kernels := compiled_solver()) is None:
         return pairwise_by_scipy(a, b, measure, n_jobs)
-    out: FloatArray = kernels.pairwise(
-        pack(a, measure), None if b is None else pack(b, measure), n_jobs
-    )
-    return out
+    packed = pack(a, measure), None if b is None else pack(b, measure)
+    return np.asarray(kernels.pairwise(*packed, n_jobs))
 
 
 def _is_small(a: Sequence[Paths], b: Sequence[Paths]) -> bool:

@@ -126,31 +126,6 @@ def best_cut(
 
 
 @entry
-def best_routes(count: Any, cost: Any, features: Any, n_cuts: Any, min_leaf: Any) -> Any:
-    """See ``_loops.best_routes``."""
-    n, missing_bin = len(features), count.shape[1] - 1
-    least, at = np.full(n, np.inf), np.zeros(n, dtype=np.intp)
-    side = np.zeros(n, dtype=np.bool_)
-    for row in range(n):
-        counts, costs = count[features[row]], cost[features[row]]
-        missing_left = counts[missing_bin] > 0 and costs[missing_bin] < 0
-        more, extra = (counts[missing_bin], costs[missing_bin]) if missing_left else (0.0, 0.0)
-        total = counts[missing_bin]
-        for b in range(missing_bin):
-            total += counts[b]
-        below, sums, on_left = 0.0, 0.0, counts[0]
-        for b in range(min(n_cuts[features[row]], missing_bin)):
-            below += counts[b]
-            sums += costs[b]
-            if below + more < min_leaf or total - (below + more) < min_leaf:
-                continue
-            if sums + extra < least[row]:
-                least[row], at[row], on_left = sums + extra, b, below
-        side[row] = missing_left if counts[missing_bin] > 0 else on_left * 2 >= total
-    return least, at, side
-
-
-@entry
 def route(coded: Any, rows: Any, nodes: Any) -> Any:
     """See ``_loops.route``."""
     reached = np.empty(len(rows), dtype=np.intp)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steadytree.growing._loops import loops
+from steadytree.growing._loops import best_routes
 from steadytree.growing.best_first import FloatArray, Grown, GrowthRules, Split
 from steadytree.growing.nodes import NodeFactory, SearchNode, Way, side_condition
 from steadytree.tree.space import FeatureSpace
@@ -340,7 +340,7 @@ def _best_conditions(
     ranked = np.flatnonzero(table.ranked)
     if not ranked.size:
         return
-    least, at, side = loops().best_routes(
+    least, at, side = best_routes(
         routing.count, routing.cost, ranked, table.n_edges, float(min_leaf)
     )
     for i in np.argsort(least, kind="stable")[:3].tolist():

@@ -204,7 +204,6 @@ class PricedEdits:
             int((missed + price * distances).argmin()) if np.isfinite(price) else 0
             for price in prices
         ]
-        self.make.count([steps[at].root for at in best])
         out = []
         for price, at in zip(prices, best, strict=True):
             self.price = float(price)
