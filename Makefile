@@ -71,7 +71,8 @@ coverage: setup ## which lines of the package no test reaches; fails below 95 %
 	$(BIN)/python -m pytest -n 2 -m "not slow" --cov=steadytree --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow" -W ignore::RuntimeWarning \
 		-k "not ($$($(BIN)/python -c 'from research.mutation.targets import SLOW_AS_PYTHON as s; print(s)'))" \
-		--cov=steadytree --cov-append --cov-report= tests/distance/solver tests/growing/test_loops.py \
+		--cov=steadytree --cov-append --cov-report= tests/distance/test_assignment.py \
+		tests/distance/test_solver.py tests/growing/test_loops.py \
 		tests/tree/test_walk.py
 	$(BIN)/coverage report --show-missing --skip-covered --fail-under=95
 

@@ -79,7 +79,13 @@ TARGETS: dict[str, Target] = {
         ),
         Target("estimators/selection", ("tests/estimators/test_selection.py",)),
         *_folder("distance", "tests/distance"),
-        *_folder("distance/_solver", "tests/distance/solver", plain=True, slow=SLOW_AS_PYTHON),
+        *_folder(
+            "distance/_solver",
+            "tests/distance/test_assignment.py",
+            "tests/distance/test_solver.py",
+            plain=True,
+            slow=SLOW_AS_PYTHON,
+        ),
         *_folder("evaluation", "tests/evaluation"),
         *_folder("diff", *(f"tests/diff/test_{name}.py" for name in DIFF)),
         Target(

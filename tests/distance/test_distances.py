@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import pickle
 import subprocess
 import sys
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
-from sklearn.datasets import load_breast_cancer
-from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.distance import distances
@@ -23,22 +19,8 @@ from steadytree.distance._solver import kernels
 from steadytree.distance._solver.pack import pack
 from steadytree.distance.distances import normalised, weighted_means
 from steadytree.distance.variants import VARIANTS, DistanceOptions, Measure, check_options, paths_of
-from steadytree.exceptions import InputError
 from tests.golden import MID_1, MID_2, UNIT, build
-from tests.naive import metric_weight, naive_paths
-from tests.strategies import Kind, examples, random_space, random_tree, tree_collections
-
-
-def test_bound_divides_by_the_bound_of_the_depth_given() -> None:
-    raw = st.tree_distance(MID_1, MID_2, space=UNIT)
-    for depth, weight in itertools.product((1, 2, 12), (0.5, 1.0, 24.0)):
-        for variant in ("paper", "metric", "cover"):
-            options: dict[str, Any] = {"space": UNIT, "variant": variant, "label_weight": weight}
-            share = st.tree_distance(MID_1, MID_2, normalize="bound", max_depth=depth, **options)
-            assert share == pytest.approx(
-                st.tree_distance(MID_1, MID_2, **options) / st.distance_bound(depth, weight)
-            )
-    assert raw == pytest.approx(1.0)
+from tests.strategies import examples, tree_collections
 
 
 def test_a_bound_of_zero() -> None:
@@ -53,67 +35,7 @@ def test_a_bound_of_zero() -> None:
     assert st.match_paths(build("no"), build("yes"), **options).distance == 0.0
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_relative_is_the_distance_over_the_masses(seed: int) -> None:
-    rng = Random(seed)
-    kind = Kind(regression=seed % 4 == 0)
-    space = random_space(rng, kind)
-    a, b = (random_tree(rng, space, kind) for _ in range(2))
-    weight = rng.choice([1.0, 0.5, 8.0])
-    d = st.tree_distance(a, b, space=space, variant="metric", label_weight=weight)
-    mass = sum(
-        metric_weight(path, space, weight) for tree in (a, b) for path in naive_paths(tree, space)
-    )
-    relative = st.tree_distance(
-        a, b, space=space, variant="metric", label_weight=weight, normalize="relative"
-    )
-    assert relative == pytest.approx(2 * d / (mass + d), rel=1e-9, abs=1e-12)
-    matching = st.match_paths(a, b, space=space, label_weight=weight)
-    assert matching.relative == pytest.approx(relative, rel=1e-9, abs=1e-12)
-
-
-def test_a_matrix_is_normalised_cell_by_cell() -> None:
-    X, y = load_breast_cancer(return_X_y=True)
-    space = st.FeatureSpace.from_data(X, y)
-    rng = np.random.default_rng(0)
-    trees = []
-    for depth in (1, 2, 4, 4):
-        rows = rng.choice(len(X), len(X))
-        trees.append(DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X[rows], y[rows]))
-    for options in (
-        {"variant": "metric", "normalize": "relative"},
-        {"variant": "metric", "normalize": "bound", "max_depth": 5},
-        {"variant": "paper", "normalize": "bound", "max_depth": 4, "label_weight": "balanced"},
-    ):
-        matrix = st.pairwise_tree_distances(trees, space=space, **options)
-        part = st.pairwise_tree_distances(trees[:2], trees[1:], space=space, **options)
-        for i, j in itertools.product(range(4), repeat=2):
-            single = st.tree_distance(trees[i], trees[j], space=space, **options)
-            assert matrix[i, j] == pytest.approx(single, rel=1e-12, abs=1e-15)
-        np.testing.assert_allclose(part, matrix[:2, 1:], rtol=1e-12, atol=1e-15)
-        assert (np.diag(matrix) == 0).all()
-
-
 # -- collections ------------------------------------------------------------------
-
-
-def test_a_tree_where_a_list_is_expected() -> None:
-    for single in (MID_1, "tree.json", 3):
-        with pytest.raises(InputError, match="expected a list of trees as A, got"):
-            st.pairwise_tree_distances(single, space=UNIT)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"as B, got Tree; for two single trees use tree_distance"):
-        st.pairwise_tree_distances([MID_1], MID_2, space=UNIT)  # type: ignore[arg-type]
-
-
-def test_empty_collections() -> None:
-    assert st.pairwise_tree_distances([], space=UNIT).shape == (0, 0)
-    assert st.pairwise_tree_distances([MID_1], [], space=UNIT).shape == (1, 0)
-    assert st.pairwise_tree_distances([], [MID_1, MID_2], space=UNIT).shape == (0, 2)
-
-
-def test_any_iterable_of_trees() -> None:
-    matrix = st.pairwise_tree_distances((tree for tree in (MID_1, MID_2)), space=UNIT)  # type: ignore[arg-type]
-    np.testing.assert_allclose(matrix, [[0.0, 1.0], [1.0, 0.0]])
 
 
 def test_siblings_are_merged_only_where_that_is_asked() -> None:
@@ -238,8 +160,11 @@ def test_the_same_number_whatever_was_imported_before() -> None:
             check=True,
             env={**os.environ, "STEADYTREE_NO_NUMBA": without},
         ).stdout
-        for first in ("", "import steadytree.distance._solver.kernels")
-        for without in ("", "1")
+        for first, without in (
+            ("", ""),
+            ("import steadytree.distance._solver.kernels", ""),
+            ("", "1"),
+        )
     }
     assert len(printed) == 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from random import Random
 from typing import Any
 
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 
 import steadytree as st
-from tests.golden import HOLES, MID_1, UNIT, build
+from tests.golden import MID_1, UNIT, build
 from tests.naive import (
     cost_matrix,
     feature_distance,
@@ -20,6 +19,7 @@ from tests.naive import (
     unmatched_costs,
 )
 from tests.strategies import Kind, random_space, random_tree
+from tests.wording import said
 
 VARIANTS = ("paper", "metric", "cover")
 CLOSE: dict[str, Any] = {"rel": 1e-9, "abs": 1e-12}
@@ -149,78 +149,18 @@ def test_to_frame() -> None:
 
 
 def test_in_words() -> None:
-    matching = st.match_paths(
-        build((0, 0.5, "no", "yes")), build((0, 0.7, "no", (1, 0.5, "yes", "no"))), space=UNIT
-    )
-    assert repr(matching).startswith("PathMatching(distance=")
-    assert "2 pairs, 1 unmatched" in repr(matching)
-    lines = str(matching).splitlines()
-    assert lines[0] == repr(matching)
-    assert lines[1:4] == [
-        "  x0 <= 0.5: no",
-        "    -> x0 <= 0.7: no",
-        "    cost 0.1: x0 (upper) 0.1",
-    ]
-    assert lines[-2].startswith("  only in the second tree: x0 > 0.7 and x1")
-    assert "= the same rule" in str(st.match_paths(MID_1, MID_1, space=UNIT))
-    relabelled = str(st.match_paths(build("no"), build("yes"), space=UNIT))
-    assert "cost 1: outcome 1" in relabelled
-    several = str(st.match_paths(MID_1, build((1, 0.5, "no", "no")), space=UNIT))
-    assert "    cost 1.5: x0 (lower) 0.25, x1 (lower) 0.25, outcome 1" in several.splitlines()
-
-
-def test_a_rule_of_the_first_tree_alone_in_words() -> None:
-    lines = str(st.match_paths(MID_1, build("no"), space=UNIT)).splitlines()
-    assert lines[-2:] == ["  only in the first tree: x0 > 0.5: yes", "    cost 0.5"]
+    trees = [build((0, 0.5, "no", "yes")), build((0, 0.7, "no", (1, 0.5, "yes", "no")))]
+    said(st.match_paths(*trees, space=UNIT), "distance: a matching")
+    said(st.match_paths(*reversed(trees), space=UNIT), "distance: a rule of the first tree alone")
+    said(st.match_paths(MID_1, MID_1, space=UNIT), "distance: the same rules")
+    several = st.match_paths(MID_1, build((1, 0.5, "no", "no")), space=UNIT)
+    said(several, "distance: several reasons")
 
 
 def test_a_notebook_shows_the_matching() -> None:
     page = st.match_paths(MID_1, build("no"), space=UNIT)._repr_html_()
     assert "x0 &gt; 0.5: yes" in page
     assert "1 unmatched" in page
-
-
-def test_relative_is_the_dissimilarity_whatever_the_variant() -> None:
-    a, b = build((0, 0.2, "no", (1, 0.3, "yes", "no"))), MID_1
-    expected = st.tree_distance(a, b, space=UNIT, variant="metric", normalize="relative")
-    for variant in VARIANTS:
-        assert st.match_paths(a, b, space=UNIT, variant=variant).relative == pytest.approx(expected)
-    merged = st.match_paths(
-        build((0, 0.2, "no", "no")), build("no"), space=UNIT, merge_equal_siblings=True
-    )
-    assert merged.relative == 0.0
-
-
-def test_the_paths_come_along() -> None:
-    matching = st.match_paths(
-        build((0, math.inf, "no", "yes", False)), build((0, 0.5, "no", "yes")), space=HOLES
-    )
-    assert matching.a.rule_text(1) == "x0 is missing: yes"
-    assert matching.b.n_paths == 2
-
-
-def test_the_matching_is_a_best_one_for_real_trees() -> None:
-    """No swap of two partners, and no change of who is left alone, is cheaper."""
-    rng = Random(5)
-    space = random_space(rng, Kind(), n_features=5)
-    a = random_tree(rng, space, Kind(), n_leaves=30)
-    b = random_tree(rng, space, Kind(), n_leaves=24)
-    matching = st.match_paths(a, b, space=space)
-    large, small = naive_paths(a, space), naive_paths(b, space)
-    flip = len(large) < len(small)
-    if flip:
-        large, small = small, large
-    cost = cost_matrix(large, small, space)
-    alone = unmatched_costs(large, cost, space, "paper", 1.0)
-    pairs = {
-        (pair.path_b, pair.path_a) if flip else (pair.path_a, pair.path_b)
-        for pair in matching.pairs
-    }
-    for p, q in pairs:
-        for r, s in pairs:
-            assert cost[p, q] + cost[r, s] <= cost[p, s] + cost[r, q] + 1e-9
-        for lone in matching.unmatched:
-            assert cost[p, q] + alone[lone.path] <= cost[lone.path, q] + alone[p] + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(30))

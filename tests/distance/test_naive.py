@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
+from sklearn.tree import ExtraTreeClassifier
 
 import steadytree as st
 from steadytree.exceptions import ClippedThresholdWarning
@@ -113,35 +112,6 @@ def test_three_hundred_leaves_against_the_linear_program() -> None:
         agree(optimum, objective(cost, unmatched, matching))
         agree(st.tree_distance(a, b, space=space, variant=variant), optimum)
         agree(st.tree_distance(b, a, space=space, variant=variant), optimum)
-
-
-def fitted_trees(name: str) -> tuple[st.FeatureSpace, list[st.Tree]]:
-    load = {"breast cancer": load_breast_cancer, "iris": load_iris, "diabetes": load_diabetes}
-    X, y = load[name](return_X_y=True)
-    rng = np.random.default_rng(0)
-    holes = X.copy()
-    holes[rng.random(X.shape) < 0.1] = np.nan
-    trees = []
-    for seed in range(4):
-        rows = rng.choice(len(X), len(X))
-        model = DecisionTreeRegressor if name == "diabetes" else DecisionTreeClassifier
-        extra = model(max_leaf_nodes=int(rng.integers(2, 14)), random_state=seed)
-        trees.append(st.as_tree(extra.fit((holes if seed % 2 else X)[rows], y[rows])))
-    space = st.FeatureSpace.from_data(
-        holes, y, task="regression" if name == "diabetes" else "classification"
-    )
-    return space, trees
-
-
-@pytest.mark.parametrize("name", ["breast cancer", "iris", "diabetes"])
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.filterwarnings("ignore::steadytree.exceptions.ClippedThresholdWarning")
-def test_fitted_trees(name: str, variant: str) -> None:
-    space, trees = fitted_trees(name)
-    ours = st.pairwise_tree_distances(trees, space=space, variant=variant)
-    paths = [naive_paths(tree, space) for tree in trees]
-    for i, j in itertools.combinations_with_replacement(range(len(trees)), 2):
-        agree(ours[i, j], naive_path_distance(paths[i], paths[j], space, variant=variant))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import math
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as hs
 
 import steadytree as st
-from steadytree.tree.paths import Paths
 from tests.golden import EPS, GOLDEN, MID_1, MID_2, UNIT, Golden, build
 from tests.naive import NaivePath, cost_matrix, metric_weight, naive_distance, naive_paths
 from tests.strategies import (
@@ -130,27 +128,6 @@ def test_metric_weight_lies_between_the_distances(collection: Collection, weight
         assert cost[i, j] <= wp + wq + 1e-9
 
 
-@examples(60)
-@given(tree_collections(2, max_leaves=4))
-def test_metric_would_not_gain_from_leaving_both_sides_alone(collection: Collection) -> None:
-    """The metric form is the optimal partial matching: any path of either tree may be alone."""
-    space, trees = collection
-    a, b = (naive_paths(tree, space) for tree in trees)
-    cost = cost_matrix(a, b, space)
-    alone_a = [metric_weight(p, space, 1.0) for p in a]
-    alone_b = [metric_weight(q, space, 1.0) for q in b]
-    best = math.inf
-    for partners in itertools.product([None, *range(len(b))], repeat=len(a)):
-        taken = [q for q in partners if q is not None]
-        if len(set(taken)) < len(taken):
-            continue
-        total = sum(alone_a[p] if q is None else float(cost[p, q]) for p, q in enumerate(partners))
-        total += sum(alone_b[q] for q in range(len(b)) if q not in taken)
-        best = min(best, total)
-    ours = st.tree_distance(*trees, space=space, variant="metric")
-    assert ours == pytest.approx(best, **CLOSE)
-
-
 def test_the_papers_distance_is_no_metric() -> None:
     """Proposition 1 of the paper fails for trees of unequal size."""
     slice_1 = build((0, EPS, "no", "no"))
@@ -196,15 +173,6 @@ def test_the_bound_holds(seed: int, depth: int, variant: str, weight: float) -> 
         max_depth=max(depth, 1),
     )
     assert 0 <= share <= 1 + 1e-9
-
-
-@examples(150)
-@given(tree_collections(2, max_leaves=9))
-def test_relative_lies_between_zero_and_one(collection: Collection) -> None:
-    space, (a, b) = collection
-    share = st.tree_distance(a, b, space=space, variant="metric", normalize="relative")
-    assert 0 <= share <= 1
-    assert st.match_paths(a, b, space=space).relative == pytest.approx(share, **CLOSE)
 
 
 # -- invariances ------------------------------------------------------------------
@@ -267,69 +235,6 @@ def test_classes_renamed(collection: Collection, variant: str, options: dict[str
     )
 
 
-@examples(60)
-@given(
-    tree_collections(2, kind=Kind(categorical=False), max_leaves=6),
-    hs.sampled_from([0.001, 0.5, 3.0, 1e6]),
-    hs.sampled_from([0.0, -7.0, 1e3]),
-    hs.sampled_from(VARIANTS),
-)
-def test_a_feature_in_other_units(
-    collection: Collection, factor: float, shift: float, variant: str
-) -> None:
-    """An increasing affine change of a feature and of its bounds changes nothing."""
-    space, trees = collection
-    # A value beside its bound must stay beside it, not land on it.
-    for tree in trees:
-        for split in np.flatnonzero(tree.feature >= 0):
-            low, high = space.lower[tree.feature[split]], space.upper[tree.feature[split]]
-            gaps = [abs(tree.threshold[split] - low), abs(tree.threshold[split] - high)]
-            assume(all(gap == 0 or gap > 1e-6 * (high - low) for gap in gaps))
-    j = 0
-    lower, upper = space.lower.copy(), space.upper.copy()
-    lower[j], upper[j] = lower[j] * factor + shift, upper[j] * factor + shift
-    other = space.replace(lower=lower, upper=upper)
-    moved = []
-    for tree in trees:
-        threshold = tree.threshold.copy()
-        here = tree.feature == j
-        threshold[here] = threshold[here] * factor + shift
-        moved.append(
-            tree.replace(
-                threshold=np.clip(threshold, *_range_of(tree, other, threshold)), label=tree.label
-            )
-        )
-    assert st.tree_distance(*moved, space=other, variant=variant) == pytest.approx(
-        st.tree_distance(*trees, space=space, variant=variant), rel=1e-7, abs=1e-7
-    )
-
-
-def _range_of(
-    tree: st.Tree, space: st.FeatureSpace, threshold: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds at every finite threshold, so that rounding cannot push it out of the range."""
-    finite = np.isfinite(threshold)
-    low = np.where(finite, space.lower[tree.feature], -math.inf)
-    high = np.where(finite, space.upper[tree.feature], math.inf)
-    return low, high
-
-
-@examples(40)
-@given(tree_collections(2, kind=Kind(), max_leaves=6), hs.sampled_from(VARIANTS))
-def test_a_feature_nobody_uses(collection: Collection, variant: str) -> None:
-    space, trees = collection
-    wider = st.FeatureSpace(
-        lower=np.append(space.lower, -4.0),
-        upper=np.append(space.upper, 4.0),
-        categories=(*space.categories, None),
-        can_be_missing=np.append(space.can_be_missing, True),
-        names=(*space.feature_labels, "unused"),
-    )
-    assert st.tree_distance(*trees, space=wider, variant=variant) == pytest.approx(
-        st.tree_distance(*trees, space=space, variant=variant), **CLOSE
-    )
-
-
 # -- calibration ------------------------------------------------------------------
 
 
@@ -374,32 +279,6 @@ def test_nothing_to_compare_is_no_difference() -> None:
     yes, no = build("yes"), build("no")
     assert st.tree_distance(yes, no, label_weight=0.0, **options) == 0.0
     assert st.tree_distance(yes, no, **options) == pytest.approx(1.0)
-
-
-@examples(60)
-@given(tree_collections(1, max_leaves=9))
-def test_tightenings_add_up(collection: Collection) -> None:
-    """s_p and the compressed rows of ``Paths`` say the same as the walk's operations."""
-    space, (tree,) = collection
-    paths = Paths.from_tree(tree, space)
-    dense = paths.dense()
-    np.testing.assert_allclose(dense.sum(axis=1), paths.tightening_sum, rtol=1e-12)
-    assert ((dense >= 0) & (dense <= 2)).all()
-    stack: list[dict[int, float]] = []
-    walk = paths.operations
-    for node in range(walk.depth.size):
-        depth = int(walk.depth[node])
-        state = dict(stack[depth - 1]) if depth else {}
-        for op in range(walk.start[node], walk.start[node + 1]):
-            assert state.get(int(walk.coord[op]), 0.0) == walk.old[op]
-            state[int(walk.coord[op])] = float(walk.new[op])
-        stack = [*stack[:depth], state]
-        p = int(walk.path[node])
-        if p >= 0:
-            expected = np.zeros(paths.n_coords)
-            for coord, value in state.items():
-                expected[coord] = value
-            np.testing.assert_array_equal(dense[p], expected)
 
 
 # -- extreme numbers --------------------------------------------------------------

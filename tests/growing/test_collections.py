@@ -87,10 +87,14 @@ def assert_first_difference_ties(a: Tree, b: Tree) -> None:
     assert np.isclose(gain(a, node), gain(b, node))
 
 
-def test_nested_growth_differs_only_where_gains_tie(cancer: TrainingData) -> None:
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_nested_growth_differs_only_where_gains_tie(cancer: TrainingData, kind: str) -> None:
+    data = cancer
+    if kind == "regression":
+        data = training_data(*load_diabetes(return_X_y=True), regression=True)
     grid = {"max_depth": [2, 3, 4, 6], "min_samples_leaf": [3, 10, 30]}
-    nested = grow(cancer, grid, n_bootstraps=3, nested=True)
-    separate = grow(cancer, grid, n_bootstraps=3, nested=False)
+    nested = grow(data, grid, nested=True)
+    separate = grow(data, grid, nested=False)
     equal = []
     for ours, theirs in zip(nested, separate, strict=True):
         for a, b in zip(ours.trees, theirs.trees, strict=True):
@@ -101,29 +105,22 @@ def test_nested_growth_differs_only_where_gains_tie(cancer: TrainingData) -> Non
     assert 0.25 < np.mean(equal) < 1
 
 
-def test_regression_trees_grow_nested_too() -> None:
-    X, y = load_diabetes(return_X_y=True)
-    data = training_data(X, y, regression=True)
-    nested = grow(data, n_bootstraps=2)
-    separate = grow(data, n_bootstraps=2, nested=False)
-    for ours, theirs in zip(nested, separate, strict=True):
-        assert not ours.trees[0].is_classifier
-        same = []
-        for a, b in zip(ours.trees, theirs.trees, strict=True):
-            same.append(same_rules(a, b))
-            if not same[-1]:
-                assert_first_difference_ties(a, b)
-        assert np.mean(same) > 0.6
-
-
 @pytest.mark.parametrize(
-    "fixed", [{"max_leaf_nodes": [4]}, {"ccp_alpha": [0.02]}], ids=["leaf nodes", "pruning"]
+    ("learner", "fixed"),
+    [
+        (DecisionTreeClassifier(), {"max_leaf_nodes": [4]}),
+        (DecisionTreeClassifier(), {"ccp_alpha": [0.02]}),
+        (DecisionTreeClassifier(max_leaf_nodes=4), {}),
+        (ExtraTreeClassifier(), {}),
+    ],
 )
 def test_settings_that_cannot_be_cut_are_fitted_one_by_one(
-    cancer: TrainingData, fixed: dict[str, list[Any]]
+    cancer: TrainingData, learner: Any, fixed: dict[str, list[Any]]
 ) -> None:
     grid = {"max_depth": [2, 4], **fixed}
-    nested, separate = (grow(cancer, grid, nested=flag) for flag in (True, False))
+    nested, separate = (
+        grow(cancer, grid, estimator=learner, nested=flag) for flag in (True, False)
+    )
     for ours, theirs in zip(nested, separate, strict=True):
         assert all(a == b for a, b in zip(ours.trees, theirs.trees, strict=True))
 
@@ -140,20 +137,6 @@ def test_settings_fitted_one_by_one_have_seeds_of_their_own(cancer: TrainingData
     assert all(tree is nested.trees[0] for tree in nested.trees)
     (fewer,) = grow_collections(learner, cancer, [every], same[:3], nested=False, **options)
     assert all(a == b for a, b in zip(fewer.trees, separate.trees[:3], strict=True))
-
-
-def test_a_limit_on_the_estimator_itself_counts_too(cancer: TrainingData) -> None:
-    learner = DecisionTreeClassifier(max_leaf_nodes=4)
-    _, second = grow(cancer, {"max_depth": [2, 12]}, estimator=learner)
-    assert max(tree.n_leaves for tree in second.trees) == 4
-
-
-def test_randomised_trees_are_fitted_one_by_one(cancer: TrainingData) -> None:
-    nested, separate = (
-        grow(cancer, {"max_depth": [2, 4]}, estimator=ExtraTreeClassifier(), nested=flag)
-        for flag in (True, False)
-    )
-    assert all(a == b for a, b in zip(nested[1].trees, separate[1].trees, strict=True))
 
 
 # -- bootstraps and seeds ------------------------------------------------------------
@@ -182,19 +165,15 @@ def test_a_bootstrap_draws_uniformly_with_replacement() -> None:
     assert np.abs(counts[100:] - 200).max() < 5 * np.sqrt(200)
 
 
-def test_a_bootstrap_that_loses_a_class_is_drawn_again() -> None:
+@pytest.mark.parametrize("keep_out_of_bag", [False, True])
+def test_a_bootstrap_that_loses_a_class_is_drawn_again(keep_out_of_bag: bool) -> None:
     y = np.zeros(200, dtype=int)
-    y[0] = 1
+    y[: 1 + keep_out_of_bag] = 1
     for seed in range(30):
-        assert 0 in draw_bootstrap(np.arange(200), y, seed).rows
-
-
-def test_out_of_bag_rows_keep_every_class() -> None:
-    y = np.zeros(200, dtype=int)
-    y[:2] = 1
-    for seed in range(30):
-        drawn = draw_bootstrap(np.arange(200), y, seed, keep_out_of_bag=True).rows
-        assert 0 < np.isin([0, 1], drawn).sum() < 2
+        drawn = draw_bootstrap(np.arange(200), y, seed, keep_out_of_bag=keep_out_of_bag).rows
+        there = np.isin(np.flatnonzero(y), drawn)
+        assert there.any()
+        assert not (keep_out_of_bag and there.all())
 
 
 # -- mixed data ----------------------------------------------------------------------

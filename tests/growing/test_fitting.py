@@ -175,13 +175,6 @@ def test_a_column_per_category_and_one_for_two():
     assert ColumnEncoder(three_features(missing=False)).n_columns == 5
 
 
-def test_numbers_pass_as_they_are():
-    X = np.array([[0.1, np.nan], [2.0, 3.0]])
-    encoder = ColumnEncoder(FeatureSpace.from_data(X))
-    assert encoder.is_trivial
-    np.testing.assert_array_equal(encoder.transform(X), X.astype(np.float32))
-
-
 @pytest.mark.parametrize(
     ("column", "expected"),
     [

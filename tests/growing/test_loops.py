@@ -125,21 +125,3 @@ def test_compiled_trees_are_the_plain_ones(seed, n, k, max_leaves, min_leaf, som
         assert len(mine) >= min(min_leaf, len(rows))
         expected = sums[mine].sum(axis=0) / weight[mine].sum()
         np.testing.assert_allclose(value, expected, atol=1e-9)
-
-
-def test_the_best_split_of_all_features_is_found():
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 10, size=(4, 300)).astype(np.uint8)
-    target = (codes[2] > 5) * 1.0
-    limits = GrowthLimits(16, 4, 5, 1e-12, 2)
-    args = (codes, np.arange(300), np.ones(300), target[:, None], limits, 1)
-    feature, cut, *_ = compiled.grow_tree(*args)
-    assert (feature[0], cut[0]) == (2, 5)
-
-
-@pytest.mark.parametrize("node", [0, 1, 17])
-def test_features_are_drawn_anew_for_each_node(node):
-    order = plain.feature_order(123, node, 50)
-    assert sorted(order.tolist()) == list(range(50))
-    assert not np.array_equal(order, plain.feature_order(123, node + 1, 50))
-    assert not np.array_equal(order, plain.feature_order(124, node, 50))

@@ -67,14 +67,6 @@ def test_own_rows_are_predicted_as_if_unseen():
     assert abs(roc_auc_score(noise, teacher.out_of_bag[:, 0]) - 0.5) < 0.1
 
 
-def test_few_trees_leave_no_row_without_target():
-    X, y = mixed_table(60, 0, task="regression")
-    space = space_of(X, y, "regression")
-    teacher = fit_teacher(space, CodedRows(space.encode(X), y), n_classes=None, n_estimators=2)
-    assert np.isfinite(teacher.out_of_bag).all()
-    assert np.abs(teacher.out_of_bag).max() <= np.abs(y).max() + 1
-
-
 def test_augmentation_swaps_values_within_columns():
     X, _ = mixed_table(200, 1)
     coded = space_of(X, np.zeros(200), "regression").encode(X)
