@@ -161,18 +161,3 @@ def test_a_notebook_shows_the_matching() -> None:
     page = st.match_paths(MID_1, build("no"), space=UNIT)._repr_html_()
     assert "x0 &gt; 0.5: yes" in page
     assert "1 unmatched" in page
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_reported_costs_add_up_exactly(seed: int) -> None:
-    """Costs are whole numbers of a power of two: nothing is lost in their sums."""
-    rng = Random(seed)
-    kind = Kind(regression=seed % 5 == 0)
-    space = random_space(rng, kind)
-    a, b = (random_tree(rng, space, kind, max_leaves=12) for _ in range(2))
-    variant = VARIANTS[seed % 3]
-    matching = st.match_paths(a, b, space=space, variant=variant, label_weight=rng.random())
-    for pair in matching.pairs:
-        assert pair.cost == pair.feature_cost + pair.outcome_cost
-    total = sum(pair.cost for pair in matching.pairs)
-    assert matching.distance == total + sum(lone.cost for lone in matching.unmatched)

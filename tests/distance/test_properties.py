@@ -69,21 +69,6 @@ def test_metric_triangle_inequality(collection: Collection, options: dict[str, A
         assert d[i, j] <= d[i, k] + d[k, j] + 1e-9
 
 
-@examples(200)
-@given(tree_collections(2, max_leaves=9), hs.sampled_from(VARIANTS), metric_options)
-def test_symmetry_bit_for_bit(
-    collection: Collection, variant: str, options: dict[str, Any]
-) -> None:
-    space, (a, b) = collection
-    options = {**fitting(space, options), "variant": variant}
-    if variant != "metric":
-        options["normalize"] = None
-    there = st.tree_distance(a, b, space=space, **options)
-    assert there == st.tree_distance(b, a, space=space, **options)
-    matrix = st.pairwise_tree_distances([a, b], space=space, **options)
-    assert matrix[0, 1] == matrix[1, 0] == there
-
-
 @examples(100)
 @given(tree_collections(1, max_leaves=9), hs.sampled_from(VARIANTS))
 def test_a_tree_is_at_zero_from_itself(collection: Collection, variant: str) -> None:
@@ -215,26 +200,6 @@ def test_columns_and_nodes_in_another_order(
     )
 
 
-@examples(60)
-@given(tree_collections(2, kind=Kind(), max_leaves=6), hs.sampled_from(VARIANTS), metric_options)
-def test_classes_renamed(collection: Collection, variant: str, options: dict[str, Any]) -> None:
-    space, (a, b) = collection
-    options = {**options, "variant": variant, "normalize": None}
-    assert space.classes is not None
-    names = tuple(f"class {i}" for i in range(len(space.classes)))
-    back = slice(None, None, -1)  # and their order turned round in one of the trees
-    renamed = space.replace(classes=names)
-    first = a.replace(classes=names, label=a.label)
-    second = b.replace(
-        classes=names[back],
-        value=b.value[:, back],
-        label=len(names) - 1 - b.label,
-    )
-    assert st.tree_distance(first, second, space=renamed, **options) == pytest.approx(
-        st.tree_distance(a, b, space=space, **options), **CLOSE
-    )
-
-
 # -- calibration ------------------------------------------------------------------
 
 
@@ -271,14 +236,6 @@ def test_dissimilarity_of_trees_that_share_no_feature() -> None:
             )
         )
     assert 0.7 < float(np.mean(shares)) < 0.9
-
-
-def test_nothing_to_compare_is_no_difference() -> None:
-    """Two single leaves have no mass where labels do not count."""
-    options: dict[str, Any] = {"space": UNIT, "variant": "metric", "normalize": "relative"}
-    yes, no = build("yes"), build("no")
-    assert st.tree_distance(yes, no, label_weight=0.0, **options) == 0.0
-    assert st.tree_distance(yes, no, **options) == pytest.approx(1.0)
 
 
 # -- extreme numbers --------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 import os
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from steadytree import _io as limits
 from steadytree.distance import _solver
 from steadytree.distance._solver import assign, compiled_solver, kernels, match, pairwise_by_scipy
 from steadytree.distance._solver.assignment import N_VECTORS
-from steadytree.distance._solver.pack import CLASHING, LANES, pack, padded_length
+from steadytree.distance._solver.pack import LANES, pack, padded_length
 from steadytree.distance.variants import in_quanta
 from steadytree.exceptions import InputError
 from steadytree.tree.paths import Paths
@@ -30,7 +29,7 @@ from tests.distance.examples import (
     plain_distance,
     random_collection,
 )
-from tests.golden import HOLES, MID_2, UNIT, build
+from tests.golden import MID_2, UNIT, build
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -64,42 +63,6 @@ def test_result_does_not_depend_on_threads_order_or_company() -> None:
     for n_jobs in (1, 2):
         slowly = pairwise_by_scipy(paths[:25], paths[20:], chosen, n_jobs)
         np.testing.assert_array_equal(slowly, distances)
-
-
-def backwards(paths: Paths) -> Paths:
-    """The same walk, with the operations of every node the other way round."""
-    walk = paths.operations
-    order = np.concatenate(
-        [
-            np.arange(start, end, dtype=np.intp)[::-1]
-            for start, end in itertools.pairwise(walk.start.tolist())
-        ]
-    )
-    turned = walk._replace(coord=walk.coord[order], old=walk.old[order], new=walk.new[order])
-    return dataclasses.replace(paths, operations=turned)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_the_operations_of_a_node_may_come_in_any_order(variant: str) -> None:
-    """Where only missing values get through, a bound falls: first, in between or last."""
-    trees = [
-        build((0, 0.5, (0, 0.7, "no", "yes", False), "no", True)),
-        build((0, 0.6, "no", (1, 0.5, "no", "yes"), False)),
-        build((0, math.inf, "no", "yes", False)),
-    ]
-    paths = Paths.from_trees(trees, HOLES)
-    turned = [backwards(one) for one in paths]
-    falls = [(one.operations.new < one.operations.old).any() for one in paths]
-    assert falls == [True, False, False]
-    # The last of a node's operations is that one, once they are turned round.
-    walk = turned[0].operations
-    assert (walk.new < walk.old)[walk.start[1:] - 1].any()
-    distances = kernels.pairwise(pack(paths, measure(variant), deduplicate=False))
-    for i, j in itertools.product(range(3), repeat=2):
-        plain = plain_distance(paths[i], paths[j], variant, "label", 1.0)
-        assert distances[i, j] == pytest.approx(plain, rel=1e-9, abs=1e-12)
-    again = kernels.pairwise(pack(turned, measure(variant), deduplicate=False))
-    np.testing.assert_array_equal(again, distances)
 
 
 @pytest.mark.parametrize(("first", "second"), [([2, 9], [3]), ([2], [30, 5]), ([64], [64])])
@@ -194,15 +157,6 @@ def test_digest_ignores_the_order_of_splits_but_not_outcomes() -> None:
     other = dataclasses.replace(paths, value=value)
     assert pack([paths, other], measure()).n_distinct == 1
     assert pack([paths, other], measure(outcome="distribution")).n_distinct == 2
-
-
-def test_rows_are_whole_registers_and_lie_beside_each_other() -> None:
-    columns = np.arange(1, 2000)
-    length = padded_length(columns)
-    assert (length % LANES == 0).all()
-    assert (length % CLASHING != 0).all()
-    assert ((length >= columns) & (length < columns + 2 * LANES)).all()
-    assert padded_length(512) == 520
 
 
 # -- one pair --------------------------------------------------------------------------------

@@ -80,19 +80,6 @@ def test_options_know_a_new_variant(flat: str, twice: str) -> None:
     assert st.match_paths(MID_1, MID_2, **options).distance == pytest.approx(2 / 7)
 
 
-def test_the_variants_there_are() -> None:
-    assert list(VARIANTS) == ["paper", "metric", "cover"]
-    assert [name for name, entry in VARIANTS.items() if entry.is_metric] == ["metric"]
-    # The pair decides: the cost of the nearest path.
-    assert [name for name, entry in VARIANTS.items() if entry.unmatched is None] == ["cover"]
-    # What a path without a partner costs, for people who look through the list.
-    assert {name: entry.description for name, entry in VARIANTS.items()} == {
-        "paper": "its weight w(p), eq. (weight-path)",
-        "metric": "its distance to the path without conditions, and half the label weight",
-        "cover": "its distance to the nearest path of the other tree",
-    }
-
-
 # -- paths in whole numbers ------------------------------------------------------------------
 
 

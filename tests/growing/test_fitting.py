@@ -75,13 +75,6 @@ def test_class_weights_of_the_estimator_speak_of_the_users_labels(
     np.testing.assert_allclose(ours.value, theirs.value)
 
 
-def test_weights_of_unknown_classes_are_refused(mixed: tuple[pd.DataFrame, np.ndarray]) -> None:
-    X, y = mixed
-    learner = DecisionTreeClassifier(class_weight={"rose": 2.0})
-    with pytest.raises(InputError, match=r"got \['rose'\] as well"):
-        fit_tree(learner, training_data(X, y), np.arange(len(y)))
-
-
 def test_with_weights_a_leaf_holds_the_weight_of_its_least_size() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
@@ -93,15 +86,6 @@ def test_with_weights_a_leaf_holds_the_weight_of_its_least_size() -> None:
     assert tree.weight[tree.leaves].min() >= 10 / 200 * weights.sum() * 0.999
 
 
-def test_an_estimator_without_sample_weight_refuses_weights(
-    mixed: tuple[pd.DataFrame, np.ndarray],
-) -> None:
-    X, y = mixed
-    data = training_data(X, y, weights=np.linspace(1, 2, len(y)))
-    with pytest.raises(InputError, match="expected a base estimator whose fit takes sample_weight"):
-        fit_tree(ReadsFrames(), data, np.arange(len(y)))
-
-
 def test_a_search_over_trees_gives_its_best_tree(mixed: tuple[pd.DataFrame, np.ndarray]) -> None:
     X, y = mixed
     search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 3]}, cv=3)
@@ -111,14 +95,24 @@ def test_a_search_over_trees_gives_its_best_tree(mixed: tuple[pd.DataFrame, np.n
     assert tree.classes == ("setosa", "versicolor", "virginica")
 
 
-def test_what_is_not_a_tree_is_refused(cancer: TrainingData) -> None:
-    with pytest.raises(UnsupportedModelError, match="got GaussianNB"):
-        fit_tree(GaussianNB(), cancer, np.arange(569))
-
-
-def test_a_learner_for_the_other_task_is_refused(cancer: TrainingData) -> None:
-    with pytest.raises(InputError, match="expected a base estimator for classification"):
-        fit_tree(DistilledTreeRegressor(n_estimators=5), cancer, np.arange(569))
+@pytest.mark.parametrize(
+    ("learner", "weights", "error", "message"),
+    [
+        (DecisionTreeClassifier(class_weight={"rose": 2.0}), None, InputError, "got .'rose'. as"),
+        (ReadsFrames(), np.linspace(1, 2, 150), InputError, "whose fit takes sample_weight"),
+        (GaussianNB(), None, UnsupportedModelError, "got GaussianNB"),
+        (DistilledTreeRegressor(n_estimators=5), None, InputError, "estimator for classification"),
+    ],
+)
+def test_learners_that_do_not_suit_are_refused(
+    mixed: tuple[pd.DataFrame, np.ndarray], learner: Any, weights: Any, error: Any, message: str
+) -> None:
+    X, y = mixed
+    if not isinstance(learner, ReadsFrames):
+        X = X[["sepal_length", "petal_length"]]
+    y = np.unique(y, return_inverse=True)[1] if "Regressor" in repr(learner) else y
+    with pytest.raises(error, match=message):
+        fit_tree(learner, training_data(X, y, weights=weights), np.arange(150))
 
 
 def test_outcomes_are_checked_and_coded(mixed: tuple[pd.DataFrame, np.ndarray]) -> None:
@@ -214,15 +208,6 @@ def test_the_tree_predicts_what_scikit_learn_predicts(task):
     np.testing.assert_allclose(tree.value[tree.apply_coded(coded)], expected)
     np.testing.assert_array_equal(tree.apply_coded(coded), model.apply(columns))
     assert tree.metadata == {"n_training_rows": 300, "origin": "test"}
-
-
-def test_classes_the_model_never_met_have_no_share():
-    X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    encoder = ColumnEncoder(FeatureSpace.from_data(X))
-    model = DecisionTreeClassifier().fit(encoder.transform(X), ["a", "a", "c", "c"])
-    tree = encoder.to_tree(model, classes=("a", "b", "c"))
-    assert tree.classes == ("a", "b", "c")
-    assert tree.value[tree.leaves].tolist() == [[1, 0, 0], [0, 0, 1]]
 
 
 def test_ordered_categories_are_their_position_in_the_order():

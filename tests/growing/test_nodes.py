@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from steadytree.growing.best_first import BinnedTable, RowBatch, Split, TaughtRows
 from steadytree.growing.fitting import ColumnEncoder
-from steadytree.growing.leaf_values import share_columns, shares_of, target_columns
+from steadytree.growing.leaf_values import target_columns
 from steadytree.growing.nodes import (
     FlatTree,
     NodeFactory,
@@ -60,15 +60,6 @@ def test_the_prior_counts_as_rows(taught, space):
     np.testing.assert_allclose(steady.middle, (total + 2 * before) / (weight.sum() + 2))
     nobody = make.leaf(rows[:0])
     np.testing.assert_allclose(nobody.middle, np.average(make.targets, 0, taught.weight))
-
-
-def test_shares_come_back_from_the_teachers_columns():
-    for shares in (np.array([0.3, 0.7]), np.array([0.2, 0.3, 0.5])):
-        n = len(shares)
-        np.testing.assert_allclose(shares_of(share_columns(shares, n), n), shares)
-    assert shares_of(np.array([-2.5]), None).tolist() == [-2.5]
-    assert shares_of(np.array([1.2]), 2).tolist() == [0, 1]
-    np.testing.assert_allclose(shares_of(np.zeros(3), 3), 1 / 3)
 
 
 def test_a_leaf_predicts_its_real_rows_and_loses_over_all(factory, taught):

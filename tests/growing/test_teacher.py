@@ -314,17 +314,3 @@ def test_leaf_values_are_rates_of_real_rows_steadied_by_the_teacher(task):
         np.testing.assert_allclose(tree.observed.rate()[node], shares_of(rate, n_classes))
         assert tree.weight[node] == tree.observed.rows()[node] == here.sum() >= 20
     assert tree.feature_importances().sum() == pytest.approx(1)
-
-
-def test_a_distilled_tree_finds_the_rule():
-    X, y = mixed_table(1500, 0)
-    space = space_of(X, y, "binary")
-    coded = space.encode(X)
-    rows = CodedRows(coded, y)
-    teacher = fit_teacher(space, rows, n_classes=2, n_estimators=50)
-    taught = teach(teacher, rows, teacher.out_of_bag)
-    tree = distil_tree(taught, space, classes=(0, 1), max_leaves=8, min_leaf=32, max_depth=8)
-    X_test, y_test = mixed_table(2000, 9)
-    assert roc_auc_score(y_test, tree.predict_proba(X_test)[:, 1]) > 0.75
-    used = {space.feature_labels[j] for j in tree.feature[tree.feature >= 0]}
-    assert used == {"age", "dose", "colour"}
