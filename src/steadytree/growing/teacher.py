@@ -84,17 +84,6 @@ class ColumnBins:
         return BinnedColumns(np.ascontiguousarray(by_column.T), by_column)
 
 
-def _grow_tree(
-    table: BinnedColumns,
-    rows: IndexArray,
-    weight: FloatArray,
-    sums: FloatArray,
-    limits: GrowthLimits,
-    seed: int,
-) -> BinnedTree:
-    return BinnedTree(*loops().grow_tree(table.by_column, rows, weight, sums, limits, seed))
-
-
 @dataclass(frozen=True, eq=False)
 class Forest:
     """Trees on bootstraps of the rows; it predicts the mean of what they say."""
@@ -126,7 +115,8 @@ class Forest:
             count = np.bincount(rng.integers(n, size=min(n, ROWS_PER_TREE)), minlength=n)
             mine, others = count * weight, np.flatnonzero(count == 0)
             rows, sums = np.flatnonzero(mine > 0), mine[:, None] * targets
-            tree = _grow_tree(table, rows, mine, sums, limits, number)
+            given = table.by_column, rows, mine, sums, limits, number
+            tree = BinnedTree(*loops().grow_tree(*given))
             trees.append(tree)
             loops().add_values(table.by_row, others, MOST_BINS, tree, 1.0, out)
             times[others] += 1
@@ -185,10 +175,10 @@ class Boosting:
             slope[:, some, 0] = (weight[some, None] * (targets[some] - share)).T
             bend = 1.0 if n_classes is None else share * (1.0 - share)
             curve[:, some] = (weight[some, None] * bend).T
-            trees = [
-                _grow_tree(table, some, bends, sums, limits, int(rng.integers(2**62)))
-                for sums, bends in zip(slope, curve, strict=True)
-            ]
+            trees = []
+            for sums, bends in zip(slope, curve, strict=True):
+                given = table.by_column, some, bends, sums, limits, int(rng.integers(2**62))
+                trees.append(BinnedTree(*loops().grow_tree(*given)))
             model._add(trees, table, score)
             model.trees.append(trees)
         return model, score
