@@ -117,12 +117,7 @@ CASES = (
         "expected every quote to be closed in {path}, got unexpected end of data in the row that "
         "begins in line 40; close the quote",
     ),
-    Case(
-        "a quote inside a value",
-        READ,
-        spoiled(_set(40, '1,5" pipe,no')),
-        "category (4)",
-    ),
+    Case("a quote inside a value", READ, spoiled(_set(40, '1,5" pipe,no')), "category (4)"),
     Case(
         "separators and line breaks inside quotes",
         READ,

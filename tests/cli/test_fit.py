@@ -103,10 +103,7 @@ def test_a_stable_tree_with_time_and_groups(run: Run, files: Files, tmp_path: Pa
         (["--target", "outcom"], "got 'outcom', which it does not have; did you mean 'outcome'?"),
         (["--target", "outcome", "--time", "when"], "as --time, got 'when'"),
         (["--target", "outcome", "--drop", "nix"], "as --drop, got 'nix'"),
-        (
-            ["--target", "texture"],
-            "missing in 'texture' (lines 2, 11, 20 and 29 more); fill them",
-        ),
+        (["--target", "texture"], "missing in 'texture' (lines 2, 11, 20 and 29 more); fill them"),
         (["--target", "patient"], "different whole numbers; say --task"),
         (
             ["--target", "outcome", "--decision-threshold", "1.5", "--positive", "malignant"],
@@ -129,10 +126,7 @@ def test_a_stable_tree_with_time_and_groups(run: Run, files: Files, tmp_path: Pa
             ["--target", "radius", "--decision-threshold", "0.5"],
             "expected no --decision-threshold in regression",
         ),
-        (
-            ["--target", "size", "--positive", "l"],
-            "expected no --positive with 3 classes",
-        ),
+        (["--target", "size", "--positive", "l"], "expected no --positive with 3 classes"),
     ],
 )
 def test_bad_input(run: Run, files: Files, options: list[str], message: str) -> None:

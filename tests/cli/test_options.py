@@ -134,10 +134,7 @@ def test_plans_are_files_and_single_settings_joined(tmp_path: Path) -> None:
     file.write_text('schema = "steadytree-plan"\nversion = 1\nmax_leaves = 8\nlocked = ["age"]\n')
     given = (str(file), "max_flips=0.03", "locked=root", "per_group.sex.max_flips=0.05")
     expected = ChangePlan(
-        max_leaves=8,
-        max_flips=0.03,
-        locked=["age", "root"],
-        per_group={"sex": {"max_flips": 0.05}},
+        max_leaves=8, max_flips=0.03, locked=["age", "root"], per_group={"sex": {"max_flips": 0.05}}
     )
     assert plan_of(given) == expected
     assert plan_of(()) == ChangePlan()

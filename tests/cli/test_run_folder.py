@@ -118,10 +118,7 @@ def test_what_keeps_a_folder_from_being_whole_is_said(tmp_path: Path) -> None:
     assert problems_of(tmp_path) == []
     (tmp_path / "a.txt").unlink()
     (tmp_path / "b.txt").write_text("x")
-    assert problems_of(tmp_path) == [
-        "a.txt is missing",
-        "b.txt is not the file that the run wrote",
-    ]
+    assert problems_of(tmp_path) == ["a.txt is missing", "b.txt is not the file that the run wrote"]
 
 
 # Children are forked from a small process and killed before their n-th step on files.

@@ -14,16 +14,7 @@ from steadytree.diff.pairing import Pair, read_pairs, some_case_follows_both
 from steadytree.distance import match_paths
 from steadytree.distance.variants import cost_matrix
 from steadytree.tree.words import Condition
-from tests.diff.trees import (
-    Leaf,
-    Split,
-    build,
-    changed,
-    compare,
-    cuts,
-    nodes,
-    splits,
-)
+from tests.diff.trees import Leaf, Split, build, changed, compare, cuts, nodes, splits
 
 
 def test_two_leaves_that_swap_labels_are_relabelled() -> None:
@@ -161,16 +152,3 @@ def test_overlap_is_the_share_of_the_looser_rule_that_both_ask() -> None:
 
 def read(old: Leaf | Split, new: Leaf | Split) -> list[Pair]:
     return read_pairs(match_paths(build(old), build(new), variant="metric"))
-
-
-def test_the_partners_that_twins_leave_behind_become_a_pair() -> None:
-    old = Split(1, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
-    new = Split(1, 0.5, Leaf(1, 0.9), Split(2, 0.1, Leaf(0, 0.1), Leaf(0, 0.1)))
-    matching = match_paths(build(old), build(new), variant="metric")
-    partner = {pair.path_a: pair.path_b for pair in matching.pairs}
-    assert partner[1] == 0  # "no" goes with one of the two new rules, "yes" with the other side
-    assert [(pair.old, pair.new) for pair in read(old, new)] == [(0, 0), (1, partner[0])]
-    assert changed(compare(old, new)) == {1: "relabelled", 2: "moved", 3: "added"}
-    # The other way round the rule that was left over stays alone.
-    back = changed(compare(new, old))
-    assert (back[1], sorted(back.values())) == ("relabelled", ["dropped", "moved", "relabelled"])

@@ -6,13 +6,7 @@ from dataclasses import replace
 
 from steadytree.diff.pairing import group_changes
 from steadytree.tree.paths import Paths
-from tests.diff.trees import (
-    NEW,
-    OLD,
-    Leaf,
-    Split,
-    compare,
-)
+from tests.diff.trees import NEW, OLD, Leaf, Split, compare
 
 
 def test_a_swapped_split_reads_as_replaced() -> None:

@@ -14,16 +14,7 @@ from steadytree.tree.decision import Decision
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from steadytree.tree.words import PAGE, Condition
-from tests.diff.trees import (
-    NEW,
-    OLD,
-    Leaf,
-    Split,
-    build,
-    compare,
-    rows,
-    seen,
-)
+from tests.diff.trees import NEW, OLD, Leaf, Split, build, compare, rows, seen
 
 
 def test_one_moved_split_reads_as_one_change() -> None:
@@ -209,15 +200,14 @@ def test_where_missing_values_go_in_words(
     assert change_words(change, PAGE) == "age: missing values take another way"
 
 
-def counted(weighted: bool = False) -> tuple[str, str]:
+def counted() -> tuple[str, str]:
     """50 people: 20 aged 10, 12 aged 52, 18 aged 90; 5, 6 and 12 of them are "yes"."""
     X = rows(0, 50)
     X["age"] = np.repeat([10.0, 52.0, 90.0], [20, 12, 18])
     y = np.concatenate([["yes"] * k + ["no"] * (n - k) for k, n in ((5, 20), (6, 12), (12, 18))])
     old = Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
     new = Split(0, 0.53, Leaf(0, 0.2), Leaf(1, 0.9))
-    weight = np.where(y == "yes", 3.0, 1.0) if weighted else None
-    diff = diff_trees(build(old), build(new), X, y=y, sample_weight=weight)
+    diff = diff_trees(build(old), build(new), X, y=y)
     return diff.to_text(), diff.to_markdown()
 
 
@@ -268,13 +258,6 @@ def test_the_whole_markdown() -> None:
         "rows 60.0 % -&gt; 36.0 %; "
         "observed in the rows 18 of 30 (60.0 %) -&gt; 12 of 18 (66.7 %) |",
     ]
-
-
-def test_weighted_rates_are_called_so() -> None:
-    """Each "yes" counts three times: 15 of 30, 33 of 54, 54 of 66 and 36 of 42."""
-    text, _ = counted(weighted=True)
-    assert "5 of 20 (weighted 50.0 %) -> 11 of 32 (weighted 61.1 %)" in text
-    assert "18 of 30 (weighted 81.8 %) -> 12 of 18 (weighted 85.7 %)" in text
 
 
 def test_a_relabelled_rule_is_written_as_it_stands_now() -> None:

@@ -215,11 +215,7 @@ def put(root: Leaf | Split, where: Where, node: Leaf | Split) -> Leaf | Split:
 def places(root: Leaf | Split, where: Where = ()) -> list[Where]:
     if isinstance(root, Leaf):
         return [where]
-    return [
-        where,
-        *places(root.left, (*where, "left")),
-        *places(root.right, (*where, "right")),
-    ]
+    return [where, *places(root.left, (*where, "left")), *places(root.right, (*where, "right"))]
 
 
 def split_places(root: Leaf | Split) -> list[Where]:

@@ -38,7 +38,6 @@ def diff_trees(
     *,
     y: ArrayLike | None = None,
     space: FeatureSpace | None = None,
-    sample_weight: ArrayLike | None = None,
 ) -> TreeDiff:
     r"""Say what changed between two trees, rule by rule, and whom it concerns.
 
@@ -61,8 +60,6 @@ def diff_trees(
         Outcomes of these rows, for the outcome rate of each rule.
     space : FeatureSpace, optional
         By default the space stored with the trees.
-    sample_weight : array, optional
-        Weights of the rows.
 
     Returns
     -------
@@ -105,9 +102,9 @@ def diff_trees(
     used = space_with_turned(before, after, common_space([before, after], space))
     matching = match_paths(before, after, space=used, variant="metric")
     a, b = matching.a, matching.b
-    rows = None if X is None else _Rows.read(before, after, a, b, X, y, sample_weight)
-    if X is None and (y is not None or sample_weight is not None):
-        raise InputError("expected X with y or sample_weight, got none; pass the rows as X")
+    if X is None and y is not None:
+        raise InputError("expected X with y, got none; pass the rows as X")
+    rows = None if X is None else _Rows.read(before, after, a, b, X, y)
     positive = positive_class(after, a.classes)
     may_miss = _may_miss(used, before, after, X)
     old_rules = _rules(a, rows, rows and rows.old, positive, may_miss)
@@ -120,8 +117,7 @@ def diff_trees(
         changed, value_shift = rows.outcome_changes(
             old_rules, new_rules, response_span(used, classifier=a.classes is not None)
         )
-        weight = None if sample_weight is None else np.asarray(sample_weight, float)
-        flips = float(np.average(changed.astype(float), weights=weight))
+        flips = float(changed.mean())
         splits = tuple(_with_share(split, rules, rows) for split in splits)
     return TreeDiff(
         rules=rules,
@@ -196,43 +192,26 @@ def _category_counts(
 
 @dataclass(frozen=True)
 class _Rows:
-    """Which rule each row follows in either tree, and what it weighs."""
+    """Which rule each row follows in either tree."""
 
     old: NDArray[np.intp]
     new: NDArray[np.intp]
-    weight: NDArray[np.float64]  # sums to one
     y: NDArray[Any] | None
     count: int
 
     @classmethod
-    def read(
-        cls, before: Tree, after: Tree, a: Paths, b: Paths, X: Any, y: Any, sample_weight: Any
-    ) -> _Rows:
+    def read(cls, before: Tree, after: Tree, a: Paths, b: Paths, X: Any, y: Any) -> _Rows:
         if not isinstance(X, CodedRows) and not hasattr(X, "shape"):
             X = np.asarray(X)
         count = len(X) if isinstance(X, CodedRows) else n_rows(X)
         if count == 0:
             raise InputError("expected rows in X, got none; leave X out to compare rules only")
-        weight = np.ones(count) if sample_weight is None else np.asarray(sample_weight, float)
-        if weight.shape != (count,) or not np.isfinite(weight).all() or (weight < 0).any():
-            raise InputError(
-                f"expected {count} weights >= 0 as sample_weight, one per row of X, "
-                f"got shape {weight.shape} or a negative or missing weight"
-            )
-        if weight.sum() <= 0:
-            raise InputError("expected a positive total sample_weight, got 0")
         outcome = None if y is None else np.asarray(y)
         if outcome is not None and outcome.shape != (count,):
             raise InputError(
                 f"expected {count} outcomes in y, one per row of X, got shape {outcome.shape}"
             )
-        return cls(
-            _path_of_rows(before, a, X),
-            _path_of_rows(after, b, X),
-            weight / weight.sum(),
-            outcome,
-            count,
-        )
+        return cls(_path_of_rows(before, a, X), _path_of_rows(after, b, X), outcome, count)
 
     def outcome_changes(
         self, old: Sequence[Rule], new: Sequence[Rule], span: float | None
@@ -243,7 +222,7 @@ class _Rows:
             return np.asarray(was != now, dtype=bool), None
         one = np.array([rule.value[0] for rule in old])[self.old]
         two = np.array([rule.value[0] for rule in new])[self.new]
-        return prediction_moved(one, two, span), float((np.abs(two - one) * self.weight).sum())
+        return prediction_moved(one, two, span), float(np.abs(two - one).mean())
 
     def decided(
         self, old: Sequence[Rule], new: Sequence[Rule]
@@ -256,24 +235,16 @@ class _Rows:
         self, paths: Paths, follows: NDArray[np.intp], positive: int | None
     ) -> list[dict[str, Any]]:
         """Count the rows that follow each rule, and what was observed among them."""
-
-        def total_of(weights: NDArray[np.float64] | None) -> list[Any]:
-            sums: list[Any] = np.bincount(follows, weights, paths.n_paths).tolist()
-            return sums
-
-        total = total_of(self.weight)
-        found: list[dict[str, Any]] = [
-            {"share": share, "rows": count}
-            for share, count in zip(total, total_of(None), strict=True)
-        ]
+        total = np.bincount(follows, minlength=paths.n_paths).tolist()
+        found: list[dict[str, Any]] = [{"share": n / self.count, "rows": n} for n in total]
         if self.y is None:
             return found
         happened = self._happened(self.y, paths, follows, positive)
-        events, outcomes = total_of(self.weight * happened), total_of(happened)
-        for p, numbers in enumerate(found):
-            numbers["outcome_rate"] = events[p] / total[p] if total[p] > 0 else None
+        events = np.bincount(follows, happened, paths.n_paths).tolist()
+        for numbers, n, happens in zip(found, total, events, strict=True):
+            numbers["outcome_rate"] = happens / n if n else None
             if paths.classes is not None:
-                numbers["outcomes"] = round(outcomes[p])
+                numbers["outcomes"] = round(happens)
         return found
 
     @staticmethod
@@ -413,7 +384,7 @@ def _changed(
     kinds += ["value_changed"] if np.abs(difference).max() > SAME_VALUE else []
     both = None
     if rows is not None:
-        both = float(rows.weight[(rows.old == old.path) & (rows.new == new.path)].sum())
+        both = float(((rows.old == old.path) & (rows.new == new.path)).mean())
     return RuleChange(
         number=number,
         status="moved" if pair.changes else "relabelled" if relabelled else "kept",
@@ -433,7 +404,7 @@ def _with_share(split: SplitChange, rules: Sequence[RuleChange], rows: _Rows) ->
     chosen = [rules[number - 1] for number in split.rules]
     in_old = np.isin(rows.old, [r.old.path for r in chosen if r.old is not None])
     in_new = np.isin(rows.new, [r.new.path for r in chosen if r.new is not None])
-    return replace(split, share=float(rows.weight[in_old | in_new].sum()))
+    return replace(split, share=float((in_old | in_new).mean()))
 
 
 def _used_names(paths: Paths) -> tuple[str, ...]:
