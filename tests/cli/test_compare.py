@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from steadytree.diff.comparison import compare
 from steadytree.tree.decision import Decision
 from steadytree.tree.json import load_tree, save_tree
 from steadytree.tree.tree import Tree
@@ -98,58 +97,7 @@ def test_a_tree_that_decides_nothing_is_said(run: Run, files: Files, tmp_path: P
     assert document["one_decision"]["new"].startswith(f"T{says}")
 
 
-# -- plans: every combination of limits, each unset, held or broken --------------------------
-
-LIMITS = ("max_flips", "max_dissimilarity", "min_score_change", "max_leaves")
-
-
-@pytest.fixture(scope="module")
-def measured(files: Files, other: Path, facts: dict[str, float]) -> dict[str, Any]:
-    """What each clause measures, with its interval."""
-    rows = pd.read_csv(files.new)
-    plan = dict.fromkeys(LIMITS, 1)
-    check = compare(files.tree, other, rows, rows["outcome"], plan=plan).plan_check
-    found = {clause.name: clause.to_dict() for clause in check.clauses}
-    assert found["max_flips"]["measured"] == pytest.approx(facts["flips"])
-    assert found["min_score_change"]["measured"] == pytest.approx(facts["change"])
-    return found
-
-
-def limit(name: str, state: str, clause: dict[str, Any]) -> float:
-    """A limit that the pair of trees holds, or breaks."""
-    held = state == "held"
-    if name == "max_leaves":
-        return float(clause["measured"]) - (not held)
-    if name == "min_score_change":
-        return float(clause["low"]) + (-0.01 if held else 0.01)
-    end = "high" if name == "max_flips" else "measured"
-    return float(clause[end]) + (0.01 if held else -0.001)
-
-
-@pytest.mark.parametrize(
-    "states",
-    [
-        ("held", "held", "held", "held"),
-        ("broken", "held", "unset", "held"),
-        ("held", "broken", "held", "unset"),
-        ("unset", "held", "broken", "held"),
-        ("held", "unset", "held", "broken"),
-        ("broken", "broken", "broken", "broken"),
-    ],
-)
-def test_a_plan_is_held_clause_by_clause(
-    run: Run, files: Files, other: Path, measured: dict[str, Any], states: tuple[str, ...]
-) -> None:
-    asked = [(n, s) for n, s in zip(LIMITS, states, strict=True) if s != "unset"]
-    options = [("--plan", f"{name}={limit(name, s, measured[name]):.9g}") for name, s in asked]
-    given = ("compare", files.tree, other, "--data", files.new, "--target", "outcome", "--json")
-    result = run(*given, *(item for option in options for item in option))
-    broken = states.count("broken")
-    assert result.code == result.document["exit_code"] == (3 if broken else 0)
-    plan = result.document["plan"]
-    assert plan["held"] == (not broken)
-    assert [(c["name"], c["verdict"]) for c in plan["clauses"]] == asked
-    assert (f"{broken} of {len(asked)} clauses did not hold" in result.err) == bool(broken)
+# -- plans ----------------------------------------------------------------------------------
 
 
 def test_without_rows_the_rules_alone_are_compared(

@@ -142,6 +142,7 @@ def test_one_tree_of_a_forest(run: Run, tmp_path: Path) -> None:
         (["--to", "sql", "--set", "dialect"], "expected OPTION=VALUE as --set"),
         (["--to", "sql", "--set", "colour=red"], "with an option of sql"),
         (["--to", "onnx"], "expected --out with --to onnx, which is no text"),
+        (["--like", "x", "--out", "y", "--publish"], "expected --publish or --like, got both"),
     ],
 )
 def test_what_is_wrong_is_said(run: Run, files: Files, arguments: list[str], message: str) -> None:
@@ -203,16 +204,3 @@ def test_a_place_that_cannot_be_written_is_found_before_the_work(run: Run, tmp_p
     assert result.code == 2
     assert "expected a place that can be written" in result.err
     assert "no.json" not in result.err
-
-
-def test_a_published_tree_counts_nobody(run: Run, files: Files) -> None:
-    counted = run("export", files.tree, "--to", "markdown")
-    bare = run("export", files.tree, "--to", "markdown", "--publish")
-    assert bare.code == 0, bare.err
-    assert "observed" in counted.out
-    assert "observed" not in bare.out
-    assert "share of training weight" not in bare.out
-    assert "observed" not in run("show", files.tree, "--publish", "-q").out
-    both = run("export", files.tree, "--like", files.tree, "--out", "x", "--publish")
-    assert both.code == 2
-    assert "expected --publish or --like, got both" in both.err

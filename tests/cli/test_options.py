@@ -138,19 +138,3 @@ def test_plans_are_files_and_single_settings_joined(tmp_path: Path) -> None:
     )
     assert plan_of(given) == expected
     assert plan_of(()) == ChangePlan()
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (("max_flips=few",), "expected a share from 0 to 1 as max_flips, got 'max_flips=few'"),
-        (("flips=1",), "per_group.COLUMN.LIMIT, got 'flips=1'; write for example max_flips=0.03"),
-        (("lost.toml",), "expected a readable plan file, got No such file"),
-        (("max_flips=0.1", "max_flips=0.2"), "expected max_flips once in the plans"),
-    ],
-)
-def test_a_plan_that_cannot_be_read_is_answered_with_an_example(
-    given: tuple[str, ...], words: str
-) -> None:
-    with pytest.raises(InputError, match=re.escape(words)):
-        plan_of(given)

@@ -15,7 +15,7 @@ from steadytree.cli.app import group
 from steadytree.exceptions import HistoryError
 from steadytree.retraining import retrain
 from steadytree.retraining.history import History
-from steadytree.tree.json import load_tree, plain_json, save_tree
+from steadytree.tree.json import load_tree, plain_json
 from steadytree.tree.tree import Tree
 from tests.cli.conftest import Files, Run
 
@@ -56,16 +56,6 @@ def test_the_whole_story(run: Run, files: Files, tmp_path: Path) -> None:
     assert history.status(2) == "proposed"
     assert history.tree(2) == proposed
     assert history.current == 1
-
-
-def test_time_and_groups_make_the_folds(run: Run, files: Files) -> None:
-    for options, folds in ((["--time", "year"], "time"), (["--group", "patient"], "groups")):
-        result = run(
-            *("retrain", files.new, "--deployed", files.tree, "--target", "outcome"),
-            *(*options, "--json", *FAST),
-        )
-        assert result.code == 0, result.err
-        assert result.document["settings"]["folds"] == folds
 
 
 def test_a_plan_that_is_not_held_is_code_3_and_its_tree_is_none_to_deploy(
@@ -334,19 +324,6 @@ def test_an_unseen_class(run: Run, files: Files, tmp_path: Path) -> None:
     assert "got unseen unsure" in result.err
 
 
-def test_a_deployed_tree_of_another_task(run: Run, files: Files, tmp_path: Path) -> None:
-    tree = load_tree(files.tree)
-    values = tree.value[:, 1:]
-    other = tree.replace(value=values, label=None, classes=None, decision=None, observed=None)
-    save_tree(other, tmp_path / "regression.json")
-    result = run(
-        *("retrain", files.new, "--deployed", tmp_path / "regression.json"),
-        *("--target", "outcome", *FAST),
-    )
-    assert result.code == 2
-    assert "the deployed tree is a regression tree" in result.err
-
-
 def test_a_history_cut_in_half(run: Run, files: Files, tmp_path: Path) -> None:
     past = tmp_path / "history.jsonl"
     History.open(past).append(files.tree)
@@ -371,42 +348,6 @@ def test_an_output_folder_that_cannot_be_written(run: Run, files: Files, tmp_pat
     )
     assert result.code == 2
     assert "expected a folder that can be written as --out, got File exists" in result.err
-
-
-@pytest.mark.parametrize("old_has_it", [None, False])
-def test_columns_that_the_tree_does_not_know_are_named(
-    run: Run, files: Files, tmp_path: Path, old_has_it: bool | None
-) -> None:
-    table = pd.read_csv(files.new).assign(marker=1.5)
-    table.to_csv(tmp_path / "new.csv", index=False)
-    old = () if old_has_it is None else ("--old", files.old)
-    result = run(
-        *("retrain", tmp_path / "new.csv", "--deployed", files.tree, "--target", "outcome", *old),
-        *("--group", "patient", "--subgroup", "clinic", "--json", "--trees", 5, "--folds", 0, "-q"),
-    )
-    assert result.code == 0, result.err
-    note = "columns 'year', 'marker' are not among the deployed tree's features and are ignored"
-    assert note in result.err
-    (found,) = [text for text in result.document["notes"] if note in text]
-    assert ("old rows that have them" in found) == (old_has_it is False)
-
-
-def test_forbidden_columns(run: Run, files: Files, tmp_path: Path) -> None:
-    tree = load_tree(files.tree)
-    root = tree.feature_labels[tree.feature[0]]
-    arguments = ("retrain", files.new, "--deployed", files.tree, "--target", "outcome")
-    fast = ("--trees", 5, "--folds", 0, "-q", "--json")
-    forbid = ("--plan", f"forbid={root}", "--plan", "forbid=size")
-    result = run(*arguments, *forbid, "--out", tmp_path, *fast)
-    assert result.code == 0, result.err
-    proposed = load_tree(tmp_path / "tree.json")
-    used = {proposed.feature_labels[j] for j in proposed.used_features}
-    assert used
-    assert not {root, "size"} & used
-    assert len(result.document["settings"]["forbidden"]) == 2
-    wrong = run(*arguments, "--plan", "forbid=sise", *fast)
-    assert wrong.code == 2
-    assert "in forbid, got 'sise'; did you mean 'size'?" in wrong.err
 
 
 def test_what_is_published_counts_nobody_and_the_owner_still_reads_all(
