@@ -38,15 +38,13 @@ def columns() -> dict[str, list[str]]:
     }
 
 
-def text(
-    table: dict[str, list[str]], separator: str = ",", header: Sequence[str] | None = None
-) -> str:
-    lines = [separator.join(table if header is None else header)]
+def text(table: dict[str, list[str]], separator: str = ",") -> str:
+    lines = [separator.join(table)]
     lines += [separator.join(row) for row in zip(*table.values(), strict=True)]
     return "\n".join(lines) + "\n"
 
 
-def spoiled(change: Callable[[list[str]], None]) -> bytes:
+def spoiled(change: Callable[[list[str]], object]) -> bytes:
     """Change the lines of the plain table."""
     lines = text(columns()).splitlines()
     change(lines)
@@ -54,10 +52,9 @@ def spoiled(change: Callable[[list[str]], None]) -> bytes:
 
 
 def with_column(name: str, values: Sequence[str]) -> bytes:
-    """Add a column before the outcome."""
-    plain = columns()
-    y = plain.pop("y")
-    return text({**plain, name: list(values), "y": y}).encode()
+    """Add a column after the others."""
+    lines = zip(text(columns()).splitlines(), [name, *values], strict=True)
+    return "".join(f"{line},{value}\n" for line, value in lines).encode()
 
 
 def replaced(column: str, values: Sequence[str], separator: str = ",") -> bytes:
@@ -75,9 +72,9 @@ def _set(line: int, new: str) -> Callable[[list[str]], None]:
     return change
 
 
-def _each(change: Callable[[str], str]) -> Callable[[list[str]], None]:
+def _each(form: str) -> Callable[[list[str]], None]:
     def every(lines: list[str]) -> None:
-        lines[1:] = [change(line) for line in lines[1:]]
+        lines[1:] = [form.format(line) for line in lines[1:]]
 
     return every
 
@@ -85,38 +82,19 @@ def _each(change: Callable[[str], str]) -> Callable[[list[str]], None]:
 plain = columns()
 ages = [str(20 + i % 50) for i in range(N)]
 numbers = [float(v) for v in plain["x"]]
-swap = {".": ",", ",": "."}
+padded = [f"{i % 7:03}" for i in range(N)]
+truths = ["TRUE", "False", "true", "", "FALSE"] * (N // 5)
+cases = [str(7 * i) for i in range(N)]
 
 CASES = (
     # rows and header
-    Case(
-        "rows longer than the header",
-        REFUSED,
-        spoiled(_each(lambda line: "7," + line)),
-        "expected 3 values in every row of {path}, as its header has names, got 4 in line 2",
-    ),
+    Case("rows longer than the header", REFUSED, spoiled(_each("7,{}")), "got 4 in line 2"),
     Case("one row too short", REFUSED, spoiled(_set(40, "1,red")), "got 2 in line 40"),
-    Case(
-        "a column without a name",
-        REFUSED,
-        text({"": [str(i) for i in range(N)], **columns()}).encode(),
-        "got none for column 1; name it, or take it away",
-    ),
-    Case(
-        "a name twice in the header",
-        REFUSED,
-        text({**columns(), "z": plain["y"]}, header=["x", "c", "y", "y"]).encode(),
-        "expected distinct names of columns in {path}, got 'y' more than once; rename",
-    ),
-    Case("blank lines", READ, spoiled(_each(lambda line: line + "\n")), ": 80 rows"),
+    Case("a column without a name", REFUSED, with_column("", ages), "got none for column 4"),
+    Case("a name twice in the header", REFUSED, with_column("y", ages), "got 'y' more than once"),
+    Case("blank lines", READ, spoiled(_each("{}\n")), ": 80 rows"),
     # quotes and bytes
-    Case(
-        "a quote that is not closed",
-        REFUSED,
-        spoiled(_set(40, '1,"red,no')),
-        "expected every quote to be closed in {path}, got unexpected end of data in the row that "
-        "begins in line 40; close the quote",
-    ),
+    Case("a quote that is not closed", REFUSED, spoiled(_set(40, '1,"red,no')), "line 40; close"),
     Case("a quote inside a value", READ, spoiled(_set(40, '1,5" pipe,no')), "category (4)"),
     Case(
         "separators and line breaks inside quotes",
@@ -124,14 +102,12 @@ CASES = (
         spoiled(_set(40, '1,"red, or\n""green""",no')),
         "category (4)",
     ),
-    Case(
-        "a byte order mark", READ, codecs.BOM_UTF8 + text(columns()).encode(), "1 number, 1 categ"
-    ),
+    Case("a byte order mark", READ, codecs.BOM_UTF8 + spoiled(list), "1 number, 1 categ"),
     Case(
         "UTF-16",
         REFUSED,
         text(columns()).encode("utf-16"),
-        "expected UTF-8 in {path}, got the byte 0xff in line 1",
+        "got the byte 0xff in line 1",
         ("--encoding", "utf-16"),
     ),
     Case(
@@ -146,7 +122,7 @@ CASES = (
         "another separator",
         REFUSED,
         text(columns(), ";").encode(),
-        "the file seems to be separated by ';': say --separator ';'",
+        "separated by ';': say --separator ';'",
         ("--separator", ";"),
     ),
     # numbers
@@ -168,7 +144,7 @@ CASES = (
         "separators of thousands",
         REFUSED,
         replaced("x", [f'"{1000 * v:,.0f}"' for v in numbers]),
-        "write them without signs for thousands, or settle it with --types x=category",
+        "write them without signs for thousands",
     ),
     Case(
         "decimal commas",
@@ -177,37 +153,26 @@ CASES = (
         "say --decimal , if that is their decimal sign",
         ("--decimal", ","),
     ),
-    Case(
-        "leading zeros",
-        TOLD,
-        with_column("ward", [f"{i % 7:03}" for i in range(N)]),
-        "category (7)    written with leading zeros",
-    ),
-    Case(
-        "true and false, yes and no",
-        READ,
-        with_column("smokes", ["TRUE", "False", "true", "", "FALSE"] * (N // 5)),
-        "smokes  category (2)",
-    ),
+    Case("leading zeros", TOLD, with_column("ward", padded), "(7)    written with leading zeros"),
+    Case("true and false, yes and no", READ, with_column("smokes", truths), "smokes  category (2)"),
     Case(
         "dates in a predictor",
         REFUSED,
         with_column("day", [f"2024-05-{1 + i % 28:02}" for i in range(N)]),
-        "and 25 other values; write days since a reference, leave it out with --types day=ignore, "
-        "or name it as --time",
+        "got dates such as '2024-05-01' (lines 2, 30, 58)",
         ("--time", "day"),
     ),
     Case(
         "infinite numbers",
         REFUSED,
         replaced("x", odd(plain["x"], {4: "inf"})),
-        "expected finite numbers up to 3.4e+38 in column 'x' of {path}, got inf (line 6)",
+        "finite numbers up to 3.4e+38 in column 'x' of {path}, got inf (line 6)",
     ),
     Case(
         "numbers beyond single precision",
         REFUSED,
         replaced("x", odd(plain["x"], {4: "1e308"})),
-        "expected finite numbers up to 3.4e+38 in column 'x' of {path}, got 1e+308 (line 6)",
+        "in column 'x' of {path}, got 1e+308 (line 6)",
     ),
     Case(
         "whole numbers beyond 2**53",
@@ -216,22 +181,16 @@ CASES = (
         "expected whole numbers up to 2**53 in column 'code'",
         ("--types", "code=ignore"),
     ),
-    Case(
-        "another whole number in every row",
-        TOLD,
-        with_column("case", [str(7 * i) for i in range(N)]),
-        "another whole number in every row: an identifier?",
-    ),
+    Case("another whole number in every row", TOLD, with_column("case", cases), "an identifier?"),
     Case("a column without a value", TOLD, with_column("z", [""] * N), "100 % missing  no value"),
-    Case("a column with one value", TOLD, with_column("z", ["", "5"] * (N // 2)), "one value only"),
+    Case("a column with one value", TOLD, with_column("z", ["", "5"] * 40), "one value only"),
     # text
     Case(
         "names and other nearly unique texts",
         REFUSED,
         with_column("name", [f"Jo {chr(97 + i % 26)}. {i}" for i in range(N)]),
-        "expected categories that rows share in column 'name' of {path}, got 80 different ones in "
-        "80 rows, as in names, identifiers or free text; leave it out with --drop name, or insist "
-        "with --types name=category",
+        "80 different ones in 80 rows, as in names, identifiers or free text; leave it out with "
+        "--drop name, or insist with --types name=category",
         ("--drop", "name"),
     ),
     # the target
@@ -239,15 +198,14 @@ CASES = (
         "rows without an outcome",
         REFUSED,
         replaced("y", odd(plain["y"], dict.fromkeys(range(6), ""))),
-        "got 6 missing in 'y' (lines 2, 3, 4 and 3 more); fill them in, or leave these rows out "
-        "with --drop-missing-target",
+        "got 6 missing in 'y' (lines 2, 3, 4 and 3 more)",
         ("--drop-missing-target",),
     ),
     Case(
         "identifiers as the target",
         REFUSED,
         replaced("y", [f"p{i}" for i in range(N)]),
-        "expected a target with at most 20 classes, got 80 different texts; name another column",
+        "at most 20 classes, got 80 different texts; name another column",
     ),
     Case(
         "an outcome of numbers but for a few",
