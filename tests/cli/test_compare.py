@@ -83,20 +83,6 @@ def test_the_positive_class_is_named(run: Run, files: Files, tmp_path: Path) -> 
     assert document["one_decision"] == {}
 
 
-def test_a_tree_that_decides_nothing_is_said(run: Run, files: Files, tmp_path: Path) -> None:
-    policy = Decision(0.0, positive="malignant")
-    path = save_tree(load_tree(files.tree).relabelled(policy), tmp_path / "t.json")
-    says = 'he new tree decides "malignant" for all 289 rows: "malignant" needs a risk of 0 %'
-    arguments = ("compare", files.tree, path, "--data", files.new, "--target", "outcome", "-q")
-    result = run(*arguments)
-    assert result.code == 0, result.err
-    assert result.err.count(f"Warning: t{says} and 24 % of rows are malignant.") == 1
-    assert result.err.count("decides") == 1
-    assert result.out.count(f"T{says} and 24 % of rows are malignant.") == 1
-    document = run(*arguments, "--json").document
-    assert document["one_decision"]["new"].startswith(f"T{says}")
-
-
 # -- plans ----------------------------------------------------------------------------------
 
 

@@ -200,7 +200,7 @@ def test_where_missing_values_go_in_words(
     assert change_words(change, PAGE) == "age: missing values take another way"
 
 
-def counted() -> tuple[str, str]:
+def counted() -> str:
     """50 people: 20 aged 10, 12 aged 52, 18 aged 90; 5, 6 and 12 of them are "yes"."""
     X = rows(0, 50)
     X["age"] = np.repeat([10.0, 52.0, 90.0], [20, 12, 18])
@@ -208,12 +208,12 @@ def counted() -> tuple[str, str]:
     old = Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
     new = Split(0, 0.53, Leaf(0, 0.2), Leaf(1, 0.9))
     diff = diff_trees(build(old), build(new), X, y=y)
-    return diff.to_text(), diff.to_markdown()
+    return diff.to_text()
 
 
 def test_the_whole_text() -> None:
     """Two bounds moved by 0.03 each; the four rules weigh one each."""
-    text, _ = counted()
+    text = counted()
     assert text.splitlines() == [
         "2 rules before, 2 now: 2 moved. Dissimilarity 1.5 %.",
         "Of 50 rows, 24.0 % get another decision.",
@@ -230,33 +230,6 @@ def test_the_whole_text() -> None:
         "  2. age > 50: yes",
         "     -> age > 53: yes",
         "     rows 60.0 % -> 36.0 %; observed in the rows 18 of 30 (60.0 %) -> 12 of 18 (66.7 %)",
-    ]
-
-
-def test_the_whole_markdown() -> None:
-    _, text = counted()
-    assert text.splitlines() == [
-        "**2 rules before, 2 now: 2 moved. Dissimilarity 1.5 %.**",
-        "",
-        "Of 50 rows, 24.0 % get another decision.  ",
-        "",
-        "### What changed",
-        "",
-        "- the first split on age moved from 50 to 53 (+3, 3.0 % of its range): 2 rules, "
-        "100.0 % of rows",
-        "",
-        "### Rules",
-        "",
-        "| # | status | before | now | details |",
-        "| --: | --- | --- | --- | --- |",
-        "| 1 | moved | age &lt;= 50 or missing: no | age &lt;= 53 or missing: no | "
-        "age: upper bound moved from 50 to 53 (+3, 3.0 % of its range); "
-        "predicts yes 10.0 % -&gt; 20.0 %; rows 40.0 % -&gt; 64.0 %; "
-        "observed in the rows 5 of 20 (25.0 %) -&gt; 11 of 32 (34.4 %) |",
-        "| 2 | moved | age &gt; 50: yes | age &gt; 53: yes | "
-        "age: lower bound moved from 50 to 53 (+3, 3.0 % of its range); "
-        "rows 60.0 % -&gt; 36.0 %; "
-        "observed in the rows 18 of 30 (60.0 %) -&gt; 12 of 18 (66.7 %) |",
     ]
 
 

@@ -72,7 +72,7 @@ class Rule:
         How many of them are of the class shown: the positive one of two, the rule's own label
         of several; None in regression, or without outcomes.
     outcome_rate : float or None
-        What was observed among these rows: the (weighted) rate of that class, or the mean
+        What was observed among these rows: the rate of that class, or the mean
         response.
 
     Examples

@@ -33,9 +33,6 @@ STATUSES = ("kept", "relabelled", "moved", "added", "dropped")
 MOST_CHANGES = 12
 """Changes of splits that are listed; two trees with little in common have many."""
 
-SAME_RATE = 1e-9
-"""Rates that differ by more are not the plain share of the rows: the rows have weights."""
-
 ORDER = ("moved", "relabelled", "added", "dropped", "kept")
 
 
@@ -499,9 +496,7 @@ def _observed_in_rows(rule: Rule) -> str:
         return "none" if rule.rows == 0 else ""
     if rule.outcomes is None:
         return f"{format_number(rule.outcome_rate)} in {rule.rows:,}"
-    weighted = abs(rule.outcome_rate - rule.outcomes / rule.rows) > SAME_RATE
-    rate = f"{'weighted ' if weighted else ''}{PLAIN.percent(rule.outcome_rate, 1)}"
-    return f"{rule.outcomes:,} of {rule.rows:,} ({rate})"
+    return f"{rule.outcomes:,} of {rule.rows:,} ({PLAIN.percent(rule.outcome_rate, 1)})"
 
 
 def value_name(diff: TreeDiff, rule: Rule) -> str:
