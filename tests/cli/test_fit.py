@@ -104,7 +104,7 @@ def test_a_stable_tree_with_time_and_groups(run: Run, files: Files, tmp_path: Pa
         (["--target", "outcome", "--time", "when"], "as --time, got 'when'"),
         (["--target", "outcome", "--drop", "nix"], "as --drop, got 'nix'"),
         (["--target", "texture"], "missing in 'texture' (lines 2, 11, 20 and 29 more); fill them"),
-        (["--target", "patient"], "different whole numbers; say --task"),
+        (["--target", "patient"], "140 different whole numbers; name another column"),
         (
             ["--target", "outcome", "--decision-threshold", "1.5", "--positive", "malignant"],
             "expected a number from 0 to 1 or \"prevalence\" as --decision-threshold, got '1.5'",

@@ -500,7 +500,7 @@ def test_outcomes_that_nothing_can_be_learned_about() -> None:
     with pytest.raises(InputError, match=r"numbers in the target 'y' of t\.csv with --task"):
         check_outcomes(np.array(["a", "b"] * 9, dtype=object), "regression", file, "y")
     y = np.array(["a"] * 9 + ["b"] * 9 + ["c", "d"], dtype=object)
-    with pytest.warns(SteadyTreeWarning, match="classes 'c', 'd' of the target 'y' have too few"):
+    with pytest.warns(SteadyTreeWarning, match="one row only of 'c', 'd' in the target 'y'"):
         check_outcomes(y, "classification", file, "y")
 
 

@@ -98,7 +98,7 @@ MISSING = frozenset(
 SHOWN = 3
 """Rows, and values, that a message shows."""
 _PADDED = re.compile(r"0\d+")
-_OTHER_SIGN = re.compile(r"[+-]?\d{1,3}(?:[,.'’  ]\d{3})*(?:[.,]\d+)?|[+-]?\d+[.,]\d+")
+_OTHER_SIGN = re.compile(r"[+-]?\d{1,3}(?:[,.'’ \u00a0\u202f]\d{3})*(?:[.,]\d+)?|[+-]?\d+[.,]\d+")
 _POINT_FOR_COMMA = str.maketrans(",.", ".,")
 
 
@@ -584,14 +584,11 @@ def guess_task(y: NDArray[Any], task: str) -> str:
     n_values = len(counted(y))
     if n_values <= MOST_CLASSES:
         return "classification"
-    if y.dtype.kind in "fiu":
-        raise InputError(
-            f"expected a target with at most {MOST_CLASSES} classes or with fractions, got "
-            f"{n_values} different whole numbers; say --task classification or regression"
-        )
+    kind = "whole numbers" if y.dtype.kind in "fiu" else "texts"
     raise InputError(
-        f"expected a target with at most {MOST_CLASSES} classes, got {n_values:,} different "
-        "texts; name another column, or say --task classification if these are the classes"
+        f"expected a target with at most {MOST_CLASSES} classes or with fractions, got "
+        f"{n_values:,} different {kind}; name another column, or say --task classification or "
+        "regression"
     )
 
 
@@ -618,11 +615,9 @@ def check_outcomes(y: NDArray[Any], task: str, path: Path, target: str) -> None:
         )
     alone = [value for value, count in counts.items() if count == 1]
     if alone:
-        classes = "classes" if len(alone) > 1 else "class"
         warnings.warn(
-            f"{classes} {some_of(alone)} of the target {target!r} "
-            f"{'have' if len(alone) > 1 else 'has'} too few rows to learn from; leave them out, "
-            "or put rare classes together",
+            f"there is one row only of {some_of(alone)} in the target {target!r}: too few to learn "
+            "from; leave such rows out, or put rare classes together",
             SteadyTreeWarning,
             stacklevel=2,
         )
