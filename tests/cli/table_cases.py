@@ -18,12 +18,11 @@ N = 80
 
 @dataclass(frozen=True)
 class Case:
-    """A table, what is done with it, what is said of it, and options that settle it."""
+    """A table, what is done with it, and options that settle it."""
 
     name: str
     outcome: str
     content: bytes
-    says: str
     fix: tuple[str, ...] = ()
 
 
@@ -88,109 +87,74 @@ cases = [str(7 * i) for i in range(N)]
 
 CASES = (
     # rows and header
-    Case("rows longer than the header", REFUSED, spoiled(_each("7,{}")), "got 4 in line 2"),
-    Case("one row too short", REFUSED, spoiled(_set(40, "1,red")), "got 2 in line 40"),
-    Case("a column without a name", REFUSED, with_column("", ages), "got none for column 4"),
-    Case("a name twice in the header", REFUSED, with_column("y", ages), "got 'y' more than once"),
-    Case("blank lines", READ, spoiled(_each("{}\n")), ": 80 rows"),
+    Case("rows longer than the header", REFUSED, spoiled(_each("7,{}"))),
+    Case("one row too short", REFUSED, spoiled(_set(40, "1,red"))),
+    Case("a column without a name", REFUSED, with_column("", ages)),
+    Case("a name twice in the header", REFUSED, with_column("y", ages)),
+    Case("blank lines", READ, spoiled(_each("{}\n"))),
     # quotes and bytes
-    Case("a quote that is not closed", REFUSED, spoiled(_set(40, '1,"red,no')), "line 40; close"),
-    Case("a quote inside a value", READ, spoiled(_set(40, '1,5" pipe,no')), "category (4)"),
+    Case("a quote that is not closed", REFUSED, spoiled(_set(40, '1,"red,no'))),
+    Case("a quote inside a value", READ, spoiled(_set(40, '1,5" pipe,no'))),
     Case(
         "separators and line breaks inside quotes",
         READ,
         spoiled(_set(40, '1,"red, or\n""green""",no')),
-        "category (4)",
     ),
-    Case("a byte order mark", READ, codecs.BOM_UTF8 + spoiled(list), "1 number, 1 categ"),
-    Case(
-        "UTF-16",
-        REFUSED,
-        text(columns()).encode("utf-16"),
-        "got the byte 0xff in line 1",
-        ("--encoding", "utf-16"),
-    ),
+    Case("a byte order mark", READ, codecs.BOM_UTF8 + spoiled(list)),
+    Case("UTF-16", REFUSED, text(columns()).encode("utf-16"), ("--encoding", "utf-16")),
     Case(
         "Latin-1",
         REFUSED,
         spoiled(_set(40, "1,rosé,no")).decode().encode("latin-1"),
-        "expected UTF-8 in {path}, got the byte 0xe9 in line 40",
         ("--encoding", "latin-1"),
     ),
-    Case("NUL bytes", REFUSED, spoiled(_set(40, "1,re\0d,no")), "got a NUL byte in line 40"),
-    Case(
-        "another separator",
-        REFUSED,
-        text(columns(), ";").encode(),
-        "separated by ';': say --separator ';'",
-        ("--separator", ";"),
-    ),
+    Case("NUL bytes", REFUSED, spoiled(_set(40, "1,re\0d,no"))),
+    Case("another separator", REFUSED, text(columns(), ";").encode(), ("--separator", ";")),
     # numbers
     Case(
         "numbers but for a few odd values",
         REFUSED,
         replaced("x", odd(plain["x"], {4: "n/a?", 38: "unknown"})),
-        "got numbers but for 'n/a?' (line 6), 'unknown' (line 40); correct them, or settle it "
-        "with --types x=number (they become missing) or --types x=category",
         ("--types", "x=number"),
     ),
     Case(
         "cells of spaces among numbers",
         READ,
         replaced("x", odd(plain["x"], dict.fromkeys(range(8), " "))),
-        "% missing",
     ),
     Case(
-        "separators of thousands",
-        REFUSED,
-        replaced("x", [f'"{1000 * v:,.0f}"' for v in numbers]),
-        "write them without signs for thousands",
+        "separators of thousands", REFUSED, replaced("x", [f'"{1000 * v:,.0f}"' for v in numbers])
     ),
     Case(
         "decimal commas",
         REFUSED,
         replaced("x", [f'"{v}"'.replace(".", ",") for v in plain["x"]]),
-        "say --decimal , if that is their decimal sign",
         ("--decimal", ","),
     ),
-    Case("leading zeros", TOLD, with_column("ward", padded), "(7)    written with leading zeros"),
-    Case("true and false, yes and no", READ, with_column("smokes", truths), "smokes  category (2)"),
+    Case("leading zeros", TOLD, with_column("ward", padded)),
+    Case("true and false, yes and no", READ, with_column("smokes", truths)),
     Case(
         "dates in a predictor",
         REFUSED,
         with_column("day", [f"2024-05-{1 + i % 28:02}" for i in range(N)]),
-        "got dates such as '2024-05-01' (lines 2, 30, 58)",
         ("--time", "day"),
     ),
-    Case(
-        "infinite numbers",
-        REFUSED,
-        replaced("x", odd(plain["x"], {4: "inf"})),
-        "finite numbers up to 3.4e+38 in column 'x' of {path}, got inf (line 6)",
-    ),
-    Case(
-        "numbers beyond single precision",
-        REFUSED,
-        replaced("x", odd(plain["x"], {4: "1e308"})),
-        "in column 'x' of {path}, got 1e+308 (line 6)",
-    ),
+    Case("infinite numbers", REFUSED, replaced("x", odd(plain["x"], {4: "inf"}))),
+    Case("numbers beyond single precision", REFUSED, replaced("x", odd(plain["x"], {4: "1e308"}))),
     Case(
         "whole numbers beyond 2**53",
         REFUSED,
         with_column("code", [str(2**60 + i // 2) for i in range(N)]),
-        "expected whole numbers up to 2**53 in column 'code'",
         ("--types", "code=ignore"),
     ),
-    Case("another whole number in every row", TOLD, with_column("case", cases), "an identifier?"),
-    Case("a column without a value", TOLD, with_column("z", [""] * N), "100 % missing  no value"),
-    Case("a column with one value", TOLD, with_column("z", ["", "5"] * 40), "one value only"),
+    Case("another whole number in every row", TOLD, with_column("case", cases)),
+    Case("a column without a value", TOLD, with_column("z", [""] * N)),
+    Case("a column with one value", TOLD, with_column("z", ["", "5"] * 40)),
     # text
     Case(
         "names and other nearly unique texts",
         REFUSED,
         with_column("name", [f"Jo {chr(97 + i % 26)}. {i}" for i in range(N)]),
-        "80 different ones in 80 rows, as in names, identifiers or free text; leave it out with "
-        "--drop name, or insist with --types name=category",
         ("--drop", "name"),
     ),
     # the target
@@ -198,26 +162,14 @@ CASES = (
         "rows without an outcome",
         REFUSED,
         replaced("y", odd(plain["y"], dict.fromkeys(range(6), ""))),
-        "got 6 missing in 'y' (lines 2, 3, 4 and 3 more)",
         ("--drop-missing-target",),
     ),
-    Case(
-        "identifiers as the target",
-        REFUSED,
-        replaced("y", [f"p{i}" for i in range(N)]),
-        "got 80 different texts; name another column",
-    ),
+    Case("identifiers as the target", REFUSED, replaced("y", [f"p{i}" for i in range(N)])),
     Case(
         "an outcome of numbers but for a few",
         REFUSED,
         replaced("y", odd([str(i % 2) for i in range(N)], {4: "?"})),
-        "got numbers but for '?' (line 6)",
         ("--types", "y=number", "--drop-missing-target"),
     ),
-    Case(
-        "a class with one row",
-        TOLD,
-        replaced("y", odd(plain["y"], {4: "perhaps"})),
-        "Warning: there is one row only of 'perhaps' in the target 'y'",
-    ),
+    Case("a class with one row", TOLD, replaced("y", odd(plain["y"], {4: "perhaps"}))),
 )
