@@ -60,35 +60,20 @@ def fitted(*parts: Any) -> tuple[Pipeline, PipelineColumns]:
     return pipeline.fit(X, y), pipeline_columns(pipeline)
 
 
-def test_every_column_knows_the_raw_one_it_comes_from() -> None:
+def test_what_the_pipeline_makes_of_categories() -> None:
     pipeline, columns = fitted(
-        (
-            "n",
-            make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()),
-            ["age", "income"],
-        ),
         ("c", OneHotEncoder(handle_unknown="ignore"), ["colour"]),
         ("s", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["size"]),
         ("p", "passthrough", ["income"]),
     )
     assert columns.feature_names == ("age", "income", "colour", "size", "id")
-    assert columns.source.tolist() == [0, 1, 0, 2, 2, 2, 2, 3, 1]
-    assert columns.how == ("number", "number", "flag", *["category"] * 5, "same")
     assert columns.categories == (None, None, ("blue", "green", "red"), (1, 2, 3), None)
-    assert columns.columns_of(0) == [0, 2]
+    assert columns.columns_of(2) == [0, 1, 2, 3]
     X, _ = people()
     np.testing.assert_array_equal(columns.transform(X), pipeline[:-1].transform(X))
-
-
-def test_the_points_of_a_categorical_column() -> None:
-    _, columns = fitted(
-        ("c", OneHotEncoder(handle_unknown="ignore"), ["colour"]),
-        ("s", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["size"]),
-    )
     colours, sizes = columns.points(2), columns.points(3)
-    assert (colours.missing, colours.unseen) == (3, 4)
+    assert (colours.missing, colours.unseen) == (sizes.missing, sizes.unseen) == (3, 4)
     np.testing.assert_array_equal(colours.rows[:, :4], np.eye(5)[:, :4])
-    assert (sizes.missing, sizes.unseen) == (3, 4)
     assert sizes.rows[:, 4].tolist() == [0, 1, 2, -1, -1]
     assert [sizes.words(k) for k in (1, 3, 4)] == ["2", "a missing value", "a category never met"]
     strict = fitted(("s", OneHotEncoder(), ["size"]), ("a", StandardScaler(), ["age"]))[1]
@@ -116,16 +101,17 @@ def test_what_missing_values_are_filled_with() -> None:
     assert columns.imputed == {}
 
 
-def test_a_column_cannot_be_both_number_and_category() -> None:
+def test_what_cannot_be_told_apart_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnsupportedModelError, match=r"'size' .*number in step 'columns\.a' \(Stan"):
         fitted(("a", StandardScaler(), ["size"]), ("b", OneHotEncoder(), ["size"]))
-
-
-def test_none_and_nan_as_two_categories_are_refused() -> None:
     X = pd.DataFrame({"c": pd.Series(["a", None, np.nan, "b"] * 5, dtype=object)})
     pipeline = make_pipeline(OneHotEncoder(), DecisionTreeClassifier()).fit(X, [0, 1, 0, 1] * 5)
     with pytest.raises(UnsupportedModelError, match="replace None by NaN"):
         _ = pipeline_columns(pipeline).missing
+    _, columns = fitted(("c", OneHotEncoder(), ["colour", "id"]))
+    monkeypatch.setattr("steadytree.formats.sklearn.pipeline_columns.MAX_CELLS", 1000)
+    with pytest.raises(UnsupportedModelError, match="got 303 categories in 304 columns; group"):
+        columns.points(2)
 
 
 def test_arrays_have_no_names_and_may_be_sparse() -> None:
@@ -137,13 +123,6 @@ def test_arrays_have_no_names_and_may_be_sparse() -> None:
     assert columns.sparse
     assert columns.source.tolist() == [0, 0, 0, 0, 1, 1, 1]
     assert not fitted(("a", StandardScaler(), ["age"]))[1].sparse
-
-
-def test_more_categories_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, columns = fitted(("c", OneHotEncoder(), ["colour", "id"]))
-    monkeypatch.setattr("steadytree.formats.sklearn.pipeline_columns.MAX_CELLS", 1000)
-    with pytest.raises(UnsupportedModelError, match="got 303 categories in 304 columns; group"):
-        columns.points(2)
 
 
 def test_columns_chosen_by_type_position_and_mask() -> None:
