@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import steadytree as st
 from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedModelError
-from steadytree.formats.read_optimal import Question, ask, given_names
+from steadytree.formats.read_optimal import Question, ask, user_names
 from steadytree.tree.branches import build_tree
 from steadytree.tree.nested import Leaf
 from tests.foreign import probe_rows
@@ -122,9 +122,9 @@ def pystreed_case(seed: int) -> Case:
     for name in tree.feature_labels:
         if name == "flag" or (as_array and name == "x1"):
             rows[name] = np.random.default_rng(seed).integers(0, 2, len(rows))
-    given: Any = rows.to_numpy(dtype=float) if as_array else rows
+    table: Any = rows.to_numpy(dtype=float) if as_array else rows
     return Case(
-        model, given, model.predict(given), None if responses else model.predict_proba(given)
+        model, table, model.predict(table), None if responses else model.predict_proba(table)
     )
 
 
@@ -161,8 +161,8 @@ def test_what_a_column_asks() -> None:
         root = ask(question, Leaf([1.0], 9), Leaf([2.0], 1))
         tree = build_tree(root, n_features=1, categories=(("a", "b"),))
         assert tree.predict(rows).tolist() == [2.0, 1.0, 2.0, 1.0 if missing else 2.0]
-    assert given_names(["x0", "x1"], 2) is given_names(None, 2) is given_names([3, 4], 2) is None
-    assert given_names(["x0", "age"], 2) == ("x0", "age")
+    assert user_names(["x0", "x1"], 2) is user_names(None, 2) is user_names([3, 4], 2) is None
+    assert user_names(["x0", "age"], 2) == ("x0", "age")
 
 
 def test_gosdt_alone_is_read_in_its_binary_columns() -> None:
@@ -266,9 +266,9 @@ def test_pystreed_models_that_are_refused() -> None:
     model = streed.STreeDClassifier(max_depth=1)
     with pytest.raises(UnsupportedModelError, match=r"got one in columns \['country'\]"):
         st.as_tree(model.fit(X.assign(country="Norway"), y))
-    few = streed.STreeDClassifier(max_depth=1, max_num_binary_features=6).fit(X, y)
+    limited = streed.STreeDClassifier(max_depth=1, max_num_binary_features=6).fit(X, y)
     with pytest.raises(UnsupportedModelError, match="fitted with max_num_binary_features"):
-        st.as_tree(few)
+        st.as_tree(limited)
 
 
 @pytest.mark.parametrize("name", THERE)

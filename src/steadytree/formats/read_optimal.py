@@ -68,7 +68,7 @@ def ask(question: Question, yes: Node, no: Node) -> Branch:
     )
 
 
-def given_names(names: Any, n_features: int) -> tuple[str, ...] | None:
+def user_names(names: Any, n_features: int) -> tuple[str, ...] | None:
     """Return the user's feature names; None for those that a library made up: x0, x1, ..."""
     if names is None or list(names) == [f"x{j}" for j in range(n_features)]:
         return None
@@ -126,7 +126,7 @@ def _read_gosdt(model: Any, chosen: int) -> dict[str, Any]:
         "root": convert(model.trees_[chosen].tree),
         "n_features": n_features,
         "classes": tuple(model.classes_.tolist()),
-        "feature_names": given_names(model.feature_names_, n_features),
+        "feature_names": user_names(model.feature_names_, n_features),
     }
 
 

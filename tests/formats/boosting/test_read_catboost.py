@@ -145,7 +145,7 @@ def equals(hash_value: int, index: int = 0) -> dict[str, Any]:
         ((equals(5), equals(6, 1)), [0, 2, 1, 3]),
     ],
 )
-def test_what_is_settled_above(splits: Any, numbers: list[int]) -> None:
+def test_what_is_implied_above(splits: Any, numbers: list[int]) -> None:
     content = {"splits": list(splits), "leaf_values": list(range(2 ** len(splits)))}
     table = read_oblivious(JsonObject(content, "tree."), 1)
     ends = [node for node, sides in enumerate(table.children) if sides is None]

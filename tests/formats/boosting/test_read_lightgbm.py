@@ -69,9 +69,9 @@ def make_case(seed: int, folder: Path) -> Case:
         raw = model.predict(rows, raw_score=True, start_iteration=turn, num_iteration=1)
         expected, shares = raw.reshape(len(rows), -1)[:, klass], None
     else:
-        said = model.predict(rows)
-        expected = (said > 0.5).astype(int) if kind == "binary" else said
-        shares = np.column_stack([1 - said, said]) if kind == "binary" else None
+        predicted = model.predict(rows)
+        expected = (predicted > 0.5).astype(int) if kind == "binary" else predicted
+        shares = np.column_stack([1 - predicted, predicted]) if kind == "binary" else None
     if seed % 2:
         model = model.save_model(folder / f"{seed}.txt") and folder / f"{seed}.txt"
     exact = index is not None or objective in ("regression", "regression_l1", "quantile", "huber")
@@ -231,9 +231,9 @@ def test_models_that_are_no_single_tree() -> None:
 # -- what pandas called its categories --------------------------------------------------------
 
 
-def listed(lists: str, told: str | None, *infos: str) -> str:
-    """Return a model with these features, what it was told of them, and lists of categories."""
-    after = "" if told is None else f"\nparameters:\n[categorical_feature: {told}]\n"
+def listed(lists: str, declared: str | None, *infos: str) -> str:
+    """Return a model with these features, what it was declared of them, and lists of categories."""
+    after = "" if declared is None else f"\nparameters:\n[categorical_feature: {declared}]\n"
     text = small(
         max_feature_idx=str(len(infos) - 1),
         feature_names=" ".join("abcd"[: len(infos)]),
@@ -251,17 +251,17 @@ def test_lists_go_to_the_features_that_are_categorical(tmp_path: Path) -> None:
         (listed("null", "1,3", *infos), (None, (0, 1), None, (0, 2))),
         (listed(three, "1,2,3", *infos), found),
         (listed(three, "name:b,c,d", *infos), found),
-        # A text that does not say what it was told: by what it found.
+        # A text that does not say what it was declared: by what it found.
         (listed(two, None, *infos), (None, ("x", "y"), None, (1, 2, 3))),
     ):
         path.write_text(text)
         assert st.as_tree(path).categories == expected
-    for lists, told, *wrong in (
+    for lists, declared, *wrong in (
         ('[["x", "y"], ["z", "u"]]', "1", "[0:1]", "0:1"),  # an ordered one as well
         ('[["x", "y"]]', "1,2", "[0:1]", "0:1", "0:1"),  # one list too few
         ('[["x", "y"]]', "1", "[0:1]", "0:1:5"),  # codes beyond the list
     ):
-        assert_refused(path, listed(lists, told, *wrong), "to see which")
+        assert_refused(path, listed(lists, declared, *wrong), "to see which")
     for lists in ("3", '{"a": 1}', "[1]", "[[null]]", "[[[1]]]"):
         assert_refused(
             path, listed(lists, "1", "[0:1]", "0:1"), "lists of categories in pandas_cat"

@@ -66,9 +66,9 @@ def make_case(seed: int, folder: Path) -> Case:
         raw = model.predict(data, output_margin=True, iteration_range=(turn, turn + 1))
         expected, shares = raw.reshape(len(rows), -1)[:, klass].astype(float), None
     else:
-        said = model.predict(data).astype(float)
-        expected = (said > 0.5).astype(int) if kind == "binary" else said
-        shares = np.column_stack([1 - said, said]) if kind == "binary" else None
+        predicted = model.predict(data).astype(float)
+        expected = (predicted > 0.5).astype(int) if kind == "binary" else predicted
+        shares = np.column_stack([1 - predicted, predicted]) if kind == "binary" else None
     if seed % 2:
         model = save(model, folder / f"{seed}.json")
     return Case(
@@ -123,8 +123,8 @@ def test_further_objectives() -> None:
         tree = st.as_tree(model)
         assert not tree.is_classifier
         rows = probes(tree, frame, 2, unseen=False)
-        said = model.predict(xgb.DMatrix(rows, enable_categorical=True))
-        np.testing.assert_allclose(tree.predict(rows), said, rtol=SINGLE)
+        predicted = model.predict(xgb.DMatrix(rows, enable_categorical=True))
+        np.testing.assert_allclose(tree.predict(rows), predicted, rtol=SINGLE)
     forest = xgb.XGBRFRegressor(n_estimators=1, max_depth=4, enable_categorical=True, n_jobs=1)
     forest.fit(frame, outcome(frame, "regression", 1))
     np.testing.assert_allclose(st.as_tree(forest).predict(rows), forest.predict(rows), rtol=SINGLE)
@@ -152,8 +152,8 @@ def test_ties_are_decided_as_single_precision_does() -> None:
     for leaf in (0.0, 1e-9, 2e-8, 3e-8, 5e-8, 6e-8, 1.1e-7, 1.2e-7, 1e-6, 1e-5):
         nodes["split_conditions"][1:] = [leaf, -leaf]
         other = xgb.Booster(model_file=bytearray(json.dumps(text).encode()))
-        said = other.predict(xgb.DMatrix(X))
-        assert st.as_tree(other).predict(X).tolist() == (said > 0.5).astype(int).tolist()
+        predicted = other.predict(xgb.DMatrix(X))
+        assert st.as_tree(other).predict(X).tolist() == (predicted > 0.5).astype(int).tolist()
 
 
 def test_codes_without_pandas_are_the_categories() -> None:
@@ -168,8 +168,8 @@ def test_codes_without_pandas_are_the_categories() -> None:
     assert tree.categories[0] == tuple(range(len(tree.categories[0] or ())))
     values = np.array([*range(-3, 50), 1e9, np.nan])
     rows = np.column_stack([np.tile(values, 20), rng.normal(size=20 * len(values))])
-    said = model.predict(xgb.DMatrix(rows, feature_types=types))
-    np.testing.assert_allclose(tree.predict(rows), said, rtol=SINGLE)
+    predicted = model.predict(xgb.DMatrix(rows, feature_types=types))
+    np.testing.assert_allclose(tree.predict(rows), predicted, rtol=SINGLE)
 
 
 def test_names_of_categories_that_xgboost_cuts_off() -> None:

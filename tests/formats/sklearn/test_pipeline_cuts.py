@@ -72,9 +72,9 @@ def check_stretches(columns: PipelineColumns, threshold: float) -> None:
     )
     poles = columns.poles.get(1, set())
     near = near[~np.isin(near, list(poles))]
-    made = columns.probe(np.ones(len(near), dtype=int), near)[:, 1]
+    built = columns.probe(np.ones(len(near), dtype=int), near)[:, 1]
     sides = np.array([side for _, side in found])
-    np.testing.assert_array_equal(sides[np.searchsorted(ends, near)], made <= threshold)
+    np.testing.assert_array_equal(sides[np.searchsorted(ends, near)], built <= threshold)
 
 
 def test_neighbouring_stretches_that_go_the_same_way_are_one() -> None:

@@ -325,8 +325,8 @@ def test_retrained_on_raw_rows_and_back_in_the_pipeline() -> None:
     tree = DecisionTreeClassifier(max_depth=3, random_state=0)
     model = make_pipeline(ColumnTransformer(FILLED_AND_CODED), tree).fit(X, y)
     y_new = y_new ^ (X_new["age"] > 55).to_numpy()
-    few = st.SearchOptions(n_estimators=10)
-    result = st.retrain(model, X_new, y_new, n_folds=0, search=few, random_state=0)
+    search = st.SearchOptions(n_estimators=10)
+    result = st.retrain(model, X_new, y_new, n_folds=0, search=search, random_state=0)
     written = result.to_like(model)
     for rows in (X_new, raw_rows(90, 5000, unseen=True)):
         np.testing.assert_array_equal(written.predict(rows), result.tree.predict(rows))
@@ -390,7 +390,7 @@ def test_categories_that_arrived_since_the_pipeline_was_fitted(lumps: str, holes
 # -- questions about a handful of values ---------------------------------------------------
 
 
-def told_apart(cells: np.ndarray, left: np.ndarray) -> Question:
+def parted(cells: np.ndarray, left: np.ndarray) -> Question:
     return tell_apart(cells, left, list(range(cells.shape[1])), np.arange(len(left)))
 
 
@@ -418,18 +418,18 @@ def test_every_point_gets_to_its_side(seed: int) -> None:
     if seed % 2:
         cells = np.vstack([cells, np.full((1, cells.shape[1]), np.nan)])
     left = rng.random(len(cells)) < 0.5
-    asked = told_apart(cells, left)
+    asked = parted(cells, left)
     assert [side_of(asked, row) for row in cells] == left.tolist()
 
 
 def test_few_questions_are_asked() -> None:
     left = np.array([True, True, False, False, False, True])
-    assert n_ends(told_apart(np.arange(6.0)[:, None], left)) == 3
-    few = np.array([True, False, False, False, False, True])
-    assert n_ends(told_apart(np.eye(6), few)) == 3
-    assert told_apart(np.eye(3), np.ones(3, dtype=bool)) == Reached(True, (0, 1, 2))
+    assert n_ends(parted(np.arange(6.0)[:, None], left)) == 3
+    mixed = np.array([True, False, False, False, False, True])
+    assert n_ends(parted(np.eye(6), mixed)) == 3
+    assert parted(np.eye(3), np.ones(3, dtype=bool)) == Reached(True, (0, 1, 2))
     neighbours = np.array([[1.0], [np.nextafter(1.0, 2)]])
-    asked = told_apart(neighbours, np.array([True, False]))
+    asked = parted(neighbours, np.array([True, False]))
     assert isinstance(asked, Ask)
     assert neighbours[0, 0] <= asked.threshold < neighbours[1, 0]
     cells = np.array([[0.0, 1.0], [-0.0, 1.0], [np.nan, 1.0], [np.nan, 1.0]])
@@ -438,7 +438,7 @@ def test_few_questions_are_asked() -> None:
     assert equal_points(cells, np.array([True, True, False, True])) == (2, 3)
     many = np.random.default_rng(0).random(600) < 0.3
     started = time.perf_counter()
-    assert n_ends(told_apart(np.eye(600), many)) == many.sum() + 1
+    assert n_ends(parted(np.eye(600), many)) == many.sum() + 1
     assert time.perf_counter() - started < 10
 
 
@@ -463,10 +463,10 @@ STEPS = [StandardScaler(), MinMaxScaler((-1, 3)), FunctionTransformer(np.negativ
 @pytest.mark.parametrize("step", STEPS, ids=lambda s: type(s).__name__)
 def test_a_threshold_is_met_or_moved_up_a_little(step: Any, precision: str) -> None:
     wanted = 47.123456789
-    model, made = questions_of(step, wanted, precision)
-    asked = made.question(0)
+    model, questions = questions_of(step, wanted, precision)
+    asked = questions.question(0)
     assert isinstance(asked, Ask)
-    written = made.moved[0].written if made.moved else wanted
+    written = questions.moved[0].written if questions.moved else wanted
     around = np.array([[written], [np.nextafter(written, np.inf)], [wanted - 1], [wanted + 1]])
     cells = compared_cells(model[:-1].transform(around)[:, 0], precision)
     low = (cells <= asked.threshold) == asked.low.left  # type: ignore[union-attr]

@@ -196,9 +196,9 @@ def _lightgbm(tree: Tree, booster: Any, model: Any, there: Tree, prefer: str | N
     head, _, rest = booster.model_to_string().partition("\nTree=")
     tail = rest.partition("\nend of trees\n")[2]
     lines = head.split("\n")
-    said = next((x for x in lines if x.startswith("objective=")), "objective=none").split("=")[1]
-    name, *options = objective = said.split()
-    link = link_of(said if "sqrt" in options else name, read_lightgbm.OBJECTIVES, "LightGBM")
+    line = next((x for x in lines if x.startswith("objective=")), "objective=none").split("=")[1]
+    name, *options = objective = line.split()
+    link = link_of(line if "sqrt" in options else name, read_lightgbm.OBJECTIVES, "LightGBM")
     scores = leaf_scores(tree, prefer, "LightGBM", link=link, decided=booster is not model)
     codes = _category_codes(there, tree, [bool(booster.pandas_categorical)] * tree.n_features)
     block = _tree_block(tree, scores / read_lightgbm.sigmoid_of(objective), codes)
@@ -301,8 +301,8 @@ def _xgboost(tree: Tree, booster: Any, model: Any, there: Tree, prefer: str | No
     parameters = learner["learner_model_param"]
     listed = str(parameters["base_score"]).startswith("[")
     parameters["base_score"] = f"[{_BASE_SCORES[link]}]" if listed else _BASE_SCORES[link]
-    for gone in ("best_iteration", "best_score"):
-        learner.get("attributes", {}).pop(gone, None)
+    for attribute in ("best_iteration", "best_score"):
+        learner.get("attributes", {}).pop(attribute, None)
     inside = learner["gradient_booster"]["model"]
     encoded = inside.get("cats", {}).get("enc") or [{}] * tree.n_features
     named = [bool(entry.get("values")) for entry in encoded]

@@ -127,7 +127,7 @@ def read_oblivious(tree: JsonObject, n_dimensions: int) -> Table:
 
     def place(level: int, number: int, path: _Path) -> tuple[int, int, _Path]:
         """Go past what is settled above; bit i of a leaf's number is its answer on level i."""
-        while level < len(splits) and (answer := _settled(splits[level], path)) is not None:
+        while level < len(splits) and (answer := _implied(splits[level], path)) is not None:
             number |= answer << level
             level += 1
         return level, number, path
@@ -158,7 +158,7 @@ def _floats(part: JsonObject, name: str, n: int, values: Any = None) -> list[flo
     return found
 
 
-def _settled(split: Split, path: Iterable[tuple[Split, bool]]) -> bool | None:
+def _implied(split: Split, path: Iterable[tuple[Split, bool]]) -> bool | None:
     """Answer a question from those above it, if they leave one answer only.
 
     Missing values of a feature answer all its questions alike, so that they settle nothing else.
@@ -508,10 +508,10 @@ def _outcome(info: JsonObject, n_dimensions: int) -> Outcome:
 
 
 def _classes(info: JsonObject, n_classes: int) -> tuple[Any, ...]:
-    given = info.part("class_params")
+    params = info.part("class_params")
     for name in ("class_names", "class_to_label"):
-        if given.content.get(name):
-            classes = read_scalars(given.get(name, list), f"class_params.{name}")
+        if params.content.get(name):
+            classes = read_scalars(params.get(name, list), f"class_params.{name}")
             if len(classes) != n_classes:
                 raise TreeFormatError(
                     f"class_params.{name}: expected {n_classes} classes, got {len(classes)}"

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.formats.read_optimal import given_names
+from steadytree.formats.read_optimal import user_names
 from steadytree.formats.sklearn.pipeline_steps import FLAG, SAME, Origin, RawColumns, trace
 from steadytree.plugins import Categories, UnsupportedModelError, not_fitted, quoted
 
@@ -219,14 +219,14 @@ class PipelineColumns:
         return CategoryPoints(self.categories[raw] or (), np.array(rows), *place)
 
     @property
-    def _made_of(self) -> list[int]:
+    def _used_raw(self) -> list[int]:
         """Raw columns that some transformed column comes from."""
         return sorted(set(self.source.tolist()))
 
     @cached_property
     def _listed(self) -> dict[int, NDArray[Any]]:
         """The transformed rows of the categories of each raw column that has some."""
-        listed = {j: self.categories[j] or () for j in self._made_of}
+        listed = {j: self.categories[j] or () for j in self._used_raw}
         asked = [(j, value) for j, values in listed.items() for value in values]
         if len(asked) * self.n_columns > MAX_CELLS:
             raise UnsupportedModelError(
@@ -243,10 +243,10 @@ class PipelineColumns:
         """The transformed rows of missing values (False) and categories never met (True)."""
         asked = [
             (j, False, value)
-            for j in self._made_of
+            for j in self._used_raw
             for value in self._raw.missing.get(j) or [np.nan]
         ]
-        asked += [(j, True, self.unseen(j)) for j in self._made_of if self.categories[j]]
+        asked += [(j, True, self.unseen(j)) for j in self._used_raw if self.categories[j]]
         found: dict[tuple[int, bool], NDArray[Any] | None] = {}
         answers = self.rows([j for j, _, _ in asked], [value for _, _, value in asked])
         for (j, new, _), row in zip(asked, answers, strict=True):
@@ -290,7 +290,7 @@ class PipelineColumns:
         Everything the pipeline makes of the column is the same for the two.
         """
         fills = self._raw.fills
-        asked = [(j, v) for j in self._made_of if not self.categories[j] for v in fills.get(j, ())]
+        asked = [(j, v) for j in self._used_raw if not self.categories[j] for v in fills.get(j, ())]
         answers = self.rows([j for j, _ in asked], [value for _, value in asked])
         found: dict[int, Any] = {}
         for (j, value), row in zip(asked, answers, strict=True):
@@ -309,7 +309,7 @@ class PipelineColumns:
         """Raw columns of numbers whose missing values are filled in, but told apart by a flag."""
         return [
             j
-            for j in self._made_of
+            for j in self._used_raw
             if not self.categories[j]
             and j not in self.imputed
             and self.missing[j] is not None
@@ -348,7 +348,7 @@ def pipeline_columns(pipeline: Any) -> PipelineColumns:
         raise not_fitted(pipeline)
     n_raw, names = int(first.n_features_in_), getattr(first, "feature_names_in_", None)
     if names is not None and not type(first).__module__.startswith("sklearn."):
-        names = given_names(names, n_raw)
+        names = user_names(names, n_raw)
     return PipelineColumns(pipeline[:-1], n_raw, None if names is None else tuple(map(str, names)))
 
 

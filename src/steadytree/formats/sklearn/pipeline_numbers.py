@@ -178,7 +178,7 @@ class NumberQuestions:
     ) -> None:
         self.tree, self.columns, self.precision, self.deployed = tree, columns, precision, deployed
         self.moved: list[MovedThreshold] = []
-        self._made: dict[int, Question] = {}
+        self._questions: dict[int, Question] = {}
         at = {
             node: double_threshold(float(tree.threshold[node]), tree.precision) for node in splits
         }
@@ -198,9 +198,9 @@ class NumberQuestions:
 
     def question(self, node: int) -> Question:
         """Return what to ask for a split."""
-        if node not in self._made:
-            self._made[node] = self._question(node)
-        return self._made[node]
+        if node not in self._questions:
+            self._questions[node] = self._question(node)
+        return self._questions[node]
 
     def _question(self, node: int) -> Question:
         raw, at = int(self.tree.feature[node]), self._at[node]
