@@ -7,8 +7,6 @@ import sys
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
-import matplotlib
-import pandas as pd
 import pytest
 
 from steadytree import _views
@@ -43,26 +41,6 @@ def test_a_notebook_shows_the_view_of_the_result() -> None:
     assert _views.notebook_view(diff) == tree_diff_html(diff)
     with pytest.raises(InputError, match="notebook view, got int"):
         _views.notebook_view(3)
-
-
-def test_versions_are_drawn_on_the_axes_given() -> None:
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    frame = pd.DataFrame(
-        {
-            "status": ["approved", "open"],
-            "dissimilarity_to_previous": [None, 0.2],
-            "dissimilarity_to_first": [None, 0.2],
-        },
-        index=[1, 2],
-    ).astype({"dissimilarity_to_previous": float, "dissimilarity_to_first": float})
-    figure, ax = pyplot.subplots()
-    try:
-        assert _views.plot_versions(frame, ax=ax) is ax
-        assert [line.get_ydata()[-1] for line in ax.get_lines()] == [20, 20]
-    finally:
-        pyplot.close(figure)
 
 
 def test_what_a_result_gives_to_the_report_cannot_be_changed() -> None:

@@ -36,7 +36,7 @@ X = (
 
 folder = tempfile.TemporaryDirectory()
 file = Path(folder.name) / "arrests.history.jsonl"
-history = st.History.open(file)
+history = st.History(file)
 start = year == 1997
 first = st.DistilledTreeClassifier(
     max_leaf_nodes=6,
@@ -101,7 +101,7 @@ print(head[:16], "-", history.verify(head=head[:16]))
 
 # %%
 # A year later somebody would rather not have been the one to approve, and
-# edits the file. The digest of that line no longer fits, and ``History.open``
+# edits the file. The digest of that line no longer fits, and the history
 # refuses the file.
 
 sound = file.read_text()
@@ -121,6 +121,9 @@ print(fill(str(st.History(file).verify(head=head[:16]))))
 # rejected.
 
 file.write_text(sound)
-ax = st.History.open(file).plot()
+moved = st.History(file).versions[
+    ["dissimilarity_to_first", "dissimilarity_to_previous"]
+]
+(100 * moved.fillna(0)).plot(marker="o", ylabel="dissimilarity (%)")
 folder.cleanup()
 plt.show()

@@ -105,10 +105,3 @@ def plot_assessment(assessment: Any, **options: Any) -> Any:
     from steadytree.plotting import SplitFrequencyDisplay
 
     return SplitFrequencyDisplay.from_assessment(assessment, **options)
-
-
-def plot_versions(versions: Any, **options: Any) -> Any:
-    """Draw how far each version of a tree moved."""
-    from steadytree.plotting import draw_versions
-
-    return draw_versions(versions, **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steadytree.views.figures import TreeComparisonDisplay
 from steadytree.views.many_trees import SplitFrequencyDisplay, TreeMapDisplay
-from steadytree.views.trade_offs import ParetoFrontierDisplay, SensitivityDisplay, draw_versions
+from steadytree.views.trade_offs import ParetoFrontierDisplay, SensitivityDisplay
 
 __all__ = [
     "ParetoFrontierDisplay",
@@ -12,5 +12,4 @@ __all__ = [
     "SplitFrequencyDisplay",
     "TreeComparisonDisplay",
     "TreeMapDisplay",
-    "draw_versions",
 ]

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from steadytree.retraining.history import History
-from steadytree.retraining.history_chain import verify_history
 from steadytree.tree.tree import Tree
 from tests.diff.trees import build
 from tests.processes import forked
@@ -41,7 +40,7 @@ def write_at_once(folder: Path, writers: int, appends: int) -> dict[str, Any]:
     path.chmod(0o600)
 
     def writer(who: int) -> None:
-        history = History.open((path, linked, beside)[who % 3])
+        history = History((path, linked, beside)[who % 3])
         for turn in range(appends):
             # Every tree another: what somebody put in force meanwhile is refused.
             tree = build(replace(STUMP, at=(1 + who * appends + turn) / 1000))
@@ -50,7 +49,7 @@ def write_at_once(folder: Path, writers: int, appends: int) -> dict[str, Any]:
 
     children = [forked(lambda who=who: writer(who)) for who in range(writers)]
     failed = sum(os.waitpid(child, 0)[1] != 0 for child in children)
-    history = History.open(path)
+    history = History(path)
     wanted = sorted(f"{who}-{turn}" for who in range(writers) for turn in range(appends))
     decided = [line["by"] for line in _lines(path) if line["event"] == "decision"]
     return {
@@ -58,7 +57,7 @@ def write_at_once(folder: Path, writers: int, appends: int) -> dict[str, Any]:
         "every entry": sorted(history.versions["note"]) == wanted,
         "every decision": sorted(decided) == sorted(f"writer {who}" for who in range(writers)),
         "numbers": history.versions.index.tolist() == list(range(1, len(wanted) + 1)),
-        "intact": verify_history(path).ok,
+        "intact": History(path).verify().ok,
         "link": linked.is_symlink(),
         "mode": oct(path.stat().st_mode & 0o777),
         "files": sorted(os.listdir(folder)),
@@ -86,9 +85,9 @@ def kill_writers(folder: Path, kills: int, seed: int) -> dict[str, Any]:
         kept += told
         counts["acknowledged"] += len(told)
         faults += [f"kill {turn}: {fault}" for fault in _look(path, kept, head)]
-        head = History.open(path).head
+        head = History(path).head
     last = folder / "last.jsonl"
-    os.waitpid(forked(lambda: History.open(last).append(A)), 0)
+    os.waitpid(forked(lambda: History(last).append(A)), 0)
     return {**counts, "faults": faults, "left at the end": _temporaries(folder)}
 
 
@@ -99,7 +98,7 @@ def _another(history: History) -> Tree:
 
 def _time_of_one(path: Path) -> float:
     """Return the seconds that an append and an approval take here, warm."""
-    history = History.open(path)
+    history = History(path)
     for turn in range(3):
         start = time.perf_counter()
         history.approve(history.append(TREES[turn]), by="me")
@@ -111,7 +110,7 @@ def _one_killed(path: Path, turn: str, delay: float) -> list[str]:
     reading, writing = os.pipe()
 
     def writer() -> None:
-        history = History.open(path)
+        history = History(path)
         os.write(writing, b"ready\n")
         for step in range(1_000_000):
             number = history.append(_another(history), note=f"{turn}-{step}")
@@ -133,7 +132,7 @@ def _look(path: Path, kept: list[str], head: str | None) -> list[str]:
     """Return all that is wrong with a history after a kill."""
     data = path.read_bytes() if path.exists() else b""
     faults = [] if not data or data.endswith(b"\n") else ["half a line"]
-    check = verify_history(path, head) if data else None
+    check = History(path).verify(head) if data else None
     if check is not None and not check.ok:
         return [*faults, check.message]
     lines = _lines(path) if data else []

@@ -9,7 +9,6 @@ import pytest
 
 from steadytree.exceptions import HistoryError
 from steadytree.retraining.history import History
-from steadytree.retraining.history_chain import verify_history
 from tests.retraining.histories import meaning, six_lines, to_line, without_digests
 
 
@@ -50,19 +49,19 @@ def line_changes(lines: list[bytes]) -> Iterator[list[bytes]]:
 
 def unnoticed(path: Path, changed: Iterator[bytes], head: str | None) -> tuple[int, int]:
     """Count what was tried, and what was neither noticed nor without meaning."""
-    original, before = path.read_bytes(), meaning(History.open(path))
+    original, before = path.read_bytes(), meaning(History(path))
     tried = missed = 0
     for data in changed:
         if data == original:
             continue
         tried += 1
         path.write_bytes(data)
-        check = verify_history(path, head)
+        check = History(path).verify(head)
         if check.ok:
-            missed += meaning(History.open(path)) != before
-        elif check.kind != "head missing" and tried % 20 == 0:
+            missed += meaning(History(path)) != before
+        elif check.line is not None and tried % 20 == 0:
             with pytest.raises(HistoryError):
-                History.open(path)
+                len(History(path))
     path.write_bytes(original)
     return tried, missed
 
@@ -75,7 +74,7 @@ def path(tmp_path: Path) -> Path:
 def test_every_change_of_lines_is_noticed(path: Path) -> None:
     lines = path.read_bytes().splitlines()
     changed = (b"".join(line + b"\n" for line in other) for other in line_changes(lines))
-    tried, missed = unnoticed(path, changed, History.open(path).head)
+    tried, missed = unnoticed(path, changed, History(path).head)
     assert tried > 150
     assert missed == 0
 

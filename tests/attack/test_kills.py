@@ -83,7 +83,7 @@ class Attack:
     def check(self, command: str, out: Path, ended: Ended) -> str:
         """Hold the state after a kill against all that is promised; say what it is."""
         assert self.deployed.read_bytes() == self.untouched
-        past = History.open(self.history)
+        past = History(self.history)
         for number in past.versions.index:
             past.tree(number)
         state = self.state_of(out)

@@ -24,7 +24,7 @@ FAST = ("--trees", 10, "--folds", 2, "-q")
 
 def test_the_whole_story(run: Run, files: Files, tmp_path: Path) -> None:
     past = tmp_path / "history.jsonl"
-    History.open(past).append(files.tree, approved_by="Dr Adams")
+    History(past).append(files.tree, approved_by="Dr Adams")
     result = run(
         *("retrain", files.new_parquet, "--deployed", files.tree, "--target", "outcome"),
         *("--old", files.old, "--out", tmp_path / "out", "--history", past, "--json"),
@@ -52,8 +52,8 @@ def test_the_whole_story(run: Run, files: Files, tmp_path: Path) -> None:
     assert {row["group"] for row in groups["performance"]} == set(X["clinic"])
     assert document["plan"]["clauses"][0]["name"] == "max_flips"
     assert document["history_version"] == 2
-    history = History.open(past)
-    assert history.status(2) == "proposed"
+    history = History(past)
+    assert history.versions["status"][2] == "proposed"
     assert history.tree(2) == proposed
     assert history.current == 1
 
@@ -130,7 +130,7 @@ def test_a_history_that_cannot_be_written_is_found_before_the_work(
 ) -> None:
     """The table is not even looked for."""
     locked = tmp_path / "history.jsonl"
-    History.open(locked).append(files.tree)
+    History(locked).append(files.tree)
     locked.chmod(0o444)
     for history in (locked, tmp_path / "no" / "folder.jsonl", tmp_path):
         result = run(
@@ -326,7 +326,7 @@ def test_an_unseen_class(run: Run, files: Files, tmp_path: Path) -> None:
 
 def test_a_history_cut_in_half(run: Run, files: Files, tmp_path: Path) -> None:
     past = tmp_path / "history.jsonl"
-    History.open(past).append(files.tree)
+    History(past).append(files.tree)
     whole = past.read_bytes()
     past.write_bytes(whole + whole[: len(whole) // 2])
     result = run(

@@ -242,7 +242,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     more = ["--deployed", tree, "--old", f"{folder}/old.csv", "--history", f"{folder}/h.jsonl"]
     more += ["--folds", "2", "--trees", "10", "--out", f"{folder}/proposal", "-q"]
     assert run(["retrain", f"{folder}/new.csv", "--target", "sick", *more]) == 0
-    st.History.open(folder / "h.jsonl").approve(1, by="Dr Adams")
+    st.History(folder / "h.jsonl").approve(1, by="Dr Adams")
     return folder
 
 

@@ -7,12 +7,14 @@ exception; the file is then kept for whoever mends it, and its number and the se
 
 from __future__ import annotations
 
+import json
 import resource
 import signal
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -26,6 +28,7 @@ from steadytree.exceptions import SteadyTreeError
 from steadytree.plugins import READERS
 from tests.formats.mutations import spoil
 from tests.modules import mirror_of
+from tests.retraining.histories import seal_again, write
 
 __all__ = ["PARSERS", "assert_short", "fuzz", "use"]
 
@@ -55,7 +58,11 @@ def _read_model(path: Path, rng: Random) -> None:
 
 
 def _read_history(path: Path, rng: Random) -> None:
-    history = st.History.open(path, verify=rng.random() < 0.3)
+    if rng.random() < 0.7:  # else every change is noticed by the digests alone
+        with suppress(ValueError):
+            lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+            write(path, seal_again(line for line in lines if isinstance(line, dict)))
+    history = st.History(path)
     assert len(history.versions) == len(history)
     for number in range(1, len(history) + 1):
         use(history.tree(number))
@@ -64,7 +71,7 @@ def _read_history(path: Path, rng: Random) -> None:
 def _sample_histories(folder: Path) -> list[Path]:
     X = [[float(i), float(i % 7)] for i in range(60)]
     space = st.FeatureSpace.from_data(X)
-    history = st.History.open(folder / "history.jsonl")
+    history = st.History(folder / "history.jsonl")
     for cut in (20.0, 30.0, 31.0):
         one = {"feature": 0, "threshold": cut, "left": {"label": "no"}, "right": {"label": "yes"}}
         content = {"features": ["a", "b"], "tree": one | {"feature": "a"}}

@@ -140,7 +140,7 @@ def _by_command(name: str) -> dict[str, Any]:
     for form in ("sql", "rules", "mermaid"):
         say.run(f"export to {form}", "export", "model/tree.json", "--to", form)
     say.run("export", "export", "model/tree.json", "--out", "tree.pmml", "--json")
-    history = st.History.open("tree.history.jsonl")
+    history = st.History("tree.history.jsonl")
     history.approve(1, by="Dr Who", reason="agreed")
     history.append(st.load_tree("model/tree.json"), note="back to the first")
     say.run("history show", "history", "show", "tree.history.jsonl", "--json")

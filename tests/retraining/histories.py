@@ -6,10 +6,15 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
+
+from steadytree.retraining import Retraining
 from steadytree.retraining.history import History
 from steadytree.retraining.history_chain import seal
+from steadytree.tree.tree import Tree
 from tests.diff.trees import Leaf, Split, build
 
 STUMP = Split(0, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
@@ -18,7 +23,7 @@ A, B, C = (build(replace(STUMP, at=t)) for t in (0.5, 0.6, 0.9))
 
 def three_lines(path: Path) -> Path:
     """An approved version and a proposed one."""
-    history = History.open(path)
+    history = History(path)
     history.append(A, approved_by="me")
     history.append(B)
     return path
@@ -26,7 +31,7 @@ def three_lines(path: Path) -> Path:
 
 def six_lines(path: Path) -> Path:
     """Two approved versions, a rejected one: versions 1 to 3 in lines 1, 3 and 5."""
-    history = History.open(path)
+    history = History(path)
     history.append(A, scores={"auc": 0.8}, note="first", on="2023-01-31", approved_by="Dr Adams")
     history.append(B, scores={"auc": 0.82}, on="2024-01-31")
     history.approve(2, by="Dr Baker", reason="better", on="2024-02-01")
@@ -73,6 +78,7 @@ class PlanCheck:
     """A check as the history takes it."""
 
     held: bool
+    clauses: tuple[str, ...] = ("max_flips", "max_leaves")
 
     def to_dict(self) -> dict[str, Any]:
         flips = {"name": "max_flips", "text": "changed decisions 9 %, at most 3 %: broken"}
@@ -83,3 +89,25 @@ class PlanCheck:
                 {"name": "max_leaves", "text": "leaves 2, at most 8: held", "verdict": "held"},
             ],
         }
+
+
+def result_of(
+    tree: Tree,
+    check: PlanCheck | None,
+    action: str = "change",
+    *,
+    refused: Tree | None = None,
+    clauses: tuple[str, ...] | None = None,
+) -> Retraining:
+    """Return a retraining as the history sees it, without all that made it."""
+    if check is not None and clauses is not None:
+        check = replace(check, clauses=clauses)
+    row = {"score": 0.8, "score_se": 0.01, "score_change": 0.02, "flips": 0.05}
+    answer = SimpleNamespace(refused="refused one", action=action)
+    result = object.__new__(Retraining)
+    result.__dict__.update(
+        {"tree": tree, "refused": refused, "chosen": "proposal", "answer": answer},
+        frontier=pd.DataFrame([row, row | {"score": 0.9}], ["proposal", "refused one"]),
+        plan_check=check,
+    )
+    return result

@@ -361,7 +361,7 @@ _OF_HISTORY = (_JSON, _flag("-q --quiet", "Only the result."), _VERBOSE)
 _HISTORY_SHOW = Command(
     "show",
     "history_command.show",
-    [_argument("file"), _flag("--unverified", "Show a file whose digests do not fit, too.")],
+    [_argument("file")],
     common=_OF_HISTORY,
     help="Print the versions in FILE, who decided about them, and which is in force.",
     epilog=example("steadytree history show tree.history.jsonl -v"),

@@ -38,7 +38,8 @@ def retrain(options: SimpleNamespace, output: Output, folder: RunFolder) -> int:
     history = None
     if options.history is not None:
         check_writable(options.history)
-        history = History.open(options.history)
+        history = History(options.history)
+        len(history)  # one that cannot be read is refused before the work
     rows, old, test = _read_tables(options, tree, output)
     with output.progress("retrain") as report:
         result = retrain_tree(
@@ -65,7 +66,7 @@ def retrain(options: SimpleNamespace, output: Output, folder: RunFolder) -> int:
     version = None
     if history is not None:
         version = history.append(result, note=f"retrained on {options.data.name}")
-        status = history.status(version)
+        status = history.versions["status"][version]
         output.say(f"recorded as version {version} of {options.history}: {status}")
     flips = {name: result.flips(by) for name, by in subgroups.items()}
     document = {

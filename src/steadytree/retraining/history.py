@@ -13,58 +13,54 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from steadytree._io import MAX_FILE_BYTES, check_writable, exclusive, write_atomic
+from steadytree._io import MAX_FILE_BYTES, check_writable, exclusive, read_bytes, write_atomic
 from steadytree._text import quoted, some_of
-from steadytree._views import plot_versions
-from steadytree.exceptions import HistoryError, InputError
+from steadytree.diff.directions import space_with_turned
+from steadytree.distance import tree_distance
+from steadytree.exceptions import FeatureAlignmentError, HistoryError, InputError
+from steadytree.plugins import read_model
 from steadytree.retraining.history_chain import (
     APPROVED,
     KEPT,
     PROPOSED,
     REFUSED,
     REJECTED,
-    Date,
     Ledger,
-    Line,
     Verification,
-    checked_name,
-    checked_scores,
-    checked_text,
-    clauses_not_held,
-    decide_alike,
-    decision_entry,
-    dissimilarities,
-    first_fault,
-    held_checks,
-    iso_date,
-    other_names,
-    read_history,
-    read_subject,
+    read_lines,
     seal,
-    take_in,
     to_bytes,
-    verify_history,
+    verify_lines,
 )
+from steadytree.retraining.result import Retraining
 from steadytree.tree.json import plain_json, tree_to_dict
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
+
+Date = date | datetime | str | None
+
+_ROUNDING = 1e-12  # of predictions that were computed anew
 
 
 class History:
     """Every version of a tree that was deployed or proposed, in one append-only file.
 
-    Made by :meth:`open`. Each method that changes something writes one line at once.
+    Each method that changes something writes one line at once. What is asked of it is read
+    from the file once, and again whenever something is written; a file with a line that does not
+    fit is refused (:class:`HistoryError`), and :meth:`verify` says which.
 
     Parameters
     ----------
     path : path-like
-        Of the file. :meth:`open` reads it; the bare constructor does not, for those who
-        verify a file that cannot be read.
+        Of the file; one that does not exist yet is an empty history.
 
     Examples
     --------
@@ -79,7 +75,7 @@ class History:
     ...     for cut in (50, 55)
     ... )
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     history = st.History.open(f"{folder}/triage.history.jsonl")
+    ...     history = st.History(f"{folder}/triage.history.jsonl")
     ...     _ = history.append(first, approved_by="Dr Adams", reason="first tree", on="2024-01-08")
     ...     number = history.append(second, note="data of 2024", on="2025-01-07")
     ...     history.approve(number, by="Dr Baker", reason="moves by 5 years", on="2025-01-09")
@@ -95,39 +91,13 @@ class History:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._ledger = Ledger()
-        self._content = b""  # of the file, as it was when the ledger was filled
-        self._last: Line | None = None
-
-    @classmethod
-    def open(cls, path: str | os.PathLike[str], *, verify: bool = True) -> History:
-        """Read a history; a file that does not exist yet is an empty one.
-
-        Parameters
-        ----------
-        path : path-like
-        verify : bool
-            Whether to refuse lines whose digests do not fit, and a file with two names (hard
-            links). Without it such a file can be looked at, but not written to.
-
-        Returns
-        -------
-        History
-
-        Raises
-        ------
-        HistoryError
-            Naming the line that does not fit, and what to do.
-        """
-        history = cls(path)
-        history._take_in(read_history(path), check_chain=verify)
-        if verify:
-            history._refuse_other_names()
-        else:
-            history._content = b""  # so that writing looks again, at everything
-        return history
+        self._known: Ledger | None = None
 
     # -- reading ------------------------------------------------------------------
+
+    @property
+    def _ledger(self) -> Ledger:
+        return self._read()[0] if self._known is None else self._known
 
     def __len__(self) -> int:
         return len(self._ledger.versions)
@@ -147,12 +117,10 @@ class History:
         Kept elsewhere (in a ticket, a tag), it shows later whether lines were removed or rewritten:
         ``history.verify(head=...)``.
         """
-        return None if self._last is None else self._last.digest
+        return self._ledger.head
 
     def verify(self, head: str | None = None) -> Verification:
-        """Check the file as it is now; raises nothing.
-
-        ``History(path).verify()`` checks a file that :meth:`open` refuses.
+        """Check the file as it is now, and that it still holds the line of a head.
 
         Parameters
         ----------
@@ -163,8 +131,13 @@ class History:
         -------
         Verification
             True if every line is what was written, and the head is that of a line.
+
+        Raises
+        ------
+        HistoryError
+            There is no such file, or it cannot be read.
         """
-        return verify_history(self.path, head)
+        return verify_lines(_bytes_of(self.path), head)
 
     def tree(self, version: int | None = None) -> Tree:
         """Return the tree of a version, by default of the current one.
@@ -182,38 +155,9 @@ class History:
             if version is None:
                 raise HistoryError(
                     f"{self.path}: expected an approved version, got none; name one of "
-                    f"[{some_of(self._ledger.numbers)}], or approve it first"
+                    f"[{some_of(list(self._ledger.versions))}], or approve it first"
                 )
         return self._ledger.trees[self._checked(version)]
-
-    def space(self, version: int | None = None) -> FeatureSpace | None:
-        """Return the feature space stored with a version.
-
-        Parameters
-        ----------
-        version : int, optional
-            By default the current one.
-
-        Returns
-        -------
-        FeatureSpace or None
-        """
-        return self.tree(version).space
-
-    def status(self, version: int) -> str:
-        """Say what was decided about a version, or as what it was recorded.
-
-        Parameters
-        ----------
-        version : int
-
-        Returns
-        -------
-        {"proposed", "kept", "refused", "approved", "rejected"}
-            Refused: by its plan, so that nobody can approve it. Kept: a retraining that keeps
-            the version in force.
-        """
-        return self._ledger.status(self._checked(version))
 
     def check(self, version: int) -> dict[str, Any] | None:
         """Return the check of the plan that was recorded with a version.
@@ -238,14 +182,15 @@ class History:
         was compared with), dissimilarity_to_previous, dissimilarity_to_first (the first that was
         not refused), note, and one ``score_<name>`` for every score recorded.
         """
-        rows = [self._row(number) for number in self._ledger.numbers]
+        ledger = self._ledger
+        rows = [self._row(number) for number in ledger.versions]
         fixed = [
             *("date", "status", "current", "decided_by", "decided_on", "reason"),
             *("n_leaves", "depth", "previous"),
             *("dissimilarity_to_previous", "dissimilarity_to_first", "note"),
         ]
         scores = dict.fromkeys(key for row in rows for key in row if key.startswith("score_"))
-        index = pd.Index(self._ledger.numbers, name="version", dtype="int64")
+        index = pd.Index(list(ledger.versions), name="version", dtype="int64")
         frame = pd.DataFrame(rows, index=index, columns=[*fixed, *scores])
         distances = dict.fromkeys(("dissimilarity_to_previous", "dissimilarity_to_first"), "float")
         return frame.astype({"previous": "Int64", "current": bool, **distances})
@@ -256,11 +201,11 @@ class History:
         kept = ("date", "previous", "dissimilarity_to_previous", "dissimilarity_to_first", "note")
         return {
             **{name: content[name] for name in kept},
-            "status": self.status(number),
+            "status": self._ledger.status(number),
             "current": number == self.current,
             "decided_by": decision.get("by"),
             "decided_on": decision.get("date"),
-            "reason": decision["reason"] if decision else clauses_not_held(content) or None,
+            "reason": decision["reason"] if decision else _clauses_not_held(content) or None,
             "n_leaves": tree.n_leaves,
             "depth": tree.depth,
             **{f"score_{name}": value for name, value in content["scores"].items()},
@@ -273,7 +218,7 @@ class History:
             known = False
         if not known:
             raise HistoryError(
-                f"{self.path}: expected a version among [{some_of(self._ledger.numbers)}], "
+                f"{self.path}: expected a version among [{some_of(list(self._ledger.versions))}], "
                 f"got {quoted(number)}; history.versions lists them"
             )
         return operator.index(number)
@@ -319,42 +264,41 @@ class History:
             For the tree that is in force already, unless a Retraining keeps it, for an approval
             of a tree that its plan refused, and for such a tree again without a check.
         """
-        version, keeps, measured = read_subject(tree)
-        held, content = held_checks(check, getattr(tree, "plan_check", None))
-        numbers = plain_json(measured | checked_scores(scores or {}))
-        what = {"note": checked_text(note, "note"), "date": iso_date(on), "check": content}
+        version, measured = _subject_of(tree)
+        keeps = isinstance(tree, Retraining) and tree.refused is None and tree.action == "keep"
+        held, content = _checked_plan(
+            check, tree.plan_check if isinstance(tree, Retraining) else None
+        )
+        what = {
+            "date": _iso_date(on),
+            "note": _checked_text(note, "note"),
+            "scores": plain_json(measured | _checked_scores(scores or {})),
+            "check": content,
+        }
         if approved_by is not None:
-            checked_name(approved_by)
-        if checked_text(reason, "reason") and approved_by is None:
+            _checked_name(approved_by)
+        if _checked_text(reason, "reason") and approved_by is None:
             raise InputError(
                 "expected approved_by= with a reason, got a reason alone; name who approves, or "
                 "pass it as note="
             )
 
-        def lines() -> list[dict[str, Any]]:
-            status = {number: self.status(number) for number in self._ledger.numbers}
-            trees = {n: self._ledger.trees[n] for n in status if status[n] != REFUSED}
-            # It follows the current version, else the last that may become it.
-            opened = [n for n in trees if status[n] != REJECTED]
-            previous = self.current or (opened[-1] if opened else None)
-            entry: dict[str, Any] = {
+        def lines(ledger: Ledger) -> list[dict[str, Any]]:
+            number = len(ledger.versions) + 1
+            status = self._status_of(version, keeps=keeps, held=held, checked=content is not None)
+            entry = {
                 "event": "version",
-                "number": len(self) + 1,
-                "status": self._status_of(
-                    version, keeps=keeps, held=held, checked=content is not None
-                ),
+                "number": number,
+                "status": status,
                 **what,
-                "scores": numbers,
-                "previous": previous,
-                **dissimilarities(version, previous, trees, self.path),
+                **self._placed(version),
                 "tree": tree_to_dict(version),
             }
             if approved_by is None:
                 return [entry]
-            if entry["status"] == REFUSED:
+            if status == REFUSED:
                 raise self._not_to_be_approved("the tree", entry)
-            number, when = entry["number"], entry["date"]
-            return [entry, decision_entry(number, APPROVED, approved_by, reason, when)]
+            return [entry, _decision(number, APPROVED, approved_by, reason, entry["date"])]
 
         self._extend(lines)
         return len(self)
@@ -390,20 +334,20 @@ class History:
         self._decide(version, REJECTED, by, reason, on)
 
     def _decide(self, version: int, status: str, by: str, reason: str, on: Date) -> None:
-        checked_name(by)
-        checked_text(reason, "reason")
-        when = iso_date(on)
+        _checked_name(by)
+        _checked_text(reason, "reason")
+        when = _iso_date(on)
 
-        def lines() -> list[dict[str, Any]]:
+        def lines(ledger: Ledger) -> list[dict[str, Any]]:
             number = self._checked(version)
-            if self.status(number) == REFUSED:
-                raise self._not_to_be_approved(f"version {number}", self._ledger.versions[number])
-            return [decision_entry(number, status, by, reason, when)]
+            if ledger.status(number) == REFUSED:
+                raise self._not_to_be_approved(f"version {number}", ledger.versions[number])
+            return [_decision(number, status, by, reason, when)]
 
         self._extend(lines)
 
     def _not_to_be_approved(self, what: str, version: Mapping[str, Any]) -> HistoryError:
-        clauses = clauses_not_held(version)
+        clauses = _clauses_not_held(version)
         return HistoryError(
             f"{self.path}: expected a tree that holds its plan to decide about, got {what}, which "
             f"was refused{f' ({clauses})' if clauses else ''}; revise the plan and retrain, then "
@@ -411,7 +355,7 @@ class History:
         )
 
     def _status_of(self, tree: Tree, *, keeps: bool, held: bool, checked: bool) -> str:
-        if self.current is not None and decide_alike(self.tree(), tree):
+        if self.current is not None and _decide_alike(self.tree(), tree):
             if keeps:
                 return KEPT
             raise HistoryError(
@@ -419,8 +363,9 @@ class History:
                 f"{self.current} again (the same rules, labels and risks); append what retrain "
                 "returned, which records that the tree is kept, or nothing"
             )
-        refused = [n for n in self._ledger.numbers if self.status(n) == REFUSED]
-        again = next((n for n in refused if decide_alike(self.tree(n), tree)), None)
+        trees = self._ledger.trees
+        refused = [n for n in trees if self._ledger.status(n) == REFUSED]
+        again = next((n for n in refused if _decide_alike(trees[n], tree)), None)
         if again is not None and not checked:
             raise HistoryError(
                 f"{self.path}: expected a check with a tree that a plan refused, got version "
@@ -429,95 +374,222 @@ class History:
             )
         return PROPOSED if held else REFUSED
 
-    def _extend(self, make: Callable[[], list[dict[str, Any]]]) -> None:
+    def _placed(self, tree: Tree) -> dict[str, Any]:
+        """Which version a tree follows, and how far it is from that one and from the first.
+
+        Measured in the space of the first version; if that cannot hold the tree, in its own.
+        What a plan refused is nobody's yardstick.
+        """
+        status = {n: self._ledger.status(n) for n in self._ledger.versions}
+        trees = {n: self._ledger.trees[n] for n in status if status[n] != REFUSED}
+        # It follows the current version, else the last that may become it.
+        opened = [n for n in trees if status[n] != REJECTED]
+        previous = self.current or (opened[-1] if opened else None)
+        placed: dict[str, Any] = {
+            "previous": previous,
+            "dissimilarity_to_previous": None,
+            "dissimilarity_to_first": None,
+            "space": None if tree.space is None else tree.space.digest(),
+        }
+        if not trees:
+            return placed
+        number, first = next(iter(trees.items()))
+        spaces = [space for space in (first.space, tree.space) if space is not None]
+        if not spaces:
+            raise HistoryError(
+                f"{self.path}: expected a feature space stored with the tree, got none; "
+                "append as_tree(model, space=FeatureSpace.from_data(X))"
+            )
+        problem: FeatureAlignmentError | None = None
+        for space in spaces:
+            try:
+                placed["dissimilarity_to_first"] = _dissimilarity(first, tree, space)
+                if previous is not None:
+                    far = _dissimilarity(trees[previous], tree, space)
+                    placed["dissimilarity_to_previous"] = far
+                return {**placed, "space": space.digest()}
+            except FeatureAlignmentError as error:
+                problem = problem or error
+        raise HistoryError(
+            f"{self.path}: expected a tree that can be compared with version {number}, got: "
+            f"{problem}; start a new history for another problem"
+        ) from problem
+
+    # -- the file -----------------------------------------------------------------
+
+    def _extend(self, make: Callable[[Ledger], list[dict[str, Any]]]) -> None:
         """Append the lines that ``make`` returns, given what the file holds by then."""
         file = check_writable(self.path)
         with exclusive(file):
-            self._read(file)
-            self._refuse_other_names()
-            added = self._sealed(make())
-            while self._read(file):  # changed by somebody who does not know our lock
-                added = self._sealed(make())
-            before = self._content
-            if before and not before.endswith(b"\n"):
-                before += b"\n"  # an editor may have removed the last line's end
-            if len(before) + len(added) > MAX_FILE_BYTES:
+            ledger, content = self._read()
+            if content and not content.endswith(b"\n"):
+                content += b"\n"  # an editor may have removed the last line's end
+            head, added = ledger.head, []
+            for entry in make(ledger):
+                added.append(seal(entry, head))
+                head = added[-1]["digest"]
+                content += to_bytes(added[-1])
+            if len(content) > MAX_FILE_BYTES:
                 raise HistoryError(
                     f"{self.path}: expected a history of at most {MAX_FILE_BYTES:,} bytes, got "
                     "more with this entry; start a new one with the current version"
                 )
-            write_atomic(file, before + added)
-        # The file is no longer ours to read: another writer may have been quicker.
-        self._take_in(before + added)
+            write_atomic(file, content)
+        for line in added:
+            ledger.take(line)
 
-    def _sealed(self, entries: list[dict[str, Any]]) -> bytes:
-        head, lines = self.head, b""
-        for entry in entries:
-            content = seal(entry, head)
-            head = content["digest"]
-            lines += to_bytes(content)
-        return lines
-
-    # -- the file -----------------------------------------------------------------
-
-    def _read(self, file: Path) -> bool:
-        """Take in the file as it is; return whether it is not what we knew."""
-        content = read_history(file)
-        if content == self._content:
-            return False
-        self._take_in(content)
-        return True
-
-    def _take_in(self, content: bytes, *, check_chain: bool = True) -> None:
-        """Take in what was added to what we know, or all if that was replaced."""
-        known = self._content
-        grown = self._last is not None and known.endswith(b"\n") and content.startswith(known)
-        ledger, last = (self._ledger.copy(), self._last) if grown else (Ledger(), None)
-        added = content[len(known) if grown else 0 :]
-        lines = [] if last is None else [last]
-        lines += take_in(added, ledger, last, check_chain=check_chain)
-        if any(line.fault is not None for line in lines):
-            raise self._unfit(content, check_chain=check_chain)
-        if self.head is not None and self.head not in {line.digest for line in lines}:
+    def _read(self) -> tuple[Ledger, bytes]:
+        """Take in the file as it is."""
+        content = _bytes_of(self.path) if os.path.lexists(self.path) else b""
+        ledger, _, fault = read_lines(content)
+        if fault:
             raise HistoryError(
-                f"{self.path}: expected the lines that were there when it was opened, got a file "
+                f"{self.path}, {fault}; put a copy of the file back, or take out that line and "
+                "all after it, and decide again about what they said"
+            )
+        known = [] if self._known is None else self._known.digests
+        if ledger.digests[: len(known)] != known:
+            raise HistoryError(
+                f"{self.path}: expected the lines that were there when it was read, got a file "
                 "without them; look at it, then open it again"
             )
-        self._ledger, self._content = ledger, content
-        self._last = lines[-1] if lines else None
+        self._known = ledger
+        return ledger, content
 
-    def _unfit(self, content: bytes, *, check_chain: bool) -> HistoryError:
-        wrong, words = first_fault(list(take_in(content, Ledger(), check_chain=check_chain)))
-        assert wrong is not None
-        return HistoryError(
-            f"{self.path}, {words}; `steadytree history verify` tells more; put a copy of the file "
-            f"back, or take out line {wrong.number} and all after it, and decide again about what "
-            "they said"
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return read_bytes(path, what="history file")
+    except InputError as error:
+        raise HistoryError(str(error)) from error.__cause__
+
+
+# What is written must be answerable for later: a decision that nobody signs, a score that is no
+# number or a date that is none is refused here, before anything is written. A tree is recorded with
+# the check of its plan, and told apart from the one in force by what it decides, not by its bytes.
+
+
+def _subject_of(subject: Any) -> tuple[Tree, dict[str, float]]:
+    """Return the tree to record, and the scores that a Retraining brings along.
+
+    Where the plan of a Retraining refused a tree, that is the one.
+    """
+    if not isinstance(subject, Retraining):
+        return read_model(subject), {}
+    name = subject.chosen if subject.refused is None else subject.answer.refused
+    row: dict[Any, Any] = subject.frontier.loc[name].to_dict()
+    score = "auc" if subject.tree.is_classifier else "r2"
+    scores = {
+        score: float(row["score"]),
+        f"{score}_se": float(row["score_se"]),
+        f"{score}_change": float(row["score_change"]),
+        "flips": float(row["flips"]),
+    }
+    return subject.refused or subject.tree, scores
+
+
+def _checked_plan(*checks: Any) -> tuple[bool, dict[str, Any] | None]:
+    """Return whether all checks hold, and one to record: one that does not, if there is one."""
+    # A plan that asked nothing checked nothing.
+    given = [check for check in checks if check is not None and getattr(check, "clauses", True)]
+    for check in given:
+        if not isinstance(getattr(check, "held", None), (bool, np.bool_)):
+            raise InputError(
+                f"expected the check of a plan, got {type(check).__name__}; pass what check(plan) "
+                "of a retraining or a comparison returned"
+            )
+    recorded = next((check for check in given if not check.held), given[0] if given else None)
+    if recorded is None:
+        return True, None
+    return bool(recorded.held), plain_json(recorded.to_dict())
+
+
+def _decide_alike(one: Tree, two: Tree) -> bool:
+    """Whether two trees have the same rules, risks, labels and policy, whatever was counted."""
+    alike = (
+        (one.classes, one.precision, one.decision) == (two.classes, two.precision, two.decision)
+        and (one.feature_labels, one.n_nodes) == (two.feature_labels, two.n_nodes)
+        and all(
+            _condition(one, a, two) == _condition(two, b, one)
+            for a, b in zip(one.preorder.tolist(), two.preorder.tolist(), strict=True)
         )
+    )
+    return (
+        alike
+        and np.allclose(one.value[one.leaves], two.value[two.leaves], rtol=0, atol=_ROUNDING)
+        and (one.classes is None or np.array_equal(one.label[one.leaves], two.label[two.leaves]))
+    )
 
-    def _refuse_other_names(self) -> None:
-        if names := other_names(self.path):
-            raise HistoryError(f"{self.path}: {names}")
 
-    # -- seeing it ----------------------------------------------------------------
+def _condition(tree: Tree, node: int, other: Tree) -> tuple[Any, ...]:
+    """Return what goes left, of categories also those that only the other tree knows."""
+    if tree.is_leaf[node]:
+        return ()
+    feature = int(tree.feature[node])
+    missing_left, listed = bool(tree.missing_left[node]), tree.left_categories[node]
+    if listed is None:
+        return feature, float(tree.threshold[node]), missing_left
+    known, unseen_left = tree.categories[feature] or (), bool(tree.unseen_left[node])
+    left = {known[code] for code in listed}
+    if unseen_left:
+        left |= set(other.categories[feature] or ()) - set(known)
+    return feature, frozenset(left), missing_left, unseen_left
 
-    def plot(self, *, score: str | None = None, ax: Any = None) -> Any:
-        """Draw how far each version moved, from the one before and from the first.
 
-        Parameters
-        ----------
-        score : str, optional
-            Name of a recorded score to draw as well, on an axis of its own.
-        ax : matplotlib Axes, optional
+def _dissimilarity(a: Tree, b: Tree, space: FeatureSpace) -> float:
+    known = space_with_turned(a, b, space)
+    return float(tree_distance(a, b, space=known, variant="metric", normalize="relative"))
 
-        Returns
-        -------
-        matplotlib Axes
-        """
-        frame = self.versions
-        if frame.empty:
-            raise HistoryError(f"{self.path}: expected at least one version to draw, got none")
-        if score is not None and f"score_{score}" not in frame:
-            known = [str(n).removeprefix("score_") for n in frame if str(n).startswith("score_")]
-            raise HistoryError(f"{self.path}: expected a score among {known}, got {score!r}")
-        return plot_versions(frame, score=score, ax=ax)
+
+def _clauses_not_held(version: Mapping[str, Any]) -> str:
+    """Say which clauses of the plan a refused version did not hold, as its check tells them."""
+    clauses = (version["check"] or {}).get("clauses")
+    listed = [one for one in clauses if isinstance(one, dict)] if isinstance(clauses, list) else []
+    broken = [one.get("text") or one.get("name") for one in listed if one.get("verdict") != "held"]
+    return "; ".join(map(str, broken))
+
+
+def _decision(number: int, status: str, by: str, reason: str, when: str) -> dict[str, Any]:
+    entry = {"event": "decision", "number": number, "status": status}
+    return {**entry, "by": by, "reason": reason, "date": when}
+
+
+def _checked_name(by: Any) -> None:
+    """Refuse a decision that nobody signs."""
+    if not isinstance(by, str) or not any(character.isalnum() for character in by):
+        raise InputError(f"expected the name of who decides, got {quoted(by)}; pass by='...'")
+
+
+def _checked_text(text: Any, name: str) -> str:
+    if not isinstance(text, str):
+        raise InputError(f"expected text as {name}, got {quoted(text)}; pass {name}='...'")
+    return text
+
+
+def _checked_scores(scores: Any) -> dict[str, float]:
+    """Return scores as numbers by name; what was not measured is not recorded."""
+    if not isinstance(scores, Mapping) or not all(isinstance(name, str) for name in scores):
+        raise InputError(f"expected scores by name, got {quoted(scores)}; pass {{'auc': 0.81}}")
+    for name, value in scores.items():
+        number = isinstance(value, (int, float, np.integer, np.floating))
+        if not number or isinstance(value, bool) or not isfinite(value):
+            raise InputError(
+                f"expected a finite number as the score {quoted(name)}, got {quoted(value)}; "
+                "leave out what was not measured"
+            )
+    return {name: float(value) for name, value in scores.items()}
+
+
+def _iso_date(on: Date) -> str:
+    """Return a date in ISO form; now, in UTC, if none is given."""
+    if on is None:
+        return datetime.now(UTC).isoformat(timespec="seconds")
+    text = on.isoformat() if isinstance(on, (date, datetime)) else on
+    try:
+        datetime.fromisoformat(text)  # checks dates as well: pandas' NaT is one
+    except (TypeError, ValueError):
+        raise InputError(
+            f"expected a date such as 2024-05-31 or 2024-05-31T09:00, got {quoted(on)}; "
+            "pass on='...', or leave it out for today"
+        ) from None
+    return text
