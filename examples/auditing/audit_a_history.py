@@ -44,9 +44,8 @@ first = st.DistilledTreeClassifier(
     pos_label="held",
     random_state=0,
 ).fit(X[start], held[start])
-number = history.append(
-    first, approved_by="M. Adams", reason="first tree", on="1998-01-15"
-)
+number = history.append(first, on="1998-01-10")
+history.approve(number, by="M. Adams", reason="first tree", on="1998-01-15")
 
 # %%
 # Every January the tree in force is retrained on the year that is over. In

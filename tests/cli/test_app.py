@@ -121,7 +121,7 @@ def test_results_go_to_stdout_and_progress_to_stderr(files: Files, tmp_path: Pat
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["command"] == "retrain"
-    assert "retrain: 12/12 done" in done.stderr
+    assert "retrain: 3/3 done" in done.stderr
     assert "\x1b[" not in done.stdout + done.stderr
 
 

@@ -24,7 +24,7 @@ FAST = ("--trees", 10, "--folds", 2, "-q")
 
 def test_the_whole_story(run: Run, files: Files, tmp_path: Path) -> None:
     past = tmp_path / "history.jsonl"
-    History(past).append(files.tree, approved_by="Dr Adams")
+    History(past).approve(History(past).append(files.tree), by="Dr Adams")
     result = run(
         *("retrain", files.new_parquet, "--deployed", files.tree, "--target", "outcome"),
         *("--old", files.old, "--out", tmp_path / "out", "--history", past, "--json"),

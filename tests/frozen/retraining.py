@@ -210,7 +210,6 @@ def _numbers_of(result: st.Retraining) -> dict[str, Any]:
         "risk moved": result.risk_moved(),
         "changed decisions": np.flatnonzero(result.changed_decisions),
         "deployed score": result.deployed_score,
-        "selection cost": result.selection_cost,
         "scores": result.performance(),
         f"flips by {by}": result.flips(by=by),
         f"scores by {by}": digest(result.performance(by=by)),

@@ -24,7 +24,7 @@ A, B, C = (build(replace(STUMP, at=t)) for t in (0.5, 0.6, 0.9))
 def three_lines(path: Path) -> Path:
     """An approved version and a proposed one."""
     history = History(path)
-    history.append(A, approved_by="me")
+    history.approve(history.append(A), by="me")
     history.append(B)
     return path
 
@@ -32,7 +32,8 @@ def three_lines(path: Path) -> Path:
 def six_lines(path: Path) -> Path:
     """Two approved versions, a rejected one: versions 1 to 3 in lines 1, 3 and 5."""
     history = History(path)
-    history.append(A, scores={"auc": 0.8}, note="first", on="2023-01-31", approved_by="Dr Adams")
+    history.append(A, scores={"auc": 0.8}, note="first", on="2023-01-31")
+    history.approve(1, by="Dr Adams", on="2023-01-31")
     history.append(B, scores={"auc": 0.82}, on="2024-01-31")
     history.approve(2, by="Dr Baker", reason="better", on="2024-02-01")
     history.append(C, on="2025-01-31")

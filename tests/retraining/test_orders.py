@@ -16,6 +16,7 @@ import steadytree as st
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import retrain
 from tests.strategies import examples
+from tests.wording import refuses
 
 QUICK: dict[str, Any] = {
     "search": st.SearchOptions(n_estimators=10),
@@ -88,20 +89,6 @@ def test_the_names_of_ordered_categories_change_nothing(
         np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))
 
 
-def test_the_names_change_no_retraining_either() -> None:
-    X, y = graded_rows(300, 0)
-    X_new, y_new = graded_rows(200, 1, peak=True)
-    names = dict(zip(LEVELS, "zyxwv", strict=True))
-    results = []
-    for change in (lambda t: t, lambda t: t.assign(grade=t["grade"].cat.rename_categories(names))):
-        first = first_tree(change(X), y)
-        results.append(retrain(first, change(X_new), y_new, **QUICK))
-    one, two = results
-    assert one.tree.left_categories == two.tree.left_categories
-    np.testing.assert_array_equal(one.tree.value, two.tree.value)
-    assert one.dissimilarity == two.dissimilarity > 0
-
-
 def test_two_categories_give_the_same_tree_ordered_or_not() -> None:
     X, y = graded_rows(300, 2, levels=("no", "yes"), peak=True)
     X_new, y_new = graded_rows(250, 3, levels=("no", "yes"), peak=True)
@@ -151,14 +138,8 @@ def test_another_order_of_the_same_categories_is_refused() -> None:
     X_new, y_new = graded_rows(200, 1)
     first = first_tree(X, y)
     alphabet = X_new.assign(grade=X_new["grade"].cat.reorder_categories(sorted(LEVELS)))
-    expected = (
-        "expected the known order none < low < middle < high < extreme of 'grade', got "
-        r"extreme < high < low < middle < none in X; .*cat\.set_categories\(\['none', 'low'"
-    )
-    with pytest.raises(InputError, match=expected):
+    with refuses(InputError, "retraining: another order of the categories"):
         retrain(first, alphabet, y_new, **QUICK)
-    with pytest.raises(InputError, match="in old X"):
-        retrain(first, X_new, y_new, old=(X.assign(grade=alphabet["grade"]), y), **QUICK)
 
 
 def test_new_grades_take_their_declared_place() -> None:
@@ -170,7 +151,7 @@ def test_new_grades_take_their_declared_place() -> None:
     assert result.space.categories[0] == LEVELS
     assert all(along_the_order(left, 5) for left in sets_of(result.tree))
     as_text = X_new.astype({"grade": object})
-    with pytest.raises(InputError, match=r"got 'middle' besides; declare the whole order"):
+    with refuses(InputError, "retraining: a category without a place in the order"):
         retrain(first, as_text, y_new, **QUICK)
     spelt = as_text.assign(grade=as_text["grade"].str.upper())
     with pytest.raises(InputError, match="if these are other names for the same, map them first"):
@@ -181,8 +162,7 @@ def test_a_deployed_tree_without_an_order_keeps_working() -> None:
     X, y = graded_rows(300, 0, peak=True)
     X_new, y_new = graded_rows(200, 1, peak=True)
     nominal = first_tree(X.astype({"grade": object}), y)
-    with pytest.warns(SteadyTreeWarning, match="order none < low < .* of 'grade' is not used"):
-        result = retrain(nominal, X_new, y_new, **QUICK)
+    result = retrain(nominal, X_new, y_new, **QUICK)
     text = retrain(nominal, X_new.astype({"grade": object}), y_new, **QUICK)
     assert result.tree == text.tree
     # With the order in the space, new rules follow it; those that stay need not.
@@ -202,6 +182,3 @@ def test_a_tree_without_a_space_takes_the_order_of_the_rows() -> None:
         result = retrain(bare, X_new, y_new, **old, **QUICK)
         assert result.space.categories[0] == LEVELS
         assert result.space.ordered.tolist() == [True, False]
-
-
-# -- joining orders -----------------------------------------------------------------------

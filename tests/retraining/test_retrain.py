@@ -1,11 +1,15 @@
-"""``retrain`` end to end: real data, every kind of tree, drift, folds, weights."""
+"""``retrain`` end to end: real data, every kind of tree, drift, folds, weights, workers."""
 
 from __future__ import annotations
 
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from joblib import parallel_config
 from scipy.stats import beta
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.metrics import roc_auc_score
@@ -15,7 +19,9 @@ from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.evaluation.cross_fitting import ranks_alike
 from steadytree.evaluation.scores import losses, predict_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.retraining import SearchOptions, retrain
+from steadytree.retraining import SearchOptions, retrain, runs
+from steadytree.retraining.given import Rows, draw_rows, read_rows, share_sample, with_rate
+from steadytree.tree.rows import CodedRows
 from tests.growing.mixed import mixed_table
 from tests.retraining.conftest import QUICK
 
@@ -103,6 +109,7 @@ def test_regression():
     first.fit(X[:200], y[:200])
     result = retrain(first, X[200:], y[200:], old=(X[:200], y[:200]), **QUICK)
     assert not result.tree.is_classifier
+    assert set(result.answer.gains) == {"score"}
     assert result.frontier.loc["re-estimate", "n_edits"] == 0
     assert "R²" in result.explain()
     assert "of its range" in result.explain()
@@ -134,7 +141,7 @@ def test_sample_weights_and_progress(mixed, capsys):
     seen = []
     weight = np.where(y[300:] == 1, 3.0, 1.0)
     plain = retrain(first, X[300:], y[300:], progress=True, **{**QUICK, "n_folds": 0})
-    assert "retrain: 4/4 done" in capsys.readouterr().err
+    assert "retrain: 1/1 done" in capsys.readouterr().err
     result = retrain(
         first,
         X[300:],
@@ -144,36 +151,11 @@ def test_sample_weights_and_progress(mixed, capsys):
         **QUICK,
     )
     assert result.tree.predict_proba(X)[:, 1].mean() > plain.tree.predict_proba(X)[:, 1].mean()
-    steps = [done for _, done, _ in seen]
-    assert steps == sorted(steps)
-    assert {total for *_, total in seen} == {12}
-    assert set(steps) == set(range(13))  # within each run too
-    words = [step for step, *_ in seen]
-    assert "retraining on all rows: searching edits" in words
-    assert "scoring fold 2 of 2: searching edits" in words
+    steps = ["retraining on all rows", "scoring fold 1 of 2", "scoring fold 2 of 2", "done"]
+    assert seen == [(step, done, 3) for done, step in enumerate(steps)]
     assert not capsys.readouterr().err
     with pytest.raises(InputError, match="True, None or a function as progress, got int"):
         retrain(first, X[300:], y[300:], progress=1, **QUICK)
-
-
-def test_without_drift_nothing_changes():
-    edits, apart = [], []
-    for seed in range(3):
-        X, y = mixed_table(1500, seed)
-        first = DistilledTreeClassifier(random_state=seed, n_estimators=50)
-        result = retrain(
-            first.fit(X[:900], y[:900]),
-            X[900:],
-            y[900:],
-            old=(X[:900], y[:900]),
-            search=SearchOptions(n_estimators=50),
-            n_folds=0,
-            random_state=seed,
-        )
-        edits.append(len(result.edits))
-        apart.append(result.dissimilarity)
-    assert np.median(edits) <= 1
-    assert np.mean(apart) < 0.05
 
 
 # -- what a leaf says ------------------------------------------------------------------------
@@ -305,3 +287,183 @@ def test_a_class_is_not_given_up_under_the_same_policy():
     assert result.action == "keep"
     assert result.tree == result.deployed
     assert "would give up predicting 1" in result.explain().splitlines()[0]
+
+
+# -- candidates and workers ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_results_do_not_depend_on_the_backend(mixed, backend):
+    """Nor on a Dask cluster: tests/test_jobs.py."""
+    X, y, first = mixed
+    args = (first, X[300:500], y[300:500])
+    one = retrain(*args, **QUICK)
+    with parallel_config(backend=backend, n_jobs=2):
+        other = retrain(*args, **QUICK)
+    assert one.tree == other.tree
+    assert one.trees == other.trees
+    pd.testing.assert_frame_equal(one.frontier, other.frontier)
+
+
+def test_own_candidates_fitted_and_not(cancer):
+    X, y, first, _ = cancer
+    small = DecisionTreeClassifier(max_depth=1, random_state=0)
+    result = retrain(
+        first,
+        X[250:],
+        y[250:],
+        candidates={
+            "stump": small.fit(X[:250], y[:250]),
+            "fresh": DecisionTreeClassifier(max_depth=2),
+        },
+        **QUICK,
+    )
+    table = result.frontier
+    assert not table.loc["stump", "cross_fitted"]
+    assert table.loc["fresh", "cross_fitted"]
+    assert result.trees["stump"].n_leaves == 2
+    assert result.trees["stump"].decision_threshold == result.deployed.decision_threshold
+    with pytest.raises(InputError, match="rename"):
+        retrain(first, X[250:], y[250:], candidates={"keep": small}, **QUICK)
+
+
+def test_what_a_fold_leaves_out_has_no_say_in_its_trees(mixed):
+    """Other outcomes in the last block of time: no fold was trained on it, so none differs."""
+    X, y, first = mixed
+    new, time = slice(300, 540), np.arange(240) // 40
+    others = y[new].copy()
+    others[200:] = others[200:][::-1]
+    assert (others != y[new]).sum() > 5
+    quick = {**QUICK, "time": time, "price": 0.05}
+    one, two = (retrain(first, X[new], outcomes, **quick) for outcomes in (y[new], others))
+    assert len(one.scores.folds) == 2
+    for before, after in zip(one.scores.in_folds, two.scores.in_folds, strict=True):
+        assert before.keys() == after.keys()
+        assert all(before[name] == after[name] for name in before)
+    assert any(one.trees[name] != two.trees[name] for name in one.trees)
+    # Each fold's trees are those of its training rows alone, not of all rows.
+    assert one.scores.in_folds[0]["from scratch"] != one.scores.in_folds[1]["from scratch"]
+
+
+# -- a sample for the rules, all rows for values and counts ----------------------------
+
+
+@given(st.integers(0, 10**7), st.integers(1, 10**7), st.integers(100, 10**5))
+def test_shares_of_a_sample(n_old, n_new, most):
+    old, new = share_sample(n_old, n_new, most)
+    assert 0 <= old <= n_old
+    assert 1 <= new <= n_new
+    if n_old + n_new <= most:
+        assert (old, new) == (n_old, n_new)
+    else:
+        assert old + new <= most
+        assert new == n_new or new >= most // 2
+
+
+def test_classes_keep_their_share_and_the_seed_decides():
+    y = np.repeat([0, 1, 2], [9000, 990, 10])
+    rows = draw_rows(y, 1000, classifier=True, seed=3)
+    assert np.bincount(y[rows]).tolist() == [900, 99, 1]
+    assert (np.diff(rows) > 0).all()
+    np.testing.assert_array_equal(rows, draw_rows(y, 1000, classifier=True, seed=3))
+    assert not np.array_equal(rows, draw_rows(y, 1000, classifier=True, seed=4))
+    assert len(draw_rows(y / 2, 1000, classifier=False, seed=3)) == 1000
+    assert len(draw_rows(y, 20_000, classifier=True, seed=3)) == 10_000
+
+
+def test_rows_stand_for_others_only_where_they_must():
+    rows = CodedRows(np.zeros((3, 1)), np.zeros(3))
+    assert with_rate(rows, 1.001) is rows
+    assert with_rate(rows, 2.0).weights.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("with_old", [False, True])
+def test_values_and_counts_come_from_all_rows(mixed, monkeypatch, with_old):
+    """On a sample of 150 rows the counts were those of the sample."""
+    X, y, first = mixed
+    monkeypatch.setattr(runs, "STRUCTURE_ROWS", 150)
+    new, old = slice(300, 700), slice(0, 120)
+    before = {"old": (X[old], y[old])} if with_old else {}
+    quick = {**QUICK, "n_folds": 0, "price": 0.05}
+    result = retrain(first, X[new], y[new], **before, **quick)
+    n_all = 520 if with_old else 400
+    assert result.settings["n_rows_values"] == n_all
+    assert result.settings["n_rows_structure"] <= 152
+    for name in ("re-estimate", "price 0.05", "from scratch"):
+        tree = result.trees[name]
+        assert tree.observed.rows()[0] == n_all
+        assert tree.observed.rows("old")[0] == (120 if with_old else 0)
+        leaf = tree.apply(X[new])
+        for node in np.flatnonzero(tree.is_leaf):
+            inside = y[new][leaf == node]
+            assert tree.observed.rows("new")[node] == len(inside)
+            assert tree.observed.outcomes(1, "new")[node] == inside.sum()
+        some = tree.observed.rows() > 0
+        np.testing.assert_allclose(tree.observed.predicted()[some], tree.value[some], atol=1e-9)
+    assert "Rules were searched on a sample of 15" in result.explain()
+    again = retrain(first, X[new], y[new], **before, **quick)
+    assert again.tree == result.tree
+
+
+def test_a_response_has_its_means_from_all_rows(monkeypatch):
+    from sklearn.tree import DecisionTreeRegressor
+
+    X, _ = mixed_table(500, 1)
+    X = X[["age"]].fillna(50.0)
+    y = (X["age"] > 40) * 5.0 + np.sin(np.arange(500))
+    deployed = DecisionTreeRegressor(max_depth=2, random_state=0).fit(X[:100], y[:100])
+    monkeypatch.setattr(runs, "STRUCTURE_ROWS", 150)
+    result = retrain(deployed, X[100:], y[100:], **{**QUICK, "n_folds": 0})
+    tree = result.trees["re-estimate"]
+    leaf = tree.apply(X[100:])
+    for node in np.flatnonzero(tree.is_leaf):
+        inside = y[100:][leaf == node]
+        assert tree.observed.rows()[node] == len(inside)
+        assert tree.observed.rate()[node, 0] == pytest.approx(inside.mean())
+
+
+# -- options ---------------------------------------------------------------------------
+
+
+def test_options_are_read_back_from_the_settings_of_a_result():
+    for options_given in ({}, {"copies": 1}, {"max_leaf_nodes": 5, "max_depth": 3}):
+        options = SearchOptions(n_estimators=40, **options_given)
+        settings = {"price": 0.25, **options.record()}
+        assert SearchOptions.of_settings(settings) == options
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ({"n_estimators": 0}, "whole number >= 1 as n_estimators, got 0; the default is 100"),
+        ({"max_depth": 2.5}, "as max_depth, got 2.5"),
+        ({"min_samples_leaf": True}, "as min_samples_leaf, got True"),
+        ({"max_leaf_nodes": -1}, "as max_leaf_nodes, got -1; the default is None"),
+    ],
+)
+def test_bad_entries_are_named(entries, words):
+    with pytest.raises(InputError, match=words):
+        SearchOptions(**entries)
+
+
+def test_runs_that_only_score_ask_half_the_trees():
+    sizes = {n: SearchOptions(n_estimators=n).in_folds().n_estimators for n in (20, 80, 100, 300)}
+    assert sizes == {20: 20, 80: 50, 100: 50, 300: 150}
+
+
+def test_a_pair_is_read_as_rows() -> None:
+    rows = Rows([[1.0]], [0], groups=["a"])
+    assert read_rows(rows, "old") is rows
+    assert read_rows(None, "old") is None
+    for pair in (([[1.0]], [0]), [[[1.0]], [0]]):
+        found = read_rows(pair, "old")
+        assert found is not None
+        assert (found.X, found.y, found.groups) == ([[1.0]], [0], None)
+
+
+@pytest.mark.parametrize("given", [[1, 2, 3], "rows.csv", {"X": 1}, (1,)])
+def test_anything_else_is_refused(given: object) -> None:
+    with pytest.raises(
+        InputError, match=r"expected test=\(X, y\) or test=Rows\(X, y, \.\.\.\), got"
+    ):
+        read_rows(given, "test")

@@ -6,7 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import click
 import pandas as pd
 
 from steadytree._io import check_writable
@@ -59,8 +58,6 @@ def retrain(options: SimpleNamespace, output: Output, folder: RunFolder) -> int:
             random_state=options.seed,
             progress=report,
         )
-    if result.settings["folds_interrupted"]:
-        raise click.Abort  # the plan cannot be checked: nothing is written
     subgroups = {name: rows.column(name) for name in options.subgroups}
     _write_files(result, subgroups, folder, publish=options.publish)
     version = None

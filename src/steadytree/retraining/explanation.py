@@ -267,8 +267,6 @@ def _affected(result: Retraining, event: str, count: int, total: int) -> Text:
 def _better(result: Retraining) -> Text:
     answer, name, rarest = result.answer, result.score_name, rarest_rows(result)
     deployed = score(result.deployed_score, rarest)
-    if result.settings["folds_interrupted"]:
-        return text("The folds were interrupted: how well it predicts is still to be measured.")
     if result.settings["nothing_new"]:
         return text("The deployed tree was made from these very rows: no score is given.")
     if answer.confidence == "unmeasured":

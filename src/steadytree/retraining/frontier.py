@@ -3,8 +3,7 @@
 A price is an exchange rate between predictive loss and change, fixed before the scores are seen.
 Proposed is the least change on the path of prices that rows left out, and every clause of the plan,
 allow; where they leave nothing, the deployed tree is kept, and the candidate that would have been
-proposed is named with the clause that refused it. Asking rows left out flatters the candidate that
-is chosen; how much is measured by choosing without a fold and scoring on it.
+proposed is named with the clause that refused it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from steadytree.diff.directions import space_with_turned
-from steadytree.distance import pairwise_tree_distances
+from steadytree.distance import tree_distance
 from steadytree.estimators.selection import pareto_mask
 from steadytree.evaluation.cross_fitting import CrossFitted, decides_alike, same_rules
 from steadytree.evaluation.locks import forbidden_before, keeps_locks, resolve_locks
@@ -33,7 +32,7 @@ from steadytree.evaluation.performance import (
     response_span,
     risk_moves,
 )
-from steadytree.evaluation.plan import LIMITS, ChangePlan
+from steadytree.evaluation.plan import ChangePlan
 from steadytree.evaluation.plan_check import (
     FEWEST_EVENTS,
     MEASURES,
@@ -67,9 +66,7 @@ ORDER = {"re-estimate": 0, "priced edits": 1}
 """Kinds of candidates on the path: re-estimated leaves change no rule and come before any edit."""
 
 
-def least_confirmed_change(
-    path: pd.DataFrame, scores: CrossFitted, leave_out: int | None = None
-) -> str:
+def least_confirmed_change(path: pd.DataFrame, scores: CrossFitted) -> str:
     """Name of the least change that is not clearly worse than the tree nearest the asked price.
 
     ``path`` are the candidates of the frontier that may be proposed, the lowest price nearest to
@@ -90,14 +87,14 @@ def least_confirmed_change(
         strict=True,
     )
     for *_, name in sorted(keys):
-        if not _clearly_worse(str(name), asked, scores, leave_out):
+        if not _clearly_worse(str(name), asked, scores):
             return str(name)
     return asked
 
 
-def _clearly_worse(name: str, asked: str, scores: CrossFitted, leave_out: int | None) -> bool:
+def _clearly_worse(name: str, asked: str, scores: CrossFitted) -> bool:
     """Whether a candidate ranks, errs or decides clearly worse than another on rows left out."""
-    lead = scores.score(asked, leave_out).minus(scores.score(name, leave_out))
+    lead = scores.score(asked).minus(scores.score(name))
     if lead.value > scores.error(lead):
         return True
     amounts: list[PerRow] = [losses]
@@ -105,8 +102,6 @@ def _clearly_worse(name: str, asked: str, scores: CrossFitted, leave_out: int | 
         amounts.append(decision_costs(scores.own[asked].decision))
     for amount in amounts:
         excess = scores.left_out(name, amount) - scores.left_out(asked, amount)
-        if leave_out is not None:
-            excess[scores.folds[leave_out][1]] = np.nan
         known = ~np.isnan(excess)
         if not known.any():
             continue
@@ -134,25 +129,24 @@ def build_frontier(
     candidates: list[CandidateTree], deployed: Tree, space: FeatureSpace, scores: CrossFitted
 ) -> pd.DataFrame:
     """One row per candidate: how far it goes, how good it is, whom it decides otherwise."""
-    trees = [item.tree for item in candidates]
-    with warnings.catch_warnings():
-        # Out of range on either side of the space is the same place.
-        warnings.simplefilter("ignore", ClippedThresholdWarning)
-        spaces = [space_with_turned(deployed, tree, space) for tree in trees]
-        dissimilarities = _distances(
-            deployed, trees, spaces, variant="metric", normalize="relative"
-        )
-        distances = _distances(deployed, trees, spaces)
     span, rows = response_span(space, classifier=scores.classifier), []
-    for i, item in enumerate(candidates):
+    for item in candidates:
         score, new = measure_score(scores, item.name), scores.predictions(item.name)[0]
+        with warnings.catch_warnings():
+            # Out of range on either side of the space is the same place.
+            warnings.simplefilter("ignore", ClippedThresholdWarning)
+            known = space_with_turned(deployed, item.tree, space)
+            distance = tree_distance(deployed, item.tree, space=known)
+            dissimilarity = tree_distance(
+                deployed, item.tree, space=known, variant="metric", normalize="relative"
+            )
         rows.append(
             {
                 "candidate": item.name,
                 "kind": item.kind,
                 "price": item.price,
-                "dissimilarity": float(dissimilarities[i]),
-                "distance": float(distances[i]),
+                "dissimilarity": dissimilarity,
+                "distance": distance,
                 # As a performance table shows them in its first line.
                 "score": score.estimate.recipe.value,
                 "score_se": score.error(),
@@ -176,18 +170,6 @@ def build_frontier(
     return table
 
 
-def _distances(
-    deployed: Tree, trees: list[Tree], spaces: list[FeatureSpace], **options: Any
-) -> NDArray[np.float64]:
-    """Distance of each tree to the deployed one in its space: most have the same one."""
-    found = np.empty(len(trees))
-    for space in dict.fromkeys(spaces):
-        at = [i for i, other in enumerate(spaces) if other == space]
-        some = [trees[i] for i in at]
-        found[at] = pairwise_tree_distances([deployed], some, space=space, **options)[0]
-    return found
-
-
 def choose(
     frontier: pd.DataFrame,
     price: float,
@@ -195,13 +177,11 @@ def choose(
     *,
     allowed: Callable[[str], bool] | None,
     by_price: bool,
-    leave_out: int | None = None,
 ) -> str:
     """Name of the candidate that is proposed, of those on the path down to a price.
 
     Of the ``allowed`` ones (None: all) the least change that is not clearly worse than the one
-    nearest the price; ``by_price`` that one itself. "keep" where none is allowed. ``leave_out`` is
-    a fold that the evidence goes without.
+    nearest the price; ``by_price`` that one itself. "keep" where none is allowed.
     """
     path = frontier[frontier["kind"].isin(list(ORDER)) & ~(frontier["price"] < price)]
     if allowed is not None:
@@ -210,7 +190,7 @@ def choose(
         return "keep"
     if by_price:
         return str(path["price"].idxmin())
-    return least_confirmed_change(path, scores, leave_out)
+    return least_confirmed_change(path, scores)
 
 
 # One answer: keep the deployed tree, re-estimate its risks, or change its rules; and how sure.
@@ -363,18 +343,16 @@ class Answer:
         }
 
 
-def measure_gains(
-    scores: CrossFitted, name: str, decision: Decision, leave_out: int | None = None
-) -> dict[str, Gain]:
+def measure_gains(scores: CrossFitted, name: str, decision: Decision) -> dict[str, Gain]:
     """Improvement of a candidate over the deployed tree, as on rows left out.
 
     In the score, and for classes in the Brier score and in the mean cost of decisions; errors
     are those of the performance table.
     """
-    score = measure_score(scores, name, leave_out=leave_out)
+    score = measure_score(scores, name)
     gains = {"score": Gain(score.estimate.change.value, score.change_error())}
     if scores.classifier:
-        for loss in measure_policy(scores, name, decision, leave_out):
+        for loss in measure_policy(scores, name, decision):
             gains[loss.name] = Gain(-loss.estimate.change.value, loss.change_error())
     return gains
 
@@ -401,9 +379,7 @@ def _another_policy(deployed: Tree, decision: Decision) -> bool:
     return replace(decision, steady=deployed.decision.steady) != deployed.decision
 
 
-def fall_back(
-    name: str, scores: CrossFitted, decision: Decision, leave_out: int | None = None
-) -> tuple[str, str]:
+def fall_back(name: str, scores: CrossFitted, decision: Decision) -> tuple[str, str]:
     """Return the candidate to be proposed in the end, and why if it is not the one named.
 
     A candidate that gives up a class falls back to re-estimated leaves; one that rows left out
@@ -418,7 +394,7 @@ def fall_back(
         name = "re-estimate" if fits else "keep" if stays else name
     if name == "keep" or not stays:
         return name, reason
-    gains = measure_gains(scores, name, decision, leave_out) if scores.folds else {}
+    gains = measure_gains(scores, name, decision) if scores.folds else {}
     worse = [words for words, gain in gains.items() if gain.clearly_worse]
     if worse:
         what = {"score": score_name(scores), "Brier score": "Brier score", "cost": "cost"}
@@ -526,24 +502,16 @@ class CheckedCandidates:
     table: Any
     changed_columns: Mapping[str, str]
     plan: ChangePlan
-    _known: dict[Any, bool] = field(init=False, default_factory=dict)
 
-    def check(self, plan: ChangePlan, name: str, leave_out: int | None = None) -> PlanCheck:
-        """Judge every clause for a candidate; ``leave_out`` is a fold that scores go without."""
-        return check_plan(plan, self._measures(name, leave_out))
+    def check(self, plan: ChangePlan, name: str) -> PlanCheck:
+        """Judge every clause for a candidate."""
+        return check_plan(plan, self._measures(name))
 
-    def holds(self, name: str, leave_out: int | None = None) -> bool:
+    def holds(self, name: str) -> bool:
         """Whether a candidate keeps to the limits of the plan; edits keep to the rest of it."""
-        limits = {limit for limit, *_ in self.plan.limits()}
-        if not limits:
-            return True
-        scored = any(LIMITS[limit].measure == "score_change" for limit in limits)
-        key = name, leave_out if scored else None
-        if key not in self._known:
-            self._known[key] = self.check(self.plan, *key).held
-        return self._known[key]
+        return not any(self.plan.limits()) or self.check(self.plan, name).held
 
-    def _measures(self, name: str, leave_out: int | None) -> ChangeMeasures:
+    def _measures(self, name: str) -> ChangeMeasures:
         scores, space = self.scores, self.space
         tree, start = scores.own[name], scores.own["keep"]
         old, new = scores.before, scores.predictions(name)[0]
@@ -557,7 +525,7 @@ class CheckedCandidates:
         def score(rows: NDArray[np.intp] | None) -> ScoreMeasures:
             part = np.arange(len(scores.y)) if rows is None else rows
             seen = part if scores.scored is None else part[scores.scored[part]]
-            return ScoreMeasures.of(measure_score(scores, name, rows, leave_out), scores.y[seen])
+            return ScoreMeasures.of(measure_score(scores, name, rows), scores.y[seen])
 
         labels = space.feature_labels
         used = {labels[j] for j in tree.used_features}
@@ -603,22 +571,16 @@ def propose(
     *,
     price: float,
     by_price: bool,
-    leave_out: int | None = None,
 ) -> Proposal:
     """Choose a candidate within the plan, and fall back where evidence or a class is against it.
 
     ``by_price``: no rows were left out to ask, so the price decides.
     """
-    frontier, scores = candidates.frontier, candidates.scores
-
-    def held(name: str) -> bool:
-        return candidates.holds(name, leave_out)
+    frontier, scores, held = candidates.frontier, candidates.scores, candidates.holds
 
     def within(allowed: Callable[[str], bool] | None) -> Proposal:
-        named = choose(
-            frontier, price, scores, allowed=allowed, by_price=by_price, leave_out=leave_out
-        )
-        return Proposal(named, *fall_back(named, scores, decision, leave_out))
+        named = choose(frontier, price, scores, allowed=allowed, by_price=by_price)
+        return Proposal(named, *fall_back(named, scores, decision))
 
     free = within(None)
     if free.chosen == "keep" or not any(candidates.plan.limits()):
@@ -628,25 +590,7 @@ def propose(
         return planned
     if held(free.chosen):
         return free
-    check = candidates.check(candidates.plan, free.chosen, leave_out)
+    check = candidates.check(candidates.plan, free.chosen)
     reason = f"the plan refuses the candidate {free.chosen!r}. {check.refusal()}"
     stays = changes_nothing(scores.deployed, scores.own["keep"])
     return Proposal(free.chosen, "keep", reason, free.chosen if stays else None)
-
-
-def selection_cost(chosen: str, scores: CrossFitted, choose_without: Callable[[int], str]) -> float:
-    """Score of the chosen candidate minus that of the procedure that chose it.
-
-    For each fold the choice is repeated as if the fold's rows had not come, and what it picks is
-    scored on them, beside the candidate chosen with them.
-    """
-    if len(scores.folds) < 3:
-        return float("nan")
-    total, weight = 0.0, 0
-    for fold in range(len(scores.folds)):
-        picked = choose_without(fold)
-        flattery = scores.fold_gain(chosen, fold) - scores.fold_gain(picked, fold)
-        if not np.isnan(flattery):
-            rows = len(scores.folds[fold][1])
-            total, weight = total + rows * flattery, weight + rows
-    return total / weight if weight else float("nan")

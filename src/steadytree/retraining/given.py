@@ -7,8 +7,7 @@ overlap, or are more than the search needs, it is settled here which of them cou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from math import inf
+from dataclasses import asdict, dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -23,8 +22,8 @@ BoolArray = NDArray[np.bool_]
 
 STRUCTURE_ROWS = 100_000
 """Most real rows, old and new together, that rules are searched on."""
-WHOLE = {"n_estimators": 1, "max_leaf_nodes": 1, "max_depth": 0, "min_samples_leaf": 1, "copies": 0}
-"""Options that are whole numbers, and the least of each."""
+LEAST = {"n_estimators": 1, "max_leaf_nodes": 1, "max_depth": 0, "min_samples_leaf": 1, "copies": 0}
+"""The least of each option of the search."""
 CHANCE_ERRORS = 3.0
 CLEAR_SHARE = 0.05
 FEWEST_SCORED = 20
@@ -76,24 +75,8 @@ def read_rows(given: Any, name: str) -> Rows | None:
 # pure noise that alone gives an AUC of 0.6.
 
 
-@dataclass(frozen=True, eq=False)
-class Copies:
-    """New rows that recur among the old rows, beyond what chance explains.
-
-    Attributes
-    ----------
-    new : bool array
-        Which new rows are also among the old rows.
-    old : bool array
-        Which old rows are their copies; a row that occurs twice in both has two.
-    """
-
-    new: BoolArray
-    old: BoolArray
-
-
-def find_copies(new: CodedRows, old: CodedRows) -> Copies | None:
-    """Find the new rows that are also among the old ones: equal in all features and outcome.
+def find_copies(new: CodedRows, old: CodedRows) -> tuple[BoolArray, BoolArray] | None:
+    """Find rows that are new and old, equal in all features and outcome: which of either.
 
     Where features take few values rows are equal by chance. How often that happens the old rows
     show among themselves: as many of them have a twin among the others as new rows would have
@@ -102,23 +85,14 @@ def find_copies(new: CodedRows, old: CodedRows) -> Copies | None:
     """
     in_new, in_old = row_hashes(new), row_hashes(old)
     recurs = np.isin(in_new, in_old)
-    values, which, count = np.unique(in_old, return_inverse=True, return_counts=True)
-    by_chance = float((count[which] > 1).mean())
-    share = float(recurs.mean())
+    _, which, count = np.unique(in_old, return_inverse=True, return_counts=True)
+    share, by_chance = float(recurs.mean()), float((count[which] > 1).mean())
     expected = len(new) * by_chance
     slack = CHANCE_ERRORS * np.sqrt(expected * (1 - by_chance) + 1)
     beyond = (share - by_chance) / max(1 - by_chance, 1e-12)
     if share * len(new) <= expected + slack or beyond <= CLEAR_SHARE + by_chance:
         return None
-    # As many copies of a row as there are new ones: the first of them.
-    order = np.argsort(which, kind="stable")
-    start = np.concatenate([[0], np.cumsum(count)[:-1]])
-    nth = np.empty(len(old), dtype=np.int64)
-    nth[order] = np.arange(len(old)) - start[which[order]]
-    found, times = np.unique(in_new, return_counts=True)
-    at = np.clip(np.searchsorted(found, values), 0, len(found) - 1)
-    wanted = np.where(found[at] == values, times[at], 0)
-    return Copies(recurs, nth < wanted[which])
+    return recurs, np.isin(in_old, in_new)
 
 
 def scored_rows(seen: BoolArray, y: NDArray[np.int64], n_classes: int | None) -> BoolArray | None:
@@ -169,15 +143,10 @@ def with_rate(rows: CodedRows, times: float) -> CodedRows:
     return rows if abs(times - 1) < 0.01 else replace(rows, weight=rows.weights * times)
 
 
-def check_number(
-    value: Any, name: str, *, least: float = 0.0, most: float = inf, fix: str = ""
-) -> None:
-    """Refuse what is not a number between two bounds; ``fix`` says what to do."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if number and least <= float(value) <= most:
-        return
-    expected = f"a number >= {least:g}" if most == inf else f"a number from {least:g} to {most:g}"
-    raise InputError(f"expected {expected} as {name}, got {value!r}; {fix}")
+def check_number(value: Any, name: str, *, fix: str) -> None:
+    """Refuse what is not a number from 0 on; ``fix`` says what to do."""
+    if type(value) is bool or not isinstance(value, Real) or not float(value) >= 0:
+        raise InputError(f"expected a number >= 0 as {name}, got {value!r}; {fix}")
 
 
 def check_whole(value: Any, name: str, *, least: int, fix: str) -> None:
@@ -203,14 +172,6 @@ class SearchOptions:
         as the deployed one.
     copies : int, default 3
         Augmented rows per real row that the teacher is asked about.
-    edit_cost : float, optional
-        What an edit must save beyond its price, as a share of what the teacher sees; by
-        default 0.001 for classes and 0.005 for a response.
-    spread_floor : float, default 0.1
-        The teacher counts as seeing at least this share of the outcome, so that one who sees
-        nothing earns no edit.
-    label_weight : float, default 1.0
-        λ of eq. (dist-paths) in the search's distance.
 
     Examples
     --------
@@ -225,19 +186,13 @@ class SearchOptions:
     max_depth: int = 8
     min_samples_leaf: int = 8
     copies: int = COPIES
-    edit_cost: float | None = None
-    spread_floor: float = 0.1
-    label_weight: float = 1.0
 
     def __post_init__(self) -> None:
         for option in fields(self):
-            value, fix = getattr(self, option.name), f"the default is {option.default!r}"
-            if value is None and option.default is None:
-                continue
-            if option.name in WHOLE:
-                check_whole(value, option.name, least=WHOLE[option.name], fix=fix)
-            else:
-                check_number(value, option.name, fix=fix)
+            value = getattr(self, option.name)
+            if value is not None or option.default is not None:
+                least, fix = LEAST[option.name], f"the default is {option.default!r}"
+                check_whole(value, option.name, least=least, fix=fix)
 
     @classmethod
     def of_settings(cls, settings: Mapping[str, Any]) -> SearchOptions:
@@ -251,7 +206,7 @@ class SearchOptions:
         -------
         SearchOptions
         """
-        return cls(**{f.name: settings[f.name] for f in fields(cls) if f.name in settings})
+        return cls(**{f.name: settings[f.name] for f in fields(cls)})
 
     def in_folds(self) -> SearchOptions:
         """Options of the runs that only score: half the teacher's trees, at least 50.
@@ -263,19 +218,10 @@ class SearchOptions:
         return replace(self, n_estimators=half_the_trees(self.n_estimators))
 
     def record(self) -> dict[str, Any]:
-        """Entries for the settings of a result: the common ones, and what is not the default.
+        """Entries for the settings of a result.
 
         Returns
         -------
         dict
         """
-        common = ("max_leaf_nodes", "max_depth", "min_samples_leaf")
-        return {
-            "n_estimators": self.n_estimators,
-            "n_estimators_in_folds": self.in_folds().n_estimators,
-            **{
-                f.name: getattr(self, f.name)
-                for f in fields(self)[1:]
-                if f.name in common or getattr(self, f.name) != f.default
-            },
-        }
+        return {**asdict(self), "n_estimators_in_folds": self.in_folds().n_estimators}

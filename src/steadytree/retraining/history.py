@@ -76,7 +76,8 @@ class History:
     ... )
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     history = st.History(f"{folder}/triage.history.jsonl")
-    ...     _ = history.append(first, approved_by="Dr Adams", reason="first tree", on="2024-01-08")
+    ...     number = history.append(first, note="first tree", on="2024-01-07")
+    ...     history.approve(number, by="Dr Adams", on="2024-01-08")
     ...     number = history.append(second, note="data of 2024", on="2025-01-07")
     ...     history.approve(number, by="Dr Baker", reason="moves by 5 years", on="2025-01-09")
     ...     print(history.verify())
@@ -233,8 +234,6 @@ class History:
         scores: Mapping[str, float] | None = None,
         note: str = "",
         on: Date = None,
-        approved_by: str | None = None,
-        reason: str = "",
     ) -> int:
         """Record a version, proposed until somebody decides; refused if its plan does not hold.
 
@@ -250,8 +249,6 @@ class History:
         note : str, optional
         on : date, datetime or ISO text, optional
             By default now (UTC).
-        approved_by, reason : str, optional
-            Approve it at once, in that name.
 
         Returns
         -------
@@ -261,8 +258,8 @@ class History:
         Raises
         ------
         HistoryError
-            For the tree that is in force already, unless a Retraining keeps it, for an approval
-            of a tree that its plan refused, and for such a tree again without a check.
+            For the tree that is in force already, unless a Retraining keeps it, and for a tree
+            that a plan refused again without a check.
         """
         version, measured = _subject_of(tree)
         keeps = isinstance(tree, Retraining) and tree.refused is None and tree.action == "keep"
@@ -275,32 +272,19 @@ class History:
             "scores": plain_json(measured | _checked_scores(scores or {})),
             "check": content,
         }
-        if approved_by is not None:
-            _checked_name(approved_by)
-        if _checked_text(reason, "reason") and approved_by is None:
-            raise InputError(
-                "expected approved_by= with a reason, got a reason alone; name who approves, or "
-                "pass it as note="
-            )
 
-        def lines(ledger: Ledger) -> list[dict[str, Any]]:
-            number = len(ledger.versions) + 1
-            status = self._status_of(version, keeps=keeps, held=held, checked=content is not None)
-            entry = {
+        def entry(ledger: Ledger) -> dict[str, Any]:
+            checked = content is not None
+            return {
                 "event": "version",
-                "number": number,
-                "status": status,
+                "number": len(ledger.versions) + 1,
+                "status": self._status_of(version, keeps=keeps, held=held, checked=checked),
                 **what,
                 **self._placed(version),
                 "tree": tree_to_dict(version),
             }
-            if approved_by is None:
-                return [entry]
-            if status == REFUSED:
-                raise self._not_to_be_approved("the tree", entry)
-            return [entry, _decision(number, APPROVED, approved_by, reason, entry["date"])]
 
-        self._extend(lines)
+        self._extend(entry)
         return len(self)
 
     def approve(self, version: int, *, by: str, reason: str = "", on: Date = None) -> None:
@@ -333,26 +317,23 @@ class History:
         """
         self._decide(version, REJECTED, by, reason, on)
 
-    def _decide(self, version: int, status: str, by: str, reason: str, on: Date) -> None:
-        _checked_name(by)
-        _checked_text(reason, "reason")
-        when = _iso_date(on)
+    def _decide(self, version: int, status: str, by: Any, reason: str, on: Date) -> None:
+        if not isinstance(by, str) or not any(character.isalnum() for character in by):
+            raise InputError(f"expected the name of who decides, got {quoted(by)}; pass by='...'")
+        what = {"by": by, "reason": _checked_text(reason, "reason"), "date": _iso_date(on)}
 
-        def lines(ledger: Ledger) -> list[dict[str, Any]]:
+        def entry(ledger: Ledger) -> dict[str, Any]:
             number = self._checked(version)
             if ledger.status(number) == REFUSED:
-                raise self._not_to_be_approved(f"version {number}", ledger.versions[number])
-            return [_decision(number, status, by, reason, when)]
+                clauses = _clauses_not_held(ledger.versions[number])
+                raise HistoryError(
+                    f"{self.path}: expected a tree that holds its plan to decide about, got "
+                    f"version {number}, which was refused{f' ({clauses})' if clauses else ''}; "
+                    "revise the plan and retrain, then decide about the new proposal"
+                )
+            return {"event": "decision", "number": number, "status": status, **what}
 
-        self._extend(lines)
-
-    def _not_to_be_approved(self, what: str, version: Mapping[str, Any]) -> HistoryError:
-        clauses = _clauses_not_held(version)
-        return HistoryError(
-            f"{self.path}: expected a tree that holds its plan to decide about, got {what}, which "
-            f"was refused{f' ({clauses})' if clauses else ''}; revise the plan and retrain, then "
-            "decide about the new proposal"
-        )
+        self._extend(entry)
 
     def _status_of(self, tree: Tree, *, keeps: bool, held: bool, checked: bool) -> str:
         if self.current is not None and _decide_alike(self.tree(), tree):
@@ -394,49 +375,41 @@ class History:
         if not trees:
             return placed
         number, first = next(iter(trees.items()))
-        spaces = [space for space in (first.space, tree.space) if space is not None]
-        if not spaces:
-            raise HistoryError(
-                f"{self.path}: expected a feature space stored with the tree, got none; "
-                "append as_tree(model, space=FeatureSpace.from_data(X))"
-            )
-        problem: FeatureAlignmentError | None = None
-        for space in spaces:
+        problem: Any = "none stored with either"
+        for space in (first.space, tree.space):
             try:
-                placed["dissimilarity_to_first"] = _dissimilarity(first, tree, space)
-                if previous is not None:
-                    far = _dissimilarity(trees[previous], tree, space)
-                    placed["dissimilarity_to_previous"] = far
-                return {**placed, "space": space.digest()}
+                if space is not None:
+                    far = _dissimilarity(first, tree, space)
+                    if previous is not None:
+                        near = _dissimilarity(trees[previous], tree, space)
+                        placed["dissimilarity_to_previous"] = near
+                    return {**placed, "dissimilarity_to_first": far, "space": space.digest()}
             except FeatureAlignmentError as error:
-                problem = problem or error
+                problem = error
         raise HistoryError(
-            f"{self.path}: expected a tree that can be compared with version {number}, got: "
-            f"{problem}; start a new history for another problem"
-        ) from problem
+            f"{self.path}: expected a feature space to compare the tree with version {number} in, "
+            f"got: {problem}; append as_tree(model, space=FeatureSpace.from_data(X)), or start a "
+            "new history for another problem"
+        )
 
     # -- the file -----------------------------------------------------------------
 
-    def _extend(self, make: Callable[[Ledger], list[dict[str, Any]]]) -> None:
-        """Append the lines that ``make`` returns, given what the file holds by then."""
+    def _extend(self, make: Callable[[Ledger], dict[str, Any]]) -> None:
+        """Append the entry that ``make`` returns, given what the file holds by then."""
         file = check_writable(self.path)
         with exclusive(file):
             ledger, content = self._read()
             if content and not content.endswith(b"\n"):
                 content += b"\n"  # an editor may have removed the last line's end
-            head, added = ledger.head, []
-            for entry in make(ledger):
-                added.append(seal(entry, head))
-                head = added[-1]["digest"]
-                content += to_bytes(added[-1])
+            line = seal(make(ledger), ledger.head)
+            content += to_bytes(line)
             if len(content) > MAX_FILE_BYTES:
                 raise HistoryError(
                     f"{self.path}: expected a history of at most {MAX_FILE_BYTES:,} bytes, got "
                     "more with this entry; start a new one with the current version"
                 )
             write_atomic(file, content)
-        for line in added:
-            ledger.take(line)
+        ledger.take(line)
 
     def _read(self) -> tuple[Ledger, bytes]:
         """Take in the file as it is."""
@@ -547,17 +520,6 @@ def _clauses_not_held(version: Mapping[str, Any]) -> str:
     listed = [one for one in clauses if isinstance(one, dict)] if isinstance(clauses, list) else []
     broken = [one.get("text") or one.get("name") for one in listed if one.get("verdict") != "held"]
     return "; ".join(map(str, broken))
-
-
-def _decision(number: int, status: str, by: str, reason: str, when: str) -> dict[str, Any]:
-    entry = {"event": "decision", "number": number, "status": status}
-    return {**entry, "by": by, "reason": reason, "date": when}
-
-
-def _checked_name(by: Any) -> None:
-    """Refuse a decision that nobody signs."""
-    if not isinstance(by, str) or not any(character.isalnum() for character in by):
-        raise InputError(f"expected the name of who decides, got {quoted(by)}; pass by='...'")
 
 
 def _checked_text(text: Any, name: str) -> str:

@@ -9,7 +9,7 @@ table is coded once, here; everything after reads the coded rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._text import some_of
+from steadytree.evaluation.cross_fitting import check_rowwise
 from steadytree.evaluation.locks import forbidden_before, forbidden_features, unseen, without_splits
 from steadytree.evaluation.plan_check import changed_columns
 from steadytree.exceptions import InputError, SteadyTreeWarning
@@ -31,13 +32,7 @@ from steadytree.retraining.given import (
     share_sample,
     with_rate,
 )
-from steadytree.retraining.widening import (
-    CodedInSpace,
-    code_in_space,
-    refuse_infinities,
-    unused_orders,
-    with_outcome,
-)
+from steadytree.retraining.widening import code_in_space, with_outcome
 from steadytree.tree.columns import as_table, column_names, find_columns, n_rows, without_columns
 from steadytree.tree.decision import LARGEST_SHARE, Decision, resolve_decision
 from steadytree.tree.recoded import (
@@ -54,8 +49,6 @@ from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
 FloatArray = NDArray[np.float64]
-
-BATCH_ROWS = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,35 +152,22 @@ class Problem:
         A feature that is left out is missing throughout, so that nobody can learn from it.
         Where there are more than ``most``, a sample is drawn.
         """
-        old, n_new = self.kept_old(rows), len(self.new) if rows is None else len(rows)
-        n_old = 0 if old is None else len(old)
+        before, new = self.kept_old(rows), replace(self.new, table=None)
+        old = None if before is None else self.compared(before, self.left_out)
+        new = self.compared(new if rows is None else new.take(rows), self.left_out)
+        n_old, n_new = 0 if old is None else len(old), len(new)
         wanted = share_sample(n_old, n_new, most or n_old + n_new)
-        sampled = sum(wanted) < n_old + n_new
-        kind = {"classifier": self.n_classes is not None}
-        some = np.arange(len(self.new)) if rows is None else rows
-        drawn = some[draw_rows(self.new.y[some], wanted[1], seed=seed, **kind)]
-        new = replace(self.new, table=None).take(drawn)
+        if sum(wanted) == n_old + n_new:
+            return TrainingRows(old, new, n_old + n_new, None)
+        batches = partial(_batches, old, new, self.n_classes)
+        classifier = self.n_classes is not None
+        new = new.take(draw_rows(new.y, wanted[1], classifier=classifier, seed=seed))
         if old is not None:
-            drawn = draw_rows(old.y, wanted[0], seed=seed + 1, **kind)
-            old = replace(old, table=None).take(drawn)
-        if old is not None and sampled:
+            old = old.take(draw_rows(old.y, wanted[0], classifier=classifier, seed=seed + 1))
             mean = (n_old + n_new) / (len(old) + len(new))
             old = with_rate(old, n_old / len(old) / mean)
             new = with_rate(new, n_new / len(new) / mean)
-        before = None if old is None else self.compared(old, self.left_out)
-        batches = partial(self.batches, rows) if sampled else None
-        return TrainingRows(before, self.compared(new, self.left_out), n_old + n_new, batches)
-
-    def batches(self, rows: NDArray[np.intp] | None) -> Iterator[RowBatch]:
-        """Go through the training rows, the old ones first, a part at a time."""
-        for part, old in ((self.kept_old(rows), True), (self.new, False)):
-            if part is None:
-                continue
-            some = np.arange(len(part)) if old or rows is None else rows
-            slim = replace(part, table=None, groups=None)
-            for start in range(0, len(some), BATCH_ROWS):
-                batch = slim.take(some[start : start + BATCH_ROWS])
-                yield RowBatch.of(self.compared(batch, self.left_out), self.n_classes, old=old)
+        return TrainingRows(old, new, n_old + n_new, batches)
 
     def compared(self, part: CodedRows, left_out: Collection[int] = ()) -> CodedRows:
         """Return rows as the deployed tree compares them, without their table."""
@@ -225,6 +205,12 @@ class Problem:
         return replace(self, new=replace(self.new, table=None), old=old)
 
 
+def _batches(old: CodedRows | None, new: CodedRows, n_classes: int | None) -> list[RowBatch]:
+    """Return all training rows, the old ones first."""
+    parts = ((old, True), (new, False))
+    return [RowBatch.of(p, n_classes, old=is_old) for p, is_old in parts if p is not None]
+
+
 def prepare_problem(
     deployed: Any,
     new: Rows,
@@ -236,53 +222,34 @@ def prepare_problem(
 ) -> Problem:
     """Read the deployed tree, fix the space, code the rows; say what does not fit."""
     tree = read_model(deployed).with_plain_shares()
-    if old is not None and (old.X is None or old.y is None):
-        lacking = "rows" if old.X is None else "outcomes"
-        raise InputError(
-            f"expected both the old rows and their outcomes, got no {lacking}; pass old=(X, y)"
-        )
-    X_new, X_old = as_table(new.X, "X"), None if old is None else as_table(old.X, "old X")
-    for table, name in ((X_new, "X"), (X_old, "old X")):
-        if table is None:
-            continue
-        find_columns(table, tree.feature_names, tree.n_features, tree.used_features)
-        if n_rows(table) == 0:
-            raise InputError(f"expected rows in {name}, got none; pass the rows that arrived")
+    X_new, X_old = _tables(tree, new, old)
     unread: dict[str, str] = {}
     try:
-        found, coded_old = _coded(tree, space, X_new, X_old)
+        found = code_in_space(tree, space, X_new, X_old)
     except InputError:
         unread = _unread(tree, space, X_new, X_old)
         if not unread:
             raise
         X_new, X_old = without_columns(X_new, unread), without_columns(X_old, unread)
-        found, coded_old = _coded(tree, space, X_new, X_old)
-    y_new = code_outcomes(new.y, tree.classes, n_rows(X_new), name="y")
-    y_old = None
-    if old is not None:
-        y_old = code_outcomes(old.y, tree.classes, n_rows(X_old), name="old y")
-    fixed = with_outcome(found.space, tree, y_new, y_old)
+        found = code_in_space(tree, space, X_new, X_old)
+    now = _coded_rows(tree, found.new, new, X_new, "")
+    before = None
+    if old is not None and found.old is not None:
+        before = _coded_rows(tree, found.old, old, X_old, "old ")
+        _check_groups(before.groups, now.groups)
+    fixed = with_outcome(found.space, tree, now.y, None if before is None else before.y)
     imputed, lumped = imputed_codes(tree, fixed), lumped_codes(tree, fixed)
     fixed = may_be_missing(fixed, lumped)
-    weight = _weights(new.sample_weight, len(y_new), "sample_weight")
-    now = CodedRows(found.coded, y_new, weight, new.groups, X_new)
-    before = None
-    if old is not None and coded_old is not None and y_old is not None:
-        weight = _weights(old.sample_weight, len(y_old), "the old rows' sample_weight")
-        groups = _old_groups(old.groups, new.groups, len(y_old))
-        before = CodedRows(coded_old, y_old, weight, groups, X_old)
     anchored = missing_as_imputed(tree.in_space(fixed), imputed)
     _check_classes(anchored, now, before)
     dropped = frozenset(tree.metadata.get("dropped") or ())
     absent, notes = _columns_left_out(fixed, X_new, X_old, dropped, unread)
-    notes += unused_orders(fixed, X_new)
     forbidden = forbidden_features(fixed, forbidden_before(tree) if forbid is None else forbid)
     before, scored, overlap = _without_copies(anchored, now, before)
     known = None if before is None else before.coded
     changed = changed_columns([anchored], found.base, now.coded, old=known, everywhere=True)
-    changed_notes = [
-        f"column {fixed.feature_labels[j]!r} {words}" for j, words in sorted(changed.items())
-    ]
+    labels = fixed.feature_labels
+    changed_notes = [f"column {labels[j]!r} {words}" for j, words in sorted(changed.items())]
     if found.notes:
         _warn(
             f"the new rows go beyond the deployed tree's space ({'; '.join(found.notes)}); "
@@ -295,24 +262,24 @@ def prepare_problem(
         )
     for note in (*notes, *overlap):
         _warn(note)
-    space_notes = [found.space_note] if found.space_note else []
     y_all = now.y if before is None else np.concatenate([before.y, now.y])
     policy = resolve_decision(
         decision, tree.classes, lambda at: float(np.mean(y_all == at)), known=anchored.decision
     )
+    space_notes = [found.space_note] if found.space_note else []
     return Problem(
-        anchored,
-        fixed,
-        now,
-        before,
-        policy or anchored.decision,
-        (*found.notes, *changed_notes, *notes, *overlap, *space_notes),
-        absent | forbidden,
-        scored,
-        forbidden,
+        deployed=anchored,
+        space=fixed,
+        new=now,
+        old=before,
+        decision=policy or anchored.decision,
+        notes=(*found.notes, *changed_notes, *notes, *overlap, *space_notes),
+        left_out=absent | forbidden,
+        scored=scored,
+        forbidden=forbidden,
         imputed=imputed,
         lumped=lumped,
-        changed={fixed.feature_labels[j]: words for j, words in changed.items()},
+        changed={labels[j]: words for j, words in changed.items()},
         space_note=found.space_note,
         known_missing=found.base.can_be_missing,
     )
@@ -322,140 +289,34 @@ def _warn(message: str) -> None:
     warnings.warn(message, SteadyTreeWarning, stacklevel=4)
 
 
-def _coded(
-    tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any
-) -> tuple[CodedInSpace, FloatArray | None]:
-    """Fix the space and code both tables in it."""
-    found = code_in_space(tree, space, X_new, X_old)
-    if X_old is None:
-        return found, None
-    coded = found.space.encode(X_old, found.needed)
-    return found, refuse_infinities(coded, found.space, "old X")
+# -- the rows ------------------------------------------------------------------------------
 
 
-def _unread(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> dict[str, str]:
-    """Name the columns that the tree does not use and that cannot be read, and say why."""
-    tables = [X for X in (X_new, X_old) if X is not None]
-    have = dict.fromkeys(name for X in tables for name in column_names(X) or ())
-    used = {tree.feature_labels[j] for j in tree.used_features}
-    others = [name for name in have if name not in used]
-    if tree.feature_names is None or not others:
-        return {}
-
-    def read(*kept: str) -> None:
-        left_out = set(others).difference(kept)
-        _coded(tree, space, without_columns(X_new, left_out), without_columns(X_old, left_out))
-
-    read()  # whatever is wrong with a column that the tree uses is said first
-    unread = {}
-    for name in others:
-        try:
-            read(name)
-        except InputError as error:
-            unread[name] = str(error).split(";")[0]  # without advice: nothing needs mending
-    return unread
-
-
-def _columns_left_out(
-    space: FeatureSpace, X_new: Any, X_old: Any, dropped: frozenset[str], unread: Mapping[str, str]
-) -> tuple[frozenset[int], list[str]]:
-    """Features whose columns a table lacks, and notes on them and on columns that are ignored.
-
-    Columns that the deployed pipeline takes and throws away (``dropped``) go without saying;
-    those that could not be read (``unread``) are said to be so.
-    """
-    lacks: list[str] = []
-    notes: list[str] = []
-    out: set[int] = set()
-    if space.names is None:
-        return frozenset(), notes
-    have = {"new": column_names(X_new), "old": None if X_old is None else column_names(X_old)}
-    for which, columns in have.items():
-        if columns is None:
+def _tables(tree: Tree, new: Rows, old: Rows | None) -> tuple[Any, Any]:
+    """Return both tables, of which each has the columns that the tree uses."""
+    if old is not None and (old.X is None or old.y is None):
+        lacking = "rows" if old.X is None else "outcomes"
+        raise InputError(
+            f"expected both the old rows and their outcomes, got no {lacking}; pass old=(X, y)"
+        )
+    X_new, X_old = as_table(new.X, "X"), None if old is None else as_table(old.X, "old X")
+    for table, name in ((X_new, "X"), (X_old, "old X")):
+        if table is None:
             continue
-        there = set(columns)
-        lacking = {j for j, name in enumerate(space.names) if name not in there}
-        out |= lacking
-        if named := [space.names[j] for j in sorted(lacking) if space.names[j] not in unread]:
-            lacks.append(f"the {which} rows lack {some_of(named)}")
-    no_rule = "which the deployed tree does not use: no new rule uses"
-    if lacks:
-        them = "them" if len(out) - len(unread) > 1 else "it"
-        notes.append(f"{' and '.join(lacks)}, {no_rule} {them}")
-    if unread:
-        s, them, first = ("s", "them", "the first: ") if len(unread) > 1 else ("", "it", "")
-        notes.append(
-            f"column{s} {some_of(unread)} cannot be read, {no_rule} {them} "
-            f"({first}{next(iter(unread.values()))})"
-        )
-    extra = [c for c in have["new"] or () if c not in dropped.union(space.names)]
-    if extra:
-        s, are, them = ("s", "are", "them") if len(extra) > 1 else ("", "is", "it")
-        only_new = X_old is not None and set(extra).difference(have["old"] or ())
-        notes.append(
-            f"column{s} {some_of(extra)} {are} not among the deployed tree's features and {are} "
-            f"ignored. To let new rules use {them}, fit a new tree, or in Python pass "
-            "space=FeatureSpace.from_data(X)"
-            + (f" and old rows that have {them}, or none" if only_new else "")
-        )
-    return frozenset(out), notes
+        find_columns(table, tree.feature_names, tree.n_features, tree.used_features)
+        if n_rows(table) == 0:
+            raise InputError(f"expected rows in {name}, got none; pass the rows that arrived")
+    return X_new, X_old
 
 
-def _without_copies(
-    deployed: Tree, new: CodedRows, old: CodedRows | None
-) -> tuple[CodedRows | None, NDArray[np.bool_] | None, list[str]]:
-    """Leave out old rows that are new rows as well, and say which new rows are scored."""
-    if old is None:
-        return None, None, []
-    notes: list[str] = []
-    seen = np.zeros(len(new), dtype=bool)
-    copies = find_copies(*(replace(r, coded=deployed.round_values(r.coded)) for r in (new, old)))
-    if copies is not None:
-        seen |= copies.new
-        notes.append(
-            f"{copies.new.sum():,} of {len(new):,} new rows are also among the old rows; "
-            "each counts once, as a new row"
-        )
-        old = None if copies.old.all() else old.take(~copies.old)
-    if old is not None and old.groups is not None and new.groups is not None:
-        known = np.isin(new.groups, old.groups)
-        if known.any():
-            notes.append(
-                f"{known.sum():,} of {len(new):,} new rows are of groups that are among the old "
-                "rows too"
-            )
-        seen |= known
-    if not seen.any():
-        return old, None, notes
-    n_classes = None if deployed.classes is None else len(deployed.classes)
-    scored = scored_rows(seen, new.y, n_classes)
-    notes[-1] += (
-        "; the other rows are too few to score on, so that the scores are too good if the "
-        "deployed tree was trained on them"
-        if scored is None
-        else f"; scores are taken on the other {scored.sum():,}"
+def _coded_rows(tree: Tree, coded: FloatArray, rows: Rows, table: Any, which: str) -> CodedRows:
+    """Put coded rows together with what belongs to each; ``which`` is "old " or nothing."""
+    n = len(coded)
+    y = code_outcomes(rows.y, tree.classes, n, name=f"{which}y")
+    groups = check_rowwise(rows.groups, n, f"{which}groups")
+    return CodedRows(
+        coded, y, _weights(rows.sample_weight, n, f"{which}sample_weight"), groups, table
     )
-    return old, scored, notes
-
-
-def _old_groups(groups_old: Any, groups: NDArray[Any] | None, n: int) -> NDArray[Any] | None:
-    if groups_old is None:
-        return None
-    if groups is None:
-        raise InputError(
-            "expected groups with those of the old rows, got none; pass the new rows' groups"
-        )
-    array = np.asarray(groups_old)
-    if array.shape != (n,):
-        raise InputError(
-            f"expected {n} groups of the old rows, one per row, got shape {array.shape}"
-        )
-    if (array.dtype.kind in "fiub") != (groups.dtype.kind in "fiub"):
-        raise InputError(
-            f"expected groups of the old rows of the same type as groups, got {array.dtype} and "
-            f"{groups.dtype}; a group has one name in both"
-        )
-    return array
 
 
 def _weights(weight: Any, n: int, name: str) -> FloatArray | None:
@@ -471,6 +332,21 @@ def _weights(weight: Any, n: int, name: str) -> FloatArray | None:
     if not values.sum() > 0:
         raise InputError(f"expected some positive weights in {name}, got zero for every row")
     return values
+
+
+def _check_groups(old: NDArray[Any] | None, new: NDArray[Any] | None) -> None:
+    """Refuse groups of the old rows that cannot be found again among the new rows' groups."""
+    if old is None:
+        return
+    if new is None:
+        raise InputError(
+            "expected groups with those of the old rows, got none; pass the new rows' groups"
+        )
+    if (old.dtype.kind in "fiub") != (new.dtype.kind in "fiub"):
+        raise InputError(
+            f"expected groups of the old rows of the same type as groups, got {old.dtype} and "
+            f"{new.dtype}; a group has one name in both"
+        )
 
 
 def _check_classes(tree: Tree, new: CodedRows, old: CodedRows | None) -> None:
@@ -490,9 +366,107 @@ def _check_classes(tree: Tree, new: CodedRows, old: CodedRows | None) -> None:
         )
     lacking = [repr(tree.classes[k]) for k in np.flatnonzero(counts == 0)]
     if lacking and old is None:
-        warnings.warn(
+        _warn(
             f"no new row has class {', '.join(lacking)}; without old rows its share comes from the "
-            "deployed tree alone",
-            SteadyTreeWarning,
-            stacklevel=4,
+            "deployed tree alone"
         )
+
+
+# -- columns that the deployed tree does not use --------------------------------------------
+
+
+def _unread(tree: Tree, space: FeatureSpace | None, X_new: Any, X_old: Any) -> dict[str, str]:
+    """Name the columns that the tree does not use and that cannot be read, and say why."""
+    tables = [X for X in (X_new, X_old) if X is not None]
+    used = {tree.feature_labels[j] for j in tree.used_features}
+    others = {name for X in tables for name in column_names(X) or () if name not in used}
+    if tree.feature_names is None or not others:
+        return {}
+    without = without_columns
+    # Whatever is wrong with a column that the tree uses is said first.
+    code_in_space(tree, space, without(X_new, others), without(X_old, others))
+    unread = {}
+    for name in dict.fromkeys(name for X in tables for name in column_names(X) or ()):
+        if name not in others:
+            continue
+        try:
+            rest = others - {name}
+            code_in_space(tree, space, without(X_new, rest), without(X_old, rest))
+        except InputError as error:
+            unread[name] = str(error).split(";")[0]  # without advice: nothing needs mending
+    return unread
+
+
+def _columns_left_out(
+    space: FeatureSpace, X_new: Any, X_old: Any, dropped: frozenset[str], unread: Mapping[str, str]
+) -> tuple[frozenset[int], list[str]]:
+    """Features whose columns a table lacks, and notes on them and on columns that are ignored.
+
+    Columns that the deployed pipeline takes and throws away (``dropped``) go without saying;
+    those that could not be read (``unread``) are said to be so.
+    """
+    notes: list[str] = []
+    out: set[int] = set()
+    if space.names is None:
+        return frozenset(), notes
+    no_rule = "the deployed tree has no rule on that, and no new rule will be"
+    for which, table in (("new", X_new), ("old", X_old)):
+        columns = None if table is None else column_names(table)
+        if columns is None:
+            continue
+        lacking = [j for j, name in enumerate(space.names) if name not in set(columns)]
+        out |= set(lacking)
+        if named := [space.names[j] for j in lacking if space.names[j] not in unread]:
+            notes.append(f"the {which} rows lack {some_of(named)}: {no_rule}")
+    if unread:
+        why = next(iter(unread.values()))
+        notes.append(
+            f"columns that cannot be read: {some_of(unread)} (the first: {why}): {no_rule}"
+        )
+    known = dropped.union(space.names)
+    if extra := [name for name in column_names(X_new) or () if name not in known]:
+        notes.append(
+            f"not among the deployed tree's features, and ignored: {some_of(extra)}. To let new "
+            "rules use such columns, fit a new tree, or in Python pass "
+            "space=FeatureSpace.from_data(X)"
+        )
+    return frozenset(out), notes
+
+
+# -- rows that are both old and new ---------------------------------------------------------
+
+
+def _without_copies(
+    deployed: Tree, new: CodedRows, old: CodedRows | None
+) -> tuple[CodedRows | None, NDArray[np.bool_] | None, list[str]]:
+    """Leave out old rows that are new rows as well, and say which new rows are scored."""
+    if old is None:
+        return None, None, []
+    found: list[str] = []
+    seen = np.zeros(len(new), dtype=bool)
+    copies = find_copies(*(replace(r, coded=deployed.round_values(r.coded)) for r in (new, old)))
+    if copies is not None:
+        seen |= copies[0]
+        found.append(
+            f"{copies[0].sum():,} of {len(new):,} new rows are also among the old rows; "
+            "each counts once, as a new row"
+        )
+        old = None if copies[1].all() else old.take(~copies[1])
+    if old is not None and old.groups is not None and new.groups is not None:
+        known = np.isin(new.groups, old.groups)
+        seen |= known
+        if known.any():
+            found.append(
+                f"{known.sum():,} of {len(new):,} new rows are of groups that are among the old "
+                "rows too"
+            )
+    if not found:
+        return old, None, []
+    scored = scored_rows(seen, new.y, None if deployed.classes is None else len(deployed.classes))
+    found[-1] += (
+        "; the other rows are too few to score on, so that the scores are too good if the "
+        "deployed tree was trained on them"
+        if scored is None
+        else f"; scores are taken on the other {scored.sum():,}"
+    )
+    return old, scored, found

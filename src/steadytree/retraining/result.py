@@ -72,10 +72,6 @@ class Retraining:
         Name of the proposed tree's row.
     drift : Drift or None
         What the drift switch saw; None without old rows.
-    selection_cost : float
-        How much the score of the chosen candidate is flattered by having been chosen
-        (its score minus that of the whole choosing procedure, cross-fitted); 0 where the
-        price alone decided, NaN where it cannot be measured.
     space : FeatureSpace
     settings : mapping
         Everything needed to repeat the run.
@@ -129,7 +125,6 @@ class Retraining:
     frontier: pd.DataFrame
     chosen: str
     drift: Drift | None
-    selection_cost: float
     space: FeatureSpace
     settings: Mapping[str, Any]
     rows: CodedRows
@@ -475,12 +470,6 @@ class Retraining:
                 ("Deployed tree", self.deployed),
                 (second, self.tree),
                 ("How the score was estimated", how),
-                (
-                    "Flattery of the score by choosing",
-                    "not measured"
-                    if math.isnan(self.selection_cost)
-                    else f"{self.selection_cost:.4f}",
-                ),
                 ("Drift", drift),
                 ("Feature space", self.space),
             ),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 import warnings
-from functools import partial
+from collections.abc import Sequence
 from importlib.metadata import version
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from steadytree.evaluation.cross_fitting import CrossFitted, Fold, check_rowwise, make_folds
@@ -30,7 +29,6 @@ from steadytree.retraining.frontier import (
     build_frontier,
     draw_answer,
     propose,
-    selection_cost,
 )
 from steadytree.retraining.given import (
     Rows,
@@ -45,6 +43,7 @@ from steadytree.retraining.result import Retraining
 from steadytree.retraining.runs import (
     CandidateMaker,
     Progress,
+    Run,
     name_candidates,
     run_with_folds,
 )
@@ -57,9 +56,10 @@ from steadytree.tree.tree import Tree
 DEFAULT_PRICE = 0.25
 PRICES = (1.0, 0.5, 0.3, 0.25, 0.2, 0.15, 0.1, 0.07, 0.05, 0.02)
 """Prices on every path, besides the one asked for."""
-INTERRUPTED = (
-    "the folds were interrupted: this is the tree at the price, its scores are still to come; "
-    "retrain again with the same random_state for them, and for the choice that asks them"
+NOTHING_NEW = (
+    "the deployed tree was made from these very rows: there is nothing new to learn, "
+    "and its scores on them would flatter it, so none are given; pass rows that "
+    "arrived since, or as deployed the tree before it"
 )
 
 
@@ -142,8 +142,6 @@ def retrain(
         Folds go forward in time: trained on earlier rows, scored on the next block.
     n_folds : int, default 5
         Folds of the cross-fitted scores; 0 for none. Their teachers have half as many trees.
-        The proposal is made first: an interrupt (Ctrl-C) while the folds run returns it without
-        scores, with a warning.
     search : SearchOptions, optional
         Size of the teacher, limits on new rules and the constants of the search.
     n_jobs : int, optional
@@ -169,102 +167,62 @@ def retrain(
     True
     """
     check_number(price, "price", fix=f"the default is {DEFAULT_PRICE}")
-    asked, tuning = ChangePlan.read(plan), _options(search)
-    before, final_rows = read_rows(old, "old"), read_rows(test, "test")
-    report = _reporter(progress)
-    _check_jobs(n_jobs)
-    seed = _seed(random_state)
-    by_price = n_folds == 0  # no row is left out by the user's own wish
+    asked, tuning, report = ChangePlan.read(plan), _options(search), _reporter(progress)
+    seed, own = _seed(random_state), name_candidates(candidates)
     model = read_model(deployed)
-    # 1. One space, one coding of the rows.
-    table = as_table(X, "X")
-    for column in asked.per_group:  # one that is not there is said before the search
-        list(subgroups(table, column))
-    now = Rows(table, y, sample_weight, check_rowwise(groups, n_rows(table), "groups"))
+    # One space, one coding of the rows.
+    new = Rows(as_table(X, "X"), y, sample_weight, groups)
     problem = prepare_problem(
-        model, now, before, forbid=asked.forbid, decision=decision, space=space
+        model, new, read_rows(old, "old"), forbid=asked.forbid, decision=decision, space=space
     )
+    for column in asked.per_group:  # one that is not there is said before the search
+        list(subgroups(new.X, column))
+    final = _read_test(problem, read_rows(test, "test"))
     if problem.nothing_new:
-        warnings.warn(
-            "the deployed tree was made from these very rows: there is nothing new to learn, "
-            "and its scores on them would flatter it, so none are given; pass rows that "
-            "arrived since, or as deployed the tree before it",
-            SteadyTreeWarning,
-            stacklevel=2,
-        )
-        n_folds = 0
-    final = None if final_rows is None else _read_test(problem, final_rows)
-    # 2. Folds of the new rows.
-    folds = _folds(problem, n_folds, time, seed)
-    # 3. Every candidate, made on all rows and again without each fold.
-    price = float(price)
-    prices = tuple(sorted({*PRICES, price, np.inf}, reverse=True))
-    own = name_candidates(candidates)
-    locks = resolve_locks(asked.locked, problem.start, problem.space, printed=model)
+        warnings.warn(NOTHING_NEW, SteadyTreeWarning, stacklevel=2)
+    # Every candidate, made on all rows and again without each fold, and its score on that fold.
+    folds = [] if problem.nothing_new else _folds(problem, n_folds, time, seed)
     maker = CandidateMaker(
         problem=problem if own else problem.without_tables(),
-        prices=prices,
+        prices=tuple(sorted({*PRICES, float(price), np.inf}, reverse=True)),
         options=tuning,
-        locks=tuple(sorted(locks)),
+        locks=tuple(
+            sorted(resolve_locks(asked.locked, problem.start, problem.space, printed=model))
+        ),
         own=own,
         seed=seed,
     )
     full, in_folds = run_with_folds(maker, folds, n_jobs, report)
-    interrupted, notes = in_folds is None, problem.notes
-    if in_folds is None:
-        # The proposal is there; without scores the price decides.
-        in_folds, folds, by_price = [], [], True
-        notes = (*notes, INTERRUPTED)
-        warnings.warn(INTERRUPTED, SteadyTreeWarning, stacklevel=2)
-    # 4. Scores as on rows left out.
-    scores = CrossFitted(
-        coded=problem.new.coded,
-        y=problem.new.y,
-        deployed=problem.deployed,
-        own={c.name: c.tree for c in full.candidates},
-        in_folds=[{c.name: c.tree for c in run.candidates} for run in in_folds],
-        folds=folds,
-        fixed=frozenset(c.name for c in full.candidates if c.kind == "keep" or not c.cross_fitted),
-        groups=problem.new.groups,
-        scored=problem.scored,
-    )
-    # 5. The frontier, and the choice from it within the plan.
+    scores = _cross_fitted(problem, full, in_folds, folds)
+    # The choice within the plan, by the price alone where no row was to be left out.
     frontier = build_frontier(full.candidates, problem.deployed, problem.yardstick, scores)
     checked = CheckedCandidates(
         frontier, scores, problem.yardstick, problem.new.table, problem.changed, asked
     )
-    proposing = partial(propose, checked, problem.decision, price=price, by_price=by_price)
-    proposed = proposing()
-    chosen, flattery = proposed.chosen, 0.0
-    if not by_price:
-        flattery = selection_cost(chosen, scores, lambda k: proposing(leave_out=k).chosen)
-    frontier["chosen"] = frontier.index == chosen
+    proposed = propose(checked, problem.decision, price=float(price), by_price=n_folds == 0)
+    frontier["chosen"] = frontier.index == proposed.chosen
     if problem.nothing_new:  # on rows that it was made from any score flatters the deployed tree
         frontier.loc[frontier["kind"] != "own", ["score", "score_se"]] = np.nan
         frontier[["score_change", "score_change_se"]] = np.nan
-    answer = draw_answer(checked, problem.decision, proposed)
-    # 6. The result, with the coded rows for whoever asks it further.
     trees = dict(scores.own)
     result = Retraining(
-        tree=trees[chosen],
+        tree=trees[proposed.chosen],
         deployed=problem.deployed.replace(space=problem.yardstick),
         trees=trees,
         frontier=frontier,
-        chosen=chosen,
+        chosen=proposed.chosen,
         drift=full.drift,
-        selection_cost=flattery,
-        answer=answer,
+        answer=draw_answer(checked, problem.decision, proposed),
         plan=asked,
         refused=None if proposed.refused is None else trees[proposed.refused],
-        test=None if final is None else _final_test(problem, trees, chosen, *final),
+        test=None if final is None else _final_test(problem, trees, proposed.chosen, final),
         space=problem.yardstick,
         settings={
             "steadytree": version("steadytree"),
-            "price": price,
+            "price": float(price),
             "plan": asked.to_dict(),
-            "prices": [p for p in prices if np.isfinite(p)],
+            "prices": [p for p in maker.prices if np.isfinite(p)],
             "n_folds": len(folds),
-            "folds_interrupted": interrupted,
             "nothing_new": problem.nothing_new,
             "folds": "time" if time is not None else "groups" if groups is not None else "random",
             **tuning.record(),
@@ -279,7 +237,7 @@ def retrain(
         },
         rows=problem.new,
         scores=scores,
-        notes=notes,
+        notes=problem.notes,
         changed_columns=problem.changed,
         space_note=problem.space_note,
     )
@@ -301,13 +259,6 @@ def _options(search: Any) -> SearchOptions:
     )
 
 
-def _check_jobs(n_jobs: Any) -> None:
-    if n_jobs is not None and not isinstance(n_jobs, Integral):
-        raise InputError(
-            f"expected a whole number or None as n_jobs, got {n_jobs!r}; -1: all cores"
-        )
-
-
 def _seed(random_state: Any) -> int:
     """Return the seed that repeats the run: a whole number given is the seed itself."""
     if isinstance(random_state, Integral) and 0 <= int(random_state) < 2**31:
@@ -315,32 +266,58 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _read_test(problem: Problem, test: Rows) -> tuple[Any, NDArray[Any]]:
-    """Read the rows of a final test: what they lack is said before the search, not after it."""
+def _cross_fitted(
+    problem: Problem, full: Run, in_folds: Sequence[Run], folds: list[Fold]
+) -> CrossFitted:
+    """Score every candidate as on rows left out."""
+    return CrossFitted(
+        coded=problem.new.coded,
+        y=problem.new.y,
+        deployed=problem.deployed,
+        own={c.name: c.tree for c in full.candidates},
+        in_folds=[{c.name: c.tree for c in run.candidates} for run in in_folds],
+        folds=folds,
+        fixed=frozenset(c.name for c in full.candidates if c.kind == "keep" or not c.cross_fitted),
+        groups=problem.new.groups,
+        scored=problem.scored,
+    )
+
+
+def _read_test(problem: Problem, test: Rows | None) -> CodedRows | None:
+    """Code the rows of a final test: what they lack is said before the search, not after it."""
+    if test is None:
+        return None
     if test.sample_weight is not None or test.groups is not None:
         raise InputError(
             "expected test rows without weights and groups, got some: a final test counts rows; "
             "leave them out"
         )
-    X = as_table(test.X, "test")
-    outcomes = code_outcomes(test.y, problem.deployed.classes, n_rows(X), name="the test rows' y")
-    if len(np.unique(outcomes)) < 2:
+    X, space = as_table(test.X, "test"), problem.space
+    y = code_outcomes(test.y, problem.deployed.classes, n_rows(X), name="the test rows' y")
+    if len(np.unique(y)) < 2:
         raise InputError(
-            f"expected test rows with different outcomes, got {len(outcomes):,} rows with "
-            f"{'one' if len(outcomes) else 'none'}: no score can be computed of them"
+            f"expected test rows with different outcomes, got {len(y):,} rows with "
+            f"{'one' if len(y) else 'none'}: no score can be computed of them"
         )
-    deployed = problem.deployed
-    rows = CodedRows(problem.space.encode(X, deployed.used_features), outcomes)
-    if fingerprint(problem.compared(rows)) in deployed.metadata.get(TRAINING_ROWS, ()):
+    unused = problem.left_out - problem.deployed.used_features
+    X = without_columns(X, {space.feature_labels[j] for j in unused})
+    rows = CodedRows(space.encode(X, frozenset(range(space.n_features)) - unused), y)
+    given = [problem.new] if problem.old is None else [problem.new, problem.old]
+    compared = [problem.compared(part, unused) for part in (rows, *given)]
+    copies = [find_copies(compared[0], part) for part in compared[1:]]
+    n_seen = max((int(found[0].sum()) for found in copies if found is not None), default=0)
+    if fingerprint(problem.compared(rows)) in problem.deployed.metadata.get(TRAINING_ROWS, ()):
+        n_seen = len(rows)
+    if n_seen:
         raise InputError(
-            "expected test rows that nothing was trained on, got the very rows that the deployed "
-            "tree was made from; pass others"
+            f"expected test rows that nothing was trained on, got {n_seen:,} of {len(rows):,} that "
+            "the deployed tree was made from or that are among the rows trained on; leave them out"
         )
-    return X, outcomes
+    return rows
 
 
 def _final_test(
-    problem: Problem, trees: dict[str, Tree], chosen: str, X: Any, outcomes: NDArray[Any]
+    problem: Problem, trees: dict[str, Tree], chosen: str, rows: CodedRows
 ) -> pd.DataFrame:
     """Score the deployed tree, the proposal and scratch on rows that nothing has seen."""
     shown = {
@@ -348,23 +325,8 @@ def _final_test(
         "proposal": trees[chosen],
         "from scratch": trees["from scratch"],
     }
-    needed = frozenset().union(*(tree.used_features for tree in shown.values()))
-    labels = problem.space.feature_labels
-    unused = frozenset(range(len(labels))) - needed
-    X = without_columns(X, {labels[j] for j in unused})
-    rows = CodedRows(problem.space.encode(X, needed), outcomes)
-    for seen in (problem.new, problem.old):
-        if seen is None:
-            continue
-        copies = find_copies(*(problem.compared(part, unused) for part in (rows, seen)))
-        if copies is not None:
-            raise InputError(
-                "expected test rows that nothing was trained on, got "
-                f"{int(copies.new.sum()):,} of {len(rows):,} that are among the rows trained on; "
-                "leave them out of one of the two"
-            )
     span = response_span(problem.space, classifier=problem.n_classes is not None)
-    return score_on_test(shown, rows.coded, outcomes, problem.decision, span=span)
+    return score_on_test(shown, rows.coded, rows.y, problem.decision, span=span)
 
 
 def _reporter(progress: Any) -> Progress:

@@ -7,9 +7,9 @@ the fold's rows can score each kind of candidate honestly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,7 +18,6 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from steadytree._jobs import run_jobs
-from steadytree._progress import is_interrupt
 from steadytree._text import quoted
 from steadytree.diff.directions import keep_directions
 from steadytree.evaluation.cross_fitting import Fold
@@ -47,9 +46,6 @@ from steadytree.tree.tree import Tree
 
 Progress = Callable[[str, int, int], None]
 
-STAGES = 4
-"""Parts of a run that progress is told by: the teacher, then the prices in three parts."""
-
 RE_ESTIMATE = "re-estimate"
 """The tree that keeps every rule: its leaves estimated anew, their labels following steadily."""
 RESERVED = ("keep", RE_ESTIMATE, "from scratch")
@@ -75,15 +71,6 @@ class Run:
     n_values: int
 
 
-class _Search(NamedTuple):
-    """The search on some rows, what it found, and the run that its candidates will make."""
-
-    edits: PricedEdits
-    path: list[EditedTree]
-    scratch: Tree
-    run: Run
-
-
 @dataclass(frozen=True, eq=False)
 class CandidateMaker:
     """Makes every candidate from some of the new rows; sent to workers.
@@ -101,22 +88,15 @@ class CandidateMaker:
     own: Mapping[str, Any]
     seed: int
 
-    def run(
-        self,
-        rows: NDArray[np.intp] | None,
-        n_jobs: int | None = 1,
-        report: Callable[[str, int], None] = lambda step, done: None,
-    ) -> Run:
+    def run(self, rows: NDArray[np.intp] | None, n_jobs: int | None = 1) -> Run:
         """Make the candidates from all new rows (None), or from those a fold leaves.
-
-        ``report`` is told what comes next and how many of the run's stages are done.
 
         If the deployed tree was made from these very rows, every edit has been weighed
         already: the tree at any price is the deployed one.
         """
         options = self.options if rows is None else self.options.in_folds()
-        found = self._search(rows, options, n_jobs, report)
-        path, scratch, start = found.path, found.scratch, self.problem.start
+        _, path, scratch, found = self._search(rows, options, n_jobs)
+        start = self.problem.start
         if rows is None:
             path = [replace(edited, tree=self._stamped(edited.tree)) for edited in path]
             scratch = self._stamped(scratch)
@@ -137,12 +117,12 @@ class CandidateMaker:
             kept = candidate.kind not in ("from scratch", "own") or keeps_locks(
                 candidate.tree, start, self.locks, self.problem.space
             )
-            found.run.candidates.append(replace(candidate, keeps_locks=kept))
-        return found.run
+            found.candidates.append(replace(candidate, keeps_locks=kept))
+        return found
 
     def priced_edits(self, n_jobs: int | None) -> tuple[PricedEdits, list[EditedTree]]:
         """Search on all rows once more: for whoever asks the search itself."""
-        return self._search(None, self.options, n_jobs, lambda step, done: None)[:2]
+        return self._search(None, self.options, n_jobs)[:2]
 
     def _stamped(self, tree: Tree) -> Tree:
         """Return a tree that says which rows it was made from, and under what."""
@@ -170,12 +150,8 @@ class CandidateMaker:
         return sides_as_lumped(missing_as_imputed(tree, problem.imputed), problem.lumped)
 
     def _search(
-        self,
-        rows: NDArray[np.intp] | None,
-        options: SearchOptions,
-        n_jobs: int | None,
-        report: Callable[[str, int], None],
-    ) -> _Search:
+        self, rows: NDArray[np.intp] | None, options: SearchOptions, n_jobs: int | None
+    ) -> tuple[PricedEdits, list[EditedTree], Tree, Run]:
         """Teach, then make the edited trees by decreasing price, and the one from scratch."""
         problem, space, deployed = self.problem, self.problem.space, self.problem.start
         given = problem.training_rows(rows, most=STRUCTURE_ROWS, seed=self.seed)
@@ -204,7 +180,6 @@ class CandidateMaker:
             batches=given.batches,
             seed=self.seed + 12,
         )
-        report("searching edits", 1)
         size = options.max_leaf_nodes or size_by_minority(
             every.y, problem.n_classes, most=EDITED_LEAVES
         )
@@ -218,7 +193,6 @@ class CandidateMaker:
                 max_leaves=max(size, deployed.n_leaves) + LARGER,
                 root_sizes=(size,),
             ),
-            options=options,
             locked=self.locks,
             decision=problem.decision,
         )
@@ -235,14 +209,8 @@ class CandidateMaker:
             make=search.make,
             metadata={"edits": []},
         )
-
-        def at_price(done: int, price: float) -> None:
-            stage = 1 + (STAGES - 1) * done // len(self.prices)
-            if np.isfinite(price) and stage > 1 + (STAGES - 1) * (done - 1) // len(self.prices):
-                report(f"searching edits at price {price:g}", stage)
-
-        path = search.path(self.prices, at_price)
-        return _Search(search, path, scratch, Run([], drift, share, len(every), given.n_all))
+        run = Run([], drift, share, len(every), given.n_all)
+        return search, search.path(self.prices), scratch, run
 
     def _own_tree(self, name: str, model: Any, rows: NDArray[np.intp] | None) -> tuple[Tree, bool]:
         deployed = self.problem.deployed
@@ -286,47 +254,15 @@ class CandidateMaker:
 
 def run_with_folds(
     maker: CandidateMaker, folds: Sequence[Fold], n_jobs: int | None, report: Progress
-) -> tuple[Run, list[Run] | None]:
-    """Run on all rows, and without each fold; seeds are fixed, so the order does not matter.
-
-    The run on all rows comes first. An interrupt after it ends the folds, not the retraining:
-    in place of their runs None is returned.
-    """
+) -> tuple[Run, list[Run]]:
+    """Run on all rows, and without each fold; seeds are fixed, so the order does not matter."""
     tasks: list[NDArray[np.intp] | None] = [None, *(train for train, _ in folds)]
-    names = [f"scoring fold {number} of {len(folds)}" for number in range(1, len(tasks))]
-    names = ["retraining on all rows", *names, "done"]
-    runs: list[Run] = []
-    report(names[0], 0, len(tasks) * STAGES)
-    stream = _runs(maker, tasks, names, n_jobs, report)
-    try:
-        for run in stream:
-            runs.append(run)
-            report(names[len(runs)], len(runs) * STAGES, len(tasks) * STAGES)
-    except (KeyboardInterrupt, SystemError) as error:
-        stream.close()
-        if not is_interrupt(error):
-            raise
-        if not runs:
-            raise KeyboardInterrupt from error
-        return runs[0], None
-    return runs[0], runs[1:]
-
-
-def _runs(
-    maker: CandidateMaker,
-    tasks: Sequence[NDArray[np.intp] | None],
-    names: Sequence[str],
-    n_jobs: int | None,
-    report: Progress,
-) -> Generator[Run, None, None]:
-    """Make the runs in their order: here, one after the other, or by joblib's workers.
-
-    Workers are processes, or whatever ``joblib.parallel_config`` asks for. What happens within
-    a run is reported only where it happens here.
-    """
+    steps = [f"scoring fold {number} of {len(folds)}" for number in range(1, len(tasks))]
+    steps = ["retraining on all rows", *steps, "done"]
     workers = min(effective_n_jobs(n_jobs), len(tasks))
-    if workers > 1:
-        yield from run_jobs(
+    stream: Iterator[Run] = (maker.run(rows, n_jobs) for rows in tasks)
+    if workers > 1:  # in processes, or whatever joblib.parallel_config asks for
+        stream = run_jobs(
             CandidateMaker.run,
             ((rows,) for rows in tasks),
             common=(maker,),
@@ -335,13 +271,12 @@ def _runs(
             batch_size=1,
             pre_dispatch="all",
         )
-        return
-    for number, rows in enumerate(tasks):
-
-        def within(step: str, done: int, number: int = number) -> None:
-            report(f"{names[number]}: {step}", number * STAGES + done, len(tasks) * STAGES)
-
-        yield maker.run(rows, n_jobs, within)
+    runs: list[Run] = []
+    report(steps[0], 0, len(tasks))
+    for run in stream:
+        runs.append(run)
+        report(steps[len(runs)], len(runs), len(tasks))
+    return runs[0], runs[1:]
 
 
 def name_candidates(candidates: Any) -> dict[str, Any]:

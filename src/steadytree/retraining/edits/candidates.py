@@ -55,13 +55,12 @@ MOVED, REPLACED = "move {} to {}", "replace {} by {}"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One edit: what it saves, what it is, and the node to put in place.
+    """One edit: what it saves, and the node to put in place.
 
     ``text`` says it in words, given the conditions above.
     """
 
     gain: float
-    kind: str
     text: Callable[[Way], Words]
     node: SearchNode
 
@@ -116,8 +115,8 @@ def _kept(node: SearchNode, key: str, compute: Callable[[], list[Candidate]]) ->
     return node.cache[key]  # type: ignore[no-any-return]
 
 
-def _edit(old: SearchNode, new: SearchNode, kind: str, text: Callable[[Way], Words]) -> Candidate:
-    return Candidate(old.loss - new.loss, kind, text, new)
+def _edit(old: SearchNode, new: SearchNode, text: Callable[[Way], Words]) -> Candidate:
+    return Candidate(old.loss - new.loss, text, new)
 
 
 # -- rebuild, grow, prune -----------------------------------------------------------------
@@ -135,7 +134,6 @@ def _grown(
     grown.extend(max(sizes))
     # A leaf that grows passes its label on; a rebuilt subtree starts without labels.
     inherited = node.inherited_label if node.is_leaf else -1
-    kind = "grow" if node.is_leaf else "rebuild"
     out = []
     for size in sorted({min(size, grown.n_leaves) for size in sizes} - {1}):
         new = make.from_growth(grown, size, inherited)
@@ -143,7 +141,7 @@ def _grown(
             was, first = (side_condition(at.parts[0], make.table.space) for at in (node, new))
             if str(was) == str(first):
                 continue  # the very same rule
-        out.append(_edit(node, new, kind, partial(_growth_words, node, new, make.table.space)))
+        out.append(_edit(node, new, partial(_growth_words, node, new, make.table.space)))
     return out
 
 
@@ -168,7 +166,7 @@ def _fresh(make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits) 
     if pruned is None:
         pruned = node.cache["pruned"] = make.leaf(node.rows, prior=node.prior)
     text = partial(_pruned_words, node.parts[0], make.table.space)
-    return [*out, _edit(node, pruned, "prune", text)]
+    return [*out, _edit(node, pruned, text)]
 
 
 def _pruned_words(split: Split, space: FeatureSpace, way: Way) -> str:
@@ -246,7 +244,7 @@ def _moves(
             continue
         if new not in done:
             text = partial(_exchange_words, MOVED, split, new, make.table.space)
-            done[new] = _edit(node, make.reroute(node, node.rows, split=new), "move", text)
+            done[new] = _edit(node, make.reroute(node, node.rows, split=new), text)
         yield done[new]
 
 
@@ -322,7 +320,7 @@ def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[
     for _, _, flipped, new in found[:2]:
         text = partial(_exchange_words, REPLACED, split, new, space, left=not flipped)
         exchanged = make.reroute(node, node.rows, split=new, flipped=flipped)
-        yield _edit(node, exchanged, "swap", text)
+        yield _edit(node, exchanged, text)
 
 
 def _best_conditions(

@@ -46,6 +46,7 @@ from steadytree.tree.values import bit_set
 from steadytree.tree.walk import Box, Boxes, Side
 
 AUC_SHARE = 0.5
+FLOOR = 0.1
 
 
 def expected_auc(sums: FloatArray) -> FloatArray:
@@ -83,25 +84,25 @@ def deviance(sums: FloatArray) -> FloatArray:
 class Criterion:
     """Judges trees on one table of taught rows; 0 says all that the teacher does, 1 nothing.
 
-    ``floor`` is the least share of the outcome that counts as seen by the teacher. ``spread``
-    is that of the targets of the search, with the same floor for a response.
+    The teacher counts as seeing at least the share ``FLOOR`` of the outcome. ``spread`` is that of
+    the targets of the search, with the same floor for a response.
     """
 
-    def __init__(self, make: NodeFactory, *, floor: float) -> None:
+    def __init__(self, make: NodeFactory) -> None:
         taught, real = make.taught, slice(make.taught.n_real)
         self.n_classes, weight = taught.n_classes, taught.weight
         self.spread = max(_spread(make.targets, weight), 1e-12)
         if self.n_classes is None:
             outcome = _spread(taught.observed, weight[real]) / weight[real].sum()
-            self.spread = max(self.spread, floor * outcome * float(weight.sum()))
+            self.spread = max(self.spread, FLOOR * outcome * float(weight.sum()))
             return
         rows = weight[real, None] * np.hstack([np.ones((taught.n_real, 1)), taught.targets[real]])
         one_leaf = float(deviance(rows.sum(axis=0)[None, :]))
         self.best_deviance = float(deviance(rows))
-        self.deviance_room = max(one_leaf - self.best_deviance, floor * one_leaf, 1e-12)
+        self.deviance_room = max(one_leaf - self.best_deviance, FLOOR * one_leaf, 1e-12)
         self.auc_share = AUC_SHARE if self.n_classes == 2 else 0.0
         self.best_auc = float(expected_auc(rows)) if self.auc_share else 0.5
-        self.auc_room = max(self.best_auc - 0.5, floor, 1e-12)
+        self.auc_room = max(self.best_auc - 0.5, FLOOR)
 
     def missed(self, root: SearchNode) -> float:
         """Share of what the teacher sees that the tree misses."""
@@ -149,7 +150,6 @@ class Columns:
 
     cost: FloatArray  # (n_anchor_paths, n_leaves): feature part, in quanta
     feature_cost: NDArray[np.int64]  # (n_leaves,): to the path without conditions, in quanta
-    paper_weight: FloatArray  # (n_leaves,)
     leaves: tuple[SearchNode, ...]
 
     @classmethod
@@ -158,20 +158,17 @@ class Columns:
         return cls(
             np.concatenate([p.cost for p in parts], axis=1),
             np.concatenate([p.feature_cost for p in parts]),
-            np.concatenate([p.paper_weight for p in parts]),
             tuple(leaf for p in parts for leaf in p.leaves),
         )
 
     def part(self, start: int, stop: int | None) -> Columns:
         """Columns of some of the leaves."""
         at = slice(start, stop)
-        return Columns(
-            self.cost[:, at], self.feature_cost[at], self.paper_weight[at], self.leaves[at]
-        )
+        return Columns(self.cost[:, at], self.feature_cost[at], self.leaves[at])
 
 
 class AnchoredDistance:
-    """Distance of candidates to one deployed tree, with λ = ``label_weight``.
+    """Distance of candidates to one deployed tree.
 
     An outcome is the label of a leaf, or its response scaled to [0, 1]; ``anchor_outcome``
     gives that of the deployed tree as deployed. ``rules`` and ``rule_outcomes`` are its paths
@@ -185,18 +182,16 @@ class AnchoredDistance:
         *,
         anchor_outcome: Outcome,
         classifier: bool,
-        label_weight: float = 1.0,
     ) -> None:
-        self.measure = Measure.of(check_options(variant="metric", label_weight=label_weight))
+        self.measure = Measure.of(check_options(variant="metric"))
         self.boxes = Boxes(space)
         self.classifier = classifier
         leaves = list(self._leaf_boxes(root, {}))
         self.rules = self.amounts([box for _, box in leaves])
         self.rule_outcomes = self.outcomes([leaf for leaf, _ in leaves], anchor_outcome)
-        weight = np.array([sum(side.weight for side in box.values()) for _, box in leaves])
-        self._anchor_price = self.measure.unmatched(self.rules.sum(axis=1), weight)
-        assert self._anchor_price is not None
-        self.mass = int(self._anchor_price.sum()) * self.measure.quantum
+        self._half_label = self.measure.label_weight // 2
+        self._rule_price = self.rules.sum(axis=1) + self._half_label
+        self.mass = int(self._rule_price.sum()) * self.measure.quantum
 
     def sides(self, split: Split, box: Box) -> tuple[Side | None, Side | None]:
         """Return what a split leaves of a box left and right; None where no value passes."""
@@ -234,49 +229,17 @@ class AnchoredDistance:
     def columns(self, node: SearchNode, box: Box) -> Columns:
         """Cost columns of a subtree; a node always sits in the same box, so they are kept."""
         kept: Columns | None = node.cache.get("columns")
-        if kept is not None:
-            return kept
-        known: list[SearchNode] = []
-        fresh: list[tuple[SearchNode, Box]] = []
-        self._gather(node, box, known, fresh)
-        if fresh:
-            amounts = self.amounts([box for _, box in fresh])
-            new = Columns(
-                cdist(self.rules, amounts, "cityblock"),
-                amounts.sum(axis=1),
-                np.array([sum(side.weight for side in box.values()) for _, box in fresh]),
-                tuple(leaf for leaf, _ in fresh),
+        if kept is None and node.is_leaf:
+            amounts = self.amounts([box])
+            kept = Columns(cdist(self.rules, amounts, "cityblock"), amounts.sum(axis=1), (node,))
+        elif kept is None:
+            split, *children = node.parts
+            reached = zip(children, self.sides(split, box), strict=True)
+            kept = Columns.put_together(
+                [self.columns(c, {**box, split.feature: s}) for c, s in reached if s is not None]
             )
-            for i, (leaf, _) in enumerate(fresh):
-                leaf.cache["columns"] = new.part(i, i + 1)
-        if len(fresh) < len(known):
-            new = Columns.put_together([part.cache["columns"] for part in known])
-        node.cache["columns"] = new
-        return new
-
-    def _gather(
-        self,
-        node: SearchNode,
-        box: Box,
-        known: list[SearchNode],
-        fresh: list[tuple[SearchNode, Box]],
-    ) -> None:
-        """List the parts of a subtree whose columns will be known, and the leaves yet to do."""
-        if node.is_leaf:
-            known.append(node)
-            fresh.append((node, box))
-            return
-        split, *children = node.parts
-        sides: tuple[Side | None, Side | None] | None = None
-        for k, child in enumerate(children):
-            if "columns" in child.cache:
-                known.append(child)
-                continue
-            # Boxes are made only on the way to an edit.
-            sides = sides or self.sides(split, box)
-            side = sides[k]
-            if side is not None:
-                self._gather(child, {**box, split.feature: side}, known, fresh)
+        node.cache["columns"] = kept
+        return kept
 
     def distance(self, root: SearchNode, outcome: Outcome) -> float:
         """D' of a candidate to the deployed tree."""
@@ -289,11 +252,9 @@ class AnchoredDistance:
             self.rule_outcomes, outcomes, self.classifier
         )
         if cost.shape[0] >= cost.shape[1]:
-            *_, total = assign(cost, lambda: self._anchor_price)
+            *_, total = assign(cost, lambda: self._rule_price)
         else:
-            *_, total = assign(
-                cost.T, lambda: self.measure.unmatched(theirs.feature_cost, theirs.paper_weight)
-            )
+            *_, total = assign(cost.T, lambda: theirs.feature_cost + self._half_label)
         return total * self.measure.quantum
 
 

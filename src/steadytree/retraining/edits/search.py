@@ -14,7 +14,7 @@ taken, so that a lower price never means less change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -38,7 +38,6 @@ from steadytree.retraining.edits.candidates import (
     forget,
 )
 from steadytree.retraining.edits.objective import AnchoredDistance, Criterion, Place, TreeInParts
-from steadytree.retraining.given import SearchOptions
 from steadytree.tree.decision import Decision
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
@@ -94,14 +93,12 @@ class PricedEdits:
         space: FeatureSpace,
         *,
         limits: EditLimits,
-        options: SearchOptions | None = None,
         locked: Iterable[int] = (),
         decision: Decision | None = None,
     ) -> None:
         self.deployed = deployed
         self.space = space
         self.limits = limits
-        self.options = options = options or SearchOptions()
         self.n_classes = taught.n_classes
         self.decision = deployed.decision if decision is None else decision
         table = BinnedTable(taught.coded, space, taught.n_real)
@@ -110,16 +107,13 @@ class PricedEdits:
         kept = lock_nodes(deployed, locked)
         self.root = self.make.from_tree(deployed, rows, kept)
         self.edit_cost = EDIT_COST[self.n_classes is None]
-        if options.edit_cost is not None:
-            self.edit_cost = options.edit_cost
-        self.criterion = Criterion(self.make, floor=options.spread_floor)
+        self.criterion = Criterion(self.make)
         self.price = np.inf
         self.anchor = AnchoredDistance(
             space,
             self.root,
             anchor_outcome=self._deployed_outcome,
             classifier=self.n_classes is not None,
-            label_weight=options.label_weight,
         )
         policy = replace(self.decision, steady=deployed.decision.steady)
         if self.n_classes is not None and policy != deployed.decision:
@@ -176,22 +170,13 @@ class PricedEdits:
 
     # -- search -------------------------------------------------------------------
 
-    def path(
-        self, prices: Sequence[float], report: Callable[[int, float], None] | None = None
-    ) -> list[EditedTree]:
-        """Edited trees for decreasing prices.
-
-        ``report`` is told how many prices are done, and the next one.
-
-        An infinite price re-estimates leaves only.
-        """
+    def path(self, prices: Sequence[float]) -> list[EditedTree]:
+        """Edited trees for decreasing prices; an infinite price re-estimates leaves only."""
         if any(b > a for a, b in pairwise(prices)):
             raise InputError(f"expected decreasing prices, got {list(prices)}")
         steps = [_Step(self.root, tuple(self.edits))]
-        for done, price in enumerate(prices):
+        for price in prices:
             self.price = float(price)
-            if report is not None:
-                report(done, self.price)
             if np.isfinite(self.price):
                 for _ in range(MAX_STEPS):
                     if not self._step():
