@@ -308,19 +308,6 @@ def test_a_plan_that_leaves_nothing_keeps_the_tree_and_says_why(turned):
     assert result.check({"max_flips": 0, "max_dissimilarity": 0, "min_score_change": 0}).held
 
 
-def test_few_rows_hold_no_share_and_no_score(mixed):
-    """One row held max_flips, and two rows min_score_change with a standard error of 1.08."""
-    X, y, first = mixed
-    args = first, X[300:390], 1 - y[300:390]
-    for plan in ({"max_flips": 1.0}, {"min_score_change": -1.0}):
-        n_folds = 0 if "min_score_change" in plan else 2
-        result = st.retrain(*args, plan=plan, price=0.01, **{**QUICK, "n_folds": n_folds})
-        assert result.action == "keep"
-        assert result.refused is not None
-        (clause,) = result.plan_check.clauses
-        assert clause.verdict == "not judged"
-
-
 def test_a_gain_that_is_asked_for_is_reached_or_the_tree_is_kept(turned):
     args, free = turned
     gain = float(free.frontier["score_change"][free.chosen])

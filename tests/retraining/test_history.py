@@ -17,7 +17,6 @@ from steadytree.exceptions import HistoryError, InputError, WriteError
 from steadytree.retraining import history as history_module
 from steadytree.retraining.history import History, _decide_alike
 from steadytree.tree.json import save_tree
-from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from tests.diff.trees import Leaf, Split, build
 from tests.retraining.histories import A, B, C, PlanCheck, result_of
@@ -298,19 +297,6 @@ def test_trees_that_cannot_be_compared(path: Path) -> None:
     bare.append(other)
     with pytest.raises(HistoryError, match="got: none stored with either; append as_tree"):
         bare.append(other)
-
-
-def test_a_tree_over_a_wider_space_is_compared_in_its_own(path: Path) -> None:
-    """A new category that the first space does not know."""
-    assert A.space is not None
-    colours = (*(A.space.categories[3] or ()), "black")
-    categories = (*A.space.categories[:3], colours, A.space.categories[4])
-    wide: FeatureSpace = A.space.replace(categories=categories)
-    root = build(Split(3, frozenset({0}), Leaf(0, 0.1), Leaf(1, 0.9)))
-    history = History(path)
-    history.append(A)
-    history.append(root.replace(space=wide, categories=categories, label=root.label))
-    assert 0 < history.versions.loc[2, "dissimilarity_to_first"] <= 1
 
 
 # -- the file: several writers, links, rights, full disks ------------------------------------

@@ -89,18 +89,6 @@ def test_the_names_of_ordered_categories_change_nothing(
         np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))
 
 
-def test_two_categories_give_the_same_tree_ordered_or_not() -> None:
-    X, y = graded_rows(300, 2, levels=("no", "yes"), peak=True)
-    X_new, y_new = graded_rows(250, 3, levels=("no", "yes"), peak=True)
-    trees = []
-    for dtype in (X["grade"].dtype, pd.CategoricalDtype(["no", "yes"])):
-        first = first_tree(X.astype({"grade": dtype}), 1 - y)
-        result = retrain(first, X_new.astype({"grade": dtype}), y_new, price=0.0, **QUICK)
-        trees.append([t.replace(space=None) for t in (first.to_tree(), *result.trees.values())])
-    assert trees[0] == trees[1]
-    assert sets_of(trees[0][0])
-
-
 def test_missing_grades_go_where_the_split_says() -> None:
     X, y = graded_rows(400, 4)
     X["grade"] = X["grade"].where(np.arange(400) % 3 > 0)

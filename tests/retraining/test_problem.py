@@ -346,15 +346,6 @@ def test_other_units_are_noted(mixed, factor, with_old):
     assert any(note in str(warning.message) for warning in caught)
 
 
-def test_a_column_the_tree_does_not_use_is_compared_with_the_old_rows(mixed):
-    X, y, first = mixed
-    used = first.to_tree().used_features
-    assert 3 not in used
-    new = X[300:].assign(noise=X["noise"][300:] / 1000)
-    with pytest.warns(SteadyTreeWarning, match="column 'noise' runs to"):
-        prepare_problem(first, Rows(new, y[300:]), Rows(X[:300], y[:300]))
-
-
 # -- ranges stay -----------------------------------------------------------------------
 
 BROKEN = "ignore:column:steadytree.exceptions.SteadyTreeWarning"

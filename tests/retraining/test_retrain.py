@@ -20,7 +20,7 @@ from steadytree.evaluation.cross_fitting import ranks_alike
 from steadytree.evaluation.scores import losses, predict_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import SearchOptions, retrain, runs
-from steadytree.retraining.given import Rows, draw_rows, read_rows, share_sample, with_rate
+from steadytree.retraining.given import draw_rows, share_sample, with_rate
 from steadytree.tree.rows import CodedRows
 from tests.growing.mixed import mixed_table
 from tests.retraining.conftest import QUICK
@@ -449,21 +449,3 @@ def test_bad_entries_are_named(entries, words):
 def test_runs_that_only_score_ask_half_the_trees():
     sizes = {n: SearchOptions(n_estimators=n).in_folds().n_estimators for n in (20, 80, 100, 300)}
     assert sizes == {20: 20, 80: 50, 100: 50, 300: 150}
-
-
-def test_a_pair_is_read_as_rows() -> None:
-    rows = Rows([[1.0]], [0], groups=["a"])
-    assert read_rows(rows, "old") is rows
-    assert read_rows(None, "old") is None
-    for pair in (([[1.0]], [0]), [[[1.0]], [0]]):
-        found = read_rows(pair, "old")
-        assert found is not None
-        assert (found.X, found.y, found.groups) == ([[1.0]], [0], None)
-
-
-@pytest.mark.parametrize("given", [[1, 2, 3], "rows.csv", {"X": 1}, (1,)])
-def test_anything_else_is_refused(given: object) -> None:
-    with pytest.raises(
-        InputError, match=r"expected test=\(X, y\) or test=Rows\(X, y, \.\.\.\), got"
-    ):
-        read_rows(given, "test")
