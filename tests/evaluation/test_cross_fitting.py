@@ -56,30 +56,25 @@ def some(kind):
     return cross_fitted(200, 1, kind)
 
 
-def by_hand(scores, measure, leave_out=None):
+def by_hand(scores, measure):
     """m(T; all) less the mean over folds of what a gain over A loses on rows left out."""
     everyone = np.arange(len(scores.y))
     own = scores.own["new"]
-    if leave_out is not None:
-        everyone, own = scores.folds[leave_out][0], scores.in_folds[leave_out]["new"]
     lost, weights = [], []
     for k, (train, test) in enumerate(scores.folds):
-        if k != leave_out:
-            train = np.intersect1d(train, everyone)
-            gains = [
-                measure(scores.in_folds[k]["new"], rows) - measure(scores.deployed, rows)
-                for rows in (train, test)
-            ]
-            lost.append(gains[0] - gains[1])
-            weights.append(len(test))
+        gains = [
+            measure(scores.in_folds[k]["new"], rows) - measure(scores.deployed, rows)
+            for rows in (train, test)
+        ]
+        lost.append(gains[0] - gains[1])
+        weights.append(len(test))
     return measure(own, everyone) - np.average(lost, weights=weights)
 
 
 @pytest.mark.parametrize("kind", ["noise", "signal", "three", "response"])
-@pytest.mark.parametrize("leave_out", [None, 2])
-def test_the_score_is_the_formula(kind, leave_out):
+def test_the_score_is_the_formula(kind):
     scores = some(kind)
-    spread = scores.y.var() if leave_out is None else scores.y[scores.folds[leave_out][0]].var()
+    spread = scores.y.var()
 
     def measure(tree, rows):
         value, y = predict_rows(tree, scores.coded[rows]).value, scores.y[rows]
@@ -89,17 +84,10 @@ def test_the_score_is_the_formula(kind, leave_out):
             return np.mean([roc_auc_score(y == k, value[:, k]) for k in range(3)])
         return roc_auc_score(y, value[:, 1])
 
-    expected = by_hand(scores, measure, leave_out)
-    assert scores.score("new", leave_out).value == pytest.approx(expected, abs=1e-12)
-    base = np.arange(200) if leave_out is None else scores.folds[leave_out][0]
-    kept = measure(scores.deployed, base)
-    assert scores.score("keep", leave_out).value == pytest.approx(kept, abs=1e-12)
-    test = scores.folds[2][1]
-    gain = measure(scores.in_folds[2]["new"], test) - measure(scores.deployed, test)
-    if kind == "response":
-        gain *= spread / scores.y.var()
-    assert scores.fold_gain("new", 2) == pytest.approx(gain, abs=1e-12)
-    assert scores.fold_gain("keep", 2) == 0
+    expected = by_hand(scores, measure)
+    assert scores.score("new").value == pytest.approx(expected, abs=1e-12)
+    kept = measure(scores.deployed, np.arange(200))
+    assert scores.score("keep").value == pytest.approx(kept, abs=1e-12)
 
 
 def test_a_pooled_r2_of_the_deployed_tree_is_scikit_learns():
@@ -240,24 +228,19 @@ def by_row(scores, tree, rows, kind):
 
 
 @pytest.mark.parametrize("kind", ["loss", "area"])
-@pytest.mark.parametrize("leave_out", [None, 1])
-def test_each_rows_influence_is_the_formula(kind, leave_out):
+def test_each_rows_influence_is_the_formula(kind):
     """Rows trained on and rows left out pull the correction apart, within either class."""
     scores = cross_fitted(150, 3, "signal", n_folds=4)
     everyone, tree = np.arange(150), scores.own["new"]
-    if leave_out is not None:
-        everyone, tree = scores.folds[leave_out][0], scores.in_folds[leave_out]["new"]
     influence, learnt = np.zeros(150), np.zeros(150)
     part, among = by_row(scores, tree, everyone, kind)
     strata = (0, 1) if kind == "area" else (0,)
     for s in strata:
         rows, n = among == s, (among == s).sum()
         influence[everyone[rows]] = (part[rows] - part[rows].mean()) / np.sqrt(n * (n - 1))
-    used = [k for k in range(4) if k != leave_out]
     gains = []
-    for k in used:
+    for k in range(4):
         for rows in scores.folds[k]:
-            rows = np.intersect1d(rows, everyone)
             new, among = by_row(scores, scores.in_folds[k]["new"], rows, kind)
             old, _ = by_row(scores, scores.deployed, rows, kind)
             gains.append((rows, new - old, among))
@@ -274,9 +257,9 @@ def test_each_rows_influence_is_the_formula(kind, leave_out):
             influence[rows] -= sign * here
             learnt[rows] -= sign * share * part / len(part) / len(strata)
     if kind == "loss":
-        honest = scores.estimate("new", squared_errors, leave_out=leave_out).recipe
+        honest = scores.estimate("new", squared_errors).recipe
     else:
-        honest = scores.score("new", leave_out)
+        honest = scores.score("new")
     np.testing.assert_allclose(honest.influence, influence, atol=1e-14)
     np.testing.assert_allclose(honest.learnt, learnt, atol=1e-14)
 

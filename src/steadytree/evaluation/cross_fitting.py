@@ -200,9 +200,7 @@ class CrossFitted:
     fixed: frozenset[str] = frozenset()
     groups: NDArray[Any] | None = None
     scored: NDArray[np.bool_] | None = None
-    _scores: dict[tuple[str, int | None], Estimate] = field(
-        init=False, default_factory=dict, repr=False
-    )
+    _scores: dict[str, Estimate] = field(init=False, default_factory=dict, repr=False)
     _latest: dict[str, list[Predictions]] = field(init=False, default_factory=dict, repr=False)
     _leaves: dict[int, NDArray[np.int32]] = field(init=False, default_factory=dict, repr=False)
 
@@ -267,14 +265,11 @@ class CrossFitted:
         *,
         rows: Rows | None = None,
         alike: bool = False,
-        leave_out: int | None = None,
     ) -> Estimate:
         """Score a candidate on some rows (None: all), as it is and honestly.
 
         ``alike``: the candidate's own tree cannot differ from the deployed one in this
         measure, or needs no outcomes for it, so that there is nothing to correct.
-        ``leave_out``: as if the rows of that fold had not come; its tree stands for the
-        candidate's own.
         """
         every = np.arange(len(self.y))
         inside = np.isin(every, every if rows is None else rows)
@@ -282,32 +277,23 @@ class CrossFitted:
             inside &= self.scored
         own, *by_fold = self.predictions(name)
         base = np.flatnonzero(inside)
-        if leave_out is not None:
-            train, test = self.folds[leave_out]
-            base, own = train[inside[train]], by_fold[leave_out] if by_fold else own
-            inside[test] = False
         y = self.y[base]
         before, after = measure(self.before.take(base), y), measure(own.take(base), y)
         n = len(self.y)
         deployed, shown = (part.score().spread_to(n, base) for part in (before, after))
         if name in self.fixed or alike:
             return Estimate(deployed, shown, shown)
-        used = [k for k in range(len(self.folds)) if k != leave_out]
-        optimism = self._optimism(measure, by_fold, used, inside)
+        optimism = self._optimism(measure, by_fold, inside)
         return Estimate(deployed, shown, shown.minus(optimism))
 
     def _optimism(
-        self,
-        measure: Measure,
-        by_fold: Sequence[Predictions],
-        used: Sequence[int],
-        inside: NDArray[np.bool_],
+        self, measure: Measure, by_fold: Sequence[Predictions], inside: NDArray[np.bool_]
     ) -> Score:
         """How much of a gain over the deployed tree is lost on rows left out."""
         parts: list[tuple[float, Rows, Parts, Rows, Parts]] = []
-        for k in used:
-            train, test = (rows[inside[rows]] for rows in self.folds[k])
-            seen, left = (self._gain(measure, by_fold[k], rows) for rows in (train, test))
+        for fold, predicted in zip(self.folds, by_fold, strict=True):
+            train, test = (rows[inside[rows]] for rows in fold)
+            seen, left = (self._gain(measure, predicted, rows) for rows in (train, test))
             if seen.known and left.known:
                 parts.append((float((left.stratum >= 0).sum()), train, seen, test, left))
         influence, learnt = np.zeros(len(self.y)), np.zeros(len(self.y))
@@ -351,32 +337,23 @@ class CrossFitted:
 
     # -- the score of the frontier ------------------------------------------------
 
-    def score_estimate(
-        self, name: str, *, rows: Rows | None = None, leave_out: int | None = None
-    ) -> Estimate:
+    def score_estimate(self, name: str, *, rows: Rows | None = None) -> Estimate:
         """ROC AUC (mean of one-vs-rest for several classes) or R² of a candidate.
 
         R² has one spread, that of the rows' responses, whatever fold a row is in.
         """
         found = self._areas if self.classifier else self._explained
         if rows is not None:
-            return found(name, rows, leave_out)
-        key = (name, leave_out)
-        if key not in self._scores:
-            self._scores[key] = found(name, None, leave_out)
-        return self._scores[key]
+            return found(name, rows)
+        if name not in self._scores:
+            self._scores[name] = found(name, None)
+        return self._scores[name]
 
-    def _areas(self, name: str, rows: Rows | None, leave_out: int | None) -> Estimate:
+    def _areas(self, name: str, rows: Rows | None) -> Estimate:
         tree = self.own[name]
-        if leave_out is not None and name not in self.fixed:
-            tree = self.in_folds[leave_out][name]
         first, *others = (
             self.estimate(
-                name,
-                area_of(column),
-                rows=rows,
-                alike=ranks_alike(self.deployed, tree, column),
-                leave_out=leave_out,
+                name, area_of(column), rows=rows, alike=ranks_alike(self.deployed, tree, column)
             )
             for column in ranked_classes(tree.value.shape[1])
         )
@@ -384,31 +361,17 @@ class CrossFitted:
             first = first.map(lambda *scores: mean_score(scores, len(self.y)), *others)
         return first.within(0.0, 1.0)
 
-    def _explained(self, name: str, rows: Rows | None, leave_out: int | None) -> Estimate:
+    def _explained(self, name: str, rows: Rows | None) -> Estimate:
         base = np.arange(len(self.y)) if rows is None else rows
-        if leave_out is not None:
-            base = np.intersect1d(base, self.folds[leave_out][0])
 
         def explained(error: Score) -> Score:
             return r2_score(error.at(base), self.y[base]).spread_to(len(self.y), base)
 
-        return self.estimate(name, squared_errors, rows=rows, leave_out=leave_out).map(explained)
+        return self.estimate(name, squared_errors, rows=rows).map(explained)
 
-    def score(self, name: str, leave_out: int | None = None) -> Score:
-        """Honest score of a candidate, optionally as if the rows of a fold had not come."""
-        return self.score_estimate(name, leave_out=leave_out).recipe
-
-    def fold_gain(self, name: str, fold: int) -> float:
-        """Gain in score over the deployed tree on the rows that a fold left out."""
-        predicted, rows = self.predictions(name), self.folds[fold][1]
-        tree = predicted[0 if name in self.fixed else 1 + fold]
-        if not self.classifier:
-            spread = float(self.y.var())
-            return -self._gain(squared_errors, tree, rows).value / spread
-        columns = ranked_classes(self.deployed.value.shape[1])
-        gains = [self._gain(area_of(column), tree, rows) for column in columns]
-        known = [gain.value for gain in gains if gain.known]
-        return float(np.mean(known)) if known else float("nan")
+    def score(self, name: str) -> Score:
+        """Honest score of a candidate."""
+        return self.score_estimate(name).recipe
 
     def error(self, score: Score) -> float:
         """Compute the standard error of a score or of a difference of scores.

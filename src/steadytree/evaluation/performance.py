@@ -422,12 +422,10 @@ def performance_table(
     return table
 
 
-def measure_score(
-    scores: CrossFitted, name: str, rows: Rows | None = None, leave_out: int | None = None
-) -> Measured:
+def measure_score(scores: CrossFitted, name: str, rows: Rows | None = None) -> Measured:
     """ROC AUC or R² of a candidate: the first line of its table, and its place on the frontier."""
     measured = _measurer(scores, name, rows)
-    estimate = scores.score_estimate(name, rows=rows, leave_out=leave_out)
+    estimate = scores.score_estimate(name, rows=rows)
     if not scores.classifier:
         return measured("R2", "mean", estimate)
     y = scores.y if rows is None else scores.y[rows]
@@ -439,15 +437,13 @@ def measure_score(
     return measured("AUC", "area", estimate, (rarest, len(y) - rarest), alike=alike)
 
 
-def measure_policy(
-    scores: CrossFitted, name: str, decision: Decision, leave_out: int | None = None
-) -> Iterator[Measured]:
+def measure_policy(scores: CrossFitted, name: str, decision: Decision) -> Iterator[Measured]:
     """Yield the Brier score of a candidate, as in its table, and the mean cost of its decisions."""
     measured = _measurer(scores, name, None)
     same = decides_alike(scores.deployed, scores.own[name])
-    brier = scores.estimate(name, squared_errors, leave_out=leave_out)
+    brier = scores.estimate(name, squared_errors)
     yield measured("Brier score", "loss", brier)
-    cost = scores.estimate(name, mean_cost(decision), alike=same, leave_out=leave_out)
+    cost = scores.estimate(name, mean_cost(decision), alike=same)
     yield measured("cost", "mean", cost)
 
 
