@@ -55,7 +55,7 @@ class History:
 
     Each method that changes something writes one line at once. What is asked of it is read
     from the file once, and again whenever something is written; a file with a line that does not
-    fit is refused (:class:`HistoryError`), and :meth:`verify` says which.
+    fit is refused with ``HistoryError``, and :meth:`verify` says which.
 
     Parameters
     ----------
