@@ -66,13 +66,13 @@ def test_a_plan_that_is_not_held_is_code_3_and_its_tree_is_none_to_deploy(
     assert run(*given, "--out", tmp_path).code == 0
     assert (tmp_path / "tree.json").exists()
     past = tmp_path / "history.jsonl"
-    History.open(past).append(files.tree)
+    History(past).append(files.tree)
     refused = ("--plan", "max_leaves=1", "--history", past)
     result = run(*given, *refused, "--out", tmp_path, "--json")
     assert result.code == result.document["exit_code"] == 3
-    assert History.open(past).status(2) == "refused"
+    assert History(past).versions["status"][2] == "refused"
     with pytest.raises(HistoryError, match="got version 2, which was refused"):
-        History.open(past).approve(2, by="Dr Adams")
+        History(past).approve(2, by="Dr Adams")
     assert result.document["plan"]["held"] is False
     assert result.document["action"] == "keep"
     assert not (tmp_path / "tree.json").exists()
