@@ -26,6 +26,7 @@ from steadytree.retraining.edits.candidates import (
     REPLACED,
     Exchange,
     _growth_words,
+    _moves,
 )
 from steadytree.retraining.edits.objective import (
     Criterion,
