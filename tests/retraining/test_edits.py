@@ -14,7 +14,6 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from steadytree.distance import tree_distance
 from steadytree.distance.variants import Measure, check_options
-from steadytree.exceptions import InputError
 from steadytree.formats.rules.read_rules import tree_from_rules
 from steadytree.growing.best_first import BinnedTable, Split, TaughtRows
 from steadytree.growing.leaf_values import target_columns
@@ -396,12 +395,6 @@ def test_a_condition_that_is_exchanged_again_is_told_by_its_ends():
     assert _words_of([*edits, edit(MOVED, "a <= 4", "a <= 5")]) == ["split a leaf in 2 on b <= 1"]
     elsewhere = edit(MOVED, "a <= 4", "a <= 3", False)
     assert _words_of([*edits, elsewhere])[-1] == "move a <= 4 to a <= 3"
-
-
-def test_prices_must_not_rise():
-    deployed, taught, space, _, _ = problem()
-    with pytest.raises(InputError, match="decreasing prices"):
-        search(deployed, taught, space).path((0.1, 0.2))
 
 
 def test_a_teacher_who_sees_nothing_earns_no_edit():

@@ -66,32 +66,6 @@ ORDER = {"re-estimate": 0, "priced edits": 1}
 """Kinds of candidates on the path: re-estimated leaves change no rule and come before any edit."""
 
 
-def least_confirmed_change(path: pd.DataFrame, scores: CrossFitted) -> str:
-    """Name of the least change that is not clearly worse than the tree nearest the asked price.
-
-    ``path`` are the candidates of the frontier that may be proposed, the lowest price nearest to
-    the one asked for. Compared on rows left out: the score of the frontier (AUC, R²), the squared
-    error of the predictions and the cost of the decisions; "clearly" is by more than one standard
-    error of the paired difference. Where no row was left out there is no evidence, and only the
-    leaves are estimated anew.
-    """
-    if not scores.folds:
-        return "re-estimate" if "re-estimate" in path.index else "keep"
-    asked = str(path["price"].idxmin())
-    # Equal but for rounding is equal; dearer trees before cheaper ones.
-    keys = zip(
-        path["kind"].map(ORDER),
-        path["dissimilarity"].round(12),
-        -path["price"],
-        path.index,
-        strict=True,
-    )
-    for *_, name in sorted(keys):
-        if not _clearly_worse(str(name), asked, scores):
-            return str(name)
-    return asked
-
-
 def _clearly_worse(name: str, asked: str, scores: CrossFitted) -> bool:
     """Whether a candidate ranks, errs or decides clearly worse than another on rows left out."""
     lead = scores.score(asked).minus(scores.score(name))
@@ -181,16 +155,27 @@ def choose(
     """Name of the candidate that is proposed, of those on the path down to a price.
 
     Of the ``allowed`` ones (None: all) the least change that is not clearly worse than the one
-    nearest the price; ``by_price`` that one itself. "keep" where none is allowed.
+    nearest the price; ``by_price`` that one itself. "keep" where none is allowed. Compared on rows
+    left out: the score of the frontier (AUC, R²), the squared error of the predictions and the
+    cost of the decisions; "clearly" is by more than one standard error of the paired difference.
+    Where no row was left out there is no evidence, and only the leaves are estimated anew.
     """
     path = frontier[frontier["kind"].isin(list(ORDER)) & ~(frontier["price"] < price)]
     if allowed is not None:
         path = path[[allowed(str(name)) for name in path.index]]
     if path.empty:
         return "keep"
+    asked = str(path["price"].idxmin())
     if by_price:
-        return str(path["price"].idxmin())
-    return least_confirmed_change(path, scores)
+        return asked
+    if not scores.folds:
+        return "re-estimate" if "re-estimate" in path.index else "keep"
+    # Equal but for rounding is equal; dearer trees before cheaper ones.
+    order, far = path["kind"].map(ORDER), path["dissimilarity"].round(12)
+    for *_, name in sorted(zip(order, far, -path["price"], path.index, strict=True)):
+        if not _clearly_worse(str(name), asked, scores):
+            return str(name)
+    return asked
 
 
 # One answer: keep the deployed tree, re-estimate its risks, or change its rules; and how sure.

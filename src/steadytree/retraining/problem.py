@@ -175,13 +175,6 @@ class Problem:
         coded = unseen(self.deployed.round_values(filled), left_out)
         return replace(part, coded=coded, table=None)
 
-    @property
-    def row_counts(self) -> dict[str, int | None]:
-        """Count all rows given, and the new rows that scores are taken on."""
-        n_new, n_old = len(self.new), None if self.old is None else len(self.old)
-        scored = n_new if self.scored is None else int(self.scored.sum())
-        return {"n_new": n_new, "n_old": n_old, "n_rows_scores": scored}
-
     @cached_property
     def fingerprints(self) -> list[str]:
         """Digests of all rows, and of the new rows, by which a tree made from them is known."""

@@ -204,7 +204,7 @@ def retrain(
     if problem.nothing_new:  # on rows that it was made from any score flatters the deployed tree
         frontier.loc[frontier["kind"] != "own", ["score", "score_se"]] = np.nan
         frontier[["score_change", "score_change_se"]] = np.nan
-    trees = dict(scores.own)
+    trees, n_new = dict(scores.own), len(problem.new)
     result = Retraining(
         tree=trees[proposed.chosen],
         deployed=problem.deployed.replace(space=problem.yardstick),
@@ -229,7 +229,9 @@ def retrain(
             "locked_nodes": list(maker.locks),
             "forbidden": sorted(problem.forbidden),
             "seed": seed,
-            **problem.row_counts,
+            "n_new": n_new,
+            "n_old": None if problem.old is None else len(problem.old),
+            "n_rows_scores": int(problem.scored.sum()) if problem.scored is not None else n_new,
             "n_rows_structure": full.n_structure,
             "n_rows_values": full.n_values,
             "share_of_deployed_in_teacher": full.blend_share,

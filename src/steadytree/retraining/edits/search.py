@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -172,8 +171,6 @@ class PricedEdits:
 
     def path(self, prices: Sequence[float]) -> list[EditedTree]:
         """Edited trees for decreasing prices; an infinite price re-estimates leaves only."""
-        if any(b > a for a, b in pairwise(prices)):
-            raise InputError(f"expected decreasing prices, got {list(prices)}")
         steps = [_Step(self.root, tuple(self.edits))]
         for price in prices:
             self.price = float(price)
