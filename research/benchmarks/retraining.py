@@ -29,7 +29,7 @@ LEARNER_SOURCES = (
     "src/steadytree/retraining/edits",
     "src/steadytree/retraining/frontier.py",
     "src/steadytree/retraining/problem.py",
-    "src/steadytree/retraining/given.py",
+    "src/steadytree/retraining/inputs.py",
     "src/steadytree/retraining/runs.py",
     "research/paper/retraining_methods.py",
     "research/paper/retraining_protocol.py",

@@ -35,7 +35,7 @@ from steadytree.retraining.edits.objective import (
     leaf_sums,
 )
 from steadytree.retraining.edits.search import PricedEdits, _Edit, _words_of
-from steadytree.retraining.given import SearchOptions
+from steadytree.retraining.inputs import SearchOptions
 from steadytree.tree.decision import STEADY, Decision
 from steadytree.tree.paths import Paths
 from steadytree.tree.space import FeatureSpace

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from steadytree.evaluation.scores import losses
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import Rows, SearchOptions, retrain
-from steadytree.retraining.given import find_copies, scored_rows
+from steadytree.retraining.inputs import find_copies, scored_rows
 from steadytree.retraining.problem import prepare_problem
 from steadytree.tree.rows import CodedRows
 

@@ -20,7 +20,7 @@ from steadytree.evaluation.cross_fitting import ranks_alike
 from steadytree.evaluation.scores import losses, predict_rows
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.retraining import SearchOptions, retrain, runs
-from steadytree.retraining.given import draw_rows, share_sample, with_rate
+from steadytree.retraining.inputs import draw_rows, share_sample, with_rate
 from steadytree.tree.rows import CodedRows
 from tests.growing.mixed import mixed_table
 from tests.retraining.conftest import QUICK

@@ -29,7 +29,7 @@ from steadytree.growing.best_first import Split
 from steadytree.growing.nodes import SearchNode, leaves_of
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import changes_nothing
-from steadytree.retraining.given import Rows, SearchOptions, check_whole, read_rows
+from steadytree.retraining.inputs import Rows, SearchOptions, check_whole, read_rows
 from steadytree.retraining.problem import Problem, prepare_problem
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.runs import CandidateMaker

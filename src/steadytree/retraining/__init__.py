@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from steadytree.retraining.given import Rows, SearchOptions
 from steadytree.retraining.history import History
+from steadytree.retraining.inputs import Rows, SearchOptions
 from steadytree.retraining.result import Retraining
 from steadytree.retraining.retrain import retrain
 

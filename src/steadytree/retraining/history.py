@@ -464,14 +464,14 @@ def _subject_of(subject: Any) -> tuple[Tree, dict[str, float]]:
 def _checked_plan(*checks: Any) -> tuple[bool, dict[str, Any] | None]:
     """Return whether all checks hold, and one to record: one that does not, if there is one."""
     # A plan that asked nothing checked nothing.
-    given = [check for check in checks if check is not None and getattr(check, "clauses", True)]
-    for check in given:
+    known = [check for check in checks if check is not None and getattr(check, "clauses", True)]
+    for check in known:
         if not isinstance(getattr(check, "held", None), (bool, np.bool_)):
             raise InputError(
                 f"expected the check of a plan, got {type(check).__name__}; pass what check(plan) "
                 "of a retraining or a comparison returned"
             )
-    recorded = next((check for check in given if not check.held), given[0] if given else None)
+    recorded = next((check for check in known if not check.held), known[0] if known else None)
     if recorded is None:
         return True, None
     return bool(recorded.held), plain_json(recorded.to_dict())

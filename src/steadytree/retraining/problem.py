@@ -24,7 +24,7 @@ from steadytree.evaluation.plan_check import changed_columns
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.best_first import RowBatch, RowBatches
 from steadytree.plugins import read_model
-from steadytree.retraining.given import (
+from steadytree.retraining.inputs import (
     Rows,
     draw_rows,
     find_copies,

@@ -30,7 +30,7 @@ from steadytree.retraining.frontier import (
     draw_answer,
     propose,
 )
-from steadytree.retraining.given import (
+from steadytree.retraining.inputs import (
     Rows,
     SearchOptions,
     check_number,
@@ -304,8 +304,8 @@ def _read_test(problem: Problem, test: Rows | None) -> CodedRows | None:
     unused = problem.left_out - problem.deployed.used_features
     X = without_columns(X, {space.feature_labels[j] for j in unused})
     rows = CodedRows(space.encode(X, frozenset(range(space.n_features)) - unused), y)
-    given = [problem.new] if problem.old is None else [problem.new, problem.old]
-    compared = [problem.compared(part, unused) for part in (rows, *given)]
+    parts = [problem.new] if problem.old is None else [problem.new, problem.old]
+    compared = [problem.compared(part, unused) for part in (rows, *parts)]
     copies = [find_copies(compared[0], part) for part in compared[1:]]
     n_seen = max((int(found[0].sum()) for found in copies if found is not None), default=0)
     if fingerprint(problem.compared(rows)) in problem.deployed.metadata.get(TRAINING_ROWS, ()):

@@ -37,7 +37,7 @@ from steadytree.plugins import read_model
 from steadytree.retraining.edits.candidates import EditLimits
 from steadytree.retraining.edits.search import EditedTree, PricedEdits
 from steadytree.retraining.frontier import CandidateTree
-from steadytree.retraining.given import STRUCTURE_ROWS, SearchOptions
+from steadytree.retraining.inputs import STRUCTURE_ROWS, SearchOptions
 from steadytree.retraining.problem import Problem
 from steadytree.tree.decision import LARGEST_SHARE
 from steadytree.tree.recoded import missing_as_imputed, recoded_entries, sides_as_lumped
@@ -102,18 +102,20 @@ class CandidateMaker:
             scratch = self._stamped(scratch)
             if self.problem.nothing_new:
                 path = [replace(edited, tree=start, edits=(), distance=0.0) for edited in path]
-        made = [CandidateTree("keep", "keep", start)]
+        candidates = [CandidateTree("keep", "keep", start)]
         for edited in path:
             name, kind = f"price {edited.price:g}", "priced edits"
             if np.isposinf(edited.price):
                 name = kind = RE_ESTIMATE
-            made.append(CandidateTree(name, kind, edited.tree, edited.price, edited.edits))
-        made.append(CandidateTree("from scratch", "from scratch", scratch))
-        made = [replace(c, tree=self.finished(c.tree, all_rows=rows is None)) for c in made]
+            candidates.append(CandidateTree(name, kind, edited.tree, edited.price, edited.edits))
+        candidates.append(CandidateTree("from scratch", "from scratch", scratch))
+        candidates = [
+            replace(c, tree=self.finished(c.tree, all_rows=rows is None)) for c in candidates
+        ]
         for name, model in self.own.items():
             tree, fitted_here = self._own_tree(name, model, rows)
-            made.append(CandidateTree(name, "own", tree, cross_fitted=fitted_here))
-        for candidate in made:
+            candidates.append(CandidateTree(name, "own", tree, cross_fitted=fitted_here))
+        for candidate in candidates:
             kept = candidate.kind not in ("from scratch", "own") or keeps_locks(
                 candidate.tree, start, self.locks, self.problem.space
             )
@@ -154,30 +156,30 @@ class CandidateMaker:
     ) -> tuple[PricedEdits, list[EditedTree], Tree, Run]:
         """Teach, then make the edited trees by decreasing price, and the one from scratch."""
         problem, space, deployed = self.problem, self.problem.space, self.problem.start
-        given = problem.training_rows(rows, most=STRUCTURE_ROWS, seed=self.seed)
+        training = problem.training_rows(rows, most=STRUCTURE_ROWS, seed=self.seed)
         teacher, targets, drift = choose_teacher(
             space,
-            given.old,
-            given.new,
+            training.old,
+            training.new,
             n_classes=problem.n_classes,
             n_estimators=options.n_estimators,
             n_jobs=n_jobs,
             seed=self.seed,
         )
         share = None
-        if given.old is None:
-            teacher, targets = blend_with_deployed(teacher, deployed, given.new)
+        if training.old is None:
+            teacher, targets = blend_with_deployed(teacher, deployed, training.new)
             share = teacher.share
-        every = given.every
+        every = training.every
         taught = teach(
             teacher,
             every,
             targets,
             copies=options.copies,
-            n_old=len(every) - len(given.new),
+            n_old=len(every) - len(training.new),
             drifted=drift is not None and drift.detected,
             deployed_share=share or 0.0,
-            batches=given.batches,
+            batches=training.batches,
             seed=self.seed + 12,
         )
         size = options.max_leaf_nodes or size_by_minority(
@@ -209,7 +211,7 @@ class CandidateMaker:
             make=search.make,
             metadata={"edits": []},
         )
-        run = Run([], drift, share, len(every), given.n_all)
+        run = Run([], drift, share, len(every), training.n_all)
         return search, search.path(self.prices), scratch, run
 
     def _own_tree(self, name: str, model: Any, rows: NDArray[np.intp] | None) -> tuple[Tree, bool]:

@@ -223,8 +223,8 @@ class AnchoredDistance:
 
     def outcomes(self, leaves: Sequence[SearchNode], outcome: Outcome) -> NDArray[np.int64]:
         """Outcomes of leaves as they are compared: one row per leaf."""
-        given = np.array([outcome(leaf) for leaf in leaves])
-        return self.measure.outcomes(given, given[:, None], self.classifier)
+        values = np.array([outcome(leaf) for leaf in leaves])
+        return self.measure.outcomes(values, values[:, None], self.classifier)
 
     def columns(self, node: SearchNode, box: Box) -> Columns:
         """Cost columns of a subtree; a node always sits in the same box, so they are kept."""

@@ -1,4 +1,4 @@
-"""What ``retrain`` is handed: rows, which of them are searched and scored on, and options.
+"""What ``retrain`` is passed: rows, which of them are searched and scored on, and options.
 
 Rows come as a table with its outcomes and what else belongs to each row. Where old and new rows
 overlap, or are more than the search needs, it is settled here which of them count.
@@ -56,16 +56,16 @@ class Rows:
     groups: Any = None
 
 
-def read_rows(given: Any, name: str) -> Rows | None:
-    """Return rows as they were given, as :class:`Rows` or as a pair; None for none."""
-    if isinstance(given, (tuple, list)) and len(given) == 2:
-        given = Rows(*given)
-    if not (given is None or isinstance(given, Rows)):
+def read_rows(rows: Any, name: str) -> Rows | None:
+    """Return rows as they were passed, as :class:`Rows` or as a pair; None for none."""
+    if isinstance(rows, (tuple, list)) and len(rows) == 2:
+        rows = Rows(*rows)
+    if not (rows is None or isinstance(rows, Rows)):
         raise InputError(
-            f"expected {name}=(X, y) or {name}=Rows(X, y, ...), got {type(given).__name__}; "
+            f"expected {name}=(X, y) or {name}=Rows(X, y, ...), got {type(rows).__name__}; "
             "pass the rows together with their outcomes"
         )
-    return given
+    return rows
 
 
 # Rows and groups that are among the old rows as well as among the new ones.
